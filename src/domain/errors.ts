@@ -1,0 +1,119 @@
+/**
+ * The one error table: every code the service answers with, its HTTP status, what it means and who
+ * produces it. `README.md` carries the same table; a test compares the two.
+ * Source: the public contract, section 7.
+ */
+
+/** One row of the error table. */
+export interface ErrorRow {
+  /** HTTP status of the reply. */
+  readonly status: number;
+  /** What it means to a client; also the default message. */
+  readonly meaning: string;
+  /** Which part of the service produces it, or `reserved`. */
+  readonly producer: string;
+}
+
+const row = (status: number, producer: string, meaning: string): ErrorRow => ({ status, meaning, producer });
+
+export const ERRORS = {
+  VALIDATION_ERROR: row(400, 'every route', 'a required field is missing or a value is invalid'),
+  INVALID_ORDER: row(
+    400,
+    'placing',
+    'size is not positive, a limit order has no price, post-only on a market or non-GTC order, or leverage above 100',
+  ),
+  MARKET_NOT_FOUND: row(400, 'placing, cancel-all, own trades', 'no market has this symbol'),
+  MARKET_NOT_TRADING: row(400, 'placing', 'the market exists but is not accepting orders'),
+  MARKET_PRE_OPEN: row(400, 'placing', 'the pair has not opened: only resting, non-crossing limit orders are accepted'),
+  NO_REFERENCE_PRICE: row(400, 'placing', 'the market has no valid mark price to value the order'),
+  ORDER_BELOW_MIN_SIZE: row(400, 'placing', 'size is below minOrderSize'),
+  ORDER_ABOVE_MAX_SIZE: row(
+    400,
+    'placing',
+    'size is above maxOrderSize, or above the largest amount one order can carry exactly',
+  ),
+  SIZE_STEP: row(400, 'placing', 'size is not a multiple of sizeStep'),
+  PRICE_TICK: row(400, 'placing', 'price is not a multiple of tickSize'),
+  SELL_DISABLED: row(400, 'placing', 'selling is disabled on this pair'),
+  INSUFFICIENT_BALANCE: row(
+    400,
+    'placing, operator debit',
+    'the available balance after reservations does not cover the order and its fee',
+  ),
+  QUOTE_AMOUNT_TOO_SMALL: row(400, 'placing', 'the quote amount buys less than one size step'),
+  NO_LIQUIDITY: row(400, 'placing', 'a quote-amount market buy found no ask liquidity'),
+  REDUCE_ONLY: row(400, 'placing', 'a reduce-only order would open, increase or flip a position'),
+  RISK_LIMIT: row(400, 'reserved', 'the order would breach account margin requirements (position markets)'),
+  SETTLEMENT_FAILED: row(
+    400,
+    'placing',
+    'the order matched but could not be settled; nothing moved and the order is recorded as rejected',
+  ),
+  CUSTODY_HOLD: row(400, 'placing, operator debit', 'the account is on custody hold pending reconciliation'),
+  ORDER_NOT_FOUND: row(
+    400,
+    'cancelling',
+    'the order does not exist, belongs to another wallet, or is already closed',
+  ),
+  BAD_REQUEST: row(400, 'login, placing', 'the request was refused for a reason without a more specific code'),
+  UNAUTHORIZED: row(401, 'protected routes', 'the bearer token is missing, invalid or expired'),
+  FORBIDDEN: row(403, 'protected routes', 'the token cannot do this, for example on another wallet’s account'),
+  NOT_FOUND: row(404, 'every route', 'no such route or resource'),
+  CONFLICT: row(409, 'reserved', 'the request conflicts with the current state'),
+  STALE_TERMS_VERSION: row(409, 'placing, accepting terms', 'the account must accept a new terms version'),
+  RATE_LIMITED: row(429, 'limited routes', 'too many requests; wait for Retry-After'),
+  RESTRICTED_JURISDICTION: row(
+    451,
+    'login, placing',
+    'the service is not available in the caller’s jurisdiction',
+  ),
+  INTERNAL_ERROR: row(500, 'every route', 'unexpected server error'),
+  OPERATIONAL_PAUSED: row(503, 'placing', 'trading is paused by the emergency kill switch; nothing was placed'),
+  SERVICE_UNAVAILABLE: row(503, 'every route', 'a dependency is temporarily unavailable'),
+
+  signature_mismatch: row(401, 'SIWE login', 'the signature does not recover to the address over the exact message'),
+  malformed_message: row(401, 'SIWE login', 'not an EIP-4361 message, or an unreadable Expiration Time'),
+  domain_mismatch: row(401, 'SIWE login', 'line 1 names a domain other than a web host of the service'),
+  address_mismatch: row(401, 'SIWE login', 'line 2 is not the address of the request'),
+  message_expired: row(401, 'SIWE login', 'the Expiration Time has passed'),
+  nonce_missing: row(401, 'SIWE login', 'the message has no Nonce line'),
+  nonce_invalid: row(
+    401,
+    'SIWE login',
+    'not the current nonce of this address: never issued, replaced, or already used',
+  ),
+  nonce_expired: row(401, 'SIWE login', 'the nonce is more than five minutes old'),
+
+  EXPRESS_ERR_INVALID_JSON: row(400, 'routes with a body', 'the body is not valid JSON'),
+  EXPRESS_ERR_INVALID_URL: row(400, 'every route', 'the URL cannot be decoded'),
+  EXPRESS_ERR_BODY_ABORTED: row(400, 'routes with a body', 'the body ended before its announced length'),
+  EXPRESS_ERR_BODY_TOO_LARGE: row(413, 'routes with a body', 'the body is larger than 16 KB'),
+  EXPRESS_ERR_UNSUPPORTED_MEDIA_TYPE: row(
+    415,
+    'routes with a body',
+    'the body’s media type, charset or encoding is not supported',
+  ),
+} as const satisfies Record<string, ErrorRow>;
+
+/** A stable error code of the contract. */
+export type ErrorCode = keyof typeof ERRORS;
+
+/**
+ * A refusal that a client may be told: carries a code of the table and a message.
+ * Anything else that is thrown is an unexpected error.
+ */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string = ERRORS[code].meaning, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+
+  /** HTTP status of the reply that reports this refusal. */
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+}

@@ -1,0 +1,88 @@
+/** What the engine did, in order: the outbox that settlement projects into Postgres. */
+
+import type { Asset, Market } from './market.ts';
+import type { ClosedOrder, OrderStatus, OrderTerms, RejectReason, Trade } from './order.ts';
+
+/** A place in the event stream. Sequences are gap-free and go on across epochs. */
+export interface Cursor {
+  readonly epoch: number;
+  readonly sequence: number;
+}
+
+/** An order was accepted, or refused by the engine and recorded. */
+export interface OrderPlaced {
+  readonly kind: 'order_placed';
+  readonly order: OrderTerms;
+  /** Status when the event was over: resting, partially_filled, filled, expired, cancelled, … or rejected. */
+  readonly status: OrderStatus;
+  readonly filledSteps: bigint;
+  readonly rejectReason: RejectReason | null;
+  /** In the order of execution. */
+  readonly trades: readonly Trade[];
+  /** Own resting orders that self-trade prevention took off the book. */
+  readonly expired: readonly ClosedOrder[];
+}
+
+export interface OrdersClosed {
+  readonly kind: 'orders_closed';
+  readonly cause: 'cancel' | 'void' | 'clear' | 'hold';
+  readonly orders: readonly ClosedOrder[];
+}
+
+export interface AccountMoved {
+  readonly kind: 'credited' | 'debited';
+  readonly wallet: string;
+  readonly asset: string;
+  readonly amountAtoms: bigint;
+  readonly reference: string;
+}
+
+export interface AccountChanged {
+  readonly kind: 'account_held' | 'account_released';
+  readonly wallet: string;
+}
+
+export interface TermsAccepted {
+  readonly kind: 'terms_accepted';
+  readonly wallet: string;
+  readonly version: string;
+}
+
+export interface TermsRequired {
+  readonly kind: 'terms_required';
+  /** Null when none is required any more. */
+  readonly version: string | null;
+}
+
+export interface TradingSwitched {
+  readonly kind: 'trading_paused' | 'trading_resumed';
+}
+
+export interface MarketChanged {
+  readonly kind: 'market_changed';
+  readonly market: Market;
+}
+
+export interface AssetChanged {
+  readonly kind: 'asset_changed';
+  readonly asset: Asset;
+}
+
+export type EventBody =
+  | OrderPlaced
+  | OrdersClosed
+  | AccountMoved
+  | AccountChanged
+  | TermsAccepted
+  | TermsRequired
+  | TradingSwitched
+  | MarketChanged
+  | AssetChanged;
+
+/** One entry of the event stream. */
+export type EngineEvent = Cursor & {
+  /** Unix milliseconds by the engine's clock; never runs backwards. */
+  readonly timeMs: number;
+  /** SHA-256 of the entry as stored, hex: the same place must always hold the same content. */
+  readonly digest: string;
+} & EventBody;

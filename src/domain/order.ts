@@ -1,0 +1,108 @@
+/** Orders, trades and fills in integer units, as the engine and the ledger exchange them. */
+
+export type Side = 'buy' | 'sell';
+export type OrderType = 'limit' | 'market';
+export type TimeInForce = 'GTC' | 'IOC' | 'FOK';
+
+export const ORDER_STATUSES = [
+  'open',
+  'resting',
+  'partially_filled',
+  'filled',
+  'cancelled',
+  'partially_filled_cancelled',
+  'rejected',
+  'expired',
+  'failed',
+] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
+
+/** Why the engine refused an order that is nevertheless recorded, as `rejected`. */
+export type RejectReason = 'POST_ONLY_WOULD_CROSS' | 'FOK_NOT_FILLED' | 'SETTLEMENT_FAILED';
+
+/** The market facts an order's amounts are made of; they never change for a market. */
+export interface Lot {
+  readonly base: string;
+  readonly quote: string;
+  /** Base atoms in one size step. */
+  readonly baseAtomsPerStep: bigint;
+  /** Quote atoms that one step costs at a price of one tick. */
+  readonly quoteAtomsPerLot: bigint;
+}
+
+/** What an order was when it was placed; none of it changes afterwards. */
+export interface OrderTerms {
+  /** 34 lower-case hex digits; says market, side, price and sequence, opaque to clients. */
+  readonly id: string;
+  /** `0x` and 40 lower-case hex digits. */
+  readonly wallet: string;
+  /** `BASE/QUOTE`. */
+  readonly market: string;
+  readonly side: Side;
+  readonly type: OrderType;
+  readonly timeInForce: TimeInForce;
+  readonly postOnly: boolean;
+  /** As sent, or null; stored, without effect on spot markets. */
+  readonly leverage: number | null;
+  /** Null on a market order. */
+  readonly priceTicks: bigint | null;
+  readonly sizeSteps: bigint;
+  readonly clientOrderId: string | null;
+  /** Unix milliseconds of the event that created it. */
+  readonly createdAtMs: number;
+  /** Sequence of the event that created it. */
+  readonly sequence: number;
+  readonly lot: Lot;
+}
+
+/** An order and how far it has come. */
+export interface Order extends OrderTerms {
+  readonly filledSteps: bigint;
+  readonly status: OrderStatus;
+  /** Unix milliseconds of the last status or fill change. */
+  readonly updatedAtMs: number;
+}
+
+/** One execution: the public print, and both sides of it. */
+export interface Trade {
+  /** Below 2^53, strictly increasing over all markets, never reused. */
+  readonly tradeId: number;
+  readonly market: string;
+  readonly takerSide: Side;
+  readonly priceTicks: bigint;
+  readonly sizeSteps: bigint;
+  /** Paid by the taker in quote atoms. */
+  readonly feeAtoms: bigint;
+  readonly takerOrderId: string;
+  readonly makerOrderId: string;
+  readonly takerWallet: string;
+  readonly makerWallet: string;
+  readonly timeMs: number;
+  /** Sequence of the event that holds it. */
+  readonly sequence: number;
+  readonly lot: Lot;
+}
+
+/** An order that left the book, or never reached it, without being filled whole. */
+export interface ClosedOrder {
+  readonly id: string;
+  readonly wallet: string;
+  readonly market: string;
+  readonly clientOrderId: string | null;
+  readonly status: OrderStatus;
+}
+
+export const isLive = (status: OrderStatus): boolean =>
+  status === 'open' || status === 'resting' || status === 'partially_filled';
+
+/** Base atoms of a trade. */
+export const baseAtoms = (trade: Pick<Trade, 'sizeSteps' | 'lot'>): bigint =>
+  trade.sizeSteps * trade.lot.baseAtomsPerStep;
+
+/** Price x size of a trade, in quote atoms; exact. */
+export const notionalAtoms = (trade: Pick<Trade, 'priceTicks' | 'sizeSteps' | 'lot'>): bigint =>
+  trade.priceTicks * trade.sizeSteps * trade.lot.quoteAtomsPerLot;
+
+/** Status of a live order after a fill. */
+export const statusAfterFill = (filledSteps: bigint, sizeSteps: bigint): OrderStatus =>
+  filledSteps === sizeSteps ? 'filled' : 'partially_filled';
