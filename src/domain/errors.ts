@@ -25,7 +25,11 @@ export const ERRORS = {
   ),
   MARKET_NOT_FOUND: row(400, 'placing, cancel-all, own trades', 'no market has this symbol'),
   MARKET_NOT_TRADING: row(400, 'placing', 'the market exists but is not accepting orders'),
-  MARKET_PRE_OPEN: row(400, 'placing', 'the pair has not opened: only resting, non-crossing limit orders are accepted'),
+  MARKET_PRE_OPEN: row(
+    400,
+    'placing',
+    'the pair has not opened: only resting, non-crossing limit orders are accepted',
+  ),
   NO_REFERENCE_PRICE: row(400, 'placing', 'the market has no valid mark price to value the order'),
   ORDER_BELOW_MIN_SIZE: row(400, 'placing', 'size is below minOrderSize'),
   ORDER_ABOVE_MAX_SIZE: row(
@@ -56,9 +60,17 @@ export const ERRORS = {
     'cancelling',
     'the order does not exist, belongs to another wallet, or is already closed',
   ),
-  BAD_REQUEST: row(400, 'login, placing', 'the request was refused for a reason without a more specific code'),
+  BAD_REQUEST: row(
+    400,
+    'login, placing',
+    'the request was refused for a reason without a more specific code',
+  ),
   UNAUTHORIZED: row(401, 'protected routes', 'the bearer token is missing, invalid or expired'),
-  FORBIDDEN: row(403, 'protected routes', 'the token cannot do this, for example on another wallet’s account'),
+  FORBIDDEN: row(
+    403,
+    'protected routes',
+    'the token cannot do this, for example on another wallet’s account',
+  ),
   NOT_FOUND: row(404, 'every route', 'no such route or resource'),
   CONFLICT: row(409, 'reserved', 'the request conflicts with the current state'),
   STALE_TERMS_VERSION: row(409, 'placing, accepting terms', 'the account must accept a new terms version'),
@@ -69,10 +81,18 @@ export const ERRORS = {
     'the service is not available in the caller’s jurisdiction',
   ),
   INTERNAL_ERROR: row(500, 'every route', 'unexpected server error'),
-  OPERATIONAL_PAUSED: row(503, 'placing', 'trading is paused by the emergency kill switch; nothing was placed'),
+  OPERATIONAL_PAUSED: row(
+    503,
+    'placing',
+    'trading is paused by the emergency kill switch; nothing was placed',
+  ),
   SERVICE_UNAVAILABLE: row(503, 'every route', 'a dependency is temporarily unavailable'),
 
-  signature_mismatch: row(401, 'SIWE login', 'the signature does not recover to the address over the exact message'),
+  signature_mismatch: row(
+    401,
+    'SIWE login',
+    'the signature does not recover to the address over the exact message',
+  ),
   malformed_message: row(401, 'SIWE login', 'not an EIP-4361 message, or an unreadable Expiration Time'),
   domain_mismatch: row(401, 'SIWE login', 'line 1 names a domain other than a web host of the service'),
   address_mismatch: row(401, 'SIWE login', 'line 2 is not the address of the request'),

@@ -1,0 +1,66 @@
+#!lua flags=allow-oom
+--[[
+Takes live orders of one market off the book and releases what they hold. Orders that are not live any more,
+or belong to another wallet than the one asked for, are passed over.
+
+KEYS  1 engine  2 events  3 bids  4 asks  5 base balances  6 quote balances  7 live orders
+      8 unsettled 0  9 unsettled 1
+ARGV  1 epoch  2 wallet (20 bytes; '' for any)  3 cause (cancel|void|clear|hold)
+      4 base atoms per step  5 quote atoms per lot  6 order references, 17 bytes each
+Replies  { closed, sequence, time, closed records } | { stale, epoch } | { corrupt } when a reservation is missing
+Events   orders_closed, when there was any
+]]
+--- include exact
+--- include place_in_book
+--- include engine_state
+--- include emit
+--- include closed_record
+--- include change_balances
+
+local keys = {
+  engine = KEYS[1], events = KEYS[2], book = { buy = KEYS[3], sell = KEYS[4] },
+  asset = { buy = KEYS[6], sell = KEYS[5] }, live = KEYS[7], unsettled = { KEYS[8], KEYS[9] },
+}
+local owner, cause = ARGV[2], ARGV[3]
+local base_per_step, quote_per_lot = tonumber(ARGV[4]), tonumber(ARGV[5])
+local state = read_state(keys.engine, '', '')
+if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
+
+-- The live order behind a reference, or nil.
+local function find(reference)
+  local side = string.byte(reference, 2) % 2 == 1 and 'sell' or 'buy'
+  local place = string.sub(reference, 3)
+  local member = redis.call('ZRANGE', keys.book[side], '[' .. place, '+', 'BYLEX', 'LIMIT', 0, 1)[1]
+  if not member or string.sub(member, 1, 15) ~= place then return nil end
+  local key, _, wallet, left = struct.unpack(MEMBER, member)
+  if owner ~= '' and wallet ~= owner then return nil end
+  local held = left * (side == 'buy' and price_key('buy', key) * quote_per_lot or base_per_step)
+  return { side = side, member = member, wallet = wallet, left = left, held = held,
+    live = live_record(keys, wallet, reference) }
+end
+
+local found, seen, needs = {}, {}, { buy = {}, sell = {} }
+for at = 1, #ARGV[6], 17 do
+  local reference = string.sub(ARGV[6], at, at + 16)
+  local order = not seen[reference] and find(reference)
+  if order then
+    seen[reference] = true
+    found[#found + 1] = order
+    add(needs[order.side], order.wallet .. 'r', order.held)
+  end
+end
+if #found == 0 then return { 'closed', text(state.sequence), text(state.time), '' } end
+if not covers(keys.asset.buy, needs.buy) or not covers(keys.asset.sell, needs.sell) then return { 'corrupt' } end
+
+local records, wallets = {}, {}
+for index, order in ipairs(found) do
+  redis.call('ZREM', keys.book[order.side], order.member)
+  redis.call('ZREM', keys.live, order.live)
+  redis.call('HINCRBY', keys.asset[order.side], order.wallet .. 'r', text(0 - order.held))
+  redis.call('HINCRBY', keys.asset[order.side], order.wallet .. 'a', text(order.held))
+  records[index] = closed_record(order.live, order.left)
+  wallets[order.wallet] = true
+end
+local closed, time = table.concat(records), event_time(state)
+emit(keys, state, time, { 'kind', 'orders_closed', 'cause', cause, 'orders', closed }, wallets)
+return { 'closed', text(state.sequence), text(time), closed }

@@ -1,0 +1,15 @@
+-- The part of the precedence of refusals that only the engine knows. Replies what ends the command, or nil.
+-- `version`: of the market rules the replica used; nil when it knows no such market.
+local function admit(keys, state, epoch, version, claim, time)
+  if state.epoch ~= epoch then return { 'stale', 'epoch' } end
+  if claim then
+    local known = claimed(keys, claim)
+    if known then return { 'claimed', known } end
+    if must_look_in_postgres(keys, claim, time) then return { 'unchecked', text(time) } end
+  end
+  if state.paused then return { 'refused', 'OPERATIONAL_PAUSED' } end
+  if state.terms and state.terms ~= state.accepted_terms then return { 'refused', 'STALE_TERMS_VERSION' } end
+  if state.held then return { 'refused', 'CUSTODY_HOLD' } end
+  if version and state.version ~= version then return { 'stale', 'market' } end
+  return nil
+end

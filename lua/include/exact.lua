@@ -1,0 +1,12 @@
+-- Numbers here are doubles: integers are exact below 2^53, and `tostring` keeps 14 digits only.
+local EXACT_LIMIT = 9007199254740992 -- 2^53
+
+-- An integer below 2^53 as decimal text.
+local function text(integer)
+  return string.format('%.0f', integer)
+end
+
+-- Whether decimal text `a` <= decimal text `b`, for non-negative integers of any length.
+local function text_at_most(a, b)
+  return #a < #b or (#a == #b and a <= b)
+end

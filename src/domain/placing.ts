@@ -1,0 +1,176 @@
+/**
+ * What is asked of an order, and the part of the precedence of refusals that a replica decides.
+ *
+ * The whole precedence: bearer, JSON syntax, replay of a client order id, request schema, account, then the
+ * engine's own (pause, jurisdiction and terms, custody hold), then `REFUSALS` below in its order, then what
+ * only the match can tell (see `lua/place_order.lua`): pre-open crossing, no reference price or no liquidity,
+ * balance, engine refusals. A test has one row for each pair of neighbours.
+ */
+
+import type { ErrorCode } from './errors.ts';
+import { type Market, type MarketGrid, marketGrid } from './market.ts';
+import type { OrderType, Side, TimeInForce } from './order.ts';
+import { compareWith, countOf, type Decimal, isPositive, toScaledDown } from './units.ts';
+
+/** A placement as the request schema admits it: finite numbers, not yet held against any rule. */
+export interface OrderRequest {
+  readonly market: string;
+  readonly side: Side;
+  readonly type: OrderType;
+  /** Positive; meaningless on a market order. */
+  readonly price?: Decimal | undefined;
+  /** Any finite number; exactly one of size and quoteAmount is there. */
+  readonly size?: Decimal | undefined;
+  /** Positive; market buys only. */
+  readonly quoteAmount?: Decimal | undefined;
+  readonly clientOrderId: string | null;
+  readonly timeInForce: TimeInForce;
+  readonly postOnly: boolean;
+  readonly reduceOnly: boolean;
+  /** 1 to 50, or above 100 (which is refused). */
+  readonly leverage: Decimal | null;
+}
+
+/** Amounts of one order stay below this many atoms, so that they are exact in a double. */
+export const EXACT_LIMIT = 2n ** 53n;
+
+/** An order in integer units, admitted by every rule a replica can check. */
+export interface OrderAmounts {
+  /** Null on a market order. */
+  readonly priceTicks: bigint | null;
+  /** Null for a quote amount. */
+  readonly sizeSteps: bigint | null;
+  /** Quote atoms the notional may reach; 2^53 stands for any larger amount. Null for a size. */
+  readonly budgetAtoms: bigint | null;
+}
+
+export interface OrderRefusal {
+  readonly code: ErrorCode;
+  readonly message?: string;
+}
+
+/** An order measured on its market's grid; undefined: not on the grid. */
+interface Measured {
+  readonly request: OrderRequest;
+  readonly market: Market;
+  readonly grid: MarketGrid;
+  readonly priceTicks: bigint | null | undefined;
+  readonly sizeSteps: bigint | null | undefined;
+}
+
+type Check = (order: Measured) => boolean | string;
+
+const MOST_LEVERAGE = 100;
+
+/** Taker fee: ceil(notional x bps / 10000) quote atoms. */
+export const feeAtomsOf = (notional: bigint, bps: number): bigint =>
+  (notional * BigInt(bps) + 9999n) / 10000n;
+
+function isInexact({ market, priceTicks, sizeSteps }: Measured): boolean {
+  if (sizeSteps == null) return false;
+  if (sizeSteps * market.baseAtomsPerStep >= EXACT_LIMIT) return true;
+  if (priceTicks == null) return false;
+  const notional = priceTicks * sizeSteps * market.quoteAtomsPerLot;
+  return notional + feeAtomsOf(notional, market.feeBps) >= EXACT_LIMIT;
+}
+
+const offGrid = (name: string, unit: string, published: string | null): string =>
+  published === null
+    ? `${name} must be a multiple of ${unit} to be exact on this market`
+    : `${name} must be a multiple of ${unit}`;
+
+/** In the documented order; a check answers whether it refuses, or the message it refuses with. */
+const REFUSALS: readonly (readonly [code: ErrorCode, refuses: Check])[] = [
+  [
+    'MARKET_NOT_TRADING',
+    ({ market }) => !market.tradingEnabled || market.status === 'halted' || market.status === 'delisted',
+  ],
+  [
+    'MARKET_PRE_OPEN',
+    ({ market, request }) =>
+      market.status === 'pre_open' && (request.type === 'market' || request.timeInForce !== 'GTC'),
+  ],
+  ['SELL_DISABLED', ({ market, request }) => request.side === 'sell' && !market.sellEnabled],
+  ['REDUCE_ONLY', ({ request }) => request.reduceOnly && 'reduceOnly is only for position markets'],
+  [
+    'VALIDATION_ERROR',
+    ({ market, priceTicks }) =>
+      priceTicks === undefined && market.tickSize === null && offGrid('price', market.tick, null),
+  ],
+  [
+    'PRICE_TICK',
+    ({ market, priceTicks }) => priceTicks === undefined && offGrid('price', market.tick, market.tickSize),
+  ],
+  [
+    'VALIDATION_ERROR',
+    ({ market, sizeSteps }) =>
+      sizeSteps === undefined && market.sizeStep === null && offGrid('size', market.step, null),
+  ],
+  [
+    'SIZE_STEP',
+    ({ market, sizeSteps }) => sizeSteps === undefined && offGrid('size', market.step, market.sizeStep),
+  ],
+  [
+    'ORDER_BELOW_MIN_SIZE',
+    ({ sizeSteps, grid }) => sizeSteps != null && grid.minSteps !== null && sizeSteps < grid.minSteps,
+  ],
+  [
+    'ORDER_ABOVE_MAX_SIZE',
+    ({ sizeSteps, grid }) => sizeSteps != null && grid.maxSteps !== null && sizeSteps > grid.maxSteps,
+  ],
+  ['ORDER_ABOVE_MAX_SIZE', isInexact],
+];
+
+/** Why a request is INVALID_ORDER whatever its market, or undefined. */
+function invalidOrder(request: OrderRequest): string | undefined {
+  if (request.size !== undefined && !isPositive(request.size)) return 'size must be positive';
+  if (request.type === 'limit' && request.price === undefined) return 'a limit order needs a price';
+  if (request.postOnly && request.type === 'market') return 'postOnly is only for limit orders';
+  if (request.postOnly && request.timeInForce !== 'GTC') return 'postOnly needs timeInForce GTC';
+  if (request.leverage !== null && compareWith(request.leverage, MOST_LEVERAGE) > 0)
+    return 'leverage is above 100';
+  return undefined;
+}
+
+function measure(request: OrderRequest, market: Market): Measured {
+  const grid = marketGrid(market);
+  return {
+    request,
+    market,
+    grid,
+    priceTicks: request.type === 'market' ? null : countOf(request.price!, grid.tick),
+    sizeSteps: request.size === undefined ? null : countOf(request.size, grid.step),
+  };
+}
+
+function budgetAtoms(request: OrderRequest, market: Market): bigint | null {
+  if (request.quoteAmount === undefined) return null;
+  const atoms = toScaledDown(request.quoteAmount, market.quote.scale);
+  return atoms < EXACT_LIMIT ? atoms : EXACT_LIMIT;
+}
+
+/**
+ * Holds a request against the rules of its market (undefined: there is none with that symbol).
+ * Answers the first refusal in the documented order, or the order's amounts in integer units.
+ */
+export function measureOrder(
+  request: OrderRequest,
+  market: Market | undefined,
+): { refusal: OrderRefusal } | { amounts: OrderAmounts } {
+  if (market === undefined) return { refusal: { code: 'MARKET_NOT_FOUND' } };
+  const invalid = invalidOrder(request);
+  if (invalid !== undefined) return { refusal: { code: 'INVALID_ORDER', message: invalid } };
+  const order = measure(request, market);
+  for (const [code, refuses] of REFUSALS) {
+    const answer = refuses(order);
+    if (answer !== false)
+      return { refusal: typeof answer === 'string' ? { code, message: answer } : { code } };
+  }
+  return {
+    amounts: {
+      priceTicks: order.priceTicks!,
+      sizeSteps: order.sizeSteps!,
+      budgetAtoms: budgetAtoms(request, market),
+    },
+  };
+}

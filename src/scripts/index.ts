@@ -1,0 +1,60 @@
+/** Loads the Lua commands of `lua/` and runs them in Redis by content hash. */
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+
+const LUA_FOLDER = new URL('../../lua/', import.meta.url);
+const INCLUDE_LINE = /^--- include (\w+)$/gm;
+
+/** A Lua command with its includes put in, as Redis runs it. */
+export interface Script {
+  readonly name: string;
+  readonly source: string;
+  /** SHA-1 of the source, hex: what EVALSHA takes. Two versions of a script live side by side. */
+  readonly sha: string;
+}
+
+export type ScriptArgument = string | Buffer | number;
+
+/** Wraps a source text as a script; tests use it to run altered sources. */
+export const scriptOf = (name: string, source: string): Script => ({
+  name,
+  source,
+  sha: createHash('sha1').update(source).digest('hex'),
+});
+
+/**
+ * Reads `lua/<name>.lua`. A line `--- include NAME` is replaced by `lua/include/NAME.lua`; each include
+ * is put in once, where it is first asked for, and may include others.
+ */
+export function loadScript(name: string): Script {
+  const included = new Set<string>();
+  const resolve = (path: string): string =>
+    readFileSync(new URL(path, LUA_FOLDER), 'utf8').replace(INCLUDE_LINE, (_line, include: string) => {
+      if (included.has(include)) return '';
+      included.add(include);
+      return resolve(`include/${include}.lua`).trimEnd();
+    });
+  return scriptOf(name, resolve(`${name}.lua`));
+}
+
+/**
+ * Runs a script; bulk replies come back as Buffers, because members and events are binary.
+ *
+ * A script is sent again only on NOSCRIPT, when nothing has run. After any other failure its outcome is
+ * unknown and the caller must say so.
+ */
+export async function runScript(
+  redis: Redis,
+  script: Script,
+  keys: readonly (string | Buffer)[],
+  args: readonly ScriptArgument[],
+): Promise<unknown> {
+  try {
+    return await redis.callBuffer('EVALSHA', script.sha, keys.length, ...keys, ...args);
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+    return redis.callBuffer('EVAL', script.source, keys.length, ...keys, ...args);
+  }
+}
