@@ -1,0 +1,17 @@
+/** Wallet addresses as requests carry them. */
+
+import { Refusal } from '../domain/errors.ts';
+
+/** `0x` and 40 hex digits in any case: the checksum is a courtesy to people and is not enforced. */
+export const ADDRESS_PATTERN = /^0x[0-9a-fA-F]{40}$/;
+
+/**
+ * The wallet that an address names, as the service writes it everywhere: in lower case.
+ * Throws `VALIDATION_ERROR` for anything else.
+ */
+export function readAddress(address: string): string {
+  if (!ADDRESS_PATTERN.test(address)) {
+    throw new Refusal('VALIDATION_ERROR', 'address must be 0x and 40 hex digits');
+  }
+  return address.toLowerCase();
+}

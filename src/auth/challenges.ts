@@ -1,0 +1,61 @@
+/** Login challenges in Redis: issued, looked at, consumed once. */
+
+import type { Redis } from 'ioredis';
+import { Refusal } from '../domain/errors.ts';
+import { loadScript, runScript } from '../scripts/index.ts';
+import { challengeKey, type Flow } from './keys.ts';
+
+/** How long a challenge may be answered. */
+export const CHALLENGE_LIFETIME_MS = 5 * 60_000;
+
+/**
+ * How long its record is kept after that, so that a late answer is told `nonce_expired`, not `nonce_invalid`.
+ * An hour covers the tab somebody comes back to; anybody may ask for challenges, so it must not be for ever.
+ */
+export const EXPIRED_RECORD_KEPT_MS = 60 * 60_000;
+
+/** What a record is to the wallet and flow it was answered for. */
+export type Standing = 'current' | 'expired' | 'invalid';
+
+/**
+ * The challenges of all wallets. A record is an opaque string that holds the nonce.
+ * Every method throws `SERVICE_UNAVAILABLE` when Redis fails. After a failed `consume` it is unknown whether
+ * the record is gone; the client asks for a new challenge.
+ */
+export interface Challenges {
+  /** Makes `record` the current one; any earlier one of this wallet and flow is gone. */
+  issue(flow: Flow, wallet: string, record: string): Promise<void>;
+  /** The latest record unless it was used, expired ones included for a while. */
+  find(flow: Flow, wallet: string): Promise<string | null>;
+  look(flow: Flow, wallet: string, record: string): Promise<Standing>;
+  /** Like `look`, and a current record is used up: one caller in all replicas hears `current`. */
+  consume(flow: Flow, wallet: string, record: string): Promise<Standing>;
+}
+
+const consumeChallenge = loadScript('consume_challenge');
+
+export function openChallenges(redis: Redis): Challenges {
+  const judge = (flow: Flow, wallet: string, record: string, consume: '0' | '1') =>
+    reached(async () => {
+      const args = [record, EXPIRED_RECORD_KEPT_MS, consume];
+      return String(await runScript(redis, consumeChallenge, [challengeKey(flow, wallet)], args)) as Standing;
+    });
+  return {
+    issue: (flow, wallet, record) =>
+      reached(async () => {
+        const keptMs = CHALLENGE_LIFETIME_MS + EXPIRED_RECORD_KEPT_MS;
+        await redis.set(challengeKey(flow, wallet), record, 'PX', keptMs);
+      }),
+    find: (flow, wallet) => reached(() => redis.get(challengeKey(flow, wallet))),
+    look: (flow, wallet, record) => judge(flow, wallet, record, '0'),
+    consume: (flow, wallet, record) => judge(flow, wallet, record, '1'),
+  };
+}
+
+async function reached<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (cause) {
+    throw new Refusal('SERVICE_UNAVAILABLE', undefined, { cause });
+  }
+}

@@ -1,0 +1,78 @@
+/** Sign-in: two ways to prove that one holds a wallet's key, one kind of session. */
+
+import type { Redis } from 'ioredis';
+import { readAddress } from './address.ts';
+import { answerChallenge, type Challenge, issueChallenge, randomNonce } from './challenge.ts';
+import { openChallenges } from './challenges.ts';
+import { openSessions } from './session.ts';
+import { acceptedHosts, checkSiweLogin } from './siwe.ts';
+
+export { ADDRESS_PATTERN, readAddress } from './address.ts';
+export type { Challenge, LoginMessage, LoginTypedData } from './challenge.ts';
+export { SESSION_SECONDS } from './session.ts';
+
+export interface AuthOptions {
+  /** Keeps the challenges; need not be the engine's Redis. */
+  readonly redis: Redis;
+  /** Name of the EIP-712 domain, and `iss` of the tokens. */
+  readonly serviceName: string;
+  /** host[:port] of each web front end; its `www.` form is accepted too. */
+  readonly webHosts: readonly string[];
+  /** At least 32 bytes. */
+  readonly jwtSecret: string;
+  /** Verifies the tokens of before the secret was changed. */
+  readonly jwtSecretPrevious?: string | undefined;
+  /** Unix milliseconds; default the system clock. The age of a challenge is read from Redis' clock instead. */
+  readonly nowMs?: () => number;
+}
+
+/**
+ * Wallets come back in lower case. Every method refuses an address that is none with `VALIDATION_ERROR`, and
+ * answers `SERVICE_UNAVAILABLE` when Redis fails; `session` needs neither.
+ */
+export interface Auth {
+  /** A new EIP-712 challenge; replaces any earlier one of the wallet. */
+  challenge(address: string): Promise<Challenge>;
+  /** Throws `BAD_REQUEST` unless the signature answers the wallet's current challenge. */
+  verify(address: string, signature: string): Promise<{ verified: true; token: string }>;
+  /** A new SIWE nonce, 32 hex digits; replaces any earlier one of the wallet. */
+  nonce(address: string): Promise<string>;
+  /** Throws the lower-case code of the first check that fails. */
+  verifySiwe(address: string, message: string, signature: string): Promise<{ sessionToken: string }>;
+  /** Whose session an `Authorization` header carries; throws `UNAUTHORIZED`. */
+  session(authorization: string | undefined): { wallet: string };
+}
+
+export function openAuth(options: AuthOptions): Auth {
+  const { serviceName, nowMs = Date.now } = options;
+  const challenges = openChallenges(options.redis);
+  const hosts = acceptedHosts(options.webHosts);
+  const sessions = openSessions({
+    issuer: serviceName,
+    secret: options.jwtSecret,
+    previousSecret: options.jwtSecretPrevious,
+    nowMs,
+  });
+
+  return {
+    async challenge(address) {
+      return issueChallenge(challenges, serviceName, readAddress(address), nowMs());
+    },
+    async verify(address, signature) {
+      const wallet = readAddress(address);
+      await answerChallenge(challenges, serviceName, wallet, signature);
+      return { verified: true, token: sessions.issue(wallet) };
+    },
+    async nonce(address) {
+      const nonce = randomNonce();
+      await challenges.issue('siwe', readAddress(address), nonce);
+      return nonce;
+    },
+    async verifySiwe(address, message, signature) {
+      const wallet = readAddress(address);
+      await checkSiweLogin(challenges, hosts, { wallet, message, signature }, nowMs());
+      return { sessionToken: sessions.issue(wallet) };
+    },
+    session: (authorization) => ({ wallet: sessions.read(authorization) }),
+  };
+}

@@ -1,0 +1,145 @@
+/**
+ * Sign-in by an EIP-4361 message: contract 4.3, 4.4 and 7.2.
+ *
+ * The contract checks five things and leaves the rest of the message alone. siwe's own parser holds a message
+ * to the whole grammar: it refuses lower-case addresses, other versions, odd URIs and missing lines, all of
+ * which the contract accepts. So the message is read here, line by line, and siwe lends what the contract
+ * does ask for: whether a timestamp names a day that exists. Tests hold both readers against each other.
+ */
+
+import { isValidISO8601Date } from 'siwe';
+import { Refusal } from '../domain/errors.ts';
+import type { Challenges } from './challenges.ts';
+import { recoverMessageSigner } from './signature.ts';
+
+/** The parts of a message that are checked. */
+export interface SiweMessage {
+  /** host[:port] as written, without a scheme. */
+  readonly host: string;
+  /** Line 2 as written. */
+  readonly address: string;
+  /** Undefined when there is no such line. */
+  readonly nonce: string | undefined;
+  /** Unix milliseconds; undefined when there is no such line. */
+  readonly expiresAtMs: number | undefined;
+}
+
+export interface SiweLogin {
+  /** Lower case. */
+  readonly wallet: string;
+  readonly message: string;
+  readonly signature: string;
+}
+
+/**
+ * Passes if the login holds all five checks, and uses the nonce up; throws the refusal of the first that fails.
+ * A message is read once its signature holds, before any of its lines is judged, so `malformed_message` comes
+ * second. The nonce is judged before the expiration time, but consumed only if that holds too.
+ */
+export async function checkSiweLogin(
+  challenges: Challenges,
+  hosts: ReadonlySet<string>,
+  login: SiweLogin,
+  nowMs: number,
+): Promise<void> {
+  const { wallet } = login;
+  if (recoverMessageSigner(login.message, login.signature) !== wallet)
+    throw new Refusal('signature_mismatch');
+  const { host, address, nonce, expiresAtMs } = readSiweMessage(login.message);
+  if (!hosts.has(host)) throw new Refusal('domain_mismatch');
+  if (address.toLowerCase() !== wallet) throw new Refusal('address_mismatch');
+  if (nonce === undefined) throw new Refusal('nonce_missing');
+
+  const hasPassed = expiresAtMs !== undefined && expiresAtMs <= nowMs;
+  const judge = hasPassed ? challenges.look : challenges.consume;
+  const standing = await judge('siwe', wallet, nonce);
+  if (standing !== 'current') throw new Refusal(standing === 'expired' ? 'nonce_expired' : 'nonce_invalid');
+  if (hasPassed) throw new Refusal('message_expired');
+}
+
+/**
+ * The names that line 1 may carry: each host and its `www.` form. They are compared to the letter, as
+ * browsers write hosts in lower case; folding case would let look-alikes in (the Kelvin sign becomes a k).
+ */
+export function acceptedHosts(webHosts: readonly string[]): ReadonlySet<string> {
+  const hosts = webHosts.map((host) => host.toLowerCase());
+  return new Set(hosts.flatMap((host) => (host.startsWith('www.') ? [host] : [host, `www.${host}`])));
+}
+
+/** Line 1: an optional scheme, and the host. */
+const FIRST_LINE =
+  /^(?:[A-Za-z][A-Za-z0-9+.-]*:\/\/)?(\S+) wants you to sign in with your Ethereum account:$/;
+
+/** The labels in the order in which EIP-4361 puts them. */
+const LABELS = [
+  'URI',
+  'Version',
+  'Chain ID',
+  'Nonce',
+  'Issued At',
+  'Expiration Time',
+  'Not Before',
+  'Request ID',
+  'Resources',
+] as const;
+type Label = (typeof LABELS)[number];
+
+/**
+ * Reads a message. Throws `malformed_message` when it has not the layout of EIP-4361, or an expiration time
+ * that cannot be read. The layout is what keeps every line in its one place, so that no text that a stranger
+ * chose, like the statement, can pass for the nonce; what the unchecked lines say, or that one is left out or
+ * blank, is not looked at.
+ */
+export function readSiweMessage(text: string): SiweMessage {
+  if (text.includes('\r')) throw malformed('lines must be separated by a single LF');
+  const lines = text.split('\n');
+  const host = FIRST_LINE.exec(lines[0] ?? '')?.[1];
+  if (host === undefined) throw malformed('line 1 does not name a host that wants you to sign in');
+  if (lines[2] !== '') throw malformed('line 3 must be blank');
+  if (lines.at(-1) === '') throw malformed('the message must not end in a line break');
+  const hasStatement = lines[3] !== '';
+  if (hasStatement && lines[4] !== '')
+    throw malformed('the statement must be one line, with a blank one after it');
+
+  const fields = readFields(lines.slice(hasStatement ? 5 : 4));
+  const expiration = fields.get('Expiration Time');
+  return {
+    host,
+    address: lines[1] ?? '',
+    nonce: fields.get('Nonce'),
+    expiresAtMs: expiration === undefined ? undefined : readTimeMs(expiration),
+  };
+}
+
+/** What stands behind each label that is there: each once, in their order, resources last. */
+function readFields(lines: readonly string[]): Map<Label, string> {
+  const fields = new Map<Label, string>();
+  let next = 0;
+  for (const line of lines) {
+    const isResource = fields.has('Resources') && line.startsWith('- ');
+    if (isResource || line === '') continue;
+    const found = LABELS.findIndex((label, place) => place >= next && line.startsWith(`${label}:`));
+    const label = LABELS[found];
+    if (label === undefined)
+      throw malformed('a line has no label of EIP-4361, or stands twice or out of order');
+    fields.set(label, line.startsWith(`${label}: `) ? line.slice(label.length + 2) : '');
+    next = found + 1;
+  }
+  return fields;
+}
+
+/** All that a timestamp is written with. */
+const TIMESTAMP_CHARACTERS = /^[0-9TtZz:.+-]+$/;
+
+/**
+ * An RFC 3339 timestamp in Unix milliseconds. Neither reader is enough alone: Date.parse takes 31 February
+ * for 3 March, and siwe's pattern takes any character for the decimal point, of which Date.parse skips a NUL.
+ */
+function readTimeMs(text: string): number {
+  const isReal = TIMESTAMP_CHARACTERS.test(text) && isValidISO8601Date(text);
+  const timeMs = isReal ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(timeMs)) throw malformed('the expiration time cannot be read');
+  return timeMs;
+}
+
+const malformed = (why: string): Refusal => new Refusal('malformed_message', why);
