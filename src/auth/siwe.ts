@@ -43,8 +43,8 @@ export async function checkSiweLogin(
   nowMs: number,
 ): Promise<void> {
   const { wallet } = login;
-  if (recoverMessageSigner(login.message, login.signature) !== wallet)
-    throw new Refusal('signature_mismatch');
+  const signer = recoverMessageSigner(login.message, login.signature);
+  if (signer !== wallet) throw new Refusal('signature_mismatch');
   const { host, address, nonce, expiresAtMs } = readSiweMessage(login.message);
   if (!hosts.has(host)) throw new Refusal('domain_mismatch');
   if (address.toLowerCase() !== wallet) throw new Refusal('address_mismatch');

@@ -1,0 +1,64 @@
+/** Sign-in on a Redis of its own, and what a test may do to its records behind its back. */
+
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { CHALLENGE_LIFETIME_MS, EXPIRED_RECORD_KEPT_MS } from '../../src/auth/challenges.ts';
+import { type Auth, type AuthOptions, openAuth } from '../../src/auth/index.ts';
+import { challengeKey, type Flow } from '../../src/auth/keys.ts';
+import { type ErrorCode, Refusal } from '../../src/domain/errors.ts';
+import { freshRedis } from '../support/servers.ts';
+
+export const SECRET = 'a secret of the tests, 32 bytes or more';
+
+export interface AuthFixture {
+  readonly redis: Redis;
+  /** Another replica: an Auth with a connection of its own on the same Redis. */
+  open(options?: Partial<AuthOptions>): Auth;
+  /** Makes a record as old as given, the only way to meet an expired one without waiting. */
+  age(flow: Flow, address: string, ageMs: number): Promise<void>;
+  /** Makes `nonce` the current one, for messages that others have signed. */
+  plant(address: string, nonce: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openFixture(): Promise<AuthFixture> {
+  const url = await freshRedis();
+  const connections = [new Redis(url)];
+  const redis = connections[0]!;
+  const keptMs = CHALLENGE_LIFETIME_MS + EXPIRED_RECORD_KEPT_MS;
+  return {
+    redis,
+    open(options) {
+      const connection = new Redis(url);
+      connections.push(connection);
+      return openAuth({
+        redis: connection,
+        serviceName: 'Redbook',
+        webHosts: ['redbook.example', 'localhost:8080'],
+        jwtSecret: SECRET,
+        ...options,
+      });
+    },
+    async age(flow, address, ageMs) {
+      const found = await redis.pexpire(challengeKey(flow, address.toLowerCase()), keptMs - ageMs);
+      expect(found, 'a record to age').to.equal(1);
+    },
+    async plant(address, nonce) {
+      await redis.set(challengeKey('siwe', address.toLowerCase()), nonce, 'PX', keptMs);
+    },
+    async close() {
+      await Promise.all(connections.map((connection) => connection.quit()));
+    },
+  };
+}
+
+/** The code of the refusal that a login ends in, or `session`; anything else it throws is a failure. */
+export async function outcome(login: Promise<unknown>): Promise<ErrorCode | 'session'> {
+  try {
+    await login;
+    return 'session';
+  } catch (error) {
+    if (error instanceof Refusal) return error.code;
+    throw error;
+  }
+}
