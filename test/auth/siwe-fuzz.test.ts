@@ -52,7 +52,7 @@ const PIECES = [
   ' wants you to sign in with your Ethereum account:',
   '2100-02-30T00:00:00Z',
   '2100-01-01T00:00:00.5+01:00',
-]; // prettier-ignore
+];
 
 const address = ethersSigner().address;
 
