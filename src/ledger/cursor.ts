@@ -1,0 +1,38 @@
+/** The last engine event that the ledger contains. */
+
+import type { Cursor } from '../domain/event.ts';
+import type { Ask } from './pool.ts';
+
+export interface SettledCursor extends Cursor {
+  /** Digest of the event at the cursor; null while nothing is settled. */
+  readonly digest: string | null;
+  /** Unix milliseconds of that event, by the engine's clock. */
+  readonly timeMs: number | null;
+  /** Unix milliseconds of its settlement, by the clock of Postgres. */
+  readonly settledAtMs: number | null;
+}
+
+export interface CursorRow {
+  epoch: bigint;
+  sequence: bigint;
+  digest: string | null;
+  event_time_ms: bigint | null;
+  settled_at: Date | null;
+}
+
+export const CURSOR_COLUMNS = 'epoch, sequence, digest, event_time_ms, settled_at';
+
+export const settledCursor = (row: CursorRow): SettledCursor => ({
+  epoch: Number(row.epoch),
+  sequence: Number(row.sequence),
+  digest: row.digest,
+  timeMs: row.event_time_ms === null ? null : Number(row.event_time_ms),
+  settledAtMs: row.settled_at?.getTime() ?? null,
+});
+
+/** In a snapshot: what its other rows are as of. */
+export const readCursor = async (ask: Ask): Promise<SettledCursor> => {
+  const [row] = await ask<CursorRow>(`select ${CURSOR_COLUMNS} from engine_cursor`);
+  if (!row) throw new Error('the cursor row of the ledger is missing');
+  return settledCursor(row);
+};

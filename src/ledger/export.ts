@@ -1,0 +1,106 @@
+/** The journal for finance: ledger entries of a span of time, as a stream of any length. */
+
+import type pg from 'pg';
+import type { EntryKind } from './entries.ts';
+import { askOnce } from './pool.ts';
+
+export interface LedgerEntry {
+  /** `sequence-line`, in the order of the entries; an export resumes after it. */
+  readonly entryId: string;
+  readonly transactionId: string;
+  readonly kind: EntryKind;
+  readonly account: string;
+  readonly asset: string;
+  /** Decimals of an atom; null for an asset without a record, which has the default. */
+  readonly scale: number | null;
+  readonly amountAtoms: bigint;
+  readonly reference: string;
+  readonly timeMs: number;
+}
+
+export interface EntriesFilter {
+  /** Unix milliseconds, inclusive. */
+  readonly fromMs: number;
+  /** Unix milliseconds, exclusive. */
+  readonly toMs: number;
+  readonly asset?: string;
+  /** Entry id after which to go on. */
+  readonly after?: string;
+}
+
+interface EntryRow {
+  sequence: bigint;
+  line: number;
+  transaction_id: string;
+  kind: EntryKind;
+  account: string;
+  asset: string;
+  scale: number | null;
+  amount_atoms: bigint;
+  reference: string;
+  time_ms: bigint;
+}
+
+const PAGE_ROWS = 5_000;
+const ENTRY_ID = /^(\d{1,15})-(\d{1,9})$/;
+
+/** @throws RangeError when `text` is no entry id. */
+const parseEntryId = (text: string): { sequence: bigint; line: number } => {
+  const [, sequence, line] = ENTRY_ID.exec(text) ?? [];
+  if (!sequence || !line) throw new RangeError(`not an entry id: ${text}`);
+  return { sequence: BigInt(sequence), line: Number(line) };
+};
+
+/** Sequence of the first entry at or after the time; all later entries are of later sequences. */
+const firstSequence = async (pool: pg.Pool, timeMs: number): Promise<bigint | null> => {
+  const [row] = await askOnce<{ sequence: bigint }>(
+    pool,
+    'select sequence from ledger_entries where time_ms >= $1 order by time_ms, sequence limit 1',
+    [timeMs],
+  );
+  return row?.sequence ?? null;
+};
+
+/**
+ * Pages by key, not in one snapshot: the table only ever grows at its end, and an export of hours must
+ * not keep Postgres from cleaning up behind the orders.
+ *
+ * @throws RangeError when `after` is no entry id; Refusal SERVICE_UNAVAILABLE when Postgres is away.
+ */
+export async function* entries(pool: pg.Pool, filter: EntriesFilter): AsyncGenerator<LedgerEntry> {
+  const first = await firstSequence(pool, filter.fromMs);
+  if (first === null) return;
+  const end = await firstSequence(pool, filter.toMs);
+  let after = { sequence: first, line: -1 };
+  if (filter.after !== undefined) {
+    const resumed = parseEntryId(filter.after);
+    if (resumed.sequence >= first) after = resumed;
+  }
+  for (;;) {
+    const rows = await askOnce<EntryRow>(
+      pool,
+      `select entry.*, assets.scale from ledger_entries as entry
+       left join assets on assets.symbol = entry.asset
+       where (sequence, line) > ($1, $2) and ($3::bigint is null or sequence < $3) and time_ms < $4
+         and ($5::text is null or asset = $5)
+       order by sequence, line limit ${PAGE_ROWS}`,
+      [after.sequence, after.line, end, filter.toMs, filter.asset ?? null],
+    );
+    yield* rows.map(entryOf);
+    const last = rows.at(-1);
+    if (!last || rows.length < PAGE_ROWS) return;
+    after = last;
+  }
+}
+
+const entryOf = (row: EntryRow): LedgerEntry => ({
+  entryId: `${row.sequence}-${row.line}`,
+  transactionId: row.transaction_id,
+  kind: row.kind,
+  account: row.account,
+  asset: row.asset,
+  scale: row.scale,
+  amountAtoms: row.amount_atoms,
+  reference: row.reference,
+  timeMs: Number(row.time_ms),
+});

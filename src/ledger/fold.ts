@@ -1,0 +1,191 @@
+/** What a batch of events comes to: the rows to write, each order and each setting once. */
+
+import type { AccountMoved, EngineEvent, OrderPlaced } from '../domain/event.ts';
+import type { Asset, Market } from '../domain/market.ts';
+import {
+  type ClosedOrder,
+  isLive,
+  type OrderStatus,
+  type OrderTerms,
+  type RejectReason,
+  statusAfterFill,
+  type Trade,
+} from '../domain/order.ts';
+import { LedgerDiverged } from './diverged.ts';
+import { type Entry, entriesOfMovement, entriesOfTrade } from './entries.ts';
+
+/** How far an order has come. */
+export interface Progress {
+  readonly sizeSteps: bigint;
+  filledSteps: bigint;
+  status: OrderStatus;
+  updatedAtMs: number;
+  updatedSequence: number;
+  /** Null while it is live. */
+  closedSequence: number | null;
+}
+
+export interface NewOrder {
+  readonly terms: OrderTerms;
+  readonly rejectReason: RejectReason | null;
+  readonly progress: Progress;
+}
+
+export interface NewEntry extends Entry {
+  readonly sequence: number;
+  readonly line: number;
+  readonly timeMs: number;
+}
+
+export type Movement = AccountMoved & { readonly sequence: number; readonly timeMs: number };
+
+export interface Batch {
+  readonly newOrders: NewOrder[];
+  /** Orders of earlier batches, by id. */
+  readonly changedOrders: Map<string, Progress>;
+  readonly trades: Trade[];
+  readonly entries: NewEntry[];
+  readonly movements: Movement[];
+  /** By symbol; of a market or asset that changed more than once, the last. */
+  readonly markets: Map<string, Market>;
+  readonly assets: Map<string, Asset>;
+  /** By wallet. */
+  readonly terms: Map<string, { version: string; timeMs: number }>;
+  /** By wallet: since when it is held, null when it is released. */
+  readonly holds: Map<string, number | null>;
+  /** Undefined: unchanged. */
+  paused: boolean | undefined;
+  termsVersion: string | null | undefined;
+}
+
+/** Orders that the events change and did not place themselves: what `fold` must be given. */
+export const ordersOfEarlierBatches = (events: readonly EngineEvent[]): string[] => {
+  const placed = new Set<string>();
+  const touched = new Set<string>();
+  const touch = (id: string): unknown => placed.has(id) || touched.add(id);
+  for (const event of events) {
+    if (event.kind === 'order_placed') {
+      placed.add(event.order.id);
+      for (const trade of event.trades) touch(trade.makerOrderId);
+      for (const order of event.expired) touch(order.id);
+    } else if (event.kind === 'orders_closed') {
+      for (const order of event.orders) touch(order.id);
+    }
+  }
+  return [...touched];
+};
+
+/**
+ * @param earlier Orders of earlier batches as they stand, by id; changed in place.
+ * @throws LedgerDiverged on the fill or the end of an order that is unknown or no longer live.
+ */
+export const fold = (events: readonly EngineEvent[], earlier: ReadonlyMap<string, Progress>): Batch => {
+  const batch: Batch = {
+    newOrders: [],
+    changedOrders: new Map(),
+    trades: [],
+    entries: [],
+    movements: [],
+    markets: new Map(),
+    assets: new Map(),
+    terms: new Map(),
+    holds: new Map(),
+    paused: undefined,
+    termsVersion: undefined,
+  };
+  const placed = new Map<string, Progress>();
+
+  const liveOrder = (event: EngineEvent, id: string): Progress => {
+    const progress = placed.get(id) ?? earlier.get(id);
+    if (!progress)
+      throw new LedgerDiverged(`event ${event.sequence} changes order ${id}, which was never placed`);
+    if (!isLive(progress.status)) {
+      throw new LedgerDiverged(`event ${event.sequence} changes order ${id}, which is ${progress.status}`);
+    }
+    if (!placed.has(id)) batch.changedOrders.set(id, progress);
+    progress.updatedAtMs = event.timeMs;
+    progress.updatedSequence = event.sequence;
+    return progress;
+  };
+
+  const setStatus = (event: EngineEvent, progress: Progress, status: OrderStatus): void => {
+    progress.status = status;
+    progress.closedSequence = isLive(status) ? null : event.sequence;
+  };
+
+  const fill = (event: EngineEvent, trade: Trade): void => {
+    const maker = liveOrder(event, trade.makerOrderId);
+    maker.filledSteps += trade.sizeSteps;
+    setStatus(event, maker, statusAfterFill(maker.filledSteps, maker.sizeSteps));
+  };
+
+  const end = (event: EngineEvent, orders: readonly ClosedOrder[]): void => {
+    for (const order of orders) setStatus(event, liveOrder(event, order.id), order.status);
+  };
+
+  const book = (event: EngineEvent, entries: readonly Entry[]): void => {
+    entries.forEach((entry, line) => {
+      batch.entries.push({ ...entry, sequence: event.sequence, line, timeMs: event.timeMs });
+    });
+  };
+
+  const place = (event: EngineEvent & OrderPlaced): void => {
+    const progress: Progress = {
+      sizeSteps: event.order.sizeSteps,
+      filledSteps: event.filledSteps,
+      status: event.status,
+      updatedAtMs: event.timeMs,
+      updatedSequence: event.sequence,
+      closedSequence: isLive(event.status) ? null : event.sequence,
+    };
+    placed.set(event.order.id, progress);
+    batch.newOrders.push({ terms: event.order, rejectReason: event.rejectReason, progress });
+    for (const trade of event.trades) {
+      batch.trades.push(trade);
+      fill(event, trade);
+    }
+    end(event, event.expired);
+    book(event, event.trades.flatMap(entriesOfTrade));
+  };
+
+  for (const event of events) {
+    switch (event.kind) {
+      case 'order_placed':
+        place(event);
+        break;
+      case 'orders_closed':
+        end(event, event.orders);
+        break;
+      case 'credited':
+      case 'debited':
+        batch.movements.push(event);
+        book(event, entriesOfMovement(event));
+        break;
+      case 'account_held':
+        batch.holds.set(event.wallet, event.timeMs);
+        break;
+      case 'account_released':
+        batch.holds.set(event.wallet, null);
+        break;
+      case 'terms_accepted':
+        batch.terms.set(event.wallet, { version: event.version, timeMs: event.timeMs });
+        break;
+      case 'terms_required':
+        batch.termsVersion = event.version;
+        break;
+      case 'trading_paused':
+      case 'trading_resumed':
+        batch.paused = event.kind === 'trading_paused';
+        break;
+      case 'market_changed':
+        batch.markets.set(event.market.symbol, event.market);
+        // An asset that no operator set has the default scale; its first market is what tells it.
+        for (const asset of [event.market.base, event.market.quote]) batch.assets.set(asset.symbol, asset);
+        break;
+      case 'asset_changed':
+        batch.assets.set(event.asset.symbol, event.asset);
+        break;
+    }
+  }
+  return batch;
+};

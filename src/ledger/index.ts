@@ -1,0 +1,98 @@
+/** The permanent memory: engine events settled into Postgres, and everything that is read back from it. */
+
+import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
+import type { Trade } from '../domain/order.ts';
+import { readCursor, type SettledCursor } from './cursor.ts';
+import { type EntriesFilter, entries, type LedgerEntry } from './export.ts';
+import { migrate } from './migrate.ts';
+import { movementByReference } from './movements.ts';
+import { orderByClientId, orderById, ordersOf, type SettledOrder } from './orders.ts';
+import { askOnce, openPool } from './pool.ts';
+import {
+  type AccountBalance,
+  balancesAt,
+  type Check,
+  checkLedger,
+  type LiveOrder,
+  liveOrdersAt,
+} from './reconcile.ts';
+import { settle } from './settle.ts';
+import { tradesOf } from './trades.ts';
+
+export type { SettledCursor } from './cursor.ts';
+export { LedgerDiverged } from './diverged.ts';
+export { CUSTODY, type EntryKind, HOUSE } from './entries.ts';
+export type { EntriesFilter, LedgerEntry } from './export.ts';
+export type { SettledOrder } from './orders.ts';
+export type { AccountBalance, Check, LiveOrder, Violation } from './reconcile.ts';
+
+/**
+ * Every read answers with the cursor it is as of, from the same snapshot, so that a reader can add what
+ * the engine did since. Reads throw `Refusal` SERVICE_UNAVAILABLE when Postgres is away.
+ */
+export interface Ledger {
+  /** Brings the database to the schema of this release; any number of processes may do so at once. */
+  migrate(): Promise<void>;
+  /** `{ epoch: 0, sequence: 0, digest: null, … }` while nothing is settled. */
+  cursor(): Promise<SettledCursor>;
+  /**
+   * Settles the events after the cursor in one transaction. The returned cursor is short of the last
+   * event only when another process is settling right now; then nothing was done.
+   * @throws LedgerDiverged when the events do not follow from what is settled.
+   */
+  settle(events: readonly EngineEvent[]): Promise<Cursor>;
+  /** The wallet's latest orders, newest first. */
+  ordersOf(wallet: string, limit: number): Promise<{ cursor: Cursor; orders: SettledOrder[] }>;
+  orderById(id: string): Promise<{ cursor: Cursor; order: SettledOrder | null }>;
+  orderByClientId(
+    wallet: string,
+    clientOrderId: string,
+  ): Promise<{ cursor: Cursor; order: SettledOrder | null }>;
+  /** The wallet's latest trades, as maker or taker, newest first. */
+  tradesOf(
+    wallet: string,
+    filter: { market?: string; limit: number },
+  ): Promise<{ cursor: Cursor; trades: Trade[] }>;
+  movementByReference(
+    kind: AccountMoved['kind'],
+    reference: string,
+  ): Promise<(AccountMoved & { sequence: number }) | null>;
+  /** Every account's sum of an asset up to and including the event; the event must be settled. */
+  balancesAt(asset: string, sequence: number): AsyncIterable<AccountBalance>;
+  /** The orders that were live right after the event; the event must be settled. */
+  liveOrdersAt(sequence: number): AsyncIterable<LiveOrder>;
+  /** What must hold within the ledger alone, and up to which event it was checked. */
+  check(): Promise<{ sequence: number; checks: Check[] }>;
+  /** @throws RangeError when `after` is no entry id. */
+  entries(filter: EntriesFilter): AsyncIterable<LedgerEntry>;
+  close(): Promise<void>;
+}
+
+/** Reads are a client's waiting time, settlement may take its while, a reconcile what it needs. */
+const PATIENCE_MS = { reading: 3_000, settling: 60_000, auditing: 0 };
+
+/** Connects when first asked; Postgres may be away, then and at any later time. */
+export const openLedger = (options: { databaseUrl: string; poolSize?: number }): Ledger => {
+  const { databaseUrl, poolSize = 10 } = options;
+  // Pools of their own, so that neither readers nor a reconcile can keep settlement from a connection.
+  const reading = openPool({ databaseUrl, size: poolSize, patienceMs: PATIENCE_MS.reading });
+  const settling = openPool({ databaseUrl, size: 1, patienceMs: PATIENCE_MS.settling });
+  const auditing = openPool({ databaseUrl, size: 4, patienceMs: PATIENCE_MS.auditing });
+  return {
+    migrate: () => migrate(databaseUrl),
+    cursor: () => readCursor((sql) => askOnce(reading, sql)),
+    settle: (events) => settle(settling, events),
+    ordersOf: (wallet, limit) => ordersOf(reading, wallet, limit),
+    orderById: (id) => orderById(reading, id),
+    orderByClientId: (wallet, clientOrderId) => orderByClientId(reading, wallet, clientOrderId),
+    tradesOf: (wallet, filter) => tradesOf(reading, wallet, filter),
+    movementByReference: (kind, reference) => movementByReference(reading, kind, reference),
+    balancesAt: (asset, sequence) => balancesAt(auditing, asset, sequence),
+    liveOrdersAt: (sequence) => liveOrdersAt(auditing, sequence),
+    check: () => checkLedger(auditing),
+    entries: (filter) => entries(auditing, filter),
+    close: async () => {
+      await Promise.all([reading.end(), settling.end(), auditing.end()]);
+    },
+  };
+};

@@ -1,0 +1,133 @@
+/** Connections to Postgres that outlive its restarts, and the three ways the ledger asks it. */
+
+import pg from 'pg';
+import { Refusal } from '../domain/errors.ts';
+
+const INT8 = 20;
+
+/** Every bigint column arrives as a `bigint`: the driver's default is a string. */
+const integersAsBigints: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === INT8 && format !== 'binary' ? BigInt : pg.types.getTypeParser(oid, format)) as never,
+};
+
+export interface PoolOptions {
+  databaseUrl: string;
+  size: number;
+  /** Longest run of one statement, 0 for none; a reply that never comes is given up half a second later. */
+  patienceMs: number;
+}
+
+export const openPool = ({ databaseUrl, size, patienceMs }: PoolOptions): pg.Pool => {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    application_name: 'redbook',
+    max: size,
+    connectionTimeoutMillis: 2_500,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    types: integersAsBigints,
+    ...(patienceMs > 0 && {
+      statement_timeout: patienceMs,
+      query_timeout: patienceMs + 500,
+      // A process that stops in mid-transaction must not hold its locks for ever.
+      idle_in_transaction_session_timeout: patienceMs,
+    }),
+  });
+  // The loss of an idle connection, and of a borrowed one between two queries, is an event that would
+  // end the process. The next query tells its caller; there is nothing else to do.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+};
+
+/**
+ * Classes of SQLSTATE that are not the statement's fault: connection (08), serialization (40),
+ * resources (53), cancelled or shutting down (57), system (58).
+ */
+const AWAY = /^(08|40|53|57|58)/;
+
+/**
+ * The error of a reader: `SERVICE_UNAVAILABLE` when Postgres is away, else what was thrown.
+ * Only for what the driver throws, where all that is no answer of the server is a lost connection.
+ */
+const readerError = (error: unknown): unknown =>
+  error instanceof pg.DatabaseError && !AWAY.test(error.code ?? '')
+    ? error
+    : new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause: error });
+
+/** Runs one statement and gives its rows. */
+export type Ask = <Row extends pg.QueryResultRow>(
+  sql: string,
+  parameters?: readonly unknown[],
+) => Promise<Row[]>;
+
+/**
+ * Runs `read` in one read-only snapshot: everything it asks is as of the same moment.
+ * Throws `Refusal` SERVICE_UNAVAILABLE when Postgres is away.
+ */
+export const inSnapshot = async <Result>(
+  pool: pg.Pool,
+  read: (ask: Ask) => Promise<Result>,
+): Promise<Result> => {
+  const client = await pool.connect().catch((error) => {
+    // Whatever keeps a connection from being made, the ledger cannot be read.
+    throw new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause: error });
+  });
+  const ask: Ask = async (sql, parameters) => {
+    try {
+      return (await client.query(sql, parameters as unknown[])).rows;
+    } catch (error) {
+      throw readerError(error);
+    }
+  };
+  let sound = false;
+  try {
+    await ask('begin isolation level repeatable read read only');
+    const result = await read(ask);
+    await ask('commit');
+    sound = true;
+    return result;
+  } finally {
+    // Closing the connection is the rollback that always works.
+    client.release(!sound);
+  }
+};
+
+/** Runs one statement, which is a snapshot by itself. Errors as in `inSnapshot`. */
+export const askOnce = async <Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  sql: string,
+  parameters: readonly unknown[] = [],
+): Promise<Row[]> => {
+  try {
+    return (await pool.query<Row>(sql, parameters as unknown[])).rows;
+  } catch (error) {
+    throw readerError(error);
+  }
+};
+
+const STREAM_ROWS = 2_000;
+
+/** The rows of a query of any length, in one snapshot, a few thousand in memory at a time. */
+export async function* streamRows<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  sql: string,
+  parameters: readonly unknown[] = [],
+): AsyncGenerator<Row> {
+  const client = await pool.connect();
+  let sound = false;
+  try {
+    await client.query('begin isolation level repeatable read read only');
+    await client.query(`declare rows no scroll cursor for ${sql}`, parameters as unknown[]);
+    for (;;) {
+      const { rows } = await client.query<Row>(`fetch ${STREAM_ROWS} from rows`);
+      if (rows.length === 0) break;
+      yield* rows;
+    }
+    await client.query('commit');
+    sound = true;
+  } finally {
+    client.release(!sound);
+  }
+}

@@ -1,0 +1,166 @@
+import { expect } from 'chai';
+import type { EngineEvent } from '../../src/domain/event.ts';
+import { type Ledger, LedgerDiverged, openLedger } from '../../src/ledger/index.ts';
+import { random, seedOf } from '../support/seed.ts';
+import { seededEvents, WALLETS } from '../support/seeded-events.ts';
+import { freshDatabase } from '../support/servers.ts';
+import { contents, query } from './tables.ts';
+
+describe('settle', () => {
+  const ledgers: Ledger[] = [];
+
+  const freshLedger = async (): Promise<{ ledger: Ledger; databaseUrl: string }> => {
+    const databaseUrl = await freshDatabase();
+    const ledger = openLedger({ databaseUrl });
+    ledgers.push(ledger);
+    await ledger.migrate();
+    return { ledger, databaseUrl };
+  };
+
+  const refusal = async (attempt: Promise<unknown>): Promise<unknown> =>
+    attempt.then(
+      () => undefined,
+      (error) => error,
+    );
+
+  after(async () => {
+    await Promise.all(ledgers.map((ledger) => ledger.close()));
+  });
+
+  it('writes the same tables however the events are split, repeated and overlapped', async () => {
+    const seed = seedOf('splits');
+    const dice = random(seed);
+    const events = seededEvents(seed).next(3_000);
+    const whole = await freshLedger();
+    await whole.ledger.settle(events);
+
+    const split = await freshLedger();
+    let settled = 0;
+    while (settled < events.length) {
+      const from = Math.max(0, settled - dice.below(20));
+      const cursor = await split.ledger.settle(events.slice(from, settled + dice.below(60)));
+      settled = cursor.sequence;
+    }
+    await split.ledger.settle(events);
+
+    expect(await contents(split.databaseUrl)).to.deep.equal(await contents(whole.databaseUrl));
+    const trades = await query<{ count: bigint }>(whole.databaseUrl, 'select count(*) from trades');
+    expect(Number(trades[0]?.count)).to.be.above(500);
+  });
+
+  it('holds everything that a reconcile checks', async () => {
+    const { ledger } = await freshLedger();
+    await ledger.settle(seededEvents(seedOf('checks')).next(3_000));
+    const { sequence, checks } = await ledger.check();
+    expect(sequence).to.equal(3_000);
+    expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+  });
+
+  it('starts empty and moves its cursor with the last event', async () => {
+    const { ledger } = await freshLedger();
+    expect(await ledger.cursor()).to.deep.equal({
+      epoch: 0,
+      sequence: 0,
+      digest: null,
+      timeMs: null,
+      settledAtMs: null,
+    });
+    expect(await ledger.settle([])).to.include({ epoch: 0, sequence: 0 });
+    const events = seededEvents(1).next(10);
+    const last = events.at(-1)!;
+    expect(await ledger.settle(events)).to.deep.equal({ epoch: last.epoch, sequence: 10 });
+    expect(await ledger.cursor()).to.include({ sequence: 10, digest: last.digest, timeMs: last.timeMs });
+  });
+
+  describe('stops at events that do not follow', () => {
+    const events = seededEvents(2).next(40);
+    const variants: Record<string, () => EngineEvent[]> = {
+      'a missing event at the cursor': () => events.slice(21),
+      'a missing event within the batch': () => [...events.slice(20, 25), ...events.slice(26)],
+      'another content at the cursor': () => [{ ...events[19]!, digest: 'other' }, ...events.slice(20)],
+      'another epoch at the cursor': () => [{ ...events[19]!, epoch: 99 }, ...events.slice(20)],
+      'an epoch that goes back': () => [{ ...events[20]!, epoch: 0 }, ...events.slice(21)],
+      'the same event twice': () => [events[20]!, events[20]!],
+      'an order that was never placed': () => [
+        {
+          ...pick(events[20]!),
+          kind: 'orders_closed',
+          cause: 'cancel',
+          orders: [
+            {
+              id: 'unknown',
+              wallet: WALLETS[0]!,
+              market: 'ETH/USDC',
+              clientOrderId: null,
+              status: 'cancelled',
+            },
+          ],
+        },
+      ],
+      'a reference that was settled before': () => [
+        {
+          ...pick(events[20]!),
+          kind: 'credited',
+          wallet: WALLETS[0]!,
+          asset: 'ETH',
+          amountAtoms: 1n,
+          reference: `opening ${WALLETS[0]} ETH`,
+        },
+      ],
+    };
+    const pick = ({ epoch, sequence, timeMs, digest }: EngineEvent) => ({ epoch, sequence, timeMs, digest });
+
+    for (const [name, variant] of Object.entries(variants)) {
+      it(name, async () => {
+        const { ledger, databaseUrl } = await freshLedger();
+        await ledger.settle(events.slice(0, 20));
+        const before = await contents(databaseUrl);
+        expect(await refusal(ledger.settle(variant()))).to.be.instanceOf(LedgerDiverged);
+        expect(await contents(databaseUrl)).to.deep.equal(before);
+        await ledger.settle(events.slice(15));
+        expect(await ledger.cursor()).to.include({ sequence: 40 });
+      });
+    }
+
+    it('a first event that is not number one', async () => {
+      const { ledger } = await freshLedger();
+      expect(await refusal(ledger.settle(events.slice(1)))).to.be.instanceOf(LedgerDiverged);
+    });
+  });
+
+  it('lets several settlers at once settle each event once', async () => {
+    const seed = seedOf('settlers');
+    const events = seededEvents(seed).next(2_000);
+    const alone = await freshLedger();
+    await alone.ledger.settle(events);
+
+    const shared = await freshLedger();
+    const others = Array.from({ length: 3 }, () => openLedger({ databaseUrl: shared.databaseUrl }));
+    ledgers.push(...others);
+    const drain = async (ledger: Ledger, size: number): Promise<void> => {
+      for (let at = 0; at < events.length; ) {
+        const { sequence } = await ledger.cursor();
+        at = (await ledger.settle(events.slice(Math.max(0, sequence - 1), sequence + size))).sequence;
+      }
+    };
+    await Promise.all([shared.ledger, ...others].map((ledger, index) => drain(ledger, 20 + index * 7)));
+    expect(await contents(shared.databaseUrl)).to.deep.equal(await contents(alone.databaseUrl));
+  });
+
+  it('refuses every change of what is append-only', async () => {
+    const { ledger, databaseUrl } = await freshLedger();
+    await ledger.settle(seededEvents(3).next(300));
+    for (const table of ['trades', 'ledger_entries', 'movements']) {
+      for (const change of [
+        `update ${table} set sequence = 1`,
+        `update ${table} set sequence = 1 where false`,
+        `delete from ${table}`,
+        `truncate ${table}`,
+        `truncate orders, ${table}`,
+      ]) {
+        const error = await refusal(query(databaseUrl, change));
+        expect(error, change).to.have.property('code', '23001');
+      }
+    }
+  });
+});

@@ -1,0 +1,41 @@
+/** The ledger's tables as text, for tests that compare two databases byte by byte. */
+
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+
+const TABLES = [
+  'engine_cursor',
+  'trading_switches',
+  'assets',
+  'markets',
+  'wallet_terms',
+  'holds',
+  'orders',
+  'trades',
+  'movements',
+  'ledger_entries',
+];
+
+export async function query<Row extends pg.QueryResultRow>(databaseUrl: string, sql: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A digest and a count of rows for each table; when something was settled is no content. */
+export async function contents(databaseUrl: string): Promise<Record<string, string>> {
+  const result: Record<string, string> = {};
+  for (const table of TABLES) {
+    const rows = await query<{ row: string }>(
+      databaseUrl,
+      `select (to_jsonb(t) - 'settled_at')::text as row from ${table} t order by row`,
+    );
+    const digest = createHash('sha256').update(rows.map(({ row }) => row).join('\n'));
+    result[table] = `${rows.length} rows, ${digest.digest('hex')}`;
+  }
+  return result;
+}

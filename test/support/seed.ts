@@ -1,0 +1,31 @@
+/** Random choices that a failed run can repeat: `SEED=… npx mocha …`. */
+
+export interface Random {
+  /** A whole number from 0 up to, without, `end`. */
+  below(end: number): number;
+  pick<Item>(items: readonly Item[]): Item;
+  chance(probability: number): boolean;
+}
+
+/** mulberry32: 32 bits of state, the same sequence everywhere. */
+export function random(seed: number): Random {
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return {
+    below: (end) => Math.floor(next() * end),
+    pick: (items) => items[Math.floor(next() * items.length)]!,
+    chance: (probability) => next() < probability,
+  };
+}
+
+/** The seed of this run, from SEED or the clock, printed under the test's name. */
+export function seedOf(name: string): number {
+  const seed = process.env.SEED ? Number(process.env.SEED) : Date.now() % 2 ** 31;
+  console.log(`      ${name}: SEED=${seed}`);
+  return seed;
+}

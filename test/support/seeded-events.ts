@@ -1,0 +1,268 @@
+/**
+ * A valid event stream of any length from a seed: markets, deposits, orders that rest, match, are
+ * cancelled and refused, holds, switches. A matcher written to be read, with a plain array for a book.
+ */
+
+import { createHash } from 'node:crypto';
+import type { EngineEvent, EventBody } from '../../src/domain/event.ts';
+import type { Asset, Market } from '../../src/domain/market.ts';
+import type { ClosedOrder, Lot, OrderStatus, OrderTerms, Side, Trade } from '../../src/domain/order.ts';
+import { type Random, random } from './seed.ts';
+
+export const WALLETS = Array.from({ length: 6 }, (_, index) => `0x${String(index + 1).repeat(40)}`);
+export const ASSETS: readonly Asset[] = [
+  { symbol: 'ETH', scale: 9 },
+  { symbol: 'BTC', scale: 8 },
+  { symbol: 'USDC', scale: 6 },
+];
+export const MARKETS = [marketOf(0, 'ETH', 9), marketOf(1, 'BTC', 8)] as const;
+
+/** Texts that a careless writer of SQL or COPY would trip over. All are legal client order ids. */
+export const POISONED_TEXTS = [
+  '\u{1f40b}'.repeat(128),
+  `'; drop table orders; --`,
+  'back\\slash \\N \\. \\x00 end\\',
+  '\\.',
+  '\\N',
+  'tab\tline\nreturn\rfeed\f\v\b bell\u0007',
+  '\n\\.\n',
+  '{"json": "}", "array": [1,2]}',
+  '{NULL,"a"}',
+  'NULL',
+  '$1 $2 ? ?? :name %s',
+  ' leading and trailing ',
+  '\u202eright to left\u202c \u200b\ufeff',
+  'e\u0301 and \u00e9 are two ids',
+];
+
+function marketOf(number: number, base: string, scale: number): Market {
+  return {
+    number,
+    symbol: `${base}/USDC`,
+    base: { symbol: base, scale },
+    quote: { symbol: 'USDC', scale: 6 },
+    status: 'active',
+    tradingEnabled: true,
+    sellEnabled: true,
+    visible: true,
+    feeBps: 7,
+    tickSize: '0.01',
+    sizeStep: '0.001',
+    minOrderSize: '0.001',
+    maxOrderSize: null,
+    selfTrade: 'expire_maker',
+    referencePrice: null,
+    networkId: '1',
+    tick: '0.01',
+    step: '0.001',
+    baseAtomsPerStep: 10n ** BigInt(scale - 3),
+    quoteAtomsPerLot: 10n,
+    version: 1,
+  };
+}
+
+interface Resting {
+  terms: OrderTerms;
+  filledSteps: bigint;
+}
+
+export interface SeededEvents {
+  /** The next `count` events of the stream. */
+  next(count: number): EngineEvent[];
+}
+
+export function seededEvents(seed: number): SeededEvents {
+  const dice = random(seed);
+  const books = new Map<string, Resting[]>(MARKETS.map((market) => [market.symbol, []]));
+  const opening = openingEvents();
+  let epoch = 1;
+  let sequence = 0;
+  let tradeId = 0;
+  let timeMs = 1_700_000_000_000;
+
+  const next = (): EngineEvent => {
+    sequence += 1;
+    timeMs += dice.pick([0, 0, 1, 7, 1000]);
+    if (dice.chance(0.002)) epoch += 1;
+    const body = opening.shift() ?? bodyOf();
+    const event = { epoch, sequence, timeMs, ...body };
+    const digest = createHash('sha256').update(JSON.stringify(event, bigintsAsText)).digest('hex');
+    return { ...event, digest };
+  };
+
+  const bodyOf = (): EventBody => {
+    const roll = dice.below(100);
+    if (roll < 70) return place();
+    if (roll < 85) return close();
+    if (roll < 90) return moved();
+    return setting(dice, sequence);
+  };
+
+  const place = (): EventBody => {
+    const market = dice.pick(MARKETS);
+    const type = dice.chance(0.15) ? 'market' : 'limit';
+    const terms: OrderTerms = {
+      id: `${(market.number * 2).toString(16).padStart(4, '0')}${sequence.toString(16).padStart(30, '0')}`,
+      wallet: dice.pick(WALLETS),
+      market: market.symbol,
+      side: dice.pick(['buy', 'sell']),
+      type,
+      timeInForce: type === 'limit' && dice.chance(0.7) ? 'GTC' : 'IOC',
+      postOnly: false,
+      leverage: dice.pick([null, null, 1, 50]),
+      priceTicks: type === 'limit' ? BigInt(100_000 + dice.below(40)) : null,
+      sizeSteps: BigInt(1 + dice.below(500)),
+      clientOrderId: dice.chance(0.3) ? null : idOf(sequence, dice.pick(POISONED_TEXTS)),
+      createdAtMs: timeMs,
+      sequence,
+      lot: lotOf(market),
+    };
+    if (dice.chance(0.05)) {
+      const refused = { status: 'rejected', filledSteps: 0n, trades: [], expired: [] } as const;
+      return { kind: 'order_placed', order: terms, ...refused, rejectReason: 'FOK_NOT_FILLED' };
+    }
+    return match(terms, market);
+  };
+
+  const match = (order: OrderTerms, market: Market): EventBody => {
+    const book = books.get(market.symbol)!;
+    const trades: Trade[] = [];
+    const expired: ClosedOrder[] = [];
+    let filledSteps = 0n;
+    for (const maker of bestFirst(book, order)) {
+      if (filledSteps === order.sizeSteps) break;
+      if (maker.terms.wallet === order.wallet) {
+        book.splice(book.indexOf(maker), 1);
+        expired.push(closed(maker, 'cancelled'));
+        continue;
+      }
+      const sizeSteps = least(order.sizeSteps - filledSteps, maker.terms.sizeSteps - maker.filledSteps);
+      filledSteps += sizeSteps;
+      maker.filledSteps += sizeSteps;
+      if (maker.filledSteps === maker.terms.sizeSteps) book.splice(book.indexOf(maker), 1);
+      trades.push(tradeOf(order, maker.terms, sizeSteps, market));
+    }
+    const rests = filledSteps < order.sizeSteps && order.timeInForce === 'GTC';
+    if (rests) book.push({ terms: order, filledSteps });
+    const status = statusOf(order, filledSteps, rests);
+    return { kind: 'order_placed', order, status, filledSteps, rejectReason: null, trades, expired };
+  };
+
+  const tradeOf = (taker: OrderTerms, maker: OrderTerms, sizeSteps: bigint, market: Market): Trade => {
+    tradeId += 1 + dice.below(3);
+    const notional = maker.priceTicks! * sizeSteps * market.quoteAtomsPerLot;
+    return {
+      tradeId,
+      market: market.symbol,
+      takerSide: taker.side,
+      priceTicks: maker.priceTicks!,
+      sizeSteps,
+      feeAtoms: (notional * BigInt(market.feeBps) + 9_999n) / 10_000n,
+      takerOrderId: taker.id,
+      makerOrderId: maker.id,
+      takerWallet: taker.wallet,
+      makerWallet: maker.wallet,
+      timeMs,
+      sequence,
+      lot: maker.lot,
+    };
+  };
+
+  const close = (): EventBody => {
+    const book = books.get(dice.pick(MARKETS).symbol)!;
+    if (book.length === 0) return { kind: 'trading_resumed' };
+    const leaving = book.splice(dice.below(book.length), 1 + dice.below(3));
+    const voided = dice.chance(0.1);
+    return {
+      kind: 'orders_closed',
+      cause: voided ? 'void' : 'cancel',
+      orders: leaving.map((order) => closed(order, voided ? 'failed' : 'cancelled')),
+    };
+  };
+
+  const moved = (): EventBody => ({
+    kind: dice.chance(0.7) ? 'credited' : 'debited',
+    wallet: dice.pick(WALLETS),
+    asset: dice.pick(ASSETS).symbol,
+    amountAtoms: BigInt(1 + dice.below(1_000_000)),
+    reference: `${sequence} ${dice.pick(POISONED_TEXTS)}`,
+  });
+
+  return { next: (count) => Array.from({ length: count }, next) };
+}
+
+/** What every stream begins with: assets, markets, and balances that no test can use up. */
+function openingEvents(): EventBody[] {
+  return [
+    ...ASSETS.map((asset): EventBody => ({ kind: 'asset_changed', asset })),
+    ...MARKETS.map((market): EventBody => ({ kind: 'market_changed', market })),
+    ...WALLETS.flatMap((wallet) =>
+      ASSETS.map(
+        ({ symbol }): EventBody => ({
+          kind: 'credited',
+          wallet,
+          asset: symbol,
+          amountAtoms: 2n ** 58n,
+          reference: `opening ${wallet} ${symbol}`,
+        }),
+      ),
+    ),
+  ];
+}
+
+function setting(dice: Random, sequence: number): EventBody {
+  const wallet = dice.pick(WALLETS);
+  const market = dice.pick(MARKETS);
+  return dice.pick<EventBody>([
+    { kind: 'account_held', wallet },
+    { kind: 'account_released', wallet },
+    { kind: 'terms_required', version: dice.chance(0.3) ? null : `v${sequence}` },
+    { kind: 'terms_accepted', wallet, version: dice.pick(POISONED_TEXTS) },
+    { kind: 'trading_paused' },
+    { kind: 'trading_resumed' },
+    { kind: 'market_changed', market: { ...market, feeBps: dice.below(20), version: sequence } },
+  ]);
+}
+
+function bestFirst(book: readonly Resting[], order: OrderTerms): Resting[] {
+  const better = order.side === 'buy' ? 1n : -1n;
+  return book
+    .filter(({ terms }) => terms.side !== order.side && crosses(order, terms.priceTicks!))
+    .sort((one, other) => Number((one.terms.priceTicks! - other.terms.priceTicks!) * better));
+}
+
+function crosses({ side, priceTicks }: OrderTerms, resting: bigint): boolean {
+  return (
+    priceTicks === null || (side === ('buy' satisfies Side) ? resting <= priceTicks : resting >= priceTicks)
+  );
+}
+
+function statusOf(order: OrderTerms, filledSteps: bigint, rests: boolean): OrderStatus {
+  if (filledSteps === order.sizeSteps) return 'filled';
+  if (rests) return filledSteps > 0n ? 'partially_filled' : 'resting';
+  return filledSteps > 0n ? 'partially_filled_cancelled' : 'expired';
+}
+
+function closed({ terms, filledSteps }: Resting, unfilled: OrderStatus): ClosedOrder {
+  const { id, wallet, market, clientOrderId } = terms;
+  const status = unfilled === 'cancelled' && filledSteps > 0n ? 'partially_filled_cancelled' : unfilled;
+  return { id, wallet, market, clientOrderId, status };
+}
+
+function lotOf(market: Market): Lot {
+  const { base, quote, baseAtomsPerStep, quoteAtomsPerLot } = market;
+  return { base: base.symbol, quote: quote.symbol, baseAtomsPerStep, quoteAtomsPerLot };
+}
+
+/** At most 128 code points, as the contract has it; cut between two of them, never within. */
+function idOf(sequence: number, text: string): string {
+  return [...`${sequence} ${text}`].slice(0, 128).join('');
+}
+
+function least(one: bigint, other: bigint): bigint {
+  return one < other ? one : other;
+}
+
+function bigintsAsText(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
+}
