@@ -1,0 +1,149 @@
+/** A Redis and a Postgres of Redbook's own, for those who bring none: `npm start` and the tests. */
+
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type DataFolder, openDataFolder, readRunning, type ServerRecord } from './data-folder.ts';
+import { freePort } from './ports.ts';
+import { dropStrangersLock, openCluster, postgresProgram, postgresUrl } from './postgres.ts';
+import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
+import { redisProgram, redisUrl } from './redis.ts';
+import { obtainRedis } from './redis-binary.mjs';
+import { type ServerProgram, type Supervised, supervise } from './supervise.ts';
+
+export interface EmbeddedServers {
+  readonly redisUrl: string;
+  /** Names the database `postgres`. */
+  readonly databaseUrl: string;
+  /** Made once, kept with the data. */
+  readonly jwtSecret: string;
+  /** Ends them in order; the data and the ports are there at the next start. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedOptions {
+  readonly dataDir: string;
+  readonly onProgress?: (line: string) => void;
+  /** A server of one's own, used in place of an embedded one. */
+  readonly redisUrl?: string | undefined;
+  readonly databaseUrl?: string | undefined;
+  /** Default true. False: Postgres does not wait for the disk; for data that die with the tests. */
+  readonly durable?: boolean;
+}
+
+interface RunningServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+const START_ATTEMPTS = 3;
+const LEFTOVER_GRACE_MS = 15_000;
+
+/**
+ * Starts what is not given, on its data from last time. A server that dies is started again on the same port.
+ * @throws when another process runs on the folder, or a server does not start; with what to do about it
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServers> {
+  const { onProgress = () => {} } = options;
+  const folder = openDataFolder(resolve(options.dataDir));
+  const given = (url: string): RunningServer => ({ url, stop: async () => {} });
+  const started = await Promise.allSettled([
+    options.redisUrl ? given(options.redisUrl) : startRedis(folder, onProgress),
+    options.databaseUrl
+      ? given(options.databaseUrl)
+      : startPostgres(folder, options.durable ?? true, onProgress),
+  ]);
+  const [redis, postgres] = started.map((one) => (one.status === 'fulfilled' ? one.value : undefined));
+  const stop = async (): Promise<void> => {
+    delete folder.record.owner;
+    folder.save();
+    await redis?.stop();
+    await postgres?.stop();
+    folder.release();
+  };
+  if (!redis || !postgres) {
+    await stop();
+    throw started.find((one) => one.status === 'rejected')?.reason;
+  }
+  const owner = identify(process.pid);
+  Object.assign(folder.record, { owner, redisUrl: redis.url, databaseUrl: postgres.url });
+  folder.save();
+  return { redisUrl: redis.url, databaseUrl: postgres.url, jwtSecret: folder.secrets.jwtSecret, stop };
+}
+
+/** Where an all-in-one runs on this data folder; undefined when none does. Only its own user may know. */
+export function findEmbedded(
+  dataDir: string,
+): { redisUrl: string; databaseUrl: string; jwtSecret: string } | undefined {
+  const running = readRunning(resolve(dataDir));
+  if (!running?.record.redisUrl || !running.record.databaseUrl) return undefined;
+  const { redisUrl, databaseUrl } = running.record;
+  return { redisUrl, databaseUrl, jwtSecret: running.secrets.jwtSecret };
+}
+
+async function startRedis(folder: DataFolder, onProgress: (line: string) => void): Promise<RunningServer> {
+  await endLeftover(folder.record.redis, 'SIGTERM');
+  const binary = await obtainRedis(onProgress);
+  const { redisPassword: password } = folder.secrets;
+  const path = join(folder.path, 'redis');
+  const logFile = join(folder.path, 'redis.log');
+  const { port, server } = await startOnFreePort(folder, 'redis', onProgress, (port) =>
+    redisProgram(binary, { path, logFile, port, password }),
+  );
+  onProgress(`Redis ${binary.version} is ready on 127.0.0.1:${port}.`);
+  return { url: redisUrl(port, password), stop: () => server.stop() };
+}
+
+async function startPostgres(
+  folder: DataFolder,
+  durable: boolean,
+  onProgress: (line: string) => void,
+): Promise<RunningServer> {
+  await endLeftover(folder.record.postgres, 'SIGINT');
+  const { postgresPassword: password } = folder.secrets;
+  const path = join(folder.path, 'postgres');
+  const logFile = join(folder.path, 'postgres.log');
+  const cluster = await openCluster({ path, logFile, password, durable, onProgress });
+  const { port, server } = await startOnFreePort(folder, 'postgres', onProgress, (port) => {
+    dropStrangersLock(cluster);
+    return postgresProgram(cluster, port);
+  });
+  onProgress(`Postgres is ready on 127.0.0.1:${port}.`);
+  return { url: postgresUrl(port, password), stop: () => server.stop() };
+}
+
+/** The port of last time if it is free. It may be taken between the look and the start, so that is tried again. */
+async function startOnFreePort(
+  folder: DataFolder,
+  name: 'redis' | 'postgres',
+  onProgress: (line: string) => void,
+  programOn: (port: number) => ServerProgram,
+): Promise<{ port: number; server: Supervised }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort(attempt === 1 ? folder.record[name]?.port : undefined);
+    const onBorn = (pid: number): void => {
+      folder.record[name] = { port, process: identify(pid) };
+      folder.save();
+    };
+    try {
+      return { port, server: await supervise(programOn(port), onBorn, onProgress) };
+    } catch (error) {
+      if (attempt === START_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** A server of the last run, if that run was killed so thoroughly that nobody was left to end it. */
+async function endLeftover(record: ServerRecord | undefined, stopSignal: NodeJS.Signals): Promise<void> {
+  const leftover = record?.process;
+  if (!leftover || !isAlive(leftover)) return;
+  process.kill(leftover.pid, stopSignal);
+  if (await ends(leftover, LEFTOVER_GRACE_MS)) return;
+  process.kill(leftover.pid, 'SIGKILL');
+  await ends(leftover, LEFTOVER_GRACE_MS);
+}
+
+async function ends(leftover: ProcessIdentity, withinMs: number): Promise<boolean> {
+  for (const deadlineMs = Date.now() + withinMs; Date.now() < deadlineMs; await sleep(20))
+    if (!isAlive(leftover)) return true;
+  return false;
+}

@@ -1,0 +1,39 @@
+/** Tells a process from a later one that got the same number, which in containers is the rule, not the exception. */
+
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** When it was born, in whatever form the system tells it; compared, never read. */
+  readonly born: string;
+}
+
+/** @returns undefined when there is no such process, or only its unreaped remains */
+export function identify(pid: number): ProcessIdentity | undefined {
+  const born = process.platform === 'linux' ? bornOnLinux(pid) : bornElsewhere(pid);
+  return born === undefined ? undefined : { pid, born };
+}
+
+export const isAlive = (identity: ProcessIdentity): boolean => identify(identity.pid)?.born === identity.born;
+
+function bornOnLinux(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The second field is the program's name in parentheses and may hold spaces and parentheses itself.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state, startTicks] = [fields[0], fields[19]];
+    if (state === 'Z' || state === 'X') return undefined;
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${startTicks}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function bornElsewhere(pid: number): string | undefined {
+  const { stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+    encoding: 'utf8',
+    env: { ...process.env, LC_ALL: 'C' },
+  });
+  return stdout?.trim() || undefined;
+}

@@ -1,0 +1,69 @@
+/** The private Redis: settings under which nothing that was answered is lost, data below the data folder. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { type RedisBinary, redisEnvironment } from './redis-binary.mjs';
+import type { ServerProgram } from './supervise.ts';
+
+const PROBE_TIMEOUT_MS = 2_000;
+
+/**
+ * Writes the settings below `path` and says how to run a server on them.
+ * @param options.path its own folder; created when missing
+ */
+export function redisProgram(
+  binary: RedisBinary,
+  options: { path: string; logFile: string; port: number; password: string },
+): ServerProgram {
+  const { path, logFile, port, password } = options;
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const settings = [
+    'bind 127.0.0.1',
+    `port ${port}`,
+    `requirepass ${password}`,
+    'dir .',
+    'daemonize no',
+    'logfile ""',
+    'save ""',
+    'appendonly yes',
+    'appendfsync always',
+    'maxmemory-policy noeviction',
+  ];
+  // In a file, because a command line is read by everybody on the machine.
+  writeFileSync(join(path, 'redis.conf'), `${settings.join('\n')}\n`, { mode: 0o600 });
+  return {
+    name: 'Redis',
+    command: binary.command,
+    args: ['redis.conf'],
+    env: redisEnvironment(binary.libraryPath),
+    cwd: path,
+    stopSignal: 'TERM',
+    logFile,
+    isReady: () => answersPing(port, password),
+  };
+}
+
+export const redisUrl = (port: number, password: string): string =>
+  `redis://:${password}@127.0.0.1:${port}/0`;
+
+/** A server that is still loading its data answers PING with an error. */
+function answersPing(port: number, password: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    let reply = '';
+    const socket = connect({ port, host: '127.0.0.1', timeout: PROBE_TIMEOUT_MS });
+    const done = (ready: boolean): void => {
+      socket.destroy();
+      resolve(ready);
+    };
+    socket.once('connect', () => socket.write(`AUTH ${password}\r\nPING\r\n`));
+    socket.on('data', (chunk) => {
+      reply += chunk.toString('latin1');
+      if (reply.startsWith('+OK\r\n+PONG\r\n')) done(true);
+      else if (reply.includes('-')) done(false);
+    });
+    socket.once('error', () => done(false));
+    socket.once('timeout', () => done(false));
+    socket.once('close', () => done(false));
+  });
+}

@@ -1,0 +1,212 @@
+/** Runs a server program: restarts it when it dies, ends it when it is told to, or when this process dies. */
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface ServerProgram {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** Entered before the user changes, so it may lie where that user could not go. */
+  readonly cwd: string;
+  readonly user?: { readonly uid: number; readonly gid: number };
+  /** What makes it stop in order. */
+  readonly stopSignal: 'TERM' | 'INT';
+  readonly logFile: string;
+  /** Polled while the process lives. */
+  isReady(pid: number): Promise<boolean>;
+}
+
+export interface Supervised {
+  stop(): Promise<void>;
+}
+
+const READY_POLL_MS = 20;
+const STILL_LOADING_MS = 5_000;
+const BACKOFF_FIRST_MS = 50;
+const BACKOFF_LAST_MS = 5_000;
+/** A server that lived this long starts again without waiting. */
+const HEALTHY_MS = 2_000;
+const LOG_LIMIT_BYTES = 8 * 1024 * 1024;
+const LOG_TAIL_LINES = 8;
+
+/**
+ * The server's parent. Its standard input is a pipe from us: when that ends, because we closed it or died of
+ * whatever cause, it ends the server, first in order and after 20 s by force. It is a shell, not Node, so
+ * that `killall node` leaves it to do this, and has a session of its own, so that Ctrl-C and a signal to our
+ * whole group do too. Descriptor 3 is open in the server and its children alone: its end tells us that all are gone.
+ */
+const GUARD = `
+stop=$1; shift
+"$@" </dev/null >&2 & server=$!
+exec 3>&-
+echo $server
+exec >&-
+while read -r line; do :; done
+kill -s $stop $server 2>/dev/null
+tenths=0
+while kill -0 $server 2>/dev/null; do
+  sleep 0.1
+  tenths=$((tenths + 1))
+  [ $tenths -eq 200 ] && kill -s KILL $server
+done
+exit 0
+`;
+
+/** Linux can tell a server that its guard was killed; elsewhere the next start finds the server and ends it. */
+let deathSignal: boolean | undefined;
+function canSignalDeath(): boolean {
+  deathSignal ??= spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true']).status === 0;
+  return deathSignal;
+}
+
+const SIGNALS = { TERM: 'SIGTERM', INT: 'SIGINT' } as const;
+
+/** One run of a program, from its birth to its end. */
+export interface Incarnation {
+  readonly pid: number;
+  /** Where the log stood when it began. */
+  readonly logOffset: number;
+  alive: boolean;
+  /** Resolves when it and its children are gone, whatever ended them. */
+  readonly gone: Promise<void>;
+  /** Asks it to end in order. */
+  end(): void;
+}
+
+/** Starts the program under its guard, and does not wait until it is ready. */
+export async function launch(program: ServerProgram): Promise<Incarnation> {
+  const logOffset = sizeOf(program.logFile);
+  const fresh = logOffset > LOG_LIMIT_BYTES;
+  const log = openSync(program.logFile, fresh ? 'w' : 'a', 0o600);
+  const { stopSignal, command, args, cwd, env, user } = program;
+  const prefix = canSignalDeath() ? ['setpriv', '--pdeathsig', stopSignal] : [];
+  const guard = spawn('/bin/sh', ['-c', GUARD, 'redbook-guard', stopSignal, ...prefix, command, ...args], {
+    cwd,
+    env,
+    ...user,
+    detached: true,
+    stdio: ['pipe', 'pipe', log, 'pipe'],
+  });
+  closeSync(log);
+  guard.stdin?.on('error', () => {}); // a guard that was killed leaves a broken pipe
+  const pid = await firstNumber(guard);
+  const incarnation: Incarnation = {
+    pid,
+    logOffset: fresh ? 0 : logOffset,
+    alive: true,
+    gone: whenGone(guard, pid, SIGNALS[stopSignal]).then(() => {
+      incarnation.alive = false;
+    }),
+    end: () => guard.stdin?.end(),
+  };
+  return incarnation;
+}
+
+/** Resolves when the guard has exited and nobody holds descriptor 3 any more. */
+async function whenGone(guard: ChildProcess, pid: number, stopSignal: NodeJS.Signals): Promise<void> {
+  const lifeline = guard.stdio[3] as NodeJS.ReadableStream;
+  let serverGone = false;
+  const end = new Promise<void>((resolve) => {
+    lifeline.resume().once('close', () => {
+      serverGone = true;
+      guard.stdin?.end();
+      resolve();
+    });
+  });
+  if (guard.exitCode === null && guard.signalCode === null)
+    await new Promise((resolve) => guard.once('exit', resolve));
+  // The guard was killed, and its server is still there: it must not outlive the one who would end it.
+  if (!serverGone) signal(pid, stopSignal);
+  await Promise.race([end, sleep(10_000, undefined, { ref: false })]);
+  if (!serverGone) signal(pid, 'SIGKILL');
+  await end;
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It went by itself.
+  }
+}
+
+function firstNumber(guard: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    guard.once('error', reject);
+    guard.once('exit', () => reject(new Error('the guard process was killed')));
+    guard.stdout?.once('data', (chunk: Buffer) => resolve(Number.parseInt(chunk.toString(), 10)));
+  });
+}
+
+/**
+ * Starts the program and keeps it running.
+ * @param onBorn is told every process number, as soon as there is one
+ * @throws with the end of its log, when it ends before it was ready for the first time
+ */
+export async function supervise(
+  program: ServerProgram,
+  onBorn: (pid: number) => void,
+  onProgress: (line: string) => void,
+): Promise<Supervised> {
+  const stopping = new AbortController();
+  let current: Incarnation;
+  const begin = async (): Promise<void> => {
+    current = await launch(program);
+    onBorn(current.pid);
+    if (stopping.signal.aborted) current.end();
+    await untilReady(program, current, onProgress);
+  };
+
+  await begin();
+  const heal = async (): Promise<void> => {
+    for (let backoffMs = BACKOFF_FIRST_MS; ; backoffMs = Math.min(backoffMs * 2, BACKOFF_LAST_MS)) {
+      const bornMs = Date.now();
+      await current.gone;
+      if (stopping.signal.aborted) return;
+      if (Date.now() - bornMs > HEALTHY_MS) backoffMs = BACKOFF_FIRST_MS;
+      onProgress(`${program.name} ended unexpectedly; starting it again on its own data.`);
+      await sleep(backoffMs, undefined, { signal: stopping.signal }).catch(() => {});
+      if (stopping.signal.aborted) return;
+      await begin().then(
+        () => onProgress(`${program.name} is back.`),
+        (error: Error) => onProgress(error.message),
+      );
+    }
+  };
+  const healing = heal();
+
+  return {
+    async stop() {
+      stopping.abort();
+      current.end();
+      await healing;
+    },
+  };
+}
+
+/** @throws with the end of its log, when it ends before */
+export async function untilReady(
+  program: ServerProgram,
+  incarnation: Incarnation,
+  onProgress: (line: string) => void = () => {},
+): Promise<void> {
+  let nextLineMs = Date.now() + STILL_LOADING_MS;
+  while (incarnation.alive) {
+    if (await program.isReady(incarnation.pid)) return;
+    if (Date.now() > nextLineMs) {
+      onProgress(`${program.name} is still loading its data …`);
+      nextLineMs = Date.now() + STILL_LOADING_MS;
+    }
+    await sleep(READY_POLL_MS);
+  }
+  const log = readFileSync(program.logFile).subarray(incarnation.logOffset).toString('utf8');
+  const tail = log.trimEnd().split('\n').slice(-LOG_TAIL_LINES).join('\n  ');
+  throw new Error(`${program.name} did not start. The end of ${program.logFile}:\n  ${tail}`);
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}

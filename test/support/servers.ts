@@ -1,0 +1,107 @@
+/**
+ * One real Redis and one real Postgres for a whole run of the tests; mocha loads this file first.
+ * REDIS_URL and DATABASE_URL name servers to use instead; what the tests make there is removed at the end.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { type EmbeddedServers, startEmbedded } from '../../src/embedded/index.ts';
+import { type RedisServer, startRedisServer } from './redis-server.ts';
+
+interface Run {
+  readonly servers: EmbeddedServers;
+  readonly folder: string;
+  readonly databases: string[];
+  readonly redises: RedisServer[];
+  /** Logical databases of a given Redis that were handed out. */
+  lent: number;
+}
+
+const LOGICAL_DATABASES = 15;
+
+let run: Run | undefined;
+
+function current(): Run {
+  if (!run) throw new Error('the test servers are not running; is this file required by .mocharc.json?');
+  return run;
+}
+
+export async function mochaGlobalSetup(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-test-'));
+  const servers = await startEmbedded({
+    dataDir: join(folder, 'data'),
+    redisUrl: process.env.REDIS_URL,
+    databaseUrl: process.env.DATABASE_URL,
+    durable: false,
+  });
+  run = { servers, folder, databases: [], redises: [], lent: 0 };
+}
+
+export async function mochaGlobalTeardown(): Promise<void> {
+  if (!run) return;
+  const { servers, folder, databases, redises } = run;
+  await Promise.all(redises.map((redis) => redis.stop()));
+  if (process.env.DATABASE_URL) for (const name of databases) await sql(`DROP DATABASE ${name} WITH (FORCE)`);
+  await servers.stop();
+  rmSync(folder, { recursive: true, force: true });
+  run = undefined;
+}
+
+/** The servers of this run; `databaseUrl` names a maintenance database, which stays empty. */
+export function servers(): { redisUrl: string; databaseUrl: string } {
+  return current().servers;
+}
+
+/** @returns the URL of a new, empty database */
+export async function freshDatabase(): Promise<string> {
+  const name = `redbook_test_${randomBytes(6).toString('hex')}`;
+  await sql(`CREATE DATABASE ${name}`);
+  current().databases.push(name);
+  const url = new URL(servers().databaseUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/**
+ * @returns the URL of an empty Redis: a server of its own with the engine's settings, so that FLUSHALL, CONFIG
+ *   and the script cache are nobody else's; on a given Redis only a logical database
+ */
+export async function freshRedis(): Promise<string> {
+  return process.env.REDIS_URL ? await lendDatabase() : (await freshRedisServer()).url;
+}
+
+/** As freshRedis, with handles to kill it and to start it again on its own data and port. */
+export async function freshRedisServer(): Promise<RedisServer> {
+  const { folder, redises } = current();
+  const redis = await startRedisServer(
+    join(folder, `redis-${redises.length}-${randomBytes(4).toString('hex')}`),
+  );
+  redises.push(redis);
+  return redis;
+}
+
+async function lendDatabase(): Promise<string> {
+  const number = ++current().lent;
+  if (number > LOGICAL_DATABASES)
+    throw new Error(`the given Redis has only ${LOGICAL_DATABASES} spare databases`);
+  const url = new URL(servers().redisUrl);
+  url.pathname = `/${number}`;
+  const redis = new Redis(url.href);
+  await redis.flushdb();
+  redis.disconnect();
+  return url.href;
+}
+
+async function sql(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: servers().databaseUrl });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
