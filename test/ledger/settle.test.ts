@@ -4,7 +4,7 @@ import { type Ledger, LedgerDiverged, openLedger } from '../../src/ledger/index.
 import { random, seedOf } from '../support/seed.ts';
 import { seededEvents, WALLETS } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
-import { contents, query } from './tables.ts';
+import { contents, query, TABLES } from './tables.ts';
 
 describe('settle', () => {
   const ledgers: Ledger[] = [];
@@ -126,6 +126,28 @@ describe('settle', () => {
       const { ledger } = await freshLedger();
       expect(await refusal(ledger.settle(events.slice(1)))).to.be.instanceOf(LedgerDiverged);
     });
+  });
+
+  it('leaves nothing of a batch that fails at any of its tables', async () => {
+    const { ledger, databaseUrl } = await freshLedger();
+    const events = seededEvents(4).next(400);
+    await ledger.settle(events.slice(0, 100));
+    const before = await contents(databaseUrl);
+    await query(
+      databaseUrl,
+      `create function fail() returns trigger language plpgsql as $$ begin raise exception 'disk full' using
+       errcode = 'disk_full'; end $$`,
+    );
+    for (const table of TABLES) {
+      await query(
+        databaseUrl,
+        `create trigger fail before insert or update on ${table} for each row execute function fail()`,
+      );
+      expect(await refusal(ledger.settle(events)), table).to.have.property('code', '53100');
+      expect(await contents(databaseUrl)).to.deep.equal(before);
+      await query(databaseUrl, `drop trigger fail on ${table}`);
+    }
+    expect(await ledger.settle(events)).to.include({ sequence: 400 });
   });
 
   it('lets several settlers at once settle each event once', async () => {

@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 
-const TABLES = [
+/** All of them, as settlement writes them. */
+export const TABLES = [
   'engine_cursor',
   'trading_switches',
   'assets',

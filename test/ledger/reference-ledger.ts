@@ -1,0 +1,71 @@
+/** What a stream of events comes to, told a second time: plain maps, no SQL, nothing shared with the ledger. */
+
+import type { EngineEvent } from '../../src/domain/event.ts';
+import type { Order, OrderStatus, Trade } from '../../src/domain/order.ts';
+
+export type ReferenceOrder = Order & { trades: Trade[] };
+
+export interface ReferenceLedger {
+  orders: ReferenceOrder[];
+  trades: Trade[];
+  movements: { kind: 'credited' | 'debited'; reference: string; amountAtoms: bigint; sequence: number }[];
+  /** `account asset` to atoms. */
+  balances: Map<string, bigint>;
+}
+
+export function referenceLedger(events: readonly EngineEvent[]): ReferenceLedger {
+  const byId = new Map<string, ReferenceOrder>();
+  const ledger: ReferenceLedger = { orders: [], trades: [], movements: [], balances: new Map() };
+
+  const add = (account: string, asset: string, atoms: bigint): void => {
+    const key = `${account} ${asset}`;
+    ledger.balances.set(key, (ledger.balances.get(key) ?? 0n) + atoms);
+  };
+  const change = (id: string, timeMs: number, status?: OrderStatus, trade?: Trade): void => {
+    const order = byId.get(id)!;
+    const filledSteps = order.filledSteps + (trade?.sizeSteps ?? 0n);
+    const filled = filledSteps === order.sizeSteps ? 'filled' : 'partially_filled';
+    Object.assign(order, { filledSteps, status: status ?? filled, updatedAtMs: timeMs });
+    if (trade) order.trades.push(trade);
+  };
+  const trade = (made: Trade): void => {
+    ledger.trades.push(made);
+    const base = made.sizeSteps * made.lot.baseAtomsPerStep;
+    const quote = made.sizeSteps * made.priceTicks * made.lot.quoteAtomsPerLot;
+    const [buyer, seller] =
+      made.takerSide === 'buy' ? [made.takerWallet, made.makerWallet] : [made.makerWallet, made.takerWallet];
+    add(buyer, made.lot.base, base);
+    add(seller, made.lot.base, -base);
+    add(buyer, made.lot.quote, -quote);
+    add(seller, made.lot.quote, quote);
+    add(made.takerWallet, made.lot.quote, -made.feeAtoms);
+    add('house', made.lot.quote, made.feeAtoms);
+  };
+
+  for (const event of events) {
+    if (event.kind === 'order_placed') {
+      const order: ReferenceOrder = {
+        ...event.order,
+        filledSteps: event.filledSteps,
+        status: event.status,
+        updatedAtMs: event.timeMs,
+        trades: [...event.trades],
+      };
+      byId.set(order.id, order);
+      ledger.orders.push(order);
+      for (const made of event.trades) {
+        trade(made);
+        change(made.makerOrderId, event.timeMs, undefined, made);
+      }
+      for (const { id, status } of event.expired) change(id, event.timeMs, status);
+    } else if (event.kind === 'orders_closed') {
+      for (const { id, status } of event.orders) change(id, event.timeMs, status);
+    } else if (event.kind === 'credited' || event.kind === 'debited') {
+      const sign = event.kind === 'credited' ? 1n : -1n;
+      add(event.wallet, event.asset, sign * event.amountAtoms);
+      add('custody', event.asset, -sign * event.amountAtoms);
+      ledger.movements.push(event);
+    }
+  }
+  return ledger;
+}
