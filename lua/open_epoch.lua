@@ -4,18 +4,19 @@ Begins a new epoch when this server is not the one that the last epoch ran on: s
 promoted. Refuses when it has lost events that Postgres has.
 
 KEYS  1 engine
-ARGV  1 run id of the server  2 epoch and 3 sequence of Postgres' cursor
-Replies  { open, epoch, sequence } | { behind, epoch, sequence }
+ARGV  1 run id of the server  2 epoch and 3 sequence of Postgres' cursor ('' while Postgres is away)
+Replies  { open, epoch, sequence } | { behind, epoch, sequence } | { unknown } when only Postgres could tell
 Trade ids of an epoch begin at epoch * 2^37, order ids carry the epoch: nothing is given out twice.
 ]]
 --- include exact
 
 local found = redis.call('HMGET', KEYS[1], 'run_id', 'epoch', 'sequence', 'trade')
 local epoch, sequence, trade = tonumber(found[2] or 0), tonumber(found[3] or 0), tonumber(found[4] or 0)
-if sequence < tonumber(ARGV[3]) or epoch < tonumber(ARGV[2]) then
-  return { 'behind', text(epoch), text(sequence) }
-end
 if found[1] ~= ARGV[1] then
+  if ARGV[3] == '' then return { 'unknown' } end
+  if sequence < tonumber(ARGV[3]) or epoch < tonumber(ARGV[2]) then
+    return { 'behind', text(epoch), text(sequence) }
+  end
   epoch = epoch + 1
   redis.call('HSET', KEYS[1], 'run_id', ARGV[1], 'epoch', text(epoch), 'sequence', text(sequence),
     'trade', text(math.max(trade, epoch * 137438953472)))

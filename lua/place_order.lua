@@ -12,7 +12,9 @@ ARGV  1 epoch  2 market version  3 market number  4 symbol  5 wallet (20 bytes)
       17 base atoms per step  18 quote atoms per lot  19 taker fee in bps  20 self-trade policy
       21 min steps ('' for none)  22 max steps ('' for none)  23 has a reference price (0|1)  24 pre-open (0|1)
       25 most makers met  26 most live orders of a wallet  27 the order's terms as JSON, copied into the event
-Replies  { placed, sequence, time, status, size, filled, first trade id, fills, reject reason ('' for none) }
+      28 is the caller's country blocked (0|1)
+Replies  { placed, sequence, time, status, size, filled, first trade id, fills,
+           reject reason ('' for none), epoch }
          { claimed, order reference } | { unchecked, time } | { stale, epoch|market } | { refused, code }
          fills: 56 bytes each:  maker's price key (7) | epoch (2) | sequence (6) | wallet (20) | steps (7) | fee (7) | left (7)
 Events   order_placed; after a failed settlement also market_changed
@@ -56,7 +58,7 @@ local claim = order.client_id ~= '' and {
 
 local state = read_state(keys.engine, order.market_number, order.wallet)
 local time = event_time(state)
-local ended = admit(keys, state, ARGV[1], ARGV[2], claim, time)
+local ended = admit(keys, state, ARGV[1], ARGV[2], claim, time, ARGV[28])
 if ended then return ended end
 
 -- Whether the book can value a size-denominated market order: mark = mid, last, quoted side or reference.
@@ -139,6 +141,6 @@ emit(keys, state, time, { 'kind', 'order_placed', 'order', order.terms, 'status'
   'filled', text(filled), 'trade', text(first_trade), 'fills', fills, 'expired', expired, 'reason', reject_reason },
   wallets, also)
 local placed = { 'placed', text(state.sequence), text(time), status, text(order.size), text(filled),
-  text(first_trade), fills, reject_reason }
+  text(first_trade), fills, reject_reason, state.epoch }
 if reject_reason == 'SETTLEMENT_FAILED' then halt_market(keys, state, time, order.market_number, order.symbol) end
 return placed

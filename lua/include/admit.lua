@@ -1,6 +1,7 @@
 -- The part of the precedence of refusals that only the engine knows. Replies what ends the command, or nil.
 -- `version`: of the market rules the replica used; nil when it knows no such market.
-local function admit(keys, state, epoch, version, claim, time)
+-- `restricted`: '1' when the caller's country is blocked; the replica knows, its place in the order is here.
+local function admit(keys, state, epoch, version, claim, time, restricted)
   if state.epoch ~= epoch then return { 'stale', 'epoch' } end
   if claim then
     local known = claimed(keys, claim)
@@ -8,6 +9,7 @@ local function admit(keys, state, epoch, version, claim, time)
     if must_look_in_postgres(keys, claim, time) then return { 'unchecked', text(time) } end
   end
   if state.paused then return { 'refused', 'OPERATIONAL_PAUSED' } end
+  if restricted == '1' then return { 'refused', 'RESTRICTED_JURISDICTION' } end
   if state.terms and state.terms ~= state.accepted_terms then return { 'refused', 'STALE_TERMS_VERSION' } end
   if state.held then return { 'refused', 'CUSTODY_HOLD' } end
   if version and state.version ~= version then return { 'stale', 'market' } end

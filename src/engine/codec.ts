@@ -1,0 +1,140 @@
+/** The binary shapes of `lua/include/place_in_book.lua` and its neighbours, read and written. */
+
+import type { ClosedOrder, Lot, OrderStatus, Side, Trade } from '../domain/order.ts';
+
+/** Bytes: market and side (2) | price key (7) | epoch (2) | sequence (6). */
+export const REFERENCE_BYTES = 17;
+const WALLET_BYTES = 20;
+const FILL_BYTES = 56;
+const HIGHEST_KEY = 2n ** 53n - 1n;
+const ORDER_ID = /^[0-9a-f]{34}$/;
+
+export const walletBytes = (wallet: string): Buffer => Buffer.from(wallet.slice(2), 'hex');
+export const walletText = (bytes: Buffer): string => `0x${bytes.toString('hex')}`;
+
+/** What an order id tells of its order. */
+export interface Reference {
+  readonly marketNumber: number;
+  readonly side: Side;
+  readonly bytes: Buffer;
+}
+
+/** Reads an order id; undefined when no order can have it. */
+export function readOrderId(id: string): Reference | undefined {
+  return ORDER_ID.test(id) ? readReference(Buffer.from(id, 'hex')) : undefined;
+}
+
+export function readReference(bytes: Buffer): Reference {
+  const book = bytes.readUInt16BE(0);
+  return { marketNumber: book >> 1, side: book % 2 === 1 ? 'sell' : 'buy', bytes };
+}
+
+const uint56 = (bytes: Buffer, at: number): bigint =>
+  (BigInt(bytes.readUIntBE(at, 3)) << 32n) | BigInt(bytes.readUInt32BE(at + 3));
+
+function writeUint56(bytes: Buffer, value: bigint, at: number): void {
+  bytes.writeUIntBE(Number(value >> 32n), at, 3);
+  bytes.writeUInt32BE(Number(value & 0xffffffffn), at + 3);
+}
+
+const priceOfKey = (side: Side, priceKey: bigint): bigint =>
+  side === 'buy' ? HIGHEST_KEY - priceKey : priceKey;
+
+/** The id of the order that an event created. A market order stands at price key 0. */
+export function orderIdOf(order: {
+  marketNumber: number;
+  side: Side;
+  priceTicks: bigint | null;
+  epoch: number;
+  sequence: number;
+}): string {
+  const bytes = Buffer.alloc(REFERENCE_BYTES);
+  bytes.writeUInt16BE(order.marketNumber * 2 + (order.side === 'sell' ? 1 : 0), 0);
+  if (order.priceTicks !== null) writeUint56(bytes, priceOfKey(order.side, order.priceTicks), 2);
+  bytes.writeUInt16BE(order.epoch, 9);
+  bytes.writeUIntBE(order.sequence, 11, 6);
+  return bytes.toString('hex');
+}
+
+/** A resting order as its book holds it. */
+export interface RestingOrder {
+  readonly id: string;
+  readonly wallet: string;
+  readonly side: Side;
+  readonly priceTicks: bigint;
+  readonly remainingSteps: bigint;
+}
+
+/** Reads a member of a book: price key (7) | epoch (2) | sequence (6) | wallet (20) | remaining (7). */
+export function readBookMember(member: Buffer, marketNumber: number, side: Side): RestingOrder {
+  const book = Buffer.alloc(2);
+  book.writeUInt16BE(marketNumber * 2 + (side === 'sell' ? 1 : 0));
+  return {
+    id: Buffer.concat([book, member.subarray(0, 15)]).toString('hex'),
+    wallet: walletText(member.subarray(15, 35)),
+    side,
+    priceTicks: priceOfKey(side, uint56(member, 0)),
+    remainingSteps: uint56(member, 35),
+  };
+}
+
+/** What all fills of one event share. */
+export interface FillContext {
+  readonly market: string;
+  readonly marketNumber: number;
+  readonly takerSide: Side;
+  readonly takerOrderId: string;
+  readonly takerWallet: string;
+  readonly timeMs: number;
+  readonly sequence: number;
+  readonly lot: Lot;
+  readonly firstTradeId: number;
+}
+
+/** Reads the fills of a placement, in the order of execution. */
+export function readFills(fills: Buffer, context: FillContext): Trade[] {
+  const { firstTradeId, marketNumber, ...shared } = context;
+  const makerSide = context.takerSide === 'buy' ? 'sell' : 'buy';
+  const trades: Trade[] = [];
+  for (let at = 0; at < fills.length; at += FILL_BYTES) {
+    const maker = readBookMember(fills.subarray(at, at + 42), marketNumber, makerSide);
+    trades.push({
+      ...shared,
+      tradeId: firstTradeId + trades.length,
+      priceTicks: maker.priceTicks,
+      sizeSteps: maker.remainingSteps, // the same place in the layout
+      feeAtoms: uint56(fills, at + 42),
+      makerOrderId: maker.id,
+      makerWallet: maker.wallet,
+    });
+  }
+  return trades;
+}
+
+/** Reads closed records: wallet (20) | reference (17) | had fills (1) | length (2) | client order id. */
+export function readClosed(
+  records: Buffer,
+  symbolOf: (marketNumber: number) => string,
+  cause: 'cancel' | 'void' | 'clear' | 'hold',
+): ClosedOrder[] {
+  const orders: ClosedOrder[] = [];
+  for (let at = 0; at < records.length; ) {
+    const reference = readReference(records.subarray(at + WALLET_BYTES, at + WALLET_BYTES + REFERENCE_BYTES));
+    const idBytes = records.readUInt16BE(at + 38);
+    const clientOrderId = records.toString('utf8', at + 40, at + 40 + idBytes);
+    orders.push({
+      id: reference.bytes.toString('hex'),
+      wallet: walletText(records.subarray(at, at + WALLET_BYTES)),
+      market: symbolOf(reference.marketNumber),
+      clientOrderId: clientOrderId === '' ? null : clientOrderId,
+      status: closedStatus(cause, records[at + 37] === 1),
+    });
+    at += 40 + idBytes;
+  }
+  return orders;
+}
+
+function closedStatus(cause: 'cancel' | 'void' | 'clear' | 'hold', hadFills: boolean): OrderStatus {
+  if (cause === 'void') return 'failed';
+  return hadFills ? 'partially_filled_cancelled' : 'cancelled';
+}

@@ -1,0 +1,151 @@
+/** What every engine command shares: the connection, the epoch it belongs to, and what its failures mean. */
+
+import type { Redis } from 'ioredis';
+import { ERRORS, type ErrorCode, OperatorRefusal, Refusal } from '../domain/errors.ts';
+import type { Cursor } from '../domain/event.ts';
+import { loadScript, runScript, type Script, type ScriptArgument } from '../scripts/index.ts';
+import { KEYS } from './keys.ts';
+
+/** The engine has lost events that Postgres has: it must not trade until it is rebuilt. */
+export class EngineBehind extends Error {
+  override readonly name = 'EngineBehind';
+}
+
+/** The first word of a reply, and the rest of it. */
+export type Reply = readonly [Buffer, ...(Buffer | Buffer[])[]];
+
+export interface CoreOptions {
+  readonly redis: Redis;
+  /** Where scripts come from; tests give altered ones. */
+  readonly load?: (name: string) => Script;
+  /** Told how long a script took, from sending to reply. */
+  readonly observe?: (script: string, seconds: number) => void;
+}
+
+/** Redis answers these when it cannot serve now; nothing was written. */
+const UNAVAILABLE_REPLY =
+  /^(LOADING|BUSY|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|NOAUTH|ERR max number)/;
+const STALE_RETRIES = 5;
+
+/** Turns a failure of Redis into SERVICE_UNAVAILABLE; what a script itself got wrong stays what it is. */
+export function asUnavailable(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof Refusal) return error;
+  if (error.name === 'ReplyError' && !UNAVAILABLE_REPLY.test(error.message)) return error;
+  return new Refusal('SERVICE_UNAVAILABLE', 'the matching engine is temporarily unavailable', {
+    cause: error,
+  });
+}
+
+const refusalOf = (code: string): Error =>
+  code in ERRORS
+    ? new Refusal(code as ErrorCode)
+    : new OperatorRefusal(code, OPERATOR_MEANINGS[code] ?? code);
+
+/** Refusals that only an operator's command meets. */
+const OPERATOR_MEANINGS: Record<string, string> = {
+  SUPPLY_LIMIT: 'the total supply of the asset would pass 2^62 atoms',
+  BOOK_NOT_EMPTY: 'the market still has resting orders: halt it and clear it first',
+  ASSET_IN_USE: 'the asset is already in use: its scale cannot change any more',
+};
+
+export class EngineCore {
+  readonly redis: Redis;
+  readonly #load: (name: string) => Script;
+  readonly #observe: (script: string, seconds: number) => void;
+  readonly #scripts = new Map<string, Script>();
+  #epoch: number | undefined;
+
+  constructor(options: CoreOptions) {
+    this.redis = options.redis;
+    this.#load = options.load ?? loadScript;
+    this.#observe = options.observe ?? (() => undefined);
+    // Whatever answers after a break may be another server: it is asked who it is before anything runs on it.
+    this.redis.on('close', () => {
+      this.#epoch = undefined;
+    });
+  }
+
+  /** The epoch in force; throws SERVICE_UNAVAILABLE while the engine is not open. */
+  get epoch(): number {
+    if (this.#epoch === undefined)
+      throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine is not open yet');
+    return this.#epoch;
+  }
+
+  get isOpen(): boolean {
+    return this.#epoch !== undefined;
+  }
+
+  /**
+   * Asks the server who it is, and begins a new epoch where it is not the one of the last.
+   * @param cursor Postgres' cursor, or undefined while Postgres is away.
+   * @throws EngineBehind when Postgres has events that this server lost.
+   */
+  async open(cursor: Cursor | undefined): Promise<void> {
+    const runId = /^run_id:(\w+)/m.exec(await this.redis.info('server'))?.[1];
+    const args = [runId!, cursor?.epoch ?? '', cursor?.sequence ?? ''];
+    const [outcome, epoch, sequence] = (await this.run('open_epoch', [KEYS.engine], args)) as Buffer[];
+    switch (outcome!.toString()) {
+      case 'open':
+        this.#epoch = Number(epoch);
+        return;
+      case 'behind':
+        throw new EngineBehind(
+          `the engine is at event ${epoch}-${sequence}, Postgres at ${cursor?.epoch}-${cursor?.sequence}: rebuild it first`,
+        );
+      default:
+        throw new Refusal(
+          'SERVICE_UNAVAILABLE',
+          'Postgres must tell where the ledger stands before the engine opens',
+        );
+    }
+  }
+
+  /** Runs a script. Throws SERVICE_UNAVAILABLE when its outcome is unknown. */
+  async run(name: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown> {
+    let script = this.#scripts.get(name);
+    if (script === undefined) {
+      script = this.#load(name);
+      this.#scripts.set(name, script);
+    }
+    const begun = performance.now();
+    try {
+      return await runScript(this.redis, script, keys, args);
+    } catch (error) {
+      throw asUnavailable(error);
+    } finally {
+      this.#observe(name, (performance.now() - begun) / 1000);
+    }
+  }
+
+  /**
+   * Runs a command until it is answered for what is in force now: `refresh` reloads what the script found
+   * stale. A refusal of the script is thrown.
+   */
+  async settle(command: () => Promise<Reply>, refresh: (what: string) => Promise<void>): Promise<Reply> {
+    for (let tries = 0; tries < STALE_RETRIES; tries += 1) {
+      const reply = await command();
+      const outcome = reply[0].toString();
+      if (outcome === 'refused') throw refusalOf(String(reply[1]));
+      if (outcome !== 'stale') return reply;
+      if (String(reply[1]) === 'epoch') await this.#readEpoch();
+      else await refresh(String(reply[1]));
+    }
+    throw new Refusal('SERVICE_UNAVAILABLE', 'the rules changed again and again while the command ran');
+  }
+
+  /** Runs a plain command; its failures mean what a script's mean. */
+  async call<T>(command: () => Promise<T>): Promise<T> {
+    try {
+      return await command();
+    } catch (error) {
+      throw asUnavailable(error);
+    }
+  }
+
+  /** Another replica has begun a new epoch on this very server. */
+  async #readEpoch(): Promise<void> {
+    const epoch = await this.redis.hget(KEYS.engine, 'epoch');
+    if (epoch !== null && this.#epoch !== undefined) this.#epoch = Number(epoch);
+  }
+}

@@ -1,0 +1,141 @@
+/** Reads entries of the event stream; the fields are those that the scripts of `lua/` append. */
+
+import { createHash } from 'node:crypto';
+import type {
+  AccountMoved,
+  Cursor,
+  EngineEvent,
+  EventBody,
+  OrderPlaced,
+  OrdersClosed,
+} from '../domain/event.ts';
+import type { OrderStatus, OrderTerms, OrderType, RejectReason, Side, TimeInForce } from '../domain/order.ts';
+import { orderIdOf, readClosed, readFills } from './codec.ts';
+import { readMarketRecord } from './market-record.ts';
+
+/** The terms of an order as a replica writes them into a placement, and the event carries them. */
+export interface TermsRecord {
+  readonly wallet: string;
+  readonly market: string;
+  readonly number: number;
+  readonly side: Side;
+  readonly type: OrderType;
+  readonly timeInForce: TimeInForce;
+  readonly postOnly: boolean;
+  readonly leverage: number | null;
+  readonly price: string | null;
+  readonly clientOrderId: string | null;
+  readonly base: string;
+  readonly quote: string;
+  readonly baseAtomsPerStep: string;
+  readonly quoteAtomsPerLot: string;
+}
+
+/** The terms of the order that the event at `cursor` created. */
+export function termsOf(
+  record: TermsRecord,
+  sizeSteps: bigint,
+  cursor: Cursor,
+  createdAtMs: number,
+): OrderTerms {
+  const priceTicks = record.price === null ? null : BigInt(record.price);
+  const { wallet, market, side, type, timeInForce, postOnly, leverage, clientOrderId, number } = record;
+  return {
+    id: orderIdOf({ marketNumber: number, side, priceTicks, ...cursor }),
+    wallet,
+    market,
+    side,
+    type,
+    timeInForce,
+    postOnly,
+    leverage,
+    priceTicks,
+    sizeSteps,
+    clientOrderId,
+    createdAtMs,
+    sequence: cursor.sequence,
+    lot: {
+      base: record.base,
+      quote: record.quote,
+      baseAtomsPerStep: BigInt(record.baseAtomsPerStep),
+      quoteAtomsPerLot: BigInt(record.quoteAtomsPerLot),
+    },
+  };
+}
+
+/** One entry as Redis replies it: id, and field, value, … */
+export type StreamEntry = readonly [id: Buffer, fields: readonly Buffer[]];
+
+type SymbolOf = (marketNumber: number) => string;
+
+export function readEvent([id, list]: StreamEntry, symbolOf: SymbolOf): EngineEvent {
+  const [epoch = 0, sequence = 0] = id.toString().split('-').map(Number);
+  const fields = new Map<string, Buffer>();
+  for (let at = 0; at < list.length; at += 2) fields.set(list[at]!.toString(), list[at + 1]!);
+  const timeMs = Number(fields.get('time'));
+  const cursor = { epoch, sequence };
+  return { ...cursor, timeMs, digest: digestOf(id, list), ...readBody(fields, cursor, timeMs, symbolOf) };
+}
+
+function digestOf(id: Buffer, fields: readonly Buffer[]): string {
+  const hash = createHash('sha256').update(id);
+  for (const field of fields) hash.update(`\n${field.length} `).update(field);
+  return hash.digest('hex');
+}
+
+type Fields = ReadonlyMap<string, Buffer>;
+
+const textOf = (fields: Fields, name: string): string => fields.get(name)!.toString();
+
+function readBody(fields: Fields, cursor: Cursor, timeMs: number, symbolOf: SymbolOf): EventBody {
+  const kind = textOf(fields, 'kind') as EventBody['kind'];
+  switch (kind) {
+    case 'order_placed':
+      return readPlaced(fields, cursor, timeMs, symbolOf);
+    case 'orders_closed': {
+      const cause = textOf(fields, 'cause') as OrdersClosed['cause'];
+      return { kind, cause, orders: readClosed(fields.get('orders')!, symbolOf, cause) };
+    }
+    case 'credited':
+    case 'debited':
+      return readMovement(kind, textOf(fields, 'movement'));
+    case 'market_changed':
+      return { kind, market: readMarketRecord(textOf(fields, 'market')) };
+    case 'asset_changed':
+      return { kind, asset: { symbol: textOf(fields, 'symbol'), scale: Number(textOf(fields, 'scale')) } };
+    default:
+      // The details of switches are written by `switches.ts` in the shape the event has.
+      return { kind, ...JSON.parse(textOf(fields, 'detail')) };
+  }
+}
+
+function readPlaced(fields: Fields, cursor: Cursor, timeMs: number, symbolOf: SymbolOf): OrderPlaced {
+  const record = JSON.parse(textOf(fields, 'order')) as TermsRecord;
+  const order = termsOf(record, BigInt(textOf(fields, 'size')), cursor, timeMs);
+  const reason = textOf(fields, 'reason');
+  return {
+    kind: 'order_placed',
+    order,
+    status: textOf(fields, 'status') as OrderStatus,
+    filledSteps: BigInt(textOf(fields, 'filled')),
+    rejectReason: reason === '' ? null : (reason as RejectReason),
+    trades: readFills(fields.get('fills')!, {
+      market: order.market,
+      marketNumber: record.number,
+      takerSide: order.side,
+      takerOrderId: order.id,
+      takerWallet: order.wallet,
+      timeMs,
+      sequence: cursor.sequence,
+      lot: order.lot,
+      firstTradeId: Number(textOf(fields, 'trade')),
+    }),
+    expired: readClosed(fields.get('expired')!, symbolOf, 'cancel'),
+  };
+}
+
+/** A movement as claims and events keep it. */
+export function readMovement(kind: AccountMoved['kind'], text: string): AccountMoved {
+  const { wallet, asset, amount, reference } = JSON.parse(text) as Record<string, string>;
+  return { kind, wallet: wallet!, asset: asset!, amountAtoms: BigInt(amount!), reference: reference! };
+}

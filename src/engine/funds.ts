@@ -1,0 +1,123 @@
+/** Deposits, withdrawals and balances. */
+
+import { OperatorRefusal } from '../domain/errors.ts';
+import type { AccountMoved } from '../domain/event.ts';
+import { movementClaim } from './claims.ts';
+import { walletBytes } from './codec.ts';
+import type { EngineCore, Reply } from './core.ts';
+import { readMovement } from './event-codec.ts';
+import { balancesKey, KEYS } from './keys.ts';
+import type { EngineMarkets } from './markets.ts';
+
+/** No balance can pass this many atoms, for no asset's supply can: sums stay inside 64 bits. */
+export const SUPPLY_LIMIT = 2n ** 62n;
+
+export interface Balance {
+  readonly asset: string;
+  readonly availableAtoms: bigint;
+  readonly reservedAtoms: bigint;
+}
+
+export type Movement =
+  | { readonly outcome: 'moved'; readonly movement: AccountMoved; readonly sequence: number }
+  /** The reference was used before, for this. */
+  | { readonly outcome: 'claimed'; readonly movement: AccountMoved }
+  /** Only Postgres can tell whether the reference is known: look there, then move again with this time. */
+  | { readonly outcome: 'unchecked'; readonly timeMs: number };
+
+export class EngineFunds {
+  readonly #core: EngineCore;
+  readonly #markets: EngineMarkets;
+
+  constructor(core: EngineCore, markets: EngineMarkets) {
+    this.#core = core;
+    this.#markets = markets;
+  }
+
+  /**
+   * Credits (a deposit) or debits (a withdrawal); a reference counts once.
+   * @throws Refusal INSUFFICIENT_BALANCE | CUSTODY_HOLD; OperatorRefusal SUPPLY_LIMIT | UNKNOWN_ASSET | INVALID_AMOUNT
+   */
+  async move(movement: AccountMoved, checkedAtMs = 0): Promise<Movement> {
+    const { kind, wallet, asset, amountAtoms, reference } = movement;
+    await this.#checkMovement(movement);
+    const claim = movementClaim(kind, reference);
+    const record = JSON.stringify({ wallet, asset, amount: amountAtoms.toString(), reference });
+    const keys = [
+      ...[KEYS.engine, KEYS.events, balancesKey(asset), KEYS.assets],
+      ...[...KEYS.claims, KEYS.claimFilter, ...KEYS.unsettled],
+    ];
+    const reply = await this.#core.settle(
+      async () =>
+        (await this.#core.run('move_funds', keys, [
+          ...[this.#core.epoch, kind, walletBytes(wallet), asset, amountAtoms.toString(), reference],
+          ...[claim.offset, claim.mask, checkedAtMs, (SUPPLY_LIMIT - amountAtoms).toString(), record],
+        ])) as Reply,
+      async () => undefined,
+    );
+    switch (reply[0].toString()) {
+      case 'claimed':
+        return { outcome: 'claimed', movement: readMovement(kind, String(reply[1])) };
+      case 'unchecked':
+        return { outcome: 'unchecked', timeMs: Number(reply[1]) };
+      default:
+        return { outcome: 'moved', movement, sequence: Number(reply[1]) };
+    }
+  }
+
+  async #checkMovement({ asset, amountAtoms, reference }: AccountMoved): Promise<void> {
+    if (!(await this.#markets.assets()).some((known) => known.symbol === asset)) {
+      throw new OperatorRefusal(
+        'UNKNOWN_ASSET',
+        `no asset ${asset}: publish a market with it, or say its scale with asset set`,
+      );
+    }
+    if (amountAtoms <= 0n || amountAtoms > SUPPLY_LIMIT) {
+      throw new OperatorRefusal('INVALID_AMOUNT', 'the amount must be positive and at most 2^62 atoms');
+    }
+    if (
+      reference === '' ||
+      reference.includes('\0') ||
+      !reference.isWellFormed() ||
+      [...reference].length > 256
+    ) {
+      throw new OperatorRefusal(
+        'INVALID_REFERENCE',
+        'the reference must be 1 to 256 characters of valid text',
+      );
+    }
+  }
+
+  /** A wallet's balances in every asset at one moment; assets it never had are left out. */
+  async balancesOf(wallet: string): Promise<Balance[]> {
+    const assets = await this.#markets.assets();
+    if (assets.length === 0) return [];
+    const keys = assets.map(({ symbol }) => balancesKey(symbol));
+    const found = (await this.#core.run('read_balances', keys, [walletBytes(wallet)])) as (Buffer | null)[];
+    return assets.flatMap(({ symbol }, index) => {
+      const [available, reserved] = [found[index * 2], found[index * 2 + 1]];
+      if (available == null && reserved == null) return [];
+      return [
+        {
+          asset: symbol,
+          availableAtoms: BigInt(String(available ?? 0)),
+          reservedAtoms: BigInt(String(reserved ?? 0)),
+        },
+      ];
+    });
+  }
+}
+
+/** The same reference must mean the same movement; throws OperatorRefusal REFERENCE_CONFLICT otherwise. */
+export function checkSameMovement(asked: AccountMoved, earlier: AccountMoved): void {
+  const same =
+    asked.wallet === earlier.wallet &&
+    asked.asset === earlier.asset &&
+    asked.amountAtoms === earlier.amountAtoms;
+  if (!same) {
+    throw new OperatorRefusal(
+      'REFERENCE_CONFLICT',
+      `the reference ${asked.reference} was used for another movement: ${earlier.amountAtoms} atoms of ${earlier.asset} for ${earlier.wallet}`,
+    );
+  }
+}

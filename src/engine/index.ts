@@ -1,0 +1,134 @@
+/** The matching engine as TypeScript sees it: one method a command, integer amounts, the documented refusals. */
+
+import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
+import type { Asset, Market, MarketChange, MarketSpec } from '../domain/market.ts';
+import type { ClosedOrder } from '../domain/order.ts';
+import { orderClaim } from './claims.ts';
+import { type CoreOptions, EngineCore } from './core.ts';
+import { type Balance, EngineFunds, type Movement } from './funds.ts';
+import { KEYS } from './keys.ts';
+import { EngineMarkets } from './markets.ts';
+import { EngineOrders, type OrderLimits, type Placement, type PlaceOrder } from './orders.ts';
+import { EngineOutbox } from './outbox.ts';
+import { type AssetSnapshot, EngineSnapshots, type EngineState, type Quotes } from './snapshots.ts';
+import { EngineSwitches } from './switches.ts';
+
+export { EngineBehind } from './core.ts';
+export { type Balance, checkSameMovement, type Movement } from './funds.ts';
+export { readMarketRecord, writeMarketRecord } from './market-record.ts';
+export type { Placement, PlaceOrder } from './orders.ts';
+export type { AssetSnapshot, EngineState, Quotes } from './snapshots.ts';
+
+/** What a look for a used id found: what it stands for, that it never existed, or that only Postgres can tell. */
+export type Claimed =
+  | { readonly outcome: 'claimed'; readonly orderId: string }
+  | { readonly outcome: 'unclaimed' | 'unknown' };
+
+/**
+ * One engine, as one replica uses it. Every method may throw `Refusal` SERVICE_UNAVAILABLE: the outcome of a
+ * command is then unknown, and a retry under the same client order id or reference finds the truth.
+ */
+export interface Engine {
+  /** Asks the server who it is and begins an epoch where needed; must be called again after each reconnection. */
+  open(cursor: Cursor | undefined): Promise<void>;
+  isOpen(): boolean;
+  state(): Promise<EngineState>;
+
+  markets(): Promise<Market[]>;
+  market(symbol: string): Promise<Market | undefined>;
+  assets(): Promise<Asset[]>;
+  createMarket(spec: MarketSpec): Promise<Market>;
+  setMarket(symbol: string, change: MarketChange): Promise<Market>;
+  setAsset(asset: Asset): Promise<Asset>;
+  quotes(markets: readonly Market[]): Promise<Map<string, Quotes>>;
+
+  placeOrder(command: PlaceOrder): Promise<Placement>;
+  findClientOrder(wallet: string, clientOrderId: string): Promise<Claimed>;
+  cancelOrder(wallet: string, orderId: string): Promise<ClosedOrder>;
+  cancelAll(wallet: string, symbol: string | null): Promise<ClosedOrder[]>;
+  voidOrder(orderId: string): Promise<ClosedOrder>;
+  clearMarket(symbol: string): Promise<ClosedOrder[]>;
+  liveOrderCount(wallet: string): Promise<number>;
+
+  moveFunds(movement: AccountMoved, checkedAtMs?: number): Promise<Movement>;
+  balancesOf(wallet: string): Promise<Balance[]>;
+  /** Custody hold: nothing more is placed or withdrawn; answers the live orders it cancelled. */
+  hold(wallet: string): Promise<ClosedOrder[]>;
+  release(wallet: string): Promise<void>;
+  accountOf(wallet: string): Promise<{ held: boolean; acceptedTerms: string | null }>;
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  requireTerms(version: string | null): Promise<void>;
+  acceptTerms(wallet: string, version: string): Promise<void>;
+
+  readEvents(after: Cursor, count: number): Promise<EngineEvent[]>;
+  unsettledOf(wallet: string): Promise<EngineEvent[]>;
+  trim(cursor: Cursor): Promise<number>;
+
+  snapshotAsset(asset: string): Promise<AssetSnapshot>;
+  snapshotLive(): Promise<Map<string, { wallet: string; sizeSteps: bigint }>>;
+}
+
+export type EngineOptions = CoreOptions & OrderLimits;
+
+/** The engine behind a connection, which stays the caller's to close. */
+export function openEngine(options: EngineOptions): Engine {
+  const core = new EngineCore(options);
+  const markets = new EngineMarkets(core);
+  const orders = new EngineOrders(core, markets, options);
+  const funds = new EngineFunds(core, markets);
+  const switches = new EngineSwitches(core);
+  const outbox = new EngineOutbox(core, markets);
+  const snapshots = new EngineSnapshots(core, markets);
+
+  return {
+    open: (cursor) => core.open(cursor),
+    isOpen: () => core.isOpen,
+    state: () => snapshots.state(),
+
+    markets: () => markets.all(),
+    market: (symbol) => markets.bySymbol(symbol),
+    assets: () => markets.assets(),
+    createMarket: (spec) => markets.create(spec),
+    setMarket: (symbol, change) => markets.change(symbol, change),
+    setAsset: (asset) => markets.setAsset(asset),
+    quotes: (list) => snapshots.quotes(list),
+
+    placeOrder: (command) => orders.place(command),
+    findClientOrder: (wallet, clientOrderId) => findClientOrder(core, wallet, clientOrderId),
+    cancelOrder: (wallet, orderId) => orders.closeOne(wallet, orderId, 'cancel'),
+    cancelAll: (wallet, symbol) => orders.closeAll(wallet, symbol, 'cancel'),
+    voidOrder: (orderId) => orders.closeOne(null, orderId, 'void'),
+    clearMarket: (symbol) => orders.closeAll(null, symbol, 'clear'),
+    liveOrderCount: async (wallet) => (await orders.liveReferences(wallet)).length,
+
+    moveFunds: (movement, checkedAtMs) => funds.move(movement, checkedAtMs),
+    balancesOf: (wallet) => funds.balancesOf(wallet),
+    hold: async (wallet) => {
+      await switches.setHold(wallet, true);
+      return orders.closeAll(wallet, null, 'hold');
+    },
+    release: (wallet) => switches.setHold(wallet, false),
+    accountOf: (wallet) => switches.accountOf(wallet),
+    pause: switches.pause,
+    resume: switches.resume,
+    requireTerms: switches.requireTerms,
+    acceptTerms: switches.acceptTerms,
+
+    readEvents: (after, count) => outbox.readEvents(after, count),
+    unsettledOf: (wallet) => outbox.unsettledOf(wallet),
+    trim: (cursor) => outbox.trim(cursor),
+
+    snapshotAsset: (asset) => snapshots.asset(asset),
+    snapshotLive: () => snapshots.live(),
+  };
+}
+
+async function findClientOrder(core: EngineCore, wallet: string, clientOrderId: string): Promise<Claimed> {
+  const { field, offset, mask } = orderClaim(wallet, clientOrderId);
+  const keys = [...KEYS.claims, KEYS.claimFilter];
+  const [outcome, value] = (await core.run('find_claim', keys, [field, offset, mask])) as Buffer[];
+  const found = outcome!.toString();
+  if (found === 'claimed') return { outcome: 'claimed', orderId: value!.toString('hex') };
+  return { outcome: found as 'unclaimed' | 'unknown' };
+}

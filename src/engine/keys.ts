@@ -1,0 +1,30 @@
+/** Every key of the engine's Redis, built here and nowhere else. One hash tag: one slot, one atomic script. */
+
+export const ENGINE_TAG = '{redbook}';
+
+const key = (...parts: readonly string[]): string => [ENGINE_TAG, ...parts].join(':');
+
+export const KEYS = {
+  /** Hash: epoch, sequence, clock, switches, versions of markets, last prices, holds. */
+  engine: key('engine'),
+  /** Stream: the outbox. */
+  events: key('events'),
+  /** Hash: symbol -> record as JSON. */
+  markets: key('markets'),
+  /** Hash: symbol -> scale; `symbol used` -> 1 once something counts in it. */
+  assets: key('assets'),
+  /** ZSET: wallet | reference | size | client order id. */
+  live: key('live'),
+  /** Hashes, two generations: ids that were used. */
+  claims: [key('claims', '0'), key('claims', '1')] as const,
+  /** String: Bloom filter over all ids ever used. */
+  claimFilter: key('claim-filter'),
+  /** ZSETs, two generations: wallet | stamp of an event that may not be settled. */
+  unsettled: [key('unsettled', '0'), key('unsettled', '1')] as const,
+} as const;
+
+/** ZSET: one side of a market's book. */
+export const bookKey = (symbol: string, side: 'bids' | 'asks'): string => key('book', symbol, side);
+
+/** Hash: available and reserved of every wallet in one asset, `house`, and `supply`. */
+export const balancesKey = (asset: string): string => key('balances', asset);

@@ -1,0 +1,246 @@
+/** Placing and cancelling: the TypeScript face of `place_order.lua`, `admit_order.lua` and `cancel_orders.lua`. */
+
+import { Refusal } from '../domain/errors.ts';
+import type { OrdersClosed } from '../domain/event.ts';
+import { type Market, marketGrid } from '../domain/market.ts';
+import type { ClosedOrder, Order, OrderStatus, RejectReason, Trade } from '../domain/order.ts';
+import { measureOrder, type OrderAmounts, type OrderRefusal, type OrderRequest } from '../domain/placing.ts';
+import { toInteger } from '../domain/units.ts';
+import { orderClaim } from './claims.ts';
+import { REFERENCE_BYTES, readClosed, readFills, readOrderId, walletBytes } from './codec.ts';
+import type { EngineCore, Reply } from './core.ts';
+import { type TermsRecord, termsOf } from './event-codec.ts';
+import { balancesKey, bookKey, KEYS } from './keys.ts';
+import type { EngineMarkets } from './markets.ts';
+
+/** One placement. */
+export interface PlaceOrder {
+  readonly wallet: string;
+  readonly request: OrderRequest;
+  /** Whether the caller's country is blocked. */
+  readonly restricted?: boolean;
+  /** Engine time, in ms, before which Postgres was found not to know the client order id. */
+  readonly checkedAtMs?: number;
+}
+
+export type Placement =
+  /** The order as it stands after its match; `rejectReason` when the engine refused it and recorded it. */
+  | {
+      readonly outcome: 'placed';
+      readonly order: Order;
+      readonly trades: Trade[];
+      readonly rejectReason: RejectReason | null;
+    }
+  /** The client order id belongs to this order already. */
+  | { readonly outcome: 'claimed'; readonly orderId: string }
+  /** Only Postgres can tell whether the client order id is known: look there, then place again with this time. */
+  | { readonly outcome: 'unchecked'; readonly timeMs: number };
+
+export interface OrderLimits {
+  /** Most makers one placement meets. */
+  readonly maxMakers: number;
+  /** Most live orders of one wallet. */
+  readonly maxLiveOrders: number;
+}
+
+/** Orders cancelled by one script: a script runs alone, so a batch must stay short. */
+const CANCEL_BATCH = 100;
+const NO_CLAIM = { offset: 0, mask: Buffer.alloc(8) };
+
+export class EngineOrders {
+  readonly #core: EngineCore;
+  readonly #markets: EngineMarkets;
+  readonly #limits: OrderLimits;
+
+  constructor(core: EngineCore, markets: EngineMarkets, limits: OrderLimits) {
+    this.#core = core;
+    this.#markets = markets;
+    this.#limits = limits;
+  }
+
+  /** @throws Refusal with the first code of the documented precedence; nothing was written then. */
+  async place(command: PlaceOrder): Promise<Placement> {
+    const { request } = command;
+    let terms: TermsRecord | undefined;
+    let refusal: OrderRefusal | undefined;
+    const reply = await this.#core.settle(
+      async () => {
+        const market = await this.#markets.bySymbol(request.market);
+        const measured = measureOrder(request, market);
+        if ('refusal' in measured) {
+          refusal = measured.refusal;
+          return this.#admit(command, market);
+        }
+        terms = termsRecord(command.wallet, request, market!, measured.amounts);
+        return this.#match(command, market!, measured.amounts, terms);
+      },
+      () => this.#markets.refresh(),
+    );
+    switch (reply[0].toString()) {
+      case 'claimed':
+        return { outcome: 'claimed', orderId: (reply[1] as Buffer).toString('hex') };
+      case 'unchecked':
+        return { outcome: 'unchecked', timeMs: Number(reply[1]) };
+      case 'admitted':
+        throw new Refusal(refusal!.code, refusal!.message);
+      default:
+        return this.#placed(terms!, reply as readonly Buffer[]);
+    }
+  }
+
+  /** The order or orders of `references` are taken off the book; those not live or not `wallet`'s are passed over. */
+  async #close(
+    market: Market,
+    wallet: string | null,
+    cause: OrdersClosed['cause'],
+    references: readonly Buffer[],
+  ): Promise<ClosedOrder[]> {
+    const keys = [...bookKeys(market), KEYS.live, ...KEYS.unsettled];
+    const closed: ClosedOrder[] = [];
+    for (let at = 0; at < references.length; at += CANCEL_BATCH) {
+      const batch = Buffer.concat(references.slice(at, at + CANCEL_BATCH));
+      const reply = await this.#core.settle(
+        async () =>
+          (await this.#core.run('cancel_orders', keys, [
+            ...[this.#core.epoch, wallet === null ? '' : walletBytes(wallet), cause],
+            ...[String(market.baseAtomsPerStep), String(market.quoteAtomsPerLot), batch],
+          ])) as Reply,
+        () => this.#markets.refresh(),
+      );
+      if (reply[0].toString() === 'corrupt') {
+        throw new Error(
+          `a reservation of ${market.symbol} is missing: nothing was cancelled; reconcile the ledger`,
+        );
+      }
+      closed.push(...readClosed(reply[3] as Buffer, () => market.symbol, cause));
+    }
+    return closed;
+  }
+
+  /** @throws Refusal ORDER_NOT_FOUND when it is not a live order of the wallet (null: of any wallet). */
+  async closeOne(wallet: string | null, orderId: string, cause: OrdersClosed['cause']): Promise<ClosedOrder> {
+    const reference = readOrderId(orderId);
+    const market = reference && (await this.#markets.byNumber(reference.marketNumber));
+    const [closed] = market ? await this.#close(market, wallet, cause, [reference.bytes]) : [];
+    if (closed === undefined) throw new Refusal('ORDER_NOT_FOUND');
+    return closed;
+  }
+
+  /** Closes the live orders that stand when it starts: of one wallet or of all (null), of one market or of all. */
+  async closeAll(
+    wallet: string | null,
+    symbol: string | null,
+    cause: OrdersClosed['cause'],
+  ): Promise<ClosedOrder[]> {
+    const byMarket = new Map<number, Buffer[]>();
+    for (const { reference } of await this.liveReferences(wallet)) {
+      const number = reference.readUInt16BE(0) >> 1;
+      byMarket.set(number, [...(byMarket.get(number) ?? []), reference]);
+    }
+    const closed: ClosedOrder[] = [];
+    for (const [number, references] of byMarket) {
+      const market = await this.#markets.byNumber(number);
+      if (market === undefined || (symbol !== null && market.symbol !== symbol)) continue;
+      closed.push(...(await this.#close(market, wallet, cause, references)));
+    }
+    return closed;
+  }
+
+  /** References of live orders, with their sizes in steps, at one moment. */
+  async liveReferences(wallet: string | null): Promise<{ reference: Buffer; member: Buffer }[]> {
+    const args = [wallet === null ? '' : walletBytes(wallet)];
+    const [, members] = (await this.#core.run('find_live_orders', [KEYS.engine, KEYS.live], args)) as [
+      Buffer,
+      Buffer[],
+    ];
+    return members.map((member) => ({ member, reference: member.subarray(20, 20 + REFERENCE_BYTES) }));
+  }
+
+  #admit(command: PlaceOrder, market: Market | undefined): Promise<Reply> {
+    const { wallet, request, checkedAtMs = 0, restricted } = command;
+    const claim = request.clientOrderId === null ? NO_CLAIM : orderClaim(wallet, request.clientOrderId);
+    const keys = [KEYS.engine, ...KEYS.claims, KEYS.claimFilter];
+    return this.#core.run('admit_order', keys, [
+      ...[this.#core.epoch, market?.version ?? '', market?.number ?? '', walletBytes(wallet)],
+      ...[request.clientOrderId ?? '', claim.offset, claim.mask, checkedAtMs, restricted ? 1 : 0],
+    ]) as Promise<Reply>;
+  }
+
+  #match(command: PlaceOrder, market: Market, amounts: OrderAmounts, terms: TermsRecord): Promise<Reply> {
+    const { wallet, request, checkedAtMs = 0, restricted } = command;
+    const claim = request.clientOrderId === null ? NO_CLAIM : orderClaim(wallet, request.clientOrderId);
+    const keys = [
+      ...[...bookKeys(market), KEYS.live, ...KEYS.claims, KEYS.claimFilter],
+      ...[...KEYS.unsettled, KEYS.markets],
+    ];
+    const { minSteps, maxSteps } = marketGrid(market);
+    const decimal = (value: bigint | null): string => value?.toString() ?? '';
+    return this.#core.run('place_order', keys, [
+      ...[this.#core.epoch, market.version, market.number, market.symbol, walletBytes(wallet)],
+      ...[request.side, request.type, request.timeInForce, request.postOnly ? 1 : 0],
+      ...[decimal(amounts.priceTicks), decimal(amounts.sizeSteps), decimal(amounts.budgetAtoms)],
+      ...[request.clientOrderId ?? '', claim.offset, claim.mask, checkedAtMs],
+      ...[String(market.baseAtomsPerStep), String(market.quoteAtomsPerLot), market.feeBps, market.selfTrade],
+      ...[decimal(minSteps), decimal(maxSteps), market.referencePrice === null ? 0 : 1],
+      ...[market.status === 'pre_open' ? 1 : 0, this.#limits.maxMakers, this.#limits.maxLiveOrders],
+      ...[JSON.stringify(terms), restricted ? 1 : 0],
+    ]) as Promise<Reply>;
+  }
+
+  #placed(record: TermsRecord, reply: readonly Buffer[]): Placement {
+    const [sequence, timeMs] = [Number(reply[1]), Number(reply[2])];
+    const reason = reply[8]!.toString();
+    if (reason === 'SETTLEMENT_FAILED') throw new Refusal('SETTLEMENT_FAILED');
+    const terms = termsOf(record, BigInt(String(reply[4])), { epoch: Number(reply[9]), sequence }, timeMs);
+    const order: Order = {
+      ...terms,
+      status: reply[3]!.toString() as OrderStatus,
+      filledSteps: BigInt(String(reply[5])),
+      updatedAtMs: timeMs,
+    };
+    const trades = readFills(reply[7]!, {
+      market: record.market,
+      marketNumber: record.number,
+      takerSide: order.side,
+      takerOrderId: order.id,
+      takerWallet: record.wallet,
+      timeMs,
+      sequence,
+      lot: order.lot,
+      firstTradeId: Number(reply[6]),
+    });
+    return {
+      outcome: 'placed',
+      order,
+      trades,
+      rejectReason: reason === '' ? null : (reason as RejectReason),
+    };
+  }
+}
+
+const bookKeys = ({ symbol, base, quote }: Market): string[] => [
+  ...[KEYS.engine, KEYS.events, bookKey(symbol, 'bids'), bookKey(symbol, 'asks')],
+  ...[balancesKey(base.symbol), balancesKey(quote.symbol)],
+];
+
+const termsRecord = (
+  wallet: string,
+  request: OrderRequest,
+  market: Market,
+  amounts: OrderAmounts,
+): TermsRecord => ({
+  wallet,
+  market: market.symbol,
+  number: market.number,
+  side: request.side,
+  type: request.type,
+  timeInForce: request.timeInForce,
+  postOnly: request.postOnly,
+  leverage: request.leverage === null ? null : toInteger(request.leverage),
+  price: amounts.priceTicks?.toString() ?? null,
+  clientOrderId: request.clientOrderId,
+  base: market.base.symbol,
+  quote: market.quote.symbol,
+  baseAtomsPerStep: String(market.baseAtomsPerStep),
+  quoteAtomsPerLot: String(market.quoteAtomsPerLot),
+});

@@ -1,0 +1,143 @@
+/** Looks at the whole engine: marks for valuing, and what a reconcile compares with Postgres. */
+
+import type { Market } from '../domain/market.ts';
+import type { Side } from '../domain/order.ts';
+import { type RestingOrder, readBookMember, readReference, walletText } from './codec.ts';
+import type { EngineCore } from './core.ts';
+import { balancesKey, bookKey, KEYS } from './keys.ts';
+import type { EngineMarkets } from './markets.ts';
+
+/** What a market's mark price is made of, in ticks. */
+export interface Quotes {
+  readonly bestBidTicks: bigint | null;
+  readonly bestAskTicks: bigint | null;
+  readonly lastTicks: bigint | null;
+}
+
+export interface AssetSnapshot {
+  /** Of the last event that is included. */
+  readonly sequence: number;
+  /** By wallet, and `house`. */
+  readonly balances: ReadonlyMap<string, { availableAtoms: bigint; reservedAtoms: bigint }>;
+  readonly supplyAtoms: bigint;
+  /** Resting orders that reserve the asset: asks of its base markets, bids of its quote markets. */
+  readonly resting: readonly (RestingOrder & { readonly market: Market })[];
+}
+
+export interface EngineState {
+  readonly epoch: number;
+  readonly sequence: number;
+  /** Unix milliseconds of the last event. */
+  readonly timeMs: number;
+  readonly paused: boolean;
+  readonly termsVersion: string | null;
+}
+
+const WALLET_FIELD_BYTES = 21;
+
+export class EngineSnapshots {
+  readonly #core: EngineCore;
+  readonly #markets: EngineMarkets;
+
+  constructor(core: EngineCore, markets: EngineMarkets) {
+    this.#core = core;
+    this.#markets = markets;
+  }
+
+  async state(): Promise<EngineState> {
+    const fields = ['epoch', 'sequence', 'time', 'paused', 'terms'];
+    const found = await this.#core.call(() => this.#core.redis.hmget(KEYS.engine, ...fields));
+    const [epoch, sequence, time, paused, terms] = found;
+    return {
+      epoch: Number(epoch ?? 0),
+      sequence: Number(sequence ?? 0),
+      timeMs: Number(time ?? 0),
+      paused: paused != null,
+      termsVersion: terms ?? null,
+    };
+  }
+
+  /** Best prices and last execution of each market, by symbol. */
+  async quotes(markets: readonly Market[]): Promise<Map<string, Quotes>> {
+    if (markets.length === 0) return new Map();
+    const { redis } = this.#core;
+    const best = async (market: Market, side: 'bids' | 'asks'): Promise<bigint | null> => {
+      const [member] = await redis.zrangeBuffer(bookKey(market.symbol, side), '0', '0');
+      const book = side === 'bids' ? 'buy' : 'sell';
+      return member === undefined ? null : readBookMember(member, market.number, book).priceTicks;
+    };
+    return this.#core.call(async () => {
+      const last = redis.hmget(KEYS.engine, ...markets.map(({ number }) => `last:${number}`));
+      const quotes = markets.map(async (market, index): Promise<[string, Quotes]> => {
+        const [bestBidTicks, bestAskTicks, lasts] = await Promise.all([
+          best(market, 'bids'),
+          best(market, 'asks'),
+          last,
+        ]);
+        const lastTicks = lasts[index] == null ? null : BigInt(lasts[index]);
+        return [market.symbol, { bestBidTicks, bestAskTicks, lastTicks }];
+      });
+      return new Map(await Promise.all(quotes));
+    });
+  }
+
+  /** All balances of an asset and all orders that reserve it, at one event. */
+  async asset(asset: string): Promise<AssetSnapshot> {
+    const sides = (await this.#markets.all()).flatMap(
+      (market): { market: Market; side: Side; key: string }[] => {
+        if (market.base.symbol === asset)
+          return [{ market, side: 'sell', key: bookKey(market.symbol, 'asks') }];
+        if (market.quote.symbol === asset)
+          return [{ market, side: 'buy', key: bookKey(market.symbol, 'bids') }];
+        return [];
+      },
+    );
+    const keys = [KEYS.engine, balancesKey(asset), ...sides.map(({ key }) => key)];
+    const [sequence, fields, ...books] = (await this.#core.run('snapshot_asset', keys, [])) as [
+      Buffer,
+      ...Buffer[][],
+    ];
+    const resting = sides.flatMap(({ market, side }, index) =>
+      books[index]!.map((member) => ({ ...readBookMember(member, market.number, side), market })),
+    );
+    return { sequence: Number(sequence), resting, ...readBalances(fields!) };
+  }
+
+  /** Every order listed as live, by id, with its wallet and size. */
+  async live(): Promise<Map<string, { wallet: string; sizeSteps: bigint }>> {
+    const [, members] = (await this.#core.run('find_live_orders', [KEYS.engine, KEYS.live], [''])) as [
+      Buffer,
+      Buffer[],
+    ];
+    return new Map(
+      members.map((member) => [
+        readReference(member.subarray(20, 37)).bytes.toString('hex'),
+        {
+          wallet: walletText(member.subarray(0, 20)),
+          sizeSteps: BigInt(`0x${member.toString('hex', 37, 44)}`),
+        },
+      ]),
+    );
+  }
+}
+
+function readBalances(fields: readonly Buffer[]): Pick<AssetSnapshot, 'balances' | 'supplyAtoms'> {
+  const balances = new Map<string, { availableAtoms: bigint; reservedAtoms: bigint }>();
+  let supplyAtoms = 0n;
+  for (let at = 0; at < fields.length; at += 2) {
+    const [field, amount] = [fields[at]!, BigInt(fields[at + 1]!.toString())];
+    if (field.toString() === 'supply') {
+      supplyAtoms = amount;
+      continue;
+    }
+    const isWallet = field.length === WALLET_FIELD_BYTES;
+    const account = isWallet ? walletText(field.subarray(0, 20)) : field.toString();
+    const held = balances.get(account) ?? { availableAtoms: 0n, reservedAtoms: 0n };
+    const isReserved = isWallet && field[20] === 'r'.charCodeAt(0);
+    balances.set(
+      account,
+      isReserved ? { ...held, reservedAtoms: amount } : { ...held, availableAtoms: amount },
+    );
+  }
+  return { balances, supplyAtoms };
+}

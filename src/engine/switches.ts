@@ -1,0 +1,75 @@
+/** The kill switch, required terms, custody holds: single fields of the engine hash, each change an event. */
+
+import { walletBytes } from './codec.ts';
+import type { EngineCore, Reply } from './core.ts';
+import { KEYS } from './keys.ts';
+
+interface SwitchChange {
+  readonly field: string | Buffer;
+  /** Empty clears it. */
+  readonly value: string;
+  readonly kind: string;
+  readonly detail: Record<string, string | null>;
+  readonly wallet?: string;
+  /** The change holds only while these terms are the required ones. */
+  readonly requiredTerms?: string;
+}
+
+const walletField = (name: string, wallet: string): Buffer =>
+  Buffer.concat([Buffer.from(`${name}:`), walletBytes(wallet)]);
+
+export class EngineSwitches {
+  readonly #core: EngineCore;
+
+  constructor(core: EngineCore) {
+    this.#core = core;
+  }
+
+  pause = (): Promise<void> => this.#set({ field: 'paused', value: '1', kind: 'trading_paused', detail: {} });
+  resume = (): Promise<void> =>
+    this.#set({ field: 'paused', value: '', kind: 'trading_resumed', detail: {} });
+
+  /** Null: no terms need be accepted any more. */
+  requireTerms = (version: string | null): Promise<void> =>
+    this.#set({ field: 'terms', value: version ?? '', kind: 'terms_required', detail: { version } });
+
+  /** @throws Refusal STALE_TERMS_VERSION when another version, or none, is required. */
+  acceptTerms = (wallet: string, version: string): Promise<void> =>
+    this.#set({
+      field: walletField('terms', wallet),
+      value: version,
+      kind: 'terms_accepted',
+      detail: { wallet, version },
+      wallet,
+      requiredTerms: version,
+    });
+
+  setHold = (wallet: string, held: boolean): Promise<void> =>
+    this.#set({
+      field: walletField('hold', wallet),
+      value: held ? '1' : '',
+      kind: held ? 'account_held' : 'account_released',
+      detail: { wallet },
+      wallet,
+    });
+
+  async accountOf(wallet: string): Promise<{ held: boolean; acceptedTerms: string | null }> {
+    const [held, terms] = await this.#core.call(() =>
+      this.#core.redis.hmget(KEYS.engine, walletField('hold', wallet), walletField('terms', wallet)),
+    );
+    return { held: held != null, acceptedTerms: terms ?? null };
+  }
+
+  async #set(change: SwitchChange): Promise<void> {
+    const keys = [KEYS.engine, KEYS.events, ...KEYS.unsettled];
+    const { field, value, kind, detail, wallet, requiredTerms } = change;
+    await this.#core.settle(
+      async () =>
+        (await this.#core.run('set_switch', keys, [
+          ...[this.#core.epoch, field, value, kind, JSON.stringify(detail)],
+          ...[wallet === undefined ? '' : walletBytes(wallet), requiredTerms ?? ''],
+        ])) as Reply,
+      async () => undefined,
+    );
+  }
+}
