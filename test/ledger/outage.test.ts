@@ -1,0 +1,95 @@
+import { expect } from 'chai';
+import pg from 'pg';
+import { Refusal } from '../../src/domain/errors.ts';
+import { type Ledger, LedgerDiverged, openLedger } from '../../src/ledger/index.ts';
+import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
+import { seededEvents, WALLETS } from '../support/seeded-events.ts';
+
+describe('ledger without Postgres', function () {
+  this.timeout(60_000);
+  const events = seededEvents(6).next(600);
+  let postgres: PostgresServer;
+  let ledger: Ledger;
+
+  const reads: Record<string, () => Promise<unknown>> = {
+    cursor: () => ledger.cursor(),
+    ordersOf: () => ledger.ordersOf(WALLETS[0]!, 10),
+    orderById: () => ledger.orderById('0'.repeat(34)),
+    orderByClientId: () => ledger.orderByClientId(WALLETS[0]!, 'x'),
+    tradesOf: () => ledger.tradesOf(WALLETS[0]!, { limit: 10 }),
+    movementByReference: () => ledger.movementByReference('credited', 'x'),
+  };
+
+  const failureOf = (attempt: Promise<unknown>): Promise<unknown> =>
+    attempt.then(
+      () => undefined,
+      (error) => error,
+    );
+
+  before(async () => {
+    postgres = await startPostgresServer();
+    ledger = openLedger({ databaseUrl: postgres.url, poolSize: 3 });
+    await ledger.migrate();
+  });
+
+  after(async () => {
+    await ledger.close();
+    await postgres.stop();
+  });
+
+  it('answers SERVICE_UNAVAILABLE while it is down, and goes on by itself when it is back', async () => {
+    await ledger.settle(events.slice(0, 300));
+    for (let round = 0; round < 2; round += 1) {
+      // Connections that are idle and connections in use, when it dies.
+      const inFlight = Array.from({ length: 12 }, () => failureOf(ledger.ordersOf(WALLETS[0]!, 100)));
+      const settling = failureOf(ledger.settle(events.slice(0, 300 + 100 * (round + 1))));
+      await postgres.kill();
+      for (const error of await Promise.all(inFlight)) {
+        if (error !== undefined)
+          expect(error).to.be.instanceOf(Refusal).with.property('code', 'SERVICE_UNAVAILABLE');
+      }
+      expect(await settling).not.to.be.instanceOf(LedgerDiverged);
+
+      for (const [name, read] of Object.entries(reads)) {
+        const startedMs = Date.now();
+        const error = await failureOf(read());
+        expect(error, name).to.be.instanceOf(Refusal).with.property('code', 'SERVICE_UNAVAILABLE');
+        expect(Date.now() - startedMs, name).to.be.below(3_500);
+      }
+      expect(await failureOf(ledger.settle(events)))
+        .to.be.instanceOf(Error)
+        .and.not.instanceOf(LedgerDiverged);
+
+      await postgres.start();
+      for (const read of Object.values(reads)) await read();
+      const { sequence } = await ledger.cursor();
+      expect(sequence, 'what was settled stays').to.be.at.least(300);
+      await ledger.settle(events.slice(sequence - 1, 300 + 100 * (round + 1)));
+      expect(await ledger.cursor()).to.include({ sequence: 300 + 100 * (round + 1) });
+    }
+    expect((await ledger.check()).checks.every(({ count }) => count === 0)).to.equal(true);
+  });
+
+  it('answers SERVICE_UNAVAILABLE when it does not answer in time', async () => {
+    const blocker = new pg.Client({ connectionString: postgres.url });
+    await blocker.connect();
+    await blocker.query('begin; lock table orders in access exclusive mode');
+    const startedMs = Date.now();
+    const error = await failureOf(ledger.ordersOf(WALLETS[0]!, 10));
+    expect(error).to.be.instanceOf(Refusal).with.property('code', 'SERVICE_UNAVAILABLE');
+    expect(Date.now() - startedMs).to.be.within(2_500, 4_500);
+    await blocker.end();
+    expect((await ledger.ordersOf(WALLETS[0]!, 10)).orders).to.have.length(10);
+  });
+
+  it('waits for a connection of a busy pool, and not for ever', async () => {
+    const blocker = new pg.Client({ connectionString: postgres.url });
+    await blocker.connect();
+    await blocker.query('begin; lock table orders in access exclusive mode');
+    const busy = Array.from({ length: 3 }, () => failureOf(ledger.ordersOf(WALLETS[0]!, 10)));
+    const error = await failureOf(ledger.cursor());
+    expect(error).to.be.instanceOf(Refusal).with.property('code', 'SERVICE_UNAVAILABLE');
+    await blocker.end();
+    await Promise.all(busy);
+  });
+});
