@@ -5,6 +5,7 @@ import { ERRORS, type ErrorCode, OperatorRefusal, Refusal } from '../domain/erro
 import type { Cursor } from '../domain/event.ts';
 import { loadScript, runScript, type Script, type ScriptArgument } from '../scripts/index.ts';
 import { KEYS } from './keys.ts';
+import { checkServerSettings } from './server-settings.ts';
 
 /** The engine has lost events that Postgres has: it must not trade until it is rebuilt. */
 export class EngineBehind extends Error {
@@ -18,6 +19,8 @@ export interface CoreOptions {
   readonly redis: Redis;
   /** Where scripts come from; tests give altered ones. */
   readonly load?: (name: string) => Script;
+  /** Told what an operator should know. */
+  readonly warn?: (message: string) => void;
   /** Told how long a script took, from sending to reply. */
   readonly observe?: (script: string, seconds: number) => void;
 }
@@ -52,6 +55,7 @@ export class EngineCore {
   readonly redis: Redis;
   readonly #load: (name: string) => Script;
   readonly #observe: (script: string, seconds: number) => void;
+  readonly #warn: (message: string) => void;
   readonly #scripts = new Map<string, Script>();
   #epoch: number | undefined;
 
@@ -59,6 +63,7 @@ export class EngineCore {
     this.redis = options.redis;
     this.#load = options.load ?? loadScript;
     this.#observe = options.observe ?? (() => undefined);
+    this.#warn = options.warn ?? (() => undefined);
     // Whatever answers after a break may be another server: it is asked who it is before anything runs on it.
     this.redis.on('close', () => {
       this.#epoch = undefined;
@@ -79,9 +84,11 @@ export class EngineCore {
   /**
    * Asks the server who it is, and begins a new epoch where it is not the one of the last.
    * @param cursor Postgres' cursor, or undefined while Postgres is away.
+   * @throws EngineMisconfigured when the server's settings would not keep what it answers.
    * @throws EngineBehind when Postgres has events that this server lost.
    */
   async open(cursor: Cursor | undefined): Promise<void> {
+    await checkServerSettings(this.redis, this.#warn);
     const runId = /^run_id:(\w+)/m.exec(await this.redis.info('server'))?.[1];
     const args = [runId!, cursor?.epoch ?? '', cursor?.sequence ?? ''];
     const [outcome, epoch, sequence] = (await this.run('open_epoch', [KEYS.engine], args)) as Buffer[];

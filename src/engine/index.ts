@@ -17,6 +17,7 @@ export { EngineBehind } from './core.ts';
 export { type Balance, checkSameMovement, type Movement } from './funds.ts';
 export { readMarketRecord, writeMarketRecord } from './market-record.ts';
 export type { Placement, PlaceOrder } from './orders.ts';
+export { EngineMisconfigured } from './server-settings.ts';
 export type { AssetSnapshot, EngineState, Quotes } from './snapshots.ts';
 
 /** What a look for a used id found: what it stands for, that it never existed, or that only Postgres can tell. */

@@ -1,0 +1,49 @@
+/** What the engine's Redis must be set to, so that an answered order is never lost and a script never half done. */
+
+import type { Redis } from 'ioredis';
+
+/** The server keeps promises that the engine's clients were given only with other settings. */
+export class EngineMisconfigured extends Error {
+  override readonly name = 'EngineMisconfigured';
+}
+
+const OLDEST_MAJOR = 7;
+const REQUIRED: Readonly<Record<string, { value: string; why: string }>> = {
+  appendonly: { value: 'yes', why: 'orders live only in memory and this log until they are settled' },
+  appendfsync: { value: 'always', why: 'an answered order must survive a power cut' },
+  'maxmemory-policy': { value: 'noeviction', why: 'an evicted key is a lost balance or book' },
+};
+
+/**
+ * @throws EngineMisconfigured naming every setting to change.
+ * A server that does not let its settings be read (a managed one) is believed; its operator is told to check.
+ */
+export async function checkServerSettings(redis: Redis, warn: (message: string) => void): Promise<void> {
+  const version = /^redis_version:(\d+)\S*/m.exec(await redis.info('server'));
+  if (Number(version?.[1]) < OLDEST_MAJOR) {
+    throw new EngineMisconfigured(`the engine needs Redis ${OLDEST_MAJOR} or newer; this is ${version?.[0]}`);
+  }
+  const found = await readSettings(redis);
+  if (found === undefined) {
+    const list = Object.entries(REQUIRED).map(([name, { value }]) => `${name} ${value}`);
+    warn(`the engine's Redis does not show its settings; make sure of: ${list.join(', ')}`);
+    return;
+  }
+  const wrong = Object.entries(REQUIRED)
+    .filter(([name, { value }]) => found.get(name) !== value)
+    .map(([name, { value, why }]) => `${name} is ${found.get(name)}, must be ${value} (${why})`);
+  if (wrong.length > 0)
+    throw new EngineMisconfigured(`the engine's Redis is set wrongly: ${wrong.join('; ')}`);
+}
+
+async function readSettings(redis: Redis): Promise<Map<string, string> | undefined> {
+  try {
+    const list = (await redis.config('GET', ...Object.keys(REQUIRED))) as string[];
+    const settings = new Map<string, string>();
+    for (let at = 0; at < list.length; at += 2) settings.set(list[at]!, list[at + 1]!);
+    return settings;
+  } catch (error) {
+    if (error instanceof Error && /unknown command|NOPERM/.test(error.message)) return undefined;
+    throw error;
+  }
+}
