@@ -1,0 +1,338 @@
+/**
+ * What an operator sets: every environment variable, its default and what is wrong with it. This is the only
+ * reader of the environment; everything else is handed values. `README.md` carries CONFIG_TABLE; a test compares.
+ */
+
+import { validateHeaderName } from 'node:http';
+import { z } from 'zod';
+
+export interface Config {
+  /** 0: any free one. */
+  readonly port: number;
+  /** Absent, like `databaseUrl`: the all-in-one brings its own. */
+  readonly redisUrl?: string;
+  /** Absent: the same as `redisUrl`. */
+  readonly queueRedisUrl?: string;
+  readonly databaseUrl?: string;
+  readonly jwtSecret?: string;
+  readonly jwtSecretPrevious?: string;
+  /** Without a slash at its end. */
+  readonly webUrl: string;
+  /** `host` or `host:port`, lower-case. Empty when it is required and not set; see requireFor. */
+  readonly webHosts: readonly string[];
+  readonly serviceName: string;
+  readonly networkId: string;
+  /** Absent: the quote asset of the first market. */
+  readonly numeraire?: string;
+  readonly trustProxyHops: number;
+  /** Lower-case. Absent: no country is asked for. */
+  readonly countryHeader?: string;
+  /** Upper-case ISO 3166-1 codes of two letters. */
+  readonly blockedCountries: readonly string[];
+  readonly legacyPrefix: string;
+  readonly maxMakers: number;
+  readonly maxLiveOrders: number;
+  readonly drainMs: number;
+  readonly wsMaxClients: number;
+  readonly wsMaxClientsPerAddress: number;
+  readonly dataDir: string;
+  readonly logLevel: string;
+}
+
+export type Role = 'all' | 'api' | 'stream' | 'settlement' | 'snapshot' | 'migrate';
+
+/** A variable is missing or wrong; the message names it and says what it must be, and never a secret's value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+interface Setting<T> {
+  /** Of the environment variable. */
+  readonly name: string;
+  /** As somebody would set it; null: there is none. */
+  readonly default: string | null;
+  /** The default in words, where it depends on something. */
+  readonly defaultNote?: string;
+  readonly meaning: string;
+  /** Completes "NAME must be …". */
+  readonly mustBe: string;
+  readonly secret?: true;
+  readonly schema: z.ZodType<T, string>;
+}
+
+const MIN_SECRET_BYTES = 32;
+const MAX_LEVEL_OF_PROXIES = 16;
+
+function wholeNumber(least: number, most: number): Pick<Setting<number>, 'mustBe' | 'schema'> {
+  return {
+    mustBe: `a whole number from ${least} to ${most}`,
+    schema: z
+      .string()
+      .regex(/^\d{1,15}$/)
+      .transform(Number)
+      .pipe(z.number().min(least).max(most)),
+  };
+}
+
+function urlOf(...schemes: string[]): Pick<Setting<string>, 'mustBe' | 'schema'> {
+  const prefixes = schemes.map((scheme) => `${scheme}://`);
+  const fits = (text: string): boolean =>
+    prefixes.some((prefix) => text.startsWith(prefix)) && URL.canParse(text);
+  return { mustBe: `a URL that begins with ${prefixes.join(' or ')}`, schema: z.string().refine(fits) };
+}
+
+const secretKey: Pick<Setting<string>, 'mustBe' | 'schema' | 'secret'> = {
+  mustBe: `at least ${MIN_SECRET_BYTES} bytes long`,
+  schema: z.string().refine((text) => Buffer.byteLength(text) >= MIN_SECRET_BYTES),
+  secret: true,
+};
+
+/** Comma-separated; blanks around the items do not count. */
+function listOf(item: z.ZodType<string, string>): z.ZodType<string[], string> {
+  return z
+    .string()
+    .transform((text) => text.split(',').map((part) => part.trim()))
+    .pipe(z.array(item));
+}
+
+const upperCase = z.string().transform((text) => text.toUpperCase());
+const lowerCase = z.string().transform((text) => text.toLowerCase());
+const HOST = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:\d{1,5})?$/;
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+
+const regionNames = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' });
+
+/** An alias such as UK is refused: no proxy sends it, so nobody would be blocked by it. */
+function isCountry(code: string): boolean {
+  if (!/^[A-Z]{2}$/.test(code) || regionNames.of(code) === undefined) return false;
+  return new Intl.Locale(`und-${code}`).region === code;
+}
+
+function isHeaderName(text: string): boolean {
+  try {
+    validateHeaderName(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const SETTINGS = {
+  port: {
+    name: 'PORT',
+    default: '8080',
+    meaning: 'port of HTTP and of the streams; 0 takes any free one',
+    ...wholeNumber(0, 65_535),
+  },
+  redisUrl: {
+    name: 'REDIS_URL',
+    default: null,
+    defaultNote: 'its own Redis (`all` only)',
+    meaning: 'Redis 7 or newer that the engine lives in',
+    ...urlOf('redis', 'rediss'),
+    secret: true,
+  },
+  queueRedisUrl: {
+    name: 'QUEUE_REDIS_URL',
+    default: null,
+    defaultNote: '`REDIS_URL`',
+    meaning: 'Redis for queues, rate limits and the streams',
+    ...urlOf('redis', 'rediss'),
+    secret: true,
+  },
+  databaseUrl: {
+    name: 'DATABASE_URL',
+    default: null,
+    defaultNote: 'its own Postgres (`all` only)',
+    meaning: 'Postgres that holds the ledger and the history',
+    ...urlOf('postgres', 'postgresql'),
+    secret: true,
+  },
+  jwtSecret: {
+    name: 'JWT_SECRET',
+    default: null,
+    defaultNote: 'random, kept in `DATA_DIR` (own servers only)',
+    meaning: 'key that signs sessions, the same on every replica; at least 32 bytes',
+    ...secretKey,
+  },
+  jwtSecretPrevious: {
+    name: 'JWT_SECRET_PREVIOUS',
+    default: null,
+    defaultNote: 'none',
+    meaning: 'key of before a change; sessions it signed stay valid',
+    ...secretKey,
+  },
+  webUrl: {
+    name: 'WEB_URL',
+    default: null,
+    defaultNote: '`http://localhost:PORT`',
+    meaning: 'address of the trading front end, for links in market data',
+    mustBe: 'a URL that begins with http:// or https://',
+    schema: urlOf('http', 'https').schema.transform((text) => text.replace(/\/+$/, '')),
+  },
+  webHosts: {
+    name: 'WEB_HOSTS',
+    default: null,
+    defaultNote: '`localhost:PORT,127.0.0.1:PORT` (own servers only)',
+    meaning: 'hosts that a sign-in message may name and whose pages may call protected routes',
+    mustBe: 'a comma-separated list of hosts, like exchange.example,localhost:3000, without https://',
+    schema: listOf(lowerCase.pipe(z.string().regex(HOST))),
+  },
+  serviceName: {
+    name: 'SERVICE_NAME',
+    default: 'Redbook',
+    meaning: 'name that wallets show at sign-in; issuer of sessions',
+    mustBe: '1 to 64 letters, digits, spaces, dots, hyphens or underscores, a letter or digit first',
+    schema: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/),
+  },
+  networkId: {
+    name: 'NETWORK_ID',
+    default: '1',
+    meaning: 'network ID of new markets',
+    mustBe: '1 to 64 characters without blanks',
+    schema: z.string().regex(/^\S{1,64}$/),
+  },
+  numeraire: {
+    name: 'NUMERAIRE',
+    default: null,
+    defaultNote: 'quote asset of the first market',
+    meaning: 'asset that equity and free collateral are valued in',
+    mustBe: 'an asset symbol: 1 to 16 capital letters or digits',
+    schema: z.string().regex(/^[A-Z0-9]{1,16}$/),
+  },
+  trustProxyHops: {
+    name: 'TRUST_PROXY_HOPS',
+    default: '0',
+    meaning: 'reverse proxies in front, whose forwarding headers are believed',
+    ...wholeNumber(0, MAX_LEVEL_OF_PROXIES),
+  },
+  countryHeader: {
+    name: 'COUNTRY_HEADER',
+    default: null,
+    defaultNote: 'off',
+    meaning: "header in which a trusted proxy names the client's country",
+    mustBe: 'the name of an HTTP header',
+    schema: lowerCase.refine(isHeaderName),
+  },
+  blockedCountries: {
+    name: 'BLOCKED_COUNTRIES',
+    default: null,
+    defaultNote: 'none',
+    meaning: 'countries that may neither sign in nor place orders',
+    mustBe: 'a comma-separated list of ISO 3166-1 country codes, like CU,KP',
+    schema: listOf(upperCase.refine(isCountry)),
+  },
+  legacyPrefix: {
+    name: 'LEGACY_PREFIX',
+    default: '/v1/coingecko',
+    meaning: 'path of the deprecated market-data routes',
+    mustBe: 'a path that begins with / and does not end with it',
+    schema: z.string().regex(/^(\/[A-Za-z0-9._~-]+)+$/),
+  },
+  maxMakers: {
+    name: 'MAX_MAKERS',
+    default: '1000',
+    meaning: 'resting orders that one incoming order may meet',
+    ...wholeNumber(1, 5_000),
+  },
+  maxLiveOrders: {
+    name: 'MAX_LIVE_ORDERS',
+    default: '10000',
+    meaning: 'live orders a wallet may have',
+    ...wholeNumber(1, 1_000_000),
+  },
+  drainMs: {
+    name: 'DRAIN_MS',
+    default: '10000',
+    meaning: 'milliseconds that requests under way get when the process is told to stop',
+    ...wholeNumber(0, 600_000),
+  },
+  wsMaxClients: {
+    name: 'WS_MAX_CLIENTS',
+    default: '10000',
+    meaning: 'stream connections a process takes',
+    ...wholeNumber(1, 1_000_000),
+  },
+  wsMaxClientsPerAddress: {
+    name: 'WS_MAX_CLIENTS_PER_ADDRESS',
+    default: '100',
+    meaning: 'stream connections it takes from one address',
+    ...wholeNumber(1, 1_000_000),
+  },
+  dataDir: {
+    name: 'DATA_DIR',
+    default: '.data',
+    meaning: 'folder of the data of its own servers',
+    mustBe: 'a folder',
+    schema: z.string().refine((text) => !text.includes('\0')),
+  },
+  logLevel: {
+    name: 'LOG_LEVEL',
+    default: 'info',
+    meaning: `least severe log lines that are written: ${LOG_LEVELS.join(', ')}`,
+    mustBe: `one of ${LOG_LEVELS.join(', ')}`,
+    schema: z.enum(LOG_LEVELS),
+  },
+} satisfies { [K in keyof Config]-?: Setting<Config[K]> };
+
+/** The configuration as the README shows it. */
+export const CONFIG_TABLE: readonly { name: string; default: string; meaning: string }[] = Object.values(
+  SETTINGS as Record<string, Setting<unknown>>,
+).map((setting) => ({
+  name: setting.name,
+  default: setting.defaultNote ?? `\`${setting.default}\``,
+  meaning: setting.meaning,
+}));
+
+/**
+ * A variable that is empty counts as not set: compose files pass those on.
+ * @throws ConfigError
+ */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const read = Object.entries(SETTINGS as Record<string, Setting<unknown>>).map(([key, setting]) => [
+    key,
+    parse(setting, env[setting.name] || setting.default),
+  ]);
+  const given: Partial<Config> = Object.fromEntries(read.filter(([, value]) => value !== undefined));
+  const { port, redisUrl, databaseUrl } = given;
+  const ownServers = !redisUrl || !databaseUrl;
+  return {
+    ...given,
+    webUrl: given.webUrl ?? `http://localhost:${port}`,
+    webHosts: given.webHosts ?? (ownServers ? [`localhost:${port}`, `127.0.0.1:${port}`] : []),
+    blockedCountries: given.blockedCountries ?? [],
+  } as Config; // every other required field has a default in the table
+}
+
+function parse<T>(setting: Setting<T>, text: string | null): T | undefined {
+  if (text === null) return undefined;
+  const parsed = setting.schema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  const found = setting.secret ? '' : `; it is ${JSON.stringify(text)}`;
+  throw new ConfigError(`${setting.name} must be ${setting.mustBe}${found}.`);
+}
+
+/** What a process of each role cannot do without. `all` fills in for itself what it runs itself. */
+const REQUIRED: Record<Role, readonly (keyof Config)[]> = {
+  all: [],
+  api: ['redisUrl', 'databaseUrl', 'jwtSecret', 'webHosts'],
+  stream: ['redisUrl'],
+  settlement: ['redisUrl', 'databaseUrl'],
+  snapshot: ['redisUrl', 'databaseUrl'],
+  migrate: ['databaseUrl'],
+};
+
+const isUnset = (value: unknown): boolean =>
+  value === undefined || (Array.isArray(value) && value.length === 0);
+
+/** @throws ConfigError naming every variable that the role needs and that is not set */
+export function requireFor(role: Role, config: Config): void {
+  const required = role === 'all' && config.redisUrl && config.databaseUrl ? REQUIRED.api : REQUIRED[role];
+  const missing = required.filter((key) => isUnset(config[key]));
+  if (missing.length === 0) return;
+  const names = missing.map((key) => SETTINGS[key].name);
+  const verb = names.length === 1 ? 'is' : 'are';
+  const why =
+    role === 'all' ? 'when REDIS_URL and DATABASE_URL name servers of your own' : `by the role ${role}`;
+  throw new ConfigError(`${names.join(' and ')} ${verb} required ${why}.`);
+}

@@ -1,0 +1,183 @@
+import { expect } from 'chai';
+import { CONFIG_TABLE, ConfigError, type Role, readConfig, requireFor } from '../src/config.ts';
+
+const SECRET = 'x'.repeat(32);
+const OWN = {
+  REDIS_URL: 'redis://redis.example:6379',
+  DATABASE_URL: 'postgres://redbook@postgres.example/redbook',
+  JWT_SECRET: SECRET,
+  WEB_HOSTS: 'exchange.example',
+};
+
+function complaint(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    expect(error).to.be.instanceOf(ConfigError);
+    return (error as ConfigError).message;
+  }
+  throw new Error('nothing was wrong');
+}
+
+describe('configuration', () => {
+  it('has a default for everything when nothing is set', () => {
+    expect(readConfig({})).to.deep.equal({
+      port: 8080,
+      webUrl: 'http://localhost:8080',
+      webHosts: ['localhost:8080', '127.0.0.1:8080'],
+      serviceName: 'Redbook',
+      networkId: '1',
+      trustProxyHops: 0,
+      blockedCountries: [],
+      legacyPrefix: '/v1/coingecko',
+      maxMakers: 1000,
+      maxLiveOrders: 10000,
+      drainMs: 10000,
+      wsMaxClients: 10000,
+      wsMaxClientsPerAddress: 100,
+      dataDir: '.data',
+      logLevel: 'info',
+    });
+  });
+
+  it('reads every variable', () => {
+    const config = readConfig({
+      ...OWN,
+      PORT: '9000',
+      QUEUE_REDIS_URL: 'rediss://:secret@queue.example',
+      JWT_SECRET_PREVIOUS: SECRET,
+      WEB_URL: 'https://exchange.example/',
+      WEB_HOSTS: 'Exchange.example, localhost:3000,[::1]:3000',
+      SERVICE_NAME: 'Blue Book',
+      NETWORK_ID: '8453',
+      NUMERAIRE: 'USDC',
+      TRUST_PROXY_HOPS: '2',
+      COUNTRY_HEADER: 'CF-IPCountry',
+      BLOCKED_COUNTRIES: 'cu, KP',
+      LEGACY_PREFIX: '/legacy',
+      MAX_MAKERS: '10',
+      MAX_LIVE_ORDERS: '20',
+      DRAIN_MS: '0',
+      WS_MAX_CLIENTS: '30',
+      WS_MAX_CLIENTS_PER_ADDRESS: '40',
+      DATA_DIR: '/var/lib/redbook',
+      LOG_LEVEL: 'debug',
+    });
+    expect(config).to.deep.equal({
+      port: 9000,
+      redisUrl: OWN.REDIS_URL,
+      queueRedisUrl: 'rediss://:secret@queue.example',
+      databaseUrl: OWN.DATABASE_URL,
+      jwtSecret: SECRET,
+      jwtSecretPrevious: SECRET,
+      webUrl: 'https://exchange.example',
+      webHosts: ['exchange.example', 'localhost:3000', '[::1]:3000'],
+      serviceName: 'Blue Book',
+      networkId: '8453',
+      numeraire: 'USDC',
+      trustProxyHops: 2,
+      countryHeader: 'cf-ipcountry',
+      blockedCountries: ['CU', 'KP'],
+      legacyPrefix: '/legacy',
+      maxMakers: 10,
+      maxLiveOrders: 20,
+      drainMs: 0,
+      wsMaxClients: 30,
+      wsMaxClientsPerAddress: 40,
+      dataDir: '/var/lib/redbook',
+      logLevel: 'debug',
+    });
+    expect(Object.keys(config)).to.have.length(CONFIG_TABLE.length);
+  });
+
+  it('takes an empty variable for one that is not set', () => {
+    const empty = Object.fromEntries(CONFIG_TABLE.map(({ name }) => [name, '']));
+    expect(readConfig(empty)).to.deep.equal(readConfig({}));
+  });
+
+  it('derives addresses from the port', () => {
+    const { webUrl, webHosts } = readConfig({ PORT: '3000' });
+    expect(webUrl).to.equal('http://localhost:3000');
+    expect(webHosts).to.deep.equal(['localhost:3000', '127.0.0.1:3000']);
+  });
+
+  const wrong: [string, ...string[]][] = [
+    ['PORT', '-1', '65536', '80.5', '0x50', 'http', '1e3', ' 80'],
+    ['REDIS_URL', 'localhost:6379', 'http://localhost', 'redis://['],
+    ['QUEUE_REDIS_URL', 'unix:/tmp/redis.sock'],
+    ['DATABASE_URL', 'mysql://localhost/x', 'redbook'],
+    ['JWT_SECRET', 'short', 'x'.repeat(31)],
+    ['JWT_SECRET_PREVIOUS', 'x'.repeat(31)],
+    ['WEB_URL', 'exchange.example', 'ftp://exchange.example'],
+    ['WEB_HOSTS', 'https://exchange.example', 'a.example,', 'a.example b.example', 'a.example/path', '-a'],
+    ['SERVICE_NAME', ' Redbook', 'x'.repeat(65), 'Red\nbook'],
+    ['NETWORK_ID', 'one two', 'x'.repeat(65)],
+    ['NUMERAIRE', 'usdc', 'X'.repeat(17), 'ETH/USDC'],
+    ['TRUST_PROXY_HOPS', 'true', '17'],
+    ['COUNTRY_HEADER', 'country header', 'x:'],
+    ['BLOCKED_COUNTRIES', 'Cuba', 'CU KP', 'QQ', 'UK', 'CU,,KP'],
+    ['LEGACY_PREFIX', 'v1/coingecko', '/v1/', '/', '/a//b', '/:id'],
+    ['MAX_MAKERS', '0', '5001'],
+    ['MAX_LIVE_ORDERS', '0'],
+    ['DRAIN_MS', '1s', '-1'],
+    ['WS_MAX_CLIENTS', '0'],
+    ['WS_MAX_CLIENTS_PER_ADDRESS', '0'],
+    ['DATA_DIR', 'a\0b'],
+    ['LOG_LEVEL', 'verbose', 'INFO'],
+  ];
+  for (const [name, ...values] of wrong)
+    it(`names a wrong ${name}`, () => {
+      for (const value of values)
+        expect(complaint(() => readConfig({ [name]: value }))).to.match(RegExp(`^${name} must be `));
+    });
+
+  it('has a wrong value of every variable above', () => {
+    expect(wrong.map(([name]) => name).sort()).to.deep.equal(CONFIG_TABLE.map(({ name }) => name).sort());
+  });
+
+  it('says what was found, unless it is a secret', () => {
+    expect(complaint(() => readConfig({ LOG_LEVEL: 'loud' }))).to.equal(
+      'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent; it is "loud".',
+    );
+    expect(complaint(() => readConfig({ JWT_SECRET: 'hush' }))).to.not.contain('hush');
+    expect(complaint(() => readConfig({ DATABASE_URL: 'x://u:hush@h/d' }))).to.not.contain('hush');
+  });
+
+  it('counts the bytes of a secret, not its letters', () => {
+    expect(readConfig({ JWT_SECRET: 'é'.repeat(16) }).jwtSecret).to.equal('é'.repeat(16));
+  });
+});
+
+describe('what a role requires', () => {
+  const needs = (role: Role, env: NodeJS.ProcessEnv): string =>
+    complaint(() => requireFor(role, readConfig(env)));
+
+  it('is nothing for all with servers of its own', () => {
+    requireFor('all', readConfig({}));
+  });
+
+  it('is a key and hosts for all with given servers, which have no default there', () => {
+    const { REDIS_URL, DATABASE_URL } = OWN;
+    expect(readConfig({ REDIS_URL, DATABASE_URL }).webHosts).to.deep.equal([]);
+    expect(needs('all', { REDIS_URL, DATABASE_URL })).to.equal(
+      'JWT_SECRET and WEB_HOSTS are required when REDIS_URL and DATABASE_URL name servers of your own.',
+    );
+    requireFor('all', readConfig(OWN));
+  });
+
+  it('is servers, a key and hosts for api', () => {
+    expect(needs('api', { ...OWN, DATABASE_URL: '' })).to.equal('DATABASE_URL is required by the role api.');
+    expect(needs('api', { ...OWN, JWT_SECRET: '' })).to.equal('JWT_SECRET is required by the role api.');
+    expect(needs('api', { ...OWN, WEB_HOSTS: '' })).to.equal('WEB_HOSTS is required by the role api.');
+    requireFor('api', readConfig(OWN));
+  });
+
+  it('is servers for the others, none of which signs anybody in', () => {
+    expect(needs('stream', {})).to.equal('REDIS_URL is required by the role stream.');
+    expect(needs('settlement', {})).to.equal(
+      'REDIS_URL and DATABASE_URL are required by the role settlement.',
+    );
+    expect(needs('snapshot', {})).to.equal('REDIS_URL and DATABASE_URL are required by the role snapshot.');
+    expect(needs('migrate', {})).to.equal('DATABASE_URL is required by the role migrate.');
+  });
+});
