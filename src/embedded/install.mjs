@@ -1,0 +1,176 @@
+/**
+ * Runs before `npm start`, `npm test` and the rest, so that a fresh clone needs no other command: installs the
+ * packages when they are missing or not those of package-lock.json, and makes sure that there is a Redis server.
+ * Plain Node with nothing installed. Speaks only when it does something, on stderr: stdout may be somebody's JSON.
+ *
+ *   --quiet   for commands that use servers which run already: packages only
+ */
+
+import { spawn } from 'node:child_process';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectFolder } from './cache-folder.mjs';
+
+const OLDEST_NODE = [20, 19];
+const PROGRESS_MS = 5_000;
+const ERROR_LINES = 15;
+
+const quiet = process.argv.includes('--quiet');
+const modules = join(projectFolder, 'node_modules');
+
+/** @param {string} line */
+const say = (line) => process.stderr.write(`${line}\n`);
+
+/** What is wrong and what to do, in place of a stack. */
+class Trouble extends Error {}
+
+function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_NODE;
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return;
+  throw new Trouble(
+    `Redbook needs Node ${OLDEST_NODE.join('.')} or newer; this is ${process.versions.node}. See https://nodejs.org`,
+  );
+}
+
+/**
+ * @param {string} file
+ * @returns {Record<string, LockedPackage> | undefined}
+ * @typedef {{ version?: string, integrity?: string, link?: boolean, dev?: boolean, devOptional?: boolean,
+ *   optional?: boolean, peer?: boolean, os?: string[], cpu?: string[], libc?: string[] }} LockedPackage
+ */
+function packagesOf(file) {
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).packages : undefined;
+}
+
+/** npm writes the second file when an installation is whole, so an interrupted one is seen as none. */
+function inStep() {
+  const wanted = packagesOf(join(projectFolder, 'package-lock.json')) ?? {};
+  const present = packagesOf(join(modules, '.package-lock.json'));
+  if (!present) return false;
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === '' || entry.link) return true;
+    const found = present[path];
+    if (!found) return mayBeMissing(entry);
+    return found.version === entry.version && found.integrity === entry.integrity;
+  });
+}
+
+/** @param {LockedPackage} entry */
+function mayBeMissing(entry) {
+  const forTests = entry.dev || entry.devOptional;
+  if (forTests && process.env.npm_lifecycle_event !== 'pretest') return true;
+  if (!entry.optional && !entry.devOptional) return false;
+  // A build for this very machine is needed: node_modules may have come here from another one.
+  const forUs = entry.os?.includes(process.platform) && entry.cpu?.includes(process.arch) && !entry.libc;
+  return !forUs;
+}
+
+function installPackages() {
+  const [command, ...prefix] = /\.c?js$/.test(process.env.npm_execpath ?? '')
+    ? [process.execPath, String(process.env.npm_execpath)]
+    : ['npm'];
+  say('Installing the packages of package-lock.json (npm ci) …');
+  const begunMs = Date.now();
+  const child = spawn(String(command), [...prefix, 'ci', '--include=dev', '--no-audit', '--no-fund'], {
+    cwd: projectFolder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      output += chunk;
+    });
+  const seconds = () => Math.round((Date.now() - begunMs) / 1000);
+  const ticker = setInterval(() => say(`  … ${seconds()} s`), PROGRESS_MS);
+  return new Promise((resolve, reject) => {
+    child.once('error', (error) => reject(new Trouble(`npm cannot be run: ${error.message}`)));
+    child.once('close', (code) => {
+      if (code === 0) resolve(say(`The packages are installed (${seconds()} s).`));
+      else reject(new Trouble(explain(output)));
+    });
+  }).finally(() => clearInterval(ticker));
+}
+
+/** @param {string} output */
+function explain(output) {
+  const lines = output.trim().split('\n').slice(-ERROR_LINES);
+  return ['The packages could not be installed; npm ci said:', ...lines.map((line) => `  ${line}`)].join(
+    '\n',
+  );
+}
+
+async function ensurePackages() {
+  if (inStep()) return;
+  if (!writable(existsSync(modules) ? modules : projectFolder))
+    throw new Trouble(
+      `${modules} is missing or not in step with package-lock.json, and cannot be written by this user: ` +
+        'run `npm ci` there as its owner.',
+    );
+  await alone(async () => {
+    if (!inStep()) await installPackages();
+  });
+}
+
+/** @param {string} path */
+function writable(path) {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Two commands in a fresh clone must not install into the same folder at once: the second waits for the first.
+ * @param {() => Promise<void>} work
+ */
+async function alone(work) {
+  const cache = join(projectFolder, '.cache');
+  const lock = join(cache, 'installing');
+  mkdirSync(cache, { recursive: true });
+  for (let waited = false; !take(lock); waited = true) {
+    if (!waited) say('Another command is installing the packages; waiting for it …');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  try {
+    await work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+/** @param {string} lock */
+function take(lock) {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error;
+  }
+  try {
+    process.kill(Number(readFileSync(lock, 'utf8')), 0);
+  } catch (error) {
+    // Its holder was killed.
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ESRCH') rmSync(lock, { force: true });
+  }
+  return false;
+}
+
+async function ensureRedis() {
+  if (quiet || process.env.REDIS_URL) return;
+  const { obtainRedis } = await import('./redis-binary.mjs');
+  await obtainRedis(say).catch((error) => {
+    throw new Trouble(error.message);
+  });
+}
+
+try {
+  checkNode();
+  await ensurePackages();
+  await ensureRedis();
+} catch (error) {
+  say(error instanceof Trouble ? `\n${error.message}` : String(error instanceof Error ? error.stack : error));
+  process.exitCode = 1;
+}
