@@ -1,0 +1,44 @@
+/** What the HTTP side needs from the process it runs in. A role puts it together; nothing here is opened or closed. */
+
+import type { Logger } from 'pino';
+import type { Auth } from '../auth/index.ts';
+import type { Engine } from '../engine/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import type { Metrics } from './metrics.ts';
+
+/** The part of the configuration that requests meet. */
+export interface HttpSettings {
+  /** host[:port] of the web front ends: their origins may call login and protected routes from a browser. */
+  readonly webHosts: readonly string[];
+  /** Reverse proxies in front of the service; 0 trusts no forwarded header, the country's included. */
+  readonly trustProxyHops: number;
+  /** Header in which a trusted proxy says the caller's country; undefined: nobody is asked. */
+  readonly countryHeader?: string | undefined;
+  /** ISO 3166 codes, any case. */
+  readonly blockedCountries: readonly string[];
+  /** Asset that portfolios are valued in; undefined: the quote asset of the first market. */
+  readonly numeraire?: string | undefined;
+}
+
+/** Whether the process can do its job, and how each thing it needs is doing (`ok`, or what is wrong). */
+export interface Readiness {
+  readonly ready: boolean;
+  readonly checks: Readonly<Record<string, string>>;
+}
+
+/** What every process answers, with or without the API. */
+export interface ProbeServices {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Must answer within a few seconds; a failure counts as not ready. */
+  ready(): Promise<Readiness>;
+}
+
+export interface Services extends ProbeServices {
+  readonly auth: Auth;
+  readonly engine: Engine;
+  readonly ledger: Ledger;
+  readonly settings: HttpSettings;
+  /** Tells settlement that there are new events; coalesces, returns at once and never throws. */
+  wake(): void;
+}
