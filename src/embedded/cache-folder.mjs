@@ -17,17 +17,29 @@ export const cacheFolders = () => [
 ];
 
 /**
+ * In a shared temporary folder somebody else could have put binaries there for us to run.
+ * @param {string} folder
+ * @returns {boolean} whether it is there, and only we, root or the project's owner can have filled it
+ */
+export function trusted(folder) {
+  try {
+    const { uid: owner, mode } = lstatSync(folder);
+    return (mode & 0o002) === 0 && [uid, 0, lstatSync(projectFolder).uid].includes(owner);
+  } catch {
+    return false;
+  }
+}
+
+/**
  * Creates the folder if it is missing.
  * @param {string} folder
- * @returns {boolean} whether it is there, is ours and takes files. Not ours: in a shared temporary
- *   folder somebody else could have put binaries there for us to run.
+ * @returns {boolean} whether it takes files of ours and may be trusted
  */
 export function usable(folder) {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o755 });
     accessSync(folder, constants.W_OK | constants.X_OK);
-    const { uid: owner, mode } = lstatSync(folder);
-    return (owner === uid || folder.startsWith(projectFolder)) && (mode & 0o002) === 0;
+    return trusted(folder);
   } catch {
     return false;
   }

@@ -34,8 +34,8 @@ export function postgresHome(user: User | undefined, onProgress: (line: string) 
   // In place when we run them ourselves; another user may not be able to enter the project's folder.
   if (!user && linkLibraries(path)) return runnable(path, user);
   const name = `postgres-${version}-${process.platform}-${process.arch}`;
-  const folders = user ? ['/var/cache/redbook', join(tmpdir(), 'redbook-root')].filter(usable) : [];
-  const home = join(folders[0] ?? writableCacheFolder(), name);
+  const open = user && ['/var/cache/redbook', join(tmpdir(), 'redbook-root')].find(usable);
+  const home = join(open ?? writableCacheFolder(), name);
   if (!existsSync(home)) {
     onProgress(`Copying the Postgres programs to ${home} (once) …`);
     copyHome(path, home);

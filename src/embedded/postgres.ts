@@ -21,6 +21,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { postgresHome, type User } from './postgres-binaries.ts';
+import { serverEnvironment } from './server-environment.mjs';
 import type { ServerProgram } from './supervise.ts';
 
 /** A cluster of databases on disk and who runs it from where. */
@@ -126,7 +127,7 @@ function run(cluster: Cluster, args: string[]): Promise<void> {
     const child = spawn(join(cluster.home, 'bin/initdb'), args, {
       ...cluster.user,
       cwd: cluster.path,
-      env: environment(),
+      env: serverEnvironment(),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let output = '';
@@ -140,13 +141,6 @@ function run(cluster: Cluster, args: string[]): Promise<void> {
       code === 0 ? resolve() : reject(new Error(`Postgres could not be set up:\n${output.trim()}`)),
     );
   });
-}
-
-/** PG* variables of the caller are meant for other servers. */
-function environment(): NodeJS.ProcessEnv {
-  const foreign = /^PG[A-Z]+$/;
-  const entries = Object.entries(process.env).filter(([name]) => !foreign.test(name));
-  return { ...Object.fromEntries(entries), LC_ALL: 'C', TZ: 'UTC' };
 }
 
 export function postgresProgram(cluster: Cluster, port: number): ServerProgram {
@@ -167,7 +161,7 @@ export function postgresProgram(cluster: Cluster, port: number): ServerProgram {
       cluster.user ? ENTERED : cluster.path,
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
-    env: environment(),
+    env: serverEnvironment(),
     cwd: cluster.path,
     ...(cluster.user ? { user: cluster.user } : {}),
     stopSignal: 'INT',

@@ -2,6 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { serverEnvironment } from './server-environment.mjs';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -33,7 +34,7 @@ function bornOnLinux(pid: number): string | undefined {
 function bornElsewhere(pid: number): string | undefined {
   const { stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
     encoding: 'utf8',
-    env: { ...process.env, LC_ALL: 'C' },
+    env: serverEnvironment(),
   });
   return stdout?.trim() || undefined;
 }

@@ -17,7 +17,8 @@ import {
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheFolders, writableCacheFolder } from './cache-folder.mjs';
+import { cacheFolders, trusted, writableCacheFolder } from './cache-folder.mjs';
+import { serverEnvironment } from './server-environment.mjs';
 
 /**
  * A server that runs here. `libraryPath` holds shared libraries the system does not have.
@@ -32,14 +33,6 @@ const UNPACKED = `redis-${process.platform}-${process.arch}`;
 
 const run = promisify(execFile);
 
-/** @param {string | undefined} libraryPath */
-export const redisEnvironment = (libraryPath) => ({
-  ...process.env,
-  // A locale that the host does not have would stop the server.
-  LC_ALL: 'C',
-  ...(libraryPath ? { LD_LIBRARY_PATH: libraryPath } : {}),
-});
-
 /**
  * @param {string} command
  * @param {string} [libraryPath]
@@ -47,7 +40,7 @@ export const redisEnvironment = (libraryPath) => ({
  */
 function probe(command, libraryPath) {
   const { status, stdout } = spawnSync(command, ['--version'], {
-    env: redisEnvironment(libraryPath),
+    env: serverEnvironment(libraryPath),
     encoding: 'utf8',
   });
   const version = /\bv=(\d+\.\d+\.\d+)/.exec(stdout ?? '')?.[1];
@@ -64,7 +57,7 @@ export function findRedis() {
       if (found) return found;
     }
   }
-  for (const folder of cacheFolders()) {
+  for (const folder of cacheFolders().filter(trusted)) {
     const found = unpackedServer(join(folder, UNPACKED));
     if (found) return found;
   }

@@ -3,7 +3,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { type RedisBinary, redisEnvironment } from './redis-binary.mjs';
+import type { RedisBinary } from './redis-binary.mjs';
+import { serverEnvironment } from './server-environment.mjs';
 import type { ServerProgram } from './supervise.ts';
 
 const PROBE_TIMEOUT_MS = 2_000;
@@ -36,7 +37,7 @@ export function redisProgram(
     name: 'Redis',
     command: binary.command,
     args: ['redis.conf'],
-    env: redisEnvironment(binary.libraryPath),
+    env: serverEnvironment(binary.libraryPath),
     cwd: path,
     stopSignal: 'TERM',
     logFile,
