@@ -32,10 +32,10 @@ local function find(reference)
   local place = string.sub(reference, 3)
   local member = redis.call('ZRANGE', keys.book[side], '[' .. place, '+', 'BYLEX', 'LIMIT', 0, 1)[1]
   if not member or string.sub(member, 1, 15) ~= place then return nil end
-  local key, _, wallet, left = struct.unpack(MEMBER, member)
+  local key, _, wallet, left, had_fills = read_member(member)
   if owner ~= '' and wallet ~= owner then return nil end
   local held = left * (side == 'buy' and price_key('buy', key) * quote_per_lot or base_per_step)
-  return { side = side, member = member, wallet = wallet, left = left, held = held,
+  return { side = side, member = member, wallet = wallet, had_fills = had_fills, held = held,
     live = live_record(keys, wallet, reference) }
 end
 
@@ -58,7 +58,7 @@ for index, order in ipairs(found) do
   redis.call('ZREM', keys.live, order.live)
   redis.call('HINCRBY', keys.asset[order.side], order.wallet .. 'r', text(0 - order.held))
   redis.call('HINCRBY', keys.asset[order.side], order.wallet .. 'a', text(order.held))
-  records[index] = closed_record(order.live, order.left)
+  records[index] = closed_record(order.live, order.had_fills)
   wallets[order.wallet] = true
 end
 local closed, time = table.concat(records), event_time(state)

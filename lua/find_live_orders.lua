@@ -4,7 +4,7 @@ The live orders of a wallet as they stand now: later ones are not among them.
 
 KEYS  1 engine  2 live orders
 ARGV  1 wallet (20 bytes; '' for every wallet)
-Replies  { sequence, members of the live orders:  wallet (20) | reference (17) | size steps (7) | client order id }
+Replies  { sequence, members of the live orders:  wallet (20) | reference (17) | client order id }
 ]]
 local from, to = '-', '+'
 if ARGV[1] ~= '' then from, to = '[' .. ARGV[1], '(' .. ARGV[1] .. '\255' end

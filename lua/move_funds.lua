@@ -5,7 +5,7 @@ Credits or debits a wallet: a deposit that arrived, or a withdrawal that leaves 
 KEYS  1 engine  2 events  3 balances of the asset  4 assets  5 claims 0  6 claims 1  7 claim filter
       8 unsettled 0  9 unsettled 1
 ARGV  1 epoch  2 kind (credited|debited)  3 wallet (20 bytes)  4 asset  5 amount in atoms, decimal text
-      6 reference  7 filter offset  8 filter mask (8 bytes)  9 checked in Postgres at (ms, 0 never)
+      6 claim of the reference (its digest)  7 filter offset  8 filter mask (8 bytes)  9 checked in Postgres at (ms, 0 never)
       10 for a credit, the supply up to which it is allowed (2^62 - amount), decimal text  11 the movement as JSON
 Replies  { moved, sequence, time } | { claimed, the earlier movement as JSON } | { unchecked, time }
          { stale, epoch } | { refused, code }
@@ -23,15 +23,13 @@ local keys = {
 local kind, wallet, asset, amount = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local credits = kind == 'credited'
 local claim = {
-  field = (credits and 'c' or 'd') .. ARGV[6],
-  offset = tonumber(ARGV[7]), mask = ARGV[8], checked_at = tonumber(ARGV[9]),
+  field = ARGV[6], offset = tonumber(ARGV[7]), mask = ARGV[8], checked_at = tonumber(ARGV[9]),
 }
 local state = read_state(keys.engine, '', wallet)
 if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
 local time = event_time(state)
-local known = claimed(keys, claim)
-if known then return { 'claimed', known } end
-if must_look_in_postgres(keys, claim, time) then return { 'unchecked', text(time) } end
+local ended = find_claim(keys, claim, time)
+if ended then return ended end
 
 local held = redis.call('HMGET', keys.balances, 'supply', wallet .. 'a')
 if credits then

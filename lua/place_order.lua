@@ -12,7 +12,7 @@ ARGV  1 epoch  2 market version  3 market number  4 symbol  5 wallet (20 bytes)
       17 base atoms per step  18 quote atoms per lot  19 taker fee in bps  20 self-trade policy
       21 min steps ('' for none)  22 max steps ('' for none)  23 has a reference price (0|1)  24 pre-open (0|1)
       25 most makers met  26 most live orders of a wallet  27 the order's terms as JSON, copied into the event
-      28 is the caller's country blocked (0|1)
+      28 is the caller's country blocked (0|1)  29 claim of the client order id (its digest)
 Replies  { placed, sequence, time, status, size, filled, first trade id, fills,
            reject reason ('' for none), epoch }
          { claimed, order reference } | { unchecked, time } | { stale, epoch|market } | { refused, code }
@@ -52,8 +52,7 @@ local market = {
 }
 local limits = { makers = tonumber(ARGV[25]), live = tonumber(ARGV[26]) }
 local claim = order.client_id ~= '' and {
-  field = 'o' .. order.wallet .. order.client_id,
-  offset = tonumber(ARGV[14]), mask = ARGV[15], checked_at = tonumber(ARGV[16]),
+  field = ARGV[29], offset = tonumber(ARGV[14]), mask = ARGV[15], checked_at = tonumber(ARGV[16]),
 }
 
 local state = read_state(keys.engine, order.market_number, order.wallet)
@@ -137,10 +136,11 @@ if reject_reason == '' then
 end
 if claim then write_claim(keys, state, claim, order.reference) end
 local filled = reject_reason == '' and walk.filled or 0
-emit(keys, state, time, { 'kind', 'order_placed', 'order', order.terms, 'status', status, 'size', text(order.size),
-  'filled', text(filled), 'trade', text(first_trade), 'fills', fills, 'expired', expired, 'reason', reject_reason },
+local size_text, filled_text, trade_text = text(order.size), text(filled), text(first_trade)
+emit(keys, state, time, { 'kind', 'order_placed', 'order', order.terms, 'outcome',
+  table.concat({ status, size_text, filled_text, trade_text, reject_reason }, ' '), 'fills', fills, 'expired', expired },
   wallets, also)
-local placed = { 'placed', text(state.sequence), text(time), status, text(order.size), text(filled),
-  text(first_trade), fills, reject_reason, state.epoch }
+local placed = { 'placed', text(state.sequence), text(time), status, size_text, filled_text, trade_text, fills,
+  reject_reason, state.epoch }
 if reject_reason == 'SETTLEMENT_FAILED' then halt_market(keys, state, time, order.market_number, order.symbol) end
 return placed

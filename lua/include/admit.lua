@@ -3,11 +3,8 @@
 -- `restricted`: '1' when the caller's country is blocked; the replica knows, its place in the order is here.
 local function admit(keys, state, epoch, version, claim, time, restricted)
   if state.epoch ~= epoch then return { 'stale', 'epoch' } end
-  if claim then
-    local known = claimed(keys, claim)
-    if known then return { 'claimed', known } end
-    if must_look_in_postgres(keys, claim, time) then return { 'unchecked', text(time) } end
-  end
+  local ended = claim and find_claim(keys, claim, time)
+  if ended then return ended end
   if state.paused then return { 'refused', 'OPERATIONAL_PAUSED' } end
   if restricted == '1' then return { 'refused', 'RESTRICTED_JURISDICTION' } end
   if state.terms and state.terms ~= state.accepted_terms then return { 'refused', 'STALE_TERMS_VERSION' } end

@@ -1,6 +1,6 @@
 -- How an order that left the book is told in events and replies:
 --   wallet (20) | reference (17) | 1 when it had fills, else 0 (1) | client order id length (2) | client order id
--- A live order's record is the member  wallet (20) | reference (17) | size steps (7) | client order id.
+-- A live order's record is the member  wallet (20) | reference (17) | client order id.
 local function live_record(keys, wallet, reference)
   local prefix = wallet .. reference
   local found = redis.call('ZRANGE', keys.live, '[' .. prefix, '+', 'BYLEX', 'LIMIT', 0, 1)[1]
@@ -8,8 +8,7 @@ local function live_record(keys, wallet, reference)
   return found
 end
 
-local function closed_record(live, remaining)
-  local size = struct.unpack('>I7', string.sub(live, 38, 44))
-  local client_id = string.sub(live, 45)
-  return string.sub(live, 1, 37) .. struct.pack('>I1I2', remaining < size and 1 or 0, #client_id) .. client_id
+local function closed_record(live, had_fills)
+  local client_id = string.sub(live, 38)
+  return string.sub(live, 1, 37) .. struct.pack('>I1I2', had_fills and 1 or 0, #client_id) .. client_id
 end

@@ -5,8 +5,7 @@ local function rest(keys, order, market, remaining, changes)
   local asset = buys and changes.quote or changes.base
   add(asset, order.wallet .. 'a', -held)
   add(asset, order.wallet .. 'r', held)
-  redis.call('ZADD', keys.book[order.side], '0',
-    order.key .. order.stamp .. order.wallet .. struct.pack('>I7', remaining))
-  redis.call('ZADD', keys.live, '0',
-    order.wallet .. order.reference .. struct.pack('>I7', order.size) .. order.client_id)
+  local left = remaining < order.size and remaining + HAD_FILLS or remaining
+  redis.call('ZADD', keys.book[order.side], '0', order.key .. order.stamp .. order.wallet .. struct.pack('>I7', left))
+  redis.call('ZADD', keys.live, '0', order.wallet .. order.reference .. order.client_id)
 end

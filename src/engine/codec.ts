@@ -74,7 +74,7 @@ export function readBookMember(member: Buffer, marketNumber: number, side: Side)
     wallet: walletText(member.subarray(15, 35)),
     side,
     priceTicks: priceOfKey(side, uint56(member, 0)),
-    remainingSteps: uint56(member, 35),
+    remainingSteps: BigInt.asUintN(54, uint56(member, 35)), // above it stands whether it had fills
   };
 }
 

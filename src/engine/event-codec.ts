@@ -111,13 +111,13 @@ function readBody(fields: Fields, cursor: Cursor, timeMs: number, symbolOf: Symb
 
 function readPlaced(fields: Fields, cursor: Cursor, timeMs: number, symbolOf: SymbolOf): OrderPlaced {
   const record = JSON.parse(textOf(fields, 'order')) as TermsRecord;
-  const order = termsOf(record, BigInt(textOf(fields, 'size')), cursor, timeMs);
-  const reason = textOf(fields, 'reason');
+  const [status, size, filled, firstTrade, reason] = textOf(fields, 'outcome').split(' ');
+  const order = termsOf(record, BigInt(size!), cursor, timeMs);
   return {
     kind: 'order_placed',
     order,
-    status: textOf(fields, 'status') as OrderStatus,
-    filledSteps: BigInt(textOf(fields, 'filled')),
+    status: status as OrderStatus,
+    filledSteps: BigInt(filled!),
     rejectReason: reason === '' ? null : (reason as RejectReason),
     trades: readFills(fields.get('fills')!, {
       market: order.market,
@@ -128,7 +128,7 @@ function readPlaced(fields: Fields, cursor: Cursor, timeMs: number, symbolOf: Sy
       timeMs,
       sequence: cursor.sequence,
       lot: order.lot,
-      firstTradeId: Number(textOf(fields, 'trade')),
+      firstTradeId: Number(firstTrade),
     }),
     expired: readClosed(fields.get('expired')!, symbolOf, 'cancel'),
   };

@@ -50,7 +50,7 @@ export class EngineFunds {
     const reply = await this.#core.settle(
       async () =>
         (await this.#core.run('move_funds', keys, [
-          ...[this.#core.epoch, kind, walletBytes(wallet), asset, amountAtoms.toString(), reference],
+          ...[this.#core.epoch, kind, walletBytes(wallet), asset, amountAtoms.toString(), claim.field],
           ...[claim.offset, claim.mask, checkedAtMs, (SUPPLY_LIMIT - amountAtoms).toString(), record],
         ])) as Reply,
       async () => undefined,

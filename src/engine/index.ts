@@ -23,7 +23,7 @@ export type { AssetSnapshot, EngineState, Quotes } from './snapshots.ts';
 /** What a look for a used id found: what it stands for, that it never existed, or that only Postgres can tell. */
 export type Claimed =
   | { readonly outcome: 'claimed'; readonly orderId: string }
-  | { readonly outcome: 'unclaimed' | 'unknown' };
+  | { readonly outcome: 'unclaimed' | 'unchecked' };
 
 /**
  * One engine, as one replica uses it. Every method may throw `Refusal` SERVICE_UNAVAILABLE: the outcome of a
@@ -67,7 +67,7 @@ export interface Engine {
   trim(cursor: Cursor): Promise<number>;
 
   snapshotAsset(asset: string): Promise<AssetSnapshot>;
-  snapshotLive(): Promise<Map<string, { wallet: string; sizeSteps: bigint }>>;
+  snapshotLive(): Promise<Map<string, { wallet: string }>>;
 }
 
 export type EngineOptions = CoreOptions & OrderLimits;
@@ -131,5 +131,5 @@ async function findClientOrder(core: EngineCore, wallet: string, clientOrderId: 
   const [outcome, value] = (await core.run('find_claim', keys, [field, offset, mask])) as Buffer[];
   const found = outcome!.toString();
   if (found === 'claimed') return { outcome: 'claimed', orderId: value!.toString('hex') };
-  return { outcome: found as 'unclaimed' | 'unknown' };
+  return { outcome: found as 'unclaimed' | 'unchecked' };
 }

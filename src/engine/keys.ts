@@ -13,7 +13,7 @@ export const KEYS = {
   markets: key('markets'),
   /** Hash: symbol -> scale; `symbol used` -> 1 once something counts in it. */
   assets: key('assets'),
-  /** ZSET: wallet | reference | size | client order id. */
+  /** ZSET: wallet | reference | client order id. */
   live: key('live'),
   /** Hashes, two generations: ids that were used. */
   claims: [key('claims', '0'), key('claims', '1')] as const,

@@ -6,7 +6,7 @@ import { type Market, marketGrid } from '../domain/market.ts';
 import type { ClosedOrder, Order, OrderStatus, RejectReason, Trade } from '../domain/order.ts';
 import { measureOrder, type OrderAmounts, type OrderRefusal, type OrderRequest } from '../domain/placing.ts';
 import { toInteger } from '../domain/units.ts';
-import { orderClaim } from './claims.ts';
+import { type Claim, orderClaim } from './claims.ts';
 import { REFERENCE_BYTES, readClosed, readFills, readOrderId, walletBytes } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
 import { type TermsRecord, termsOf } from './event-codec.ts';
@@ -45,7 +45,7 @@ export interface OrderLimits {
 
 /** Orders cancelled by one script: a script runs alone, so a batch must stay short. */
 const CANCEL_BATCH = 100;
-const NO_CLAIM = { offset: 0, mask: Buffer.alloc(8) };
+const NO_CLAIM: Claim = { field: Buffer.alloc(0), offset: 0, mask: Buffer.alloc(8) };
 
 export class EngineOrders {
   readonly #core: EngineCore;
@@ -162,7 +162,14 @@ export class EngineOrders {
     const keys = [KEYS.engine, ...KEYS.claims, KEYS.claimFilter];
     return this.#core.run('admit_order', keys, [
       ...[this.#core.epoch, market?.version ?? '', market?.number ?? '', walletBytes(wallet)],
-      ...[request.clientOrderId ?? '', claim.offset, claim.mask, checkedAtMs, restricted ? 1 : 0],
+      ...[
+        request.clientOrderId ?? '',
+        claim.offset,
+        claim.mask,
+        checkedAtMs,
+        restricted ? 1 : 0,
+        claim.field,
+      ],
     ]) as Promise<Reply>;
   }
 
@@ -183,7 +190,7 @@ export class EngineOrders {
       ...[String(market.baseAtomsPerStep), String(market.quoteAtomsPerLot), market.feeBps, market.selfTrade],
       ...[decimal(minSteps), decimal(maxSteps), market.referencePrice === null ? 0 : 1],
       ...[market.status === 'pre_open' ? 1 : 0, this.#limits.maxMakers, this.#limits.maxLiveOrders],
-      ...[JSON.stringify(terms), restricted ? 1 : 0],
+      ...[JSON.stringify(terms), restricted ? 1 : 0, claim.field],
     ]) as Promise<Reply>;
   }
 

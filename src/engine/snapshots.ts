@@ -103,8 +103,8 @@ export class EngineSnapshots {
     return { sequence: Number(sequence), resting, ...readBalances(fields!) };
   }
 
-  /** Every order listed as live, by id, with its wallet and size. */
-  async live(): Promise<Map<string, { wallet: string; sizeSteps: bigint }>> {
+  /** Every order listed as live, by id, with its wallet. */
+  async live(): Promise<Map<string, { wallet: string }>> {
     const [, members] = (await this.#core.run('find_live_orders', [KEYS.engine, KEYS.live], [''])) as [
       Buffer,
       Buffer[],
@@ -114,7 +114,6 @@ export class EngineSnapshots {
         readReference(member.subarray(20, 37)).bytes.toString('hex'),
         {
           wallet: walletText(member.subarray(0, 20)),
-          sizeSteps: BigInt(`0x${member.toString('hex', 37, 44)}`),
         },
       ]),
     );

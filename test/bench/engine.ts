@@ -1,0 +1,270 @@
+/**
+ * What the scripts cost, in the server's own accounting (`INFO commandstats`), as ratios to a no-op EVALSHA with
+ * the same KEYS and ARGV in the same round; and what a resting order weighs.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import type { OrderRequest } from '../../src/domain/placing.ts';
+import { parseDecimal } from '../../src/domain/units.ts';
+import { type Engine, openEngine } from '../../src/engine/index.ts';
+import { KEYS } from '../../src/engine/keys.ts';
+import { loadScript, runScript, type ScriptArgument, scriptOf } from '../../src/scripts/index.ts';
+import { startRedisServer } from '../support/redis-server.ts';
+import { type Figure, median, printFigures } from './figures.ts';
+
+const ROUNDS = 5;
+const CALLS = 1_000;
+const WALLETS = 500;
+const IN_FLIGHT = 100;
+const RESTING = [1_000, 100_000] as const;
+
+const walletOf = (index: number): string => `0x${index.toString(16).padStart(40, 'b')}`;
+const TAKER = `0x${'7a'.repeat(20)}`;
+
+interface Bench {
+  readonly redis: Redis;
+  readonly engine: Engine;
+  /** Where commands go instead of to the server, while they are prepared. */
+  recorded: Command[] | undefined;
+}
+
+/** An EVALSHA as the engine sends it: sha, number of keys, keys, arguments. */
+type Command = [sha: string, keys: number, ...rest: ScriptArgument[]];
+
+const requestOf = (side: 'buy' | 'sell', price: number, size: number, id: string | null): OrderRequest => ({
+  market: 'ETH/USDC',
+  side,
+  type: 'limit',
+  price: parseDecimal(price.toFixed(2))!,
+  size: parseDecimal(`${size}`)!,
+  clientOrderId: id,
+  timeInForce: 'GTC',
+  postOnly: false,
+  reduceOnly: false,
+  leverage: null,
+});
+
+async function inFlight(calls: number, call: (index: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < calls) await call(next++);
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
+}
+
+/**
+ * Server-side microseconds of one of these commands. They are prepared before, and sent alike for all kinds:
+ * a server that waits for a slow client between commands works with cold caches, and figures grow by half.
+ */
+async function cost(redis: Redis, commands: readonly Command[]): Promise<number> {
+  await redis.config('RESETSTAT');
+  await Promise.all(commands.map((command) => redis.callBuffer('EVALSHA', ...command)));
+  const stats = await redis.info('commandstats');
+  return Number(/cmdstat_evalsha:.*?usec_per_call=([\d.]+)/.exec(stats)?.[1]);
+}
+
+/** The commands that the engine would send for `calls` of `work`. */
+async function prepare(
+  bench: Bench,
+  calls: number,
+  work: (index: number) => Promise<unknown>,
+): Promise<Command[]> {
+  const commands: Command[] = [];
+  bench.recorded = commands;
+  for (let index = 0; index < calls; index += 1) void work(index);
+  while (commands.length < calls) await setImmediate();
+  bench.recorded = undefined;
+  return commands;
+}
+
+let serial = 0;
+/** Ids of 36 characters, as long as a UUID. */
+const clientId = (): string => `bench-${(serial++).toString().padStart(30, '0')}`;
+
+/** Places under a new id; what the filter cannot rule out is vouched for, as Postgres would. */
+async function place({ engine }: Bench, wallet: string, request: OrderRequest): Promise<string> {
+  let placed = await engine.placeOrder({ wallet, request });
+  if (placed.outcome === 'unchecked') {
+    placed = await engine.placeOrder({ wallet, request, checkedAtMs: placed.timeMs });
+  }
+  if (placed.outcome !== 'placed') throw new Error(`${placed.outcome}: ${request.clientOrderId}`);
+  return placed.order.id;
+}
+
+async function rest(bench: Bench, side: 'buy' | 'sell', price: number, size: number): Promise<string> {
+  const wallet = walletOf(serial % WALLETS);
+  return place(bench, wallet, requestOf(side, price, size, clientId()));
+}
+
+/** Bids far below, so that what is measured neither meets nor changes them; spread over 5,000 prices. */
+const fill = (bench: Bench, from: number, to: number): Promise<void> =>
+  inFlight(to - from, (index) => rest(bench, 'buy', 100 + ((from + index) % 5_000) * 0.01, 1));
+
+async function open(bench: Bench): Promise<void> {
+  const { engine } = bench;
+  await engine.open({ epoch: 0, sequence: 0 });
+  await engine.setAsset({ symbol: 'USDC', scale: 6 });
+  await engine.createMarket({
+    symbol: 'ETH/USDC',
+    status: 'active',
+    sellEnabled: true,
+    visible: true,
+    feeBps: 10,
+    tickSize: '0.01',
+    sizeStep: '0.0001',
+    minOrderSize: null,
+    maxOrderSize: null,
+    selfTrade: 'expire_taker',
+    referencePrice: null,
+    networkId: '1',
+  });
+  const wallets = [TAKER, ...Array.from({ length: WALLETS }, (_none, index) => walletOf(index))];
+  for (const wallet of wallets) {
+    for (const asset of ['ETH', 'USDC']) {
+      await engine.moveFunds({
+        kind: 'credited',
+        wallet,
+        asset,
+        amountAtoms: 10n ** 15n,
+        reference: `${wallet} ${asset}`,
+      });
+    }
+  }
+}
+
+interface Round {
+  readonly noop: number;
+  readonly rest: number;
+  readonly fill: number;
+  readonly fiveFills: number;
+  readonly cancel: number;
+}
+
+async function round(bench: Bench): Promise<Round> {
+  const { redis, engine } = bench;
+  const resting = await prepare(bench, CALLS, (index) => rest(bench, 'buy', 120 + (index % 500) * 0.01, 1));
+  const restCost = await cost(redis, resting);
+  const noopScript = scriptOf('noop', '#!lua\nreturn 1');
+  for (const { source } of [noopScript, loadScript('cancel_orders')]) await redis.script('LOAD', source);
+  const noop = await cost(
+    redis,
+    resting.map(([, ...rest]): Command => [noopScript.sha, ...rest]),
+  );
+  const ids = (await idsAbove(bench, 12_000n)).slice(0, CALLS);
+  const cancels = await prepare(bench, CALLS, (index) =>
+    engine.cancelOrder(ids[index]!.wallet, ids[index]!.id),
+  );
+  const cancel = await cost(redis, cancels);
+  await inFlight(CALLS * 6, () => rest(bench, 'sell', 200, 1));
+  const taking = (size: number): Promise<Command[]> =>
+    prepare(bench, CALLS, () => place(bench, TAKER, requestOf('buy', 200, size, clientId())));
+  const fillCost = await cost(redis, await taking(1));
+  const fiveFills = await cost(redis, await taking(5));
+  return { noop, rest: restCost, fill: fillCost, fiveFills, cancel };
+}
+
+/** The bids at and above a price. */
+async function idsAbove({ engine }: Bench, priceTicks: bigint): Promise<{ id: string; wallet: string }[]> {
+  const { resting } = await engine.snapshotAsset('USDC');
+  return resting.filter((order) => order.priceTicks >= priceTicks);
+}
+
+/** As after settlement: the outbox and its index are gone, ids are still remembered. */
+async function settleAll({ redis, engine }: Bench): Promise<void> {
+  const { epoch, sequence } = await engine.state();
+  const keys = [KEYS.engine, KEYS.events, ...KEYS.unsettled, ...KEYS.claims];
+  for (let turn = 0; turn < 6; turn += 1) {
+    await runScript(redis, loadScript('trim_settled'), keys, [epoch, sequence, 0, 3_600_000]);
+  }
+}
+
+async function usedMemory(redis: Redis): Promise<number> {
+  return Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
+}
+
+async function measure(bench: Bench): Promise<Figure[]> {
+  await open(bench);
+  const medians = new Map<number, Round>();
+  let bytes = 0;
+  let filled = 0;
+  for (const resting of RESTING) {
+    await fill(bench, filled, filled + 1);
+    await settleAll(bench);
+    const before = await usedMemory(bench.redis);
+    await fill(bench, filled + 1, resting);
+    await settleAll(bench);
+    bytes = ((await usedMemory(bench.redis)) - before) / (resting - filled - 1);
+    filled = resting;
+    const rounds: Round[] = [];
+    for (let index = 0; index < ROUNDS; index += 1) rounds.push(await round(bench));
+    const middle = (name: keyof Round): number => median(rounds.map((one) => one[name]));
+    medians.set(resting, {
+      noop: middle('noop'),
+      rest: middle('rest'),
+      fill: middle('fill'),
+      fiveFills: middle('fiveFills'),
+      cancel: middle('cancel'),
+    });
+  }
+  const [few, many] = RESTING.map((resting) => medians.get(resting)!) as [Round, Round];
+  const times = (name: keyof Round, bound: number, label: string): Figure => ({
+    name: `${label} (${many[name].toFixed(1)} µs)`,
+    figure: many[name] / many.noop,
+    unit: 'x',
+    target: { relation: '<=', bound },
+  });
+  return [
+    { name: 'no-op EVALSHA, the same KEYS and ARGV', figure: many.noop, unit: 'µs' },
+    times('rest', 20, 'rest'),
+    times('fill', 20, 'one fill'),
+    times('fiveFills', 40, 'five fills'),
+    times('cancel', 15, 'cancel'),
+    {
+      name: 'rest at 100,000 against rest at 1,000',
+      figure: many.rest / few.rest,
+      unit: 'x',
+      target: { relation: '<=', bound: 1.4 },
+    },
+    {
+      name: 'memory of a resting order, settled',
+      figure: bytes,
+      unit: 'bytes',
+      target: { relation: '<=', bound: 450 },
+    },
+  ];
+}
+
+function recordWhenAsked(bench: Bench): void {
+  const { redis } = bench;
+  const send = redis.callBuffer.bind(redis) as (...command: unknown[]) => Promise<unknown>;
+  redis.callBuffer = ((name: string, ...command: Command) => {
+    if (bench.recorded === undefined) return send(name, ...command);
+    bench.recorded.push(command);
+    return new Promise(() => undefined);
+  }) as typeof redis.callBuffer;
+}
+
+export async function benchEngine(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-bench-'));
+  const server = await startRedisServer(folder);
+  const redis = new Redis(server.url);
+  // A rewrite of the log forks in the middle of a round; what its copies cost is the machine's, not the scripts'.
+  await redis.config('SET', 'auto-aof-rewrite-percentage', '0');
+  const engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 1_000_000 });
+  const bench: Bench = { redis, engine, recorded: undefined };
+  recordWhenAsked(bench);
+  try {
+    printFigures(
+      `engine: medians of ${ROUNDS} rounds of ${CALLS} calls, 100,000 resting orders`,
+      await measure(bench),
+    );
+  } finally {
+    redis.disconnect();
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
