@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { openSettlementWorker, openWakeUps, type WakeUps } from '../../src/queue/index.ts';
+import type { RedisServer } from '../support/redis-server.ts';
+import { freshRedisServer } from '../support/servers.ts';
+
+describe('queue', function () {
+  this.timeout(60_000);
+  const opened: { close(): Promise<void> }[] = [];
+  const connections: Redis[] = [];
+  let redis: RedisServer;
+  let inspector: Redis;
+
+  const connect = (): Redis => {
+    const connection = new Redis(redis.url, { maxRetriesPerRequest: null, retryStrategy: () => 50 });
+    connection.on('error', () => {});
+    connections.push(connection);
+    return connection;
+  };
+
+  const wakeUps = (): WakeUps => {
+    const wakes = openWakeUps({ connection: connect() });
+    opened.push(wakes);
+    return wakes;
+  };
+
+  /** A worker that counts its runs, each of which takes a while. */
+  const worker = (runMs = 0) => {
+    const seen = { runs: 0, at: 0, most: 0, stop: async (): Promise<void> => {} };
+    const handle = openSettlementWorker({
+      connection: connect(),
+      run: async () => {
+        seen.runs += 1;
+        seen.at += 1;
+        seen.most = Math.max(seen.most, seen.at);
+        await sleep(runMs);
+        seen.at -= 1;
+      },
+    });
+    opened.push(handle);
+    seen.stop = () => handle.close();
+    return seen;
+  };
+
+  const exists = async (key: string): Promise<boolean> => (await inspector.exists(key)) === 1;
+
+  const until = async (
+    what: string,
+    condition: () => boolean | Promise<boolean>,
+    limitMs = 10_000,
+  ): Promise<void> => {
+    for (const endMs = Date.now() + limitMs; !(await condition()); await sleep(10)) {
+      if (Date.now() > endMs) throw new Error(`waited in vain until ${what}`);
+    }
+  };
+
+  beforeEach(async () => {
+    redis = await freshRedisServer();
+    inspector = connect();
+  });
+
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((one) => one.close()));
+    for (const connection of connections.splice(0)) connection.disconnect();
+    await redis.stop();
+  });
+
+  it('keeps one job however often and by however many replicas it is asked for', async () => {
+    const replicas = [wakeUps(), wakeUps(), wakeUps()];
+    for (let round = 0; round < 20; round += 1) {
+      for (const replica of replicas) for (let times = 0; times < 100; times += 1) replica.wake();
+      await sleep(20);
+    }
+    await sleep(100);
+    expect(await replicas[0]!.counts()).to.include({ waiting: 1, active: 0, delayed: 0 });
+    const job = await inspector.keys('{redbook}:settlement:[0-9]*');
+    expect(job).to.have.length(1);
+    expect(await inspector.hget(job[0]!, 'data')).to.equal('{}');
+    for (const key of await inspector.keys('*')) expect(key).to.match(/^\{redbook\}:/);
+  });
+
+  it('wakes a worker within moments, and keeps nothing of the jobs that are over', async () => {
+    const seen = worker();
+    const wakes = wakeUps();
+    await until('the ticker stands', () => seen.runs > 0);
+    for (let round = 0; round < 5; round += 1) {
+      const { runs } = seen;
+      const startedMs = Date.now();
+      wakes.wake();
+      await until('it is woken', () => seen.runs > runs);
+      expect(Date.now() - startedMs).to.be.below(900);
+      await sleep(60);
+    }
+    expect(await wakes.counts()).to.include({ completed: 0, failed: 0 });
+  });
+
+  it('looks again for what came during a run, and never runs twice at once', async () => {
+    const seen = worker(150);
+    const wakes = wakeUps();
+    for (let times = 0; times < 40; times += 1) {
+      wakes.wake();
+      await sleep(25);
+    }
+    await until('all runs are over', () => seen.at === 0);
+    expect(seen.most).to.equal(1);
+    expect(seen.runs).to.be.above(4);
+  });
+
+  it('ticks every second without being woken', async () => {
+    const seen = worker();
+    await sleep(3_500);
+    expect(seen.runs).to.be.within(2, 7);
+  });
+
+  it('goes on when its queue is wiped, and sets its ticker up again', async () => {
+    const seen = worker();
+    await until('the ticker stands', () => seen.runs > 0);
+    await inspector.flushall();
+    const { runs } = seen;
+    await until('the plain timer runs it', () => seen.runs > runs);
+    await until('the ticker is back', () => exists('{redbook}:settlement:repeat:ticker'));
+
+    // The scheduler is there, its next job is not: half a ticker.
+    await until('its next job is there', () => exists('{redbook}:settlement:delayed'));
+    await inspector.del('{redbook}:settlement:delayed');
+    await until('its next job is back', () => exists('{redbook}:settlement:delayed'));
+    const after = seen.runs;
+    await until('it ticks', () => seen.runs >= after + 3);
+  });
+
+  it('goes on while its Redis is away, and with it when it is back', async () => {
+    const seen = worker();
+    const wakes = wakeUps();
+    await until('the ticker stands', () => seen.runs > 0);
+    await redis.kill();
+    const { runs } = seen;
+    for (let times = 0; times < 1_000; times += 1) wakes.wake();
+    await until('the plain timer runs it', () => seen.runs > runs);
+    await redis.start();
+    await sleep(1_500);
+    const after = seen.runs;
+    wakes.wake();
+    await until('it is woken again', () => seen.runs > after, 900);
+  });
+
+  it('closes when its Redis is away', async () => {
+    const seen = worker();
+    const wakes = wakeUps();
+    await until('the ticker stands', () => seen.runs > 0);
+    await redis.kill();
+    wakes.wake();
+    await sleep(200);
+    const startedMs = Date.now();
+    await Promise.all([seen.stop(), wakes.close()]);
+    expect(Date.now() - startedMs).to.be.below(5_000);
+    const { runs } = seen;
+    await sleep(2_200);
+    expect(seen.runs).to.equal(runs);
+  });
+});
