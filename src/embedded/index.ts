@@ -53,12 +53,17 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
       : startPostgres(folder, options.durable ?? true, onProgress),
   ]);
   const [redis, postgres] = started.map((one) => (one.status === 'fulfilled' ? one.value : undefined));
-  const stop = async (): Promise<void> => {
+  const end = async (): Promise<void> => {
     delete folder.record.owner;
     folder.save();
     await redis?.stop();
     await postgres?.stop();
     folder.release();
+  };
+  let ended: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    ended ??= end();
+    return ended;
   };
   if (!redis || !postgres) {
     await stop();

@@ -92,9 +92,10 @@ function installPackages() {
   }).finally(() => clearInterval(ticker));
 }
 
-/** @param {string} output */
+/** @param {string} output of npm, whose reasons come first and whose usage follows */
 function explain(output) {
-  const lines = output.trim().split('\n').slice(-ERROR_LINES);
+  const errors = output.split('\n').filter((line) => /^npm (ERR!|error) ./.test(line));
+  const lines = (errors.length > 0 ? errors : output.trim().split('\n')).slice(0, ERROR_LINES);
   return ['The packages could not be installed; npm ci said:', ...lines.map((line) => `  ${line}`)].join(
     '\n',
   );

@@ -125,8 +125,10 @@ async function fetchRedis(onProgress) {
     const fetched = unpackedServer(root);
     if (!fetched)
       throw new Error(`the distribution's Redis does not run here or is older than ${OLDEST_MAJOR}`);
-    rmSync(target, { recursive: true, force: true });
-    renameSync(root, target);
+    if (!unpackedServer(target)) {
+      rmSync(target, { recursive: true, force: true });
+      renameSync(root, target);
+    } // else another process was faster
     onProgress(`Redis ${fetched.version} is ready.`);
     return /** @type {RedisBinary} */ (unpackedServer(target));
   } finally {

@@ -109,6 +109,7 @@ export async function launch(program: ServerProgram): Promise<Incarnation> {
 async function whenGone(guard: ChildProcess, pid: number, stopSignal: NodeJS.Signals): Promise<void> {
   const lifeline = guard.stdio[3] as NodeJS.ReadableStream;
   let serverGone = false;
+  lifeline.on('error', () => {}); // 'close' follows
   const end = new Promise<void>((resolve) => {
     lifeline.resume().once('close', () => {
       serverGone = true;

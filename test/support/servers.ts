@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { type EmbeddedServers, startEmbedded } from '../../src/embedded/index.ts';
+import { findRedis } from '../../src/embedded/redis-binary.mjs';
 import { type RedisServer, startRedisServer } from './redis-server.ts';
 
 interface Run {
@@ -17,11 +18,11 @@ interface Run {
   readonly folder: string;
   readonly databases: string[];
   readonly redises: RedisServer[];
-  /** Logical databases of a given Redis that were handed out. */
-  lent: number;
+  /** Databases of a given Redis. */
+  readonly borrowed: string[];
 }
 
-const LOGICAL_DATABASES = 15;
+const LOGICAL_DATABASES = 16;
 
 let run: Run | undefined;
 
@@ -38,14 +39,15 @@ export async function mochaGlobalSetup(): Promise<void> {
     databaseUrl: process.env.DATABASE_URL,
     durable: false,
   });
-  run = { servers, folder, databases: [], redises: [], lent: 0 };
+  run = { servers, folder, databases: [], redises: [], borrowed: [] };
 }
 
 export async function mochaGlobalTeardown(): Promise<void> {
   if (!run) return;
-  const { servers, folder, databases, redises } = run;
+  const { servers, folder, databases, redises, borrowed } = run;
   await Promise.all(redises.map((redis) => redis.stop()));
   if (process.env.DATABASE_URL) for (const name of databases) await sql(`DROP DATABASE ${name} WITH (FORCE)`);
+  for (const url of borrowed) await onRedis(url, (redis) => redis.flushdb());
   await servers.stop();
   rmSync(folder, { recursive: true, force: true });
   run = undefined;
@@ -68,10 +70,10 @@ export async function freshDatabase(): Promise<string> {
 
 /**
  * @returns the URL of an empty Redis: a server of its own with the engine's settings, so that FLUSHALL, CONFIG
- *   and the script cache are nobody else's; on a given Redis only a logical database
+ *   and the script cache are nobody else's; where no server can be run, an unused database of the given Redis
  */
 export async function freshRedis(): Promise<string> {
-  return process.env.REDIS_URL ? await lendDatabase() : (await freshRedisServer()).url;
+  return process.env.REDIS_URL && !findRedis() ? await borrowDatabase() : (await freshRedisServer()).url;
 }
 
 /** As freshRedis, with handles to kill it and to start it again on its own data and port. */
@@ -84,16 +86,27 @@ export async function freshRedisServer(): Promise<RedisServer> {
   return redis;
 }
 
-async function lendDatabase(): Promise<string> {
-  const number = ++current().lent;
-  if (number > LOGICAL_DATABASES)
-    throw new Error(`the given Redis has only ${LOGICAL_DATABASES} spare databases`);
+async function borrowDatabase(): Promise<string> {
   const url = new URL(servers().redisUrl);
-  url.pathname = `/${number}`;
-  const redis = new Redis(url.href);
-  await redis.flushdb();
-  redis.disconnect();
-  return url.href;
+  for (let number = current().borrowed.length + 1; number < LOGICAL_DATABASES; number += 1) {
+    url.pathname = `/${number}`;
+    const unused = await onRedis(url.href, async (redis) => (await redis.dbsize()) === 0);
+    if (current().borrowed.includes(url.href) || !unused) continue;
+    current().borrowed.push(url.href);
+    return url.href;
+  }
+  throw new Error(
+    'the given Redis has no unused database left; install a redis-server for the tests to start',
+  );
+}
+
+async function onRedis<T>(url: string, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(url);
+  try {
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
 }
 
 async function sql(statement: string): Promise<void> {
