@@ -1,0 +1,201 @@
+/** Money in and out of a wallet's account, and looks at it. */
+
+import type { Command } from 'commander';
+import { Refusal } from '../domain/errors.ts';
+import type { AccountMoved } from '../domain/event.ts';
+import { type Market, marketGrid } from '../domain/market.ts';
+import { type Decimal, formatCount, formatScaled } from '../domain/units.ts';
+import { readDecimal, readWallet } from './arguments.ts';
+import { closedOrders } from './closed-orders.ts';
+import { liveOrdersOf } from './live-orders.ts';
+import { assetOf, atomsOf, moveFundsOnce } from './movements.ts';
+import type { OperatorServices } from './services.ts';
+import { column, renderFacts, renderTable, shown } from './table.ts';
+import { type Answer, addNoun, type Perform, said } from './verb.ts';
+
+const WALLET = '0x and 40 hex digits, in any case';
+
+export function addAccountCommands(program: Command, perform: Perform): void {
+  const account = addNoun(program, 'account', 'balances, deposits, withdrawals and holds of wallets');
+  addMovement(account, perform, 'credited');
+  addMovement(account, perform, 'debited');
+
+  account
+    .command('show')
+    .argument('<wallet>', WALLET, readWallet)
+    .description('balances, live orders, hold and terms of a wallet')
+    .action((wallet: string) => perform((services) => show(services, wallet)));
+
+  account
+    .command('hold')
+    .argument('<wallet>', WALLET, readWallet)
+    .description('set an account aside: its live orders are cancelled, it neither trades nor withdraws')
+    .action((wallet: string) =>
+      perform(async ({ engine }) =>
+        closedOrders(`${wallet} is on hold`, await engine.hold(wallet), { wallet, held: true }),
+      ),
+    );
+
+  account
+    .command('release')
+    .argument('<wallet>', WALLET, readWallet)
+    .description('end a hold')
+    .action((wallet: string) =>
+      perform(async ({ engine }) => {
+        await engine.release(wallet);
+        return said(`${wallet} is not on hold`, { wallet, held: false });
+      }),
+    );
+}
+
+const MOVEMENTS = {
+  credited: {
+    verb: 'credit',
+    description: 'a deposit that arrived; the same reference twice is one deposit',
+    sentence: (amount: string, wallet: string) => `credited ${amount} to ${wallet}`,
+  },
+  debited: {
+    verb: 'debit',
+    description: 'a withdrawal: leaves the total at once and never touches what live orders reserve',
+    sentence: (amount: string, wallet: string) => `debited ${amount} from ${wallet}`,
+  },
+} as const;
+
+function addMovement(account: Command, perform: Perform, kind: AccountMoved['kind']): void {
+  account
+    .command(MOVEMENTS[kind].verb)
+    .argument('<wallet>', WALLET, readWallet)
+    .argument('<asset>', 'like USDC')
+    .argument('<amount>', 'a decimal; refused when finer than the asset’s atom', readDecimal)
+    .requiredOption('--reference <id>', 'what the movement is known by; it counts once for ever')
+    .addHelpText('after', '\nWhen the outcome is unknown, repeat the command with the same reference.')
+    .description(MOVEMENTS[kind].description)
+    .action((wallet: string, asset: string, amount: Decimal, { reference }: { reference: string }) =>
+      perform((services) => move(services, { kind, wallet, asset, amount, reference })),
+    );
+}
+
+async function move(
+  services: OperatorServices,
+  asked: { kind: AccountMoved['kind']; wallet: string; asset: string; amount: Decimal; reference: string },
+): Promise<Answer> {
+  const { amount, ...movement } = asked;
+  const { kind, wallet, reference } = movement;
+  try {
+    const asset = await assetOf(services.engine, asked.asset);
+    const amountAtoms = atomsOf(amount, asset);
+    const { duplicate } = await moveFundsOnce(services, { ...movement, amountAtoms });
+    const moved = formatScaled(amountAtoms, asset.scale);
+    const sentence = MOVEMENTS[kind].sentence(`${moved} ${asset.symbol}`, wallet);
+    return said(
+      `${sentence} (reference ${shown(reference)})${duplicate ? ': it was so already, nothing moved now' : ''}`,
+      { ...movement, amount: moved, duplicate },
+    );
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'SERVICE_UNAVAILABLE') throw error;
+    throw new Refusal(
+      error.code,
+      `${error.message}. It is not known whether the funds moved: repeat the command with the same reference, ` +
+        'which is safe, for it counts once',
+      { cause: error },
+    );
+  }
+}
+
+async function show(services: OperatorServices, wallet: string): Promise<Answer> {
+  const { engine } = services;
+  const [held, orders, account, state] = await Promise.all([
+    engine.balancesOf(wallet),
+    liveOrdersOf(services, wallet),
+    engine.accountOf(wallet),
+    engine.state(),
+  ]);
+  const [assets, markets] = await Promise.all([engine.assets(), engine.markets()]);
+  const balances = held.map(({ asset, availableAtoms, reservedAtoms }) => {
+    const { scale } = assets.find(({ symbol }) => symbol === asset)!;
+    const decimal = (atoms: bigint): string => formatScaled(atoms, scale);
+    return {
+      asset,
+      total: decimal(availableAtoms + reservedAtoms),
+      available: decimal(availableAtoms),
+      reserved: decimal(reservedAtoms),
+    };
+  });
+  const liveOrders = orders.map(({ id, market, side, clientOrderId, ...order }) => {
+    const { tick, step } = marketGrid(marketOf(markets, market));
+    return {
+      id,
+      market,
+      side,
+      price: formatCount(order.priceTicks, tick),
+      size: formatCount(order.sizeSteps, step),
+      remaining: formatCount(order.remainingSteps, step),
+      clientOrderId,
+    };
+  });
+  const terms = { accepted: account.acceptedTerms, required: state.termsVersion };
+  return {
+    document: { wallet, held: account.held, terms, balances, liveOrders },
+    text: (paint) =>
+      [
+        renderFacts(
+          [
+            ['wallet', wallet],
+            ['custody hold', account.held ? 'yes: it neither trades nor withdraws' : 'no'],
+            ['terms', termsInWords(terms)],
+          ],
+          paint,
+        ),
+        renderTable(
+          BALANCES,
+          balances.map((balance) => [balance.asset, balance.total, balance.available, balance.reserved]),
+          paint,
+          '(no balances)',
+        ),
+        renderTable(
+          LIVE_ORDERS,
+          liveOrders.map((order) => [
+            order.id,
+            order.market,
+            order.side,
+            order.price,
+            order.size,
+            order.remaining,
+            order.clientOrderId ?? '-',
+          ]),
+          paint,
+          '(no live orders)',
+        ),
+      ].join('\n'),
+  };
+}
+
+const BALANCES = [
+  column('ASSET'),
+  column('TOTAL', 'point'),
+  column('AVAILABLE', 'point'),
+  column('RESERVED', 'point'),
+];
+
+const LIVE_ORDERS = [
+  column('ORDER'),
+  column('MARKET'),
+  column('SIDE'),
+  column('PRICE', 'point'),
+  column('SIZE', 'point'),
+  column('REMAINING', 'point'),
+  column('CLIENT ORDER ID'),
+];
+
+function marketOf(markets: readonly Market[], symbol: string): Market {
+  const market = markets.find((known) => known.symbol === symbol);
+  if (market === undefined)
+    throw new Error(`Postgres has a live order on ${symbol}, which the engine does not know`);
+  return market;
+}
+
+function termsInWords({ accepted, required }: { accepted: string | null; required: string | null }): string {
+  if (required === null) return accepted === null ? 'none required' : `none required; accepted ${accepted}`;
+  if (accepted === required) return `accepted ${accepted}, the required version`;
+  return `accepted ${accepted ?? 'none'}; ${required} is required: it cannot place orders`;
+}

@@ -1,0 +1,70 @@
+/**
+ * Readers of command-line arguments. What they refuse is bad usage: nothing has been asked of any server yet.
+ * Whether a well-formed value is allowed is decided where the rule lives.
+ */
+
+import { InvalidArgumentError } from 'commander';
+import { ADDRESS_PATTERN } from '../auth/address.ts';
+import { type Decimal, isWhole, parseDecimal, toInteger } from '../domain/units.ts';
+
+/** A wallet in any case; the checksum is not enforced, as on the public routes. */
+export function readWallet(text: string): string {
+  if (!ADDRESS_PATTERN.test(text)) throw new InvalidArgumentError('A wallet is 0x and 40 hex digits.');
+  return text.toLowerCase();
+}
+
+export function readDecimal(text: string): Decimal {
+  const value = parseDecimal(text);
+  if (value === undefined) throw new InvalidArgumentError('It must be a decimal number.');
+  return value;
+}
+
+/** A rule of a market: a decimal, kept as it is written, or `null` for none. */
+export function readRule(text: string): string | null {
+  if (text === 'null') return null;
+  if (parseDecimal(text) === undefined) {
+    throw new InvalidArgumentError('It must be a decimal number, or null for no rule.');
+  }
+  return text;
+}
+
+export function readWholeNumber(text: string): number {
+  const value = parseDecimal(text);
+  if (value === undefined || !isWhole(value)) throw new InvalidArgumentError('It must be a whole number.');
+  return toInteger(value);
+}
+
+export const readSwitch = (text: string): boolean => {
+  if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('It must be true or false.');
+  return text === 'true';
+};
+
+export function readTermsVersion(text: string): string {
+  const characters = [...text].length;
+  if (characters < 1 || characters > 128 || text.includes('\0') || !text.isWellFormed()) {
+    throw new InvalidArgumentError('A version is 1 to 128 characters of valid text.');
+  }
+  return text;
+}
+
+const TIME = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+
+/**
+ * A day (its beginning, UTC) or a moment with its zone, in Unix milliseconds. A local time would make the same
+ * command mean different things on different machines.
+ */
+export function readTimeMs(text: string): number {
+  const day = TIME.exec(text)?.[1];
+  const timeMs = day === undefined ? Number.NaN : Date.parse(text);
+  // Date.parse takes 31 February for 3 March.
+  const dayExists = !Number.isNaN(timeMs) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day!);
+  if (!dayExists) {
+    throw new InvalidArgumentError('A time is like 2026-01-31 (UTC) or 2026-01-31T12:00:00Z.');
+  }
+  return timeMs;
+}
+
+export function readEntryId(text: string): string {
+  if (!/^\d{1,15}-\d{1,9}$/.test(text)) throw new InvalidArgumentError('An entry id is like 1234-0.');
+  return text;
+}

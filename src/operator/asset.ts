@@ -1,0 +1,17 @@
+import type { Command } from 'commander';
+import { readWholeNumber } from './arguments.ts';
+import { addNoun, type Perform, said } from './verb.ts';
+
+export function addAssetCommands(program: Command, perform: Perform): void {
+  addNoun(program, 'asset', 'decimals of assets')
+    .command('set')
+    .argument('<symbol>', 'upper-case letters and digits, like USDC')
+    .requiredOption('--scale <n>', 'decimals of its atom, 0 to 9', readWholeNumber)
+    .description('set the decimals of an asset’s atom (8 if never set), before its first use')
+    .action((symbol: string, { scale }: { scale: number }) =>
+      perform(async ({ engine }) => {
+        const asset = await engine.setAsset({ symbol, scale });
+        return said(`${asset.symbol} has ${asset.scale} decimals`, asset);
+      }),
+    );
+}

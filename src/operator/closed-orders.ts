@@ -1,0 +1,41 @@
+import type { ClosedOrder } from '../domain/order.ts';
+import { column, renderTable } from './table.ts';
+import type { Answer } from './verb.ts';
+
+const COLUMNS = [
+  column('ORDER'),
+  column('WALLET'),
+  column('MARKET'),
+  column('STATUS'),
+  column('CLIENT ORDER ID'),
+];
+
+/** Orders that a command took off the book. @param sentence what it did, like `ETH/USDC is clear` */
+export const closedOrders = (sentence: string, orders: readonly ClosedOrder[], facts: object): Answer => ({
+  document: {
+    ...facts,
+    cancelled: orders.map(({ id, wallet, market, clientOrderId, status }) => ({
+      id,
+      wallet,
+      market,
+      clientOrderId,
+      status,
+    })),
+    count: orders.length,
+  },
+  text: (paint) =>
+    `${sentence}: ${orders.length} live ${orders.length === 1 ? 'order' : 'orders'} cancelled\n` +
+    (orders.length === 0
+      ? ''
+      : renderTable(
+          COLUMNS,
+          orders.map((order) => [
+            order.id,
+            order.wallet,
+            order.market,
+            order.status,
+            order.clientOrderId ?? '-',
+          ]),
+          paint,
+        )),
+});

@@ -1,0 +1,165 @@
+/** `redbook <noun> <verb> …`: what an operator runs. */
+
+import { Command, CommanderError } from 'commander';
+import { OperatorRefusal, Refusal } from '../domain/errors.ts';
+import { EngineBehind } from '../engine/index.ts';
+import { LedgerDiverged } from '../ledger/index.ts';
+import { addAccountCommands } from './account.ts';
+import { addAssetCommands } from './asset.ts';
+import { addLedgerCommands } from './ledger.ts';
+import { addMarketCommands } from './market.ts';
+import { addOrderCommands } from './order.ts';
+import type { OperatorServices } from './services.ts';
+import { addStatusCommand } from './status.ts';
+import { isClosedByReader, paintFor, type Terminal, write } from './terminal.ts';
+import { addTermsCommands } from './terms.ts';
+import { addTradingCommands } from './trading.ts';
+import type { Perform } from './verb.ts';
+
+export type { OperatorServices } from './services.ts';
+export type { Terminal } from './terminal.ts';
+
+/** Exit statuses. */
+const DONE = 0;
+/** Understood and not done, or bad news; the code says which. */
+const REFUSED = 1;
+/** Not understood: no server was asked. Always with the code BAD_USAGE. */
+const MISUSED = 2;
+
+const NOUNS = [
+  addMarketCommands,
+  addAssetCommands,
+  addAccountCommands,
+  addOrderCommands,
+  addTradingCommands,
+  addTermsCommands,
+  addLedgerCommands,
+  addStatusCommand,
+];
+
+/**
+ * Runs one command to its end.
+ * @param argv what stands after `redbook`
+ * @param open called once the arguments were understood; what it gives is closed before the status is returned
+ * @returns the exit status: 0 done, 1 refused, 2 bad usage
+ */
+export async function runOperator(
+  argv: readonly string[],
+  open: () => Promise<OperatorServices>,
+  terminal: Terminal = { out: process.stdout, err: process.stderr },
+): Promise<number> {
+  // A stream whose reader went away says so twice: to the write, which is heard, and to whoever listens.
+  const ignore = (): void => undefined;
+  for (const stream of [terminal.out, terminal.err]) stream.on('error', ignore);
+  try {
+    return await run(argv, open, terminal);
+  } catch (error) {
+    if (isClosedByReader(error)) return DONE;
+    throw error;
+  } finally {
+    for (const stream of [terminal.out, terminal.err]) stream.off('error', ignore);
+  }
+}
+
+async function run(
+  argv: readonly string[],
+  open: () => Promise<OperatorServices>,
+  terminal: Terminal,
+): Promise<number> {
+  let status = DONE;
+  const program = new Command('redbook');
+  const asksForJson = (): boolean => program.opts().json === true;
+  const fail = async (error: unknown): Promise<void> => {
+    status = REFUSED;
+    await report(error, asksForJson(), terminal);
+  };
+  const perform: Perform = async (work) => {
+    const json = asksForJson();
+    const services = await open();
+    try {
+      const answer = await work(services, { terminal, json });
+      if (answer === undefined) return;
+      await write(
+        terminal.out,
+        json ? `${JSON.stringify(answer.document)}\n` : answer.text(paintFor(terminal.out)),
+      );
+      if (answer.failure !== undefined) await fail(answer.failure);
+    } finally {
+      await services.close();
+    }
+  };
+
+  const printed = describe(program, perform);
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) {
+      if (isClosedByReader(error)) return DONE;
+      await fail(error);
+    } else if (error.exitCode === 0) {
+      await write(terminal.out, asksForJson() ? `${JSON.stringify({ help: printed.out })}\n` : printed.out);
+    } else {
+      status = MISUSED;
+      await reportMisuse(error, argv.includes('--json'), printed.err, terminal);
+    }
+  }
+  return status;
+}
+
+/** Gives the program its nouns. What commander would print, help and complaints, is collected instead. */
+function describe(program: Command, perform: Perform): { out: string; err: string } {
+  const printed = { out: '', err: '' };
+  program
+    .description(
+      'Runs against the all-in-one of this folder (start it with npm start), or the servers that REDIS_URL and ' +
+        'DATABASE_URL name. Exit status: 0 done, 1 refused, 2 bad usage.',
+    )
+    .option('--json', 'answer with one JSON document; decimals in it are strings')
+    // Before the nouns: they take these settings over when they are made.
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => {
+        printed.out += text;
+      },
+      writeErr: (text) => {
+        printed.err += text;
+      },
+    })
+    .configureHelp({ showGlobalOptions: true });
+  for (const addNoun of NOUNS) addNoun(program, perform);
+  return printed;
+}
+
+const NAMED_CODES: readonly [new (...parameters: never[]) => Error, string][] = [
+  [EngineBehind, 'ENGINE_BEHIND'],
+  [LedgerDiverged, 'LEDGER_DIVERGED'],
+];
+
+function codeOf(error: unknown): string {
+  if (error instanceof Refusal || error instanceof OperatorRefusal) return error.code;
+  return NAMED_CODES.find(([kind]) => error instanceof kind)?.[1] ?? 'INTERNAL_ERROR';
+}
+
+async function report(error: unknown, json: boolean, { err }: Terminal): Promise<void> {
+  const message = error instanceof Error ? error.message : String(error);
+  await reportCode(codeOf(error), message, json, err);
+}
+
+const reportCode = (code: string, message: string, json: boolean, err: Terminal['err']): Promise<void> =>
+  write(
+    err,
+    json ? `${JSON.stringify({ error: message, code })}\n` : `${paintFor(err)('red', code)}: ${message}\n`,
+  );
+
+/** @param help what commander printed: its complaint, or the help of a noun without a verb */
+async function reportMisuse(
+  error: CommanderError,
+  json: boolean,
+  help: string,
+  { err }: Terminal,
+): Promise<void> {
+  const lacksVerb = error.code === 'commander.help';
+  const message = lacksVerb ? 'the command is not complete' : error.message.replace(/^error: /, '');
+  await reportCode('BAD_USAGE', message, json, err);
+  if (lacksVerb && !json) await write(err, `\n${help}`);
+}

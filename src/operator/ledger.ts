@@ -1,0 +1,115 @@
+/** The books: whether they hold, and what is in them. */
+
+import { type Command, Option } from 'commander';
+import { OperatorRefusal } from '../domain/errors.ts';
+import type { EntriesFilter } from '../ledger/index.ts';
+import { readEntryId, readTimeMs, readWholeNumber } from './arguments.ts';
+import { EXPORT_FORMATS, type ExportFormat, exportText } from './ledger-export.ts';
+import { type CheckResult, type Reconciliation, reconcile } from './reconcile.ts';
+import { column, formatCounted, renderTable, shown } from './table.ts';
+import { type Paint, write } from './terminal.ts';
+import { type Answer, addNoun, type Perform } from './verb.ts';
+
+export function addLedgerCommands(program: Command, perform: Perform): void {
+  const ledger = addNoun(program, 'ledger', 'whether the books hold, and what is in them');
+  addReconcile(ledger, perform);
+  addExport(ledger, perform);
+}
+
+function addReconcile(ledger: Command, perform: Perform): void {
+  ledger
+    .command('reconcile')
+    .option('--patience <seconds>', 'how long settlement may stand still meanwhile', readWholeNumber, 30)
+    .addHelpText('after', '\nExit status 0 only when everything holds. Trading may go on meanwhile.')
+    .description('recompute every invariant of the engine and the ledger from what they hold')
+    .action(({ patience }: { patience: number }) =>
+      perform(async (services) => reconciled(await reconcile(services, { patienceMs: patience * 1000 }))),
+    );
+}
+
+const reconciled = (result: Reconciliation): Answer => {
+  const failed = result.checks.filter(({ count }) => count > 0);
+  return {
+    document: result,
+    text: (paint) => renderReconciliation(result, paint),
+    failure: result.holds
+      ? undefined
+      : new OperatorRefusal(
+          'NOT_RECONCILED',
+          `${failed.length} of ${result.checks.length} checks do not hold`,
+        ),
+  };
+};
+
+const CHECK_COLUMNS = [column('CHECK'), column('ASSET'), column('COMPARED'), column('RESULT')];
+
+const resultOf = ({ count }: CheckResult): string =>
+  count === 0 ? 'holds' : `${formatCounted(count)} ${count === 1 ? 'difference' : 'differences'}`;
+
+export function renderReconciliation({ holds, checks, sequence }: Reconciliation, paint: Paint): string {
+  const table = renderTable(
+    CHECK_COLUMNS,
+    checks.map((check) => [check.name, check.asset ?? '', check.compared, resultOf(check)]),
+    paint,
+  );
+  const details = checks.filter(({ count }) => count > 0).map((check) => renderDifferences(check, paint));
+  const verdict = holds
+    ? paint('green', `everything holds: ${checks.length} checks, up to event ${sequence}`)
+    : paint('red', 'not everything holds');
+  return `${[table, ...details].join('\n')}\n${verdict}\n`;
+}
+
+function renderDifferences(check: CheckResult, paint: Paint): string {
+  const lines = check.differences.map(
+    ({ subject, expected, found }) =>
+      `  ${shown(subject)}\n    expected ${shown(expected)}\n    found    ${shown(found)}\n`,
+  );
+  const more = check.count - check.differences.length;
+  const rest = more > 0 ? `  … and ${formatCounted(more)} more\n` : '';
+  const title = `${check.name}${check.asset === null ? '' : ` of ${check.asset}`}`;
+  return `${paint('bold', title)}: ${check.meaning}\n${lines.join('')}${rest}`;
+}
+
+interface ExportOptions {
+  from: number;
+  to: number;
+  asset?: string;
+  format: ExportFormat;
+  after?: string;
+}
+
+function addExport(ledger: Command, perform: Perform): void {
+  ledger
+    .command('export')
+    .requiredOption(
+      '--from <time>',
+      'first moment, like 2026-01-01 (UTC) or 2026-01-01T12:00:00Z',
+      readTimeMs,
+    )
+    .requiredOption('--to <time>', 'first moment that is left out', readTimeMs)
+    .option('--asset <symbol>', 'only entries in this asset')
+    .addOption(new Option('--format <format>', 'of the output').choices(EXPORT_FORMATS).default('csv'))
+    .option('--after <entry>', 'go on after this entry id, without a header row', readEntryId)
+    .addHelpText(
+      'after',
+      `
+The entries of a transaction sum to zero in each asset. A positive amount: the account received.
+With --json the entries are one document, whatever the format.
+An export that broke off goes on after the entry id of its last whole line.`,
+    )
+    .description('the double-entry ledger, entry by entry, in the order it was written')
+    .action((options: ExportOptions) =>
+      perform(async ({ ledger }, { terminal, json }) => {
+        const { from, to, asset, after } = options;
+        const filter: EntriesFilter = {
+          fromMs: from,
+          toMs: to,
+          ...(asset === undefined ? {} : { asset }),
+          ...(after === undefined ? {} : { after }),
+        };
+        const text = exportText(ledger.entries(filter), json ? 'json' : options.format, after !== undefined);
+        for await (const chunk of text) await write(terminal.out, chunk);
+        return undefined;
+      }),
+    );
+}

@@ -1,0 +1,59 @@
+/** Deposits and withdrawals that count once, whatever happens between asking and hearing. */
+
+import { OperatorRefusal, Refusal } from '../domain/errors.ts';
+import type { AccountMoved } from '../domain/event.ts';
+import type { Asset } from '../domain/market.ts';
+import { type Decimal, toScaled } from '../domain/units.ts';
+import { checkSameMovement, type Engine } from '../engine/index.ts';
+import type { OperatorServices } from './services.ts';
+
+/** One look into Postgres is enough unless it took minutes. */
+const LOOKS = 3;
+
+/**
+ * Moves funds under a reference.
+ * @returns whether the reference stood for this very movement already, so that nothing was moved now
+ * @throws OperatorRefusal REFERENCE_CONFLICT when it stands for another one, and what `Engine.moveFunds` throws
+ */
+export async function moveFundsOnce(
+  { engine, ledger }: Pick<OperatorServices, 'engine' | 'ledger'>,
+  movement: AccountMoved,
+): Promise<{ duplicate: boolean }> {
+  let checkedAtMs = 0;
+  for (let look = 0; look < LOOKS; look += 1) {
+    const moved = await engine.moveFunds(movement, checkedAtMs);
+    if (moved.outcome === 'moved') return { duplicate: false };
+    const earlier =
+      moved.outcome === 'claimed'
+        ? moved.movement
+        : await ledger.movementByReference(movement.kind, movement.reference);
+    if (earlier !== null) {
+      checkSameMovement(movement, earlier);
+      return { duplicate: true };
+    }
+    if (moved.outcome === 'unchecked') checkedAtMs = moved.timeMs;
+  }
+  throw new Refusal('SERVICE_UNAVAILABLE', 'Postgres takes minutes to answer: nothing was moved');
+}
+
+/** @throws OperatorRefusal INVALID_AMOUNT when the amount is finer than the asset's atom */
+export function atomsOf(amount: Decimal, { symbol, scale }: Asset): bigint {
+  const atoms = toScaled(amount, scale);
+  if (atoms === undefined) {
+    throw new OperatorRefusal(
+      'INVALID_AMOUNT',
+      `${symbol} has ${scale} decimals: ${amount.toFixed()} is finer`,
+    );
+  }
+  return atoms;
+}
+
+/** @throws OperatorRefusal UNKNOWN_ASSET */
+export async function assetOf(engine: Engine, symbol: string): Promise<Asset> {
+  const found = (await engine.assets()).find((asset) => asset.symbol === symbol);
+  if (found !== undefined) return found;
+  throw new OperatorRefusal(
+    'UNKNOWN_ASSET',
+    `no asset ${symbol}: publish a market with it, or say its scale with asset set`,
+  );
+}

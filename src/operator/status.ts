@@ -1,0 +1,114 @@
+/** How the service is doing, from what its servers say. Made to be of use when some of them are away. */
+
+import type { Command } from 'commander';
+import { OperatorRefusal, Refusal } from '../domain/errors.ts';
+import type { EngineState } from '../engine/index.ts';
+import type { SettledCursor } from '../ledger/index.ts';
+import type { OperatorServices } from './services.ts';
+import { formatCounted, renderFacts } from './table.ts';
+import type { Answer, Perform } from './verb.ts';
+
+export function addStatusCommand(program: Command, perform: Perform): void {
+  program
+    .command('status')
+    .description('lag of settlement, age of snapshots, replicas, queue depth, pause')
+    .action(() => perform(status));
+}
+
+/** Null when the server asked is away. */
+async function unlessAway<Result>(asking: Promise<Result> | undefined): Promise<Result | null> {
+  try {
+    return (await asking) ?? null;
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'SERVICE_UNAVAILABLE') return null;
+    throw error;
+  }
+}
+
+interface Lag {
+  readonly events: number;
+  readonly seconds: number;
+}
+
+/** How many events are not settled yet, and how long the oldest of them has waited. */
+async function lagOf(services: OperatorServices, state: EngineState, settled: SettledCursor): Promise<Lag> {
+  const events = Math.max(0, state.sequence - settled.sequence);
+  if (events === 0) return { events, seconds: 0 };
+  const next = await services.engine.readEvents(settled, 1);
+  const oldest = next.find((event) => event.sequence > settled.sequence);
+  const ageMs = oldest === undefined ? 0 : Math.max(0, Date.now() - oldest.timeMs);
+  return { events, seconds: Math.round(ageMs / 100) / 10 };
+}
+
+async function status(services: OperatorServices): Promise<Answer> {
+  const { engine, ledger } = services;
+  // The engine first: what it does in between is no lag of settlement.
+  const state = await unlessAway(engine.state());
+  const [settled, markets, queue, replicas, snapshotAgeMs] = await Promise.all([
+    unlessAway(ledger.cursor()),
+    unlessAway(engine.markets()),
+    unlessAway(services.queueCounts?.()),
+    unlessAway(services.replicas?.()),
+    unlessAway(services.snapshotAgeMs?.()),
+  ]);
+  const lag = state && settled && (await unlessAway(lagOf(services, state, settled)));
+  const away = [...(state ? [] : ['the engine’s Redis']), ...(settled ? [] : ['Postgres'])];
+  return {
+    document: {
+      engine: state && {
+        ...{ epoch: state.epoch, sequence: state.sequence, lastEventAt: isoTime(state.timeMs) },
+        ...{ paused: state.paused, requiredTerms: state.termsVersion },
+      },
+      settlement: settled && {
+        ...{ epoch: settled.epoch, sequence: settled.sequence },
+        ...{ lastSettledAt: isoTime(settled.settledAtMs), lag },
+      },
+      markets:
+        markets?.map(({ symbol, status, tradingEnabled }) => ({ symbol, status, tradingEnabled })) ?? null,
+      queue,
+      replicas,
+      snapshotAgeMs,
+    },
+    text: (paint) =>
+      renderFacts(
+        [
+          ['trading', state === null ? 'unknown' : state.paused ? 'paused' : 'on'],
+          ['terms', state === null ? 'unknown' : (state.termsVersion ?? 'none required')],
+          [
+            'markets',
+            markets === null ? 'unknown' : countsInWords(countBy(markets.map((one) => one.status))),
+          ],
+          [
+            'engine',
+            state === null ? 'away' : `epoch ${state.epoch}, event ${formatCounted(state.sequence)}`,
+          ],
+          ['settled', settled === null ? 'Postgres is away' : `event ${formatCounted(settled.sequence)}`],
+          ['lag', lag === null ? 'unknown' : `${formatCounted(lag.events)} events, ${lag.seconds} s`],
+          ['queue', queue === null ? 'unknown' : countsInWords(queue)],
+          ['replicas', replicas === null ? 'unknown' : countsInWords(replicas)],
+          ['snapshots', snapshotAgeMs === null ? 'unknown' : `${(snapshotAgeMs / 1000).toFixed(1)} s old`],
+        ],
+        paint,
+      ),
+    failure:
+      away.length === 0
+        ? undefined
+        : new OperatorRefusal('SERVICE_UNAVAILABLE', `${away.join(' and ')} cannot be reached`),
+  };
+}
+
+const isoTime = (timeMs: number | null): string | null =>
+  timeMs === null || timeMs === 0 ? null : new Date(timeMs).toISOString();
+
+const countBy = (words: readonly string[]): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
+  return counts;
+};
+
+/** `2 active, 1 halted`; what is not there at all is left out. */
+const countsInWords = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${formatCounted(count)} ${name}`)
+    .join(', ') || 'none';

@@ -1,0 +1,34 @@
+/** Where answers go, at the pace of whoever reads them. */
+
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+
+/** A stream of a process, or one that a test reads. */
+export type Output = Writable & { readonly isTTY?: boolean; hasColors?(): boolean };
+
+export interface Terminal {
+  readonly out: Output;
+  readonly err: Output;
+}
+
+/** Writes and waits until it is taken, so that an answer of any length needs no memory. */
+export const write = (stream: Output, text: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    stream.write(text, (error) => (error ? reject(error) : resolve()));
+  });
+
+/** The reader went away, as `head` does when it has seen enough. That is nobody's error. */
+export const isClosedByReader = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED');
+
+/** Emphasis for a terminal; plain text for everything else. */
+export type Paint = (style: 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan', text: string) => string;
+
+export const PLAIN: Paint = (_style, text) => text;
+export const COLOURED: Paint = (style, text) => styleText(style, text);
+
+/** `hasColors` also heeds NO_COLOR and TERM. */
+export const paintFor = (stream: Output): Paint =>
+  stream.isTTY === true && stream.hasColors?.() === true ? COLOURED : PLAIN;

@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { readTermsVersion } from './arguments.ts';
+import { addNoun, type Perform, said } from './verb.ts';
+
+export function addTermsCommands(program: Command, perform: Perform): void {
+  const terms = addNoun(program, 'terms', 'the terms that a wallet must have accepted to place orders');
+  terms
+    .command('require')
+    .argument('<version>', 'as wallets name it when they accept', readTermsVersion)
+    .description('require a version; wallets that accepted another can still read and cancel')
+    .action((version: string) =>
+      perform(async ({ engine }) => {
+        await engine.requireTerms(version);
+        return said(`terms version ${JSON.stringify(version)} is required`, { requiredVersion: version });
+      }),
+    );
+  terms
+    .command('off')
+    .description('require none')
+    .action(() =>
+      perform(async ({ engine }) => {
+        await engine.requireTerms(null);
+        return said('no terms are required', { requiredVersion: null });
+      }),
+    );
+}
