@@ -1,0 +1,23 @@
+/** The price that a market's base asset is valued at. */
+
+import { type Market, marketGrid } from './market.ts';
+import { formatCount, halfExactly } from './units.ts';
+
+/** What the mark is made of, in ticks; null where there is none. */
+export interface MarkSources {
+  readonly bestBidTicks: bigint | null;
+  readonly bestAskTicks: bigint | null;
+  readonly lastTicks: bigint | null;
+}
+
+/**
+ * Mid of a two-sided book, else the last execution, else the only quoted side, else the operator's reference
+ * price, else null. A plain decimal; the mid may lie half a tick off the grid.
+ */
+export function markOf(market: Market, sources: MarkSources): string | null {
+  const { bestBidTicks: bid, bestAskTicks: ask, lastTicks: last } = sources;
+  const { tick } = marketGrid(market);
+  if (bid !== null && ask !== null) return halfExactly(formatCount(bid + ask, tick));
+  const ticks = last ?? bid ?? ask;
+  return ticks === null ? market.referencePrice : formatCount(ticks, tick);
+}

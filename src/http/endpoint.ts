@@ -1,0 +1,64 @@
+/** What an endpoint is: from a call to an answer, with nothing of Express in between. */
+
+import type { z } from 'zod';
+import { Refusal } from '../domain/errors.ts';
+import { type Json, writeJson } from './json.ts';
+import type { ProbeServices, Services } from './services.ts';
+
+/** Values of the query string; a key given more than once has a list. */
+export type Query = Readonly<Record<string, string | string[] | undefined>>;
+
+/** A request that is allowed to be here. */
+export interface Call<Needed = Services> {
+  readonly services: Needed;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  /** The parsed body; undefined where there is none, or the endpoint reads none. */
+  readonly body: unknown;
+  /** Whether the caller's country is blocked. */
+  readonly restricted: boolean;
+}
+
+/** A request with a session. */
+export interface WalletCall extends Call {
+  /** Lower case. */
+  readonly wallet: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly text: string;
+}
+
+export interface Endpoint<Request = Call> {
+  /** Whether it reads a JSON body; the schema says what must be in it. */
+  readonly readsBody?: true;
+  handle(call: Request): Promise<Answer>;
+}
+
+export type ProbeEndpoint = Endpoint<Call<ProbeServices>>;
+export type WalletEndpoint = Endpoint<WalletCall>;
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+export const json = (value: Json, status = 200): Answer => jsonText(writeJson(value), status);
+
+export const jsonText = (text: string, status = 200): Answer => ({ status, contentType: JSON_TYPE, text });
+
+export const plainText = (text: string): Answer => ({
+  status: 200,
+  contentType: 'text/plain; charset=utf-8',
+  text,
+});
+
+/** Validation failures as one line: `price: must be positive; side: …`. */
+export const describeIssues = (error: z.ZodError): string =>
+  error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; ');
+
+/** @throws Refusal VALIDATION_ERROR naming the fields. */
+export function checked<Output>(schema: z.ZodType<Output>, value: unknown): Output {
+  const result = schema.safeParse(value);
+  if (!result.success) throw new Refusal('VALIDATION_ERROR', describeIssues(result.error));
+  return result.data;
+}

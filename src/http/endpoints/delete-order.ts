@@ -1,0 +1,12 @@
+/** `DELETE /v1/orders/{orderId}`: cancels one live order. Works while trading is paused. */
+
+import { json, type WalletEndpoint } from '../endpoint.ts';
+import { closedReply } from '../replies/order.ts';
+
+export const deleteOrder: WalletEndpoint = {
+  async handle({ services, wallet, params }) {
+    const closed = await services.engine.cancelOrder(wallet, params.orderId!);
+    services.wake();
+    return json(closedReply(closed));
+  },
+};

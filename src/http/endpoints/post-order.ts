@@ -1,0 +1,133 @@
+/** `POST /v1/orders`: places an order, or answers the one that its client order id stands for. */
+
+import type { z } from 'zod';
+import { Refusal } from '../../domain/errors.ts';
+import type { RejectReason } from '../../domain/order.ts';
+import type { OrderRequest } from '../../domain/placing.ts';
+import { compareWith, type Decimal, isWhole } from '../../domain/units.ts';
+import { type Answer, describeIssues, jsonText, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
+import { address, body, clientOrderId, decimal, flag, oneOf, positiveDecimal, text } from '../fields.ts';
+import { orderOf } from '../order-history.ts';
+import { type OrderWithTrades, placingReply } from '../replies/order.ts';
+import type { Services } from '../services.ts';
+
+/** Above 100 it is the engine's to refuse, as INVALID_ORDER. */
+const isLeverage = (value: Decimal): boolean =>
+  compareWith(value, 100) > 0 ||
+  (isWhole(value) && compareWith(value, 1) >= 0 && compareWith(value, 50) <= 0);
+
+/**
+ * Any finite size passes here: one that is not positive is INVALID_ORDER, which the engine refuses at its
+ * place among the other refusals.
+ */
+const schema = body({
+  market: text,
+  side: oneOf(['buy', 'sell']),
+  type: oneOf(['limit', 'market']),
+  price: positiveDecimal.optional(),
+  size: decimal.optional(),
+  quoteAmount: positiveDecimal.optional(),
+  clientOrderId: clientOrderId.optional(),
+  timeInForce: oneOf(['GTC', 'IOC', 'FOK']).optional(),
+  postOnly: flag.optional(),
+  reduceOnly: flag.optional(),
+  leverage: decimal.refine(isLeverage, 'must be a whole number from 1 to 50').optional(),
+  account: address.optional(),
+})
+  .refine(
+    ({ size, quoteAmount }) => (size === undefined) !== (quoteAmount === undefined),
+    'give exactly one of size and quoteAmount',
+  )
+  .refine(
+    ({ quoteAmount, type, side }) => quoteAmount === undefined || (type === 'market' && side === 'buy'),
+    'quoteAmount is only for market buys',
+  );
+
+type OrderBody = z.infer<typeof schema>;
+
+export const postOrder: WalletEndpoint = {
+  readsBody: true,
+  async handle(call) {
+    const parsed = schema.safeParse(call.body);
+    const refusal = parsed.success
+      ? refusedAccount(parsed.data, call.wallet)
+      : new Refusal('VALIDATION_ERROR', describeIssues(parsed.error));
+    if (refusal === undefined) return place(call, requestOf(parsed.data!));
+    // A known client order id comes first: the rest of the request counts for nothing then.
+    const known = await knownOrder(call);
+    if (known === undefined) throw refusal;
+    return replay(call, known);
+  },
+};
+
+function refusedAccount({ account }: OrderBody, wallet: string): Refusal | undefined {
+  return account === undefined || account.toLowerCase() === wallet
+    ? undefined
+    : new Refusal('FORBIDDEN', 'account: must be the wallet of the session');
+}
+
+const requestOf = (order: OrderBody): OrderRequest => ({
+  market: order.market,
+  side: order.side,
+  type: order.type,
+  price: order.price,
+  size: order.size,
+  quoteAmount: order.quoteAmount,
+  clientOrderId: order.clientOrderId ?? null,
+  timeInForce: order.timeInForce ?? 'GTC',
+  postOnly: order.postOnly ?? false,
+  reduceOnly: order.reduceOnly ?? false,
+  leverage: order.leverage ?? null,
+});
+
+async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
+  const { services, wallet, restricted } = call;
+  const command = { wallet, request, restricted };
+  let placement = await services.engine.placeOrder(command);
+  if (placement.outcome === 'unchecked') {
+    const known = await settledOrderId(services, wallet, request.clientOrderId!);
+    if (known !== undefined) return replay(call, known);
+    placement = await services.engine.placeOrder({ ...command, checkedAtMs: placement.timeMs });
+  }
+  switch (placement.outcome) {
+    case 'placed': {
+      services.wake();
+      const { order, trades, rejectReason } = placement;
+      return answer(services, { ...order, trades }, rejectReason);
+    }
+    case 'claimed':
+      return replay(call, placement.orderId);
+    case 'unchecked':
+      throw new Refusal('SERVICE_UNAVAILABLE', 'the ledger took too long to look up the client order id');
+  }
+}
+
+/** The id of the order that the body's client order id stands for already. */
+async function knownOrder({ services, wallet, body }: WalletCall): Promise<string | undefined> {
+  const id = clientOrderId.safeParse((body as { clientOrderId?: unknown } | undefined)?.clientOrderId);
+  if (!id.success) return undefined;
+  const found = await services.engine.findClientOrder(wallet, id.data);
+  if (found.outcome === 'claimed') return found.orderId;
+  return found.outcome === 'unchecked' ? settledOrderId(services, wallet, id.data) : undefined;
+}
+
+async function settledOrderId(
+  { ledger }: Services,
+  wallet: string,
+  clientOrderId: string,
+): Promise<string | undefined> {
+  const { order } = await ledger.orderByClientId(wallet, clientOrderId);
+  return order?.id;
+}
+
+const replay = async ({ services, wallet }: WalletCall, orderId: string): Promise<Answer> =>
+  answer(services, await orderOf(services, wallet, orderId), null);
+
+async function answer(
+  { engine }: Services,
+  order: OrderWithTrades,
+  rejectReason: RejectReason | null,
+): Promise<Answer> {
+  const market = await engine.market(order.market);
+  return jsonText(placingReply(order, market!, rejectReason));
+}

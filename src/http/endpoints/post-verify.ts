@@ -1,0 +1,14 @@
+/** `POST /v1/auth/verify`: a signed challenge for a session. */
+
+import { checked, type Endpoint, json } from '../endpoint.ts';
+import { address, body, text } from '../fields.ts';
+
+const schema = body({ address, signature: text });
+
+export const postVerify: Endpoint = {
+  readsBody: true,
+  async handle({ services, body }) {
+    const { address, signature } = checked(schema, body);
+    return json(await services.auth.verify(address, signature));
+  },
+};

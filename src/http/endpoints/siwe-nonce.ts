@@ -1,0 +1,22 @@
+/** `GET` and `POST /api/auth/nonce`: the nonce of a SIWE message, as plain text. */
+
+import { checked, type Endpoint, plainText } from '../endpoint.ts';
+import { address, body } from '../fields.ts';
+
+const schema = body({ address });
+
+export const getSiweNonce: Endpoint = {
+  async handle({ services, query }) {
+    const { address } = checked(schema, query);
+    return plainText(await services.auth.nonce(address));
+  },
+};
+
+/** Takes the address from the query like GET, or from a body; the body is looked at only without it. */
+export const postSiweNonce: Endpoint = {
+  readsBody: true,
+  async handle({ services, query, body }) {
+    const { address } = checked(schema, query.address === undefined ? (body ?? query) : query);
+    return plainText(await services.auth.nonce(address));
+  },
+};

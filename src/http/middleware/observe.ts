@@ -1,0 +1,43 @@
+/** Gives each request an id, and when it is over its place in the metrics and a line in the log. */
+
+import { randomUUID } from 'node:crypto';
+import type { RequestHandler } from 'express';
+import type { Level } from 'pino';
+import { redacted } from '../redact.ts';
+import type { ProbeServices } from '../services.ts';
+
+/** An id that a proxy or a client gave is kept, unless it could confuse who reads the log. */
+const REQUEST_ID = /^[\w.:-]{1,64}$/;
+
+/**
+ * The log line is method, path, status and time, and nothing of the headers or the body. Requests that went
+ * well are logged at debug level: the metrics count them, and a line for each costs a tenth of the throughput
+ * (pino-http, which makes two child loggers a request, costs a third).
+ */
+export const observe =
+  ({ logger, metrics }: ProbeServices): RequestHandler =>
+  (request, response, next) => {
+    const given = request.headers['x-request-id'];
+    const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+    response.locals.requestId = requestId;
+    response.setHeader('X-Request-Id', requestId);
+    const begun = performance.now();
+    response.once('close', () => {
+      const seconds = (performance.now() - begun) / 1000;
+      const { method, originalUrl } = request;
+      const status = response.writableFinished ? response.statusCode : CLIENT_CLOSED;
+      metrics.observeRequest(method, response.locals.route ?? 'unknown', status, seconds);
+      const level = levelOf(status);
+      if (!logger.isLevelEnabled(level)) return;
+      logger[level]({ requestId, method, url: redacted(originalUrl), status, seconds }, 'request');
+    });
+    next();
+  };
+
+/** No reply was read to its end: the status that proxies use for it. */
+const CLIENT_CLOSED = 499;
+
+function levelOf(status: number): Level {
+  if (status >= 500) return 'warn';
+  return status >= 400 ? 'info' : 'debug';
+}

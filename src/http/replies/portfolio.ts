@@ -1,0 +1,47 @@
+/** Balances and their value: contract 2.4. */
+
+import type { Asset } from '../../domain/market.ts';
+import { formatScaled, multiplyExactly, sumExactly } from '../../domain/units.ts';
+import { type Json, JsonText } from '../json.ts';
+
+/** What a wallet holds of an asset. */
+export interface Holding {
+  readonly asset: Asset;
+  readonly availableAtoms: bigint;
+  readonly reservedAtoms: bigint;
+  /** Value of one whole unit in the numeraire, a plain decimal; 0 where nothing prices it. */
+  readonly mark: string;
+}
+
+export function portfolioReply(wallet: string, holdings: readonly Holding[]): Json {
+  const worth = (atomsOf: (holding: Holding) => bigint): JsonText =>
+    new JsonText(
+      sumExactly(
+        holdings.map((holding) =>
+          multiplyExactly(formatScaled(atomsOf(holding), holding.asset.scale), holding.mark),
+        ),
+      ),
+    );
+  return {
+    address: wallet,
+    equity: worth(totalAtoms),
+    freeCollateral: worth((holding) => holding.availableAtoms),
+    balances: holdings.map(balanceReply),
+    positions: [],
+  };
+}
+
+const totalAtoms = ({ availableAtoms, reservedAtoms }: Holding): bigint => availableAtoms + reservedAtoms;
+
+function balanceReply(holding: Holding): Json {
+  const { asset, availableAtoms, reservedAtoms } = holding;
+  const amount = (atoms: bigint): JsonText => new JsonText(formatScaled(atoms, asset.scale));
+  const total = amount(totalAtoms(holding));
+  return {
+    asset: asset.symbol,
+    total,
+    reserved: amount(reservedAtoms),
+    available: amount(availableAtoms),
+    amount: total,
+  };
+}

@@ -1,0 +1,212 @@
+/** The application on a real Redis and Postgres, with two markets, and wallets that are signed in and funded. */
+
+import { Writable } from 'node:stream';
+import type { Express } from 'express';
+import { Redis } from 'ioredis';
+import { type Logger, pino } from 'pino';
+import request, { type Response } from 'supertest';
+import { openAuth } from '../../src/auth/index.ts';
+import type { Market, MarketSpec } from '../../src/domain/market.ts';
+import { parseDecimal, toScaled } from '../../src/domain/units.ts';
+import { type Engine, openEngine } from '../../src/engine/index.ts';
+import { createApp } from '../../src/http/app.ts';
+import { openMetrics } from '../../src/http/metrics.ts';
+import type { HttpSettings, Services } from '../../src/http/services.ts';
+import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { ethersSigner, type Signer } from '../auth/signers.ts';
+import { freshDatabase, freshRedis } from '../support/servers.ts';
+
+const SECRET = 'a secret of the tests, 32 bytes or more';
+
+const SETTINGS: HttpSettings = { webHosts: ['redbook.example'], trustProxyHops: 0, blockedCountries: [] };
+
+const MARKET: MarketSpec = {
+  symbol: 'ETH/USDC',
+  status: 'active',
+  sellEnabled: true,
+  visible: true,
+  feeBps: 10,
+  tickSize: '0.01',
+  sizeStep: '0.001',
+  minOrderSize: '0.002',
+  maxOrderSize: '1000',
+  selfTrade: 'expire_taker',
+  referencePrice: null,
+  networkId: '8453',
+};
+
+/** A replica: an application with connections of its own. */
+export interface Replica {
+  readonly app: Express;
+  readonly services: Services;
+  /** Log lines so far, as text. */
+  readonly log: string[];
+  close(): Promise<void>;
+}
+
+export interface Trader {
+  readonly signer: Signer;
+  /** Lower case. */
+  readonly wallet: string;
+  readonly token: string;
+  get(path: string): Promise<Response>;
+  delete(path: string): Promise<Response>;
+  /** Posts an object as JSON, or a text as it is. */
+  post(path: string, body: object | string): Promise<Response>;
+  /** Places an order: a limit buy of 1 ETH at 2000 but for what is given. */
+  order(fields?: object): Promise<Response>;
+}
+
+export interface Fixture extends Replica {
+  readonly redis: Redis;
+  readonly engine: Engine;
+  readonly ledger: Ledger;
+  replica(settings?: Partial<HttpSettings>, services?: Partial<Services>): Promise<Replica>;
+  market(spec?: Partial<MarketSpec>): Promise<Market>;
+  /** A wallet with a session at the first replica, and amounts in whole units credited to it. */
+  trader(funds?: Readonly<Record<string, string>>, app?: Express): Promise<Trader>;
+  credit(wallet: string, funds: Readonly<Record<string, string>>): Promise<void>;
+  /** Brings Postgres up to the last event, and tells Redis so. */
+  settle(): Promise<void>;
+}
+
+export async function openFixture(settings: Partial<HttpSettings> = {}): Promise<Fixture> {
+  const [redisUrl, databaseUrl] = await Promise.all([freshRedis(), freshDatabase()]);
+  const redis = new Redis(redisUrl);
+  const replicas: Replica[] = [];
+  const replica: Fixture['replica'] = async (more = {}, instead = {}) => {
+    const opened = await openReplica(redisUrl, databaseUrl, { ...SETTINGS, ...settings, ...more }, instead);
+    replicas.push(opened);
+    return opened;
+  };
+  const migration = openLedger({ databaseUrl });
+  await migration.migrate();
+  await migration.close();
+  const first = await replica();
+  const { engine, ledger } = first.services;
+  await engine.setAsset({ symbol: 'USDC', scale: 6 });
+  const market: Fixture['market'] = (spec = {}) => engine.createMarket({ ...MARKET, ...spec });
+  await market();
+  await market({ symbol: 'BTC/USDC', minOrderSize: null, maxOrderSize: null });
+
+  let credits = 0;
+  const credit: Fixture['credit'] = async (wallet, funds) => {
+    const assets = await engine.assets();
+    for (const [asset, amount] of Object.entries(funds)) {
+      const { scale } = assets.find(({ symbol }) => symbol === asset)!;
+      const amountAtoms = toScaled(parseDecimal(amount)!, scale)!;
+      credits += 1;
+      await engine.moveFunds({ kind: 'credited', wallet, asset, amountAtoms, reference: `test ${credits}` });
+    }
+  };
+  return {
+    ...first,
+    redis,
+    engine,
+    ledger,
+    replica,
+    market,
+    credit,
+    async trader(funds = {}, app = first.app) {
+      const trader = await signIn(app, first);
+      await credit(trader.wallet, funds);
+      return trader;
+    },
+    async settle() {
+      for (;;) {
+        const cursor = await ledger.cursor();
+        const events = await engine.readEvents(cursor, 1_000);
+        const settled = await ledger.settle(events);
+        await engine.trim(settled);
+        if (settled.sequence === cursor.sequence) return;
+      }
+    },
+    async close() {
+      await Promise.all(replicas.map((opened) => opened.close()));
+      redis.disconnect();
+    },
+  };
+}
+
+async function openReplica(
+  redisUrl: string,
+  databaseUrl: string,
+  settings: HttpSettings,
+  instead: Partial<Services>,
+): Promise<Replica> {
+  const connection = new Redis(redisUrl, { enableAutoPipelining: false });
+  const metrics = openMetrics();
+  const engine = openEngine({
+    redis: connection,
+    maxMakers: 1_000,
+    maxLiveOrders: 10_000,
+    observe: metrics.observeScript,
+  });
+  const ledger = openLedger({ databaseUrl, poolSize: 4 });
+  const cursor = await ledger.cursor();
+  await engine.open(cursor);
+  const auth = openAuth({
+    redis: connection,
+    serviceName: 'Redbook',
+    webHosts: settings.webHosts,
+    jwtSecret: SECRET,
+  });
+  const { logger, log } = recordingLogger();
+  const ready = async () => ({ ready: true, checks: { redis: 'ok' } });
+  const services: Services = {
+    ...{ auth, engine, ledger, settings, logger, metrics, ready, wake: () => undefined },
+    ...instead,
+  };
+  return {
+    app: createApp(services),
+    services,
+    log,
+    async close() {
+      await ledger.close();
+      connection.disconnect();
+    },
+  };
+}
+
+function recordingLogger(): { logger: Logger; log: string[] } {
+  const log: string[] = [];
+  const stream = new Writable({
+    write(line, _encoding, done) {
+      log.push(String(line));
+      done();
+    },
+  });
+  return { logger: pino({ level: 'debug' }, stream), log };
+}
+
+/** Signs in by typed data, through the routes. */
+async function signIn(app: Express, { services }: Replica): Promise<Trader> {
+  const signer = ethersSigner();
+  const { address } = signer;
+  const { typedData } = await services.auth.challenge(address);
+  const { token } = await services.auth.verify(address, await signer.signTyped(typedData));
+  return traderOf(app, signer, token);
+}
+
+export function traderOf(app: Express, signer: Signer, token: string): Trader {
+  const authorization = `Bearer ${token}`;
+  const post: Trader['post'] = async (path, body) =>
+    request(app)
+      .post(path)
+      .set('Authorization', authorization)
+      .set('Content-Type', 'application/json')
+      .send(typeof body === 'string' ? body : JSON.stringify(body));
+  return {
+    signer,
+    wallet: signer.address.toLowerCase(),
+    token,
+    get: async (path) => request(app).get(path).set('Authorization', authorization),
+    delete: async (path) => request(app).delete(path).set('Authorization', authorization),
+    post,
+    order: (fields = {}) =>
+      post('/v1/orders', {
+        ...{ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 2000, size: 1 },
+        ...fields,
+      }),
+  };
+}
