@@ -151,7 +151,7 @@ const SETTINGS = {
   jwtSecret: {
     name: 'JWT_SECRET',
     default: null,
-    defaultNote: 'random, kept in `DATA_DIR` (own servers only)',
+    defaultNote: 'random, kept in `DATA_DIR` (`all` only)',
     meaning: 'key that signs sessions, the same on every replica; at least 32 bytes',
     ...secretKey,
   },
@@ -312,7 +312,7 @@ function parse<T>(setting: Setting<T>, text: string | null): T | undefined {
   throw new ConfigError(`${setting.name} must be ${setting.mustBe}${found}.`);
 }
 
-/** What a process of each role cannot do without. `all` fills in for itself what it runs itself. */
+/** What a process of each role cannot do without. `all` is one process: it makes what is missing, and keeps it. */
 const REQUIRED: Record<Role, readonly (keyof Config)[]> = {
   all: [],
   api: ['redisUrl', 'databaseUrl', 'jwtSecret', 'webHosts'],
@@ -327,12 +327,9 @@ const isUnset = (value: unknown): boolean =>
 
 /** @throws ConfigError naming every variable that the role needs and that is not set */
 export function requireFor(role: Role, config: Config): void {
-  const required = role === 'all' && config.redisUrl && config.databaseUrl ? REQUIRED.api : REQUIRED[role];
-  const missing = required.filter((key) => isUnset(config[key]));
+  const missing = REQUIRED[role].filter((key) => isUnset(config[key]));
   if (missing.length === 0) return;
   const names = missing.map((key) => SETTINGS[key].name);
   const verb = names.length === 1 ? 'is' : 'are';
-  const why =
-    role === 'all' ? 'when REDIS_URL and DATABASE_URL name servers of your own' : `by the role ${role}`;
-  throw new ConfigError(`${names.join(' and ')} ${verb} required ${why}.`);
+  throw new ConfigError(`${names.join(' and ')} ${verb} required by the role ${role}.`);
 }

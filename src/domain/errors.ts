@@ -137,3 +137,14 @@ export class Refusal extends Error {
     return ERRORS[this.code].status;
   }
 }
+
+/** An operator's command that cannot be carried out, with a code for scripts. */
+export class OperatorRefusal extends Error {
+  override readonly name = 'OperatorRefusal';
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}

@@ -1,5 +1,6 @@
 /** Markets and assets: what an operator publishes and the engine enforces. */
 
+import { OperatorRefusal } from './errors.ts';
 import {
   atomsIn,
   commonGrid,
@@ -103,17 +104,6 @@ export interface MarketGrid {
   readonly minSteps: bigint | null;
   /** Largest size in steps, rounded down; null when not enforced. */
   readonly maxSteps: bigint | null;
-}
-
-/** An operator's command that cannot be carried out, with a code for scripts. */
-export class OperatorRefusal extends Error {
-  override readonly name = 'OperatorRefusal';
-  readonly code: string;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
 }
 
 const SYMBOL = /^([A-Z0-9]{1,16})\/([A-Z0-9]{1,16})$/;

@@ -5,6 +5,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 /** A dependency that does not answer within this is reported as away: clients hear 503 within three seconds. */
 const ANSWER_WITHIN_MS = 2_500;
 const LONGEST_PAUSE_MS = 1_000;
+const DEFAULT_PORT = 6379;
 
 /**
  * Nothing is queued while the server is away and nothing is sent twice: a command that was sent before a
@@ -28,23 +29,17 @@ export function connectRedis(url: string, name: string, onError: (message: strin
   return redis;
 }
 
-/** Options for BullMQ, which makes connections of its own; its blocking reads must wait without end. */
+/** Options for BullMQ, which makes connections of its own; its blocking reads wait for a lost server without end. */
 export function queueConnection(url: string): RedisOptions {
   const { hostname, port, username, password, pathname, protocol } = new URL(url);
+  const { retryStrategy, keepAlive, noDelay } = HONEST;
   return {
+    ...{ retryStrategy, keepAlive, noDelay, maxRetriesPerRequest: null },
     host: hostname,
-    port: Number(port || 6379),
+    port: Number(port || DEFAULT_PORT),
+    db: Number(pathname.slice(1) || 0),
     ...(username === '' ? {} : { username: decodeURIComponent(username) }),
     ...(password === '' ? {} : { password: decodeURIComponent(password) }),
-    db: Number(pathname.slice(1) || 0),
     ...(protocol === 'rediss:' ? { tls: {} } : {}),
-    maxRetriesPerRequest: null,
-    retryStrategy: (attempt: number) => Math.min(50 * attempt, LONGEST_PAUSE_MS),
   };
-}
-
-/** Waits until a connection is ready for commands. */
-export async function whenReady(redis: Redis): Promise<void> {
-  if (redis.status === 'ready') return;
-  await new Promise<void>((resolve) => redis.once('ready', resolve));
 }

@@ -1,0 +1,76 @@
+/** The whole service in one process, on servers of its own unless others are named. */
+
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { MarketSpec } from '../domain/market.ts';
+import { startEmbedded } from '../embedded/index.ts';
+import type { Engine } from '../engine/index.ts';
+import { startApi } from './api.ts';
+import { openBackends } from './backends.ts';
+import type { RunningRole } from './running-role.ts';
+import { startSettlement } from './settlement.ts';
+
+const DEMO: Omit<MarketSpec, 'symbol' | 'tickSize' | 'sizeStep' | 'networkId'> = {
+  status: 'active',
+  sellEnabled: true,
+  visible: true,
+  feeBps: 10,
+  minOrderSize: null,
+  maxOrderSize: null,
+  selfTrade: 'expire_taker',
+  referencePrice: null,
+};
+
+/** Starts everything and tells on `print`, in plain words, what goes on and what to try. */
+export async function startAll(
+  config: Config,
+  logger: Logger,
+  print: (line: string) => void,
+): Promise<RunningRole> {
+  const { redisUrl, databaseUrl } = config;
+  const embedded = await startEmbedded({ dataDir: config.dataDir, redisUrl, databaseUrl, onProgress: print });
+  const isOwn = redisUrl === undefined && databaseUrl === undefined;
+  const served = { ...config, redisUrl: embedded.redisUrl, databaseUrl: embedded.databaseUrl };
+  const backends = openBackends(served, logger);
+  print('Preparing the ledger …');
+  const api = await startApi(backends, config.jwtSecret ?? embedded.jwtSecret);
+  const settlement = await startSettlement(backends);
+  if (isOwn) await createDemoMarkets(backends.engine, config.networkId);
+  if (config.webHosts.length === 0)
+    print('WEB_HOSTS is not set: nobody can sign in by EIP-4361 (SIWE) until it is.');
+  for (const line of welcome(api.port, await backends.engine.markets(), isOwn)) print(line);
+  return {
+    async stop(drainMs) {
+      await api.stop(drainMs);
+      await settlement.stop(drainMs);
+      await backends.close();
+      await embedded.stop();
+    },
+  };
+}
+
+async function createDemoMarkets(engine: Engine, networkId: string): Promise<void> {
+  if ((await engine.markets()).length > 0) return;
+  await engine.setAsset({ symbol: 'USDC', scale: 6 });
+  await engine.createMarket({ ...DEMO, symbol: 'ETH/USDC', tickSize: '0.01', sizeStep: '0.0001', networkId });
+  await engine.createMarket({ ...DEMO, symbol: 'BTC/USDC', tickSize: '0.1', sizeStep: '0.00001', networkId });
+}
+
+function welcome(port: number, markets: readonly { symbol: string }[], isOwn: boolean): string[] {
+  const base = `http://localhost:${port}`;
+  const list = markets.map(({ symbol }) => symbol).join(', ');
+  return [
+    '',
+    `Redbook listens on ${base}`,
+    list === '' ? 'No market is published yet.' : `Markets: ${list}`,
+    '',
+    'Try next, in another terminal:',
+    `  curl -s ${base}/v1/markets`,
+    ...(isOwn
+      ? ['  npm run demo                        # wallets sign in, trade and settle before your eyes']
+      : []),
+    '  npm run -s redbook -- status        # the operator’s commands; --help lists them',
+    '',
+    'Ctrl-C stops it; the data stay.',
+  ];
+}

@@ -1,0 +1,53 @@
+/** Keeps the engine open: asks the server who it is after each reconnection, before anything trades on it. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import { type Engine, EngineBehind, EngineMisconfigured } from '../engine/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+
+const RETRY_MS = 250;
+/** Until an operator has acted, there is no hurry. */
+const RETRY_REFUSED_MS = 5_000;
+
+export interface EngineGate {
+  stop(): void;
+}
+
+export function keepEngineOpen(parts: {
+  readonly redis: Redis;
+  readonly engine: Engine;
+  readonly ledger: Pick<Ledger, 'cursor'>;
+  readonly logger: Logger;
+}): EngineGate {
+  const { redis, engine, ledger, logger } = parts;
+  let stopped = false;
+  let opening = false;
+
+  const open = async (): Promise<void> => {
+    if (opening) return;
+    opening = true;
+    while (!stopped && !engine.isOpen() && redis.status === 'ready') {
+      // Postgres is only needed when the server is another one than last time; the engine says so then.
+      const cursor = await ledger.cursor().catch(() => undefined);
+      try {
+        await engine.open(cursor);
+        logger.info('the matching engine is open');
+      } catch (error) {
+        const isRefused = error instanceof EngineBehind || error instanceof EngineMisconfigured;
+        logger[isRefused ? 'fatal' : 'warn']({ err: error }, 'the matching engine stays closed');
+        await sleep(isRefused ? RETRY_REFUSED_MS : RETRY_MS);
+      }
+    }
+    opening = false;
+  };
+
+  redis.on('ready', open);
+  if (redis.status === 'ready') void open();
+  return {
+    stop() {
+      stopped = true;
+      redis.off('ready', open);
+    },
+  };
+}

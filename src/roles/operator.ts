@@ -1,0 +1,45 @@
+/** Servers for one operator's command: those that are configured, or those of the all-in-one that runs here. */
+
+import { pino } from 'pino';
+import { type Config, ConfigError } from '../config.ts';
+import { findEmbedded } from '../embedded/index.ts';
+import type { OperatorServices } from '../operator/services.ts';
+import { openWakeUps } from '../queue/index.ts';
+import { openBackends, type ServedConfig } from './backends.ts';
+import { untilTrue } from './waiting.ts';
+
+/** A command is typed by somebody who waits. */
+const PATIENCE_MS = 10_000;
+
+/** @throws ConfigError when no servers are named and none run here */
+export function locateServers(config: Config): ServedConfig {
+  const embedded = config.redisUrl && config.databaseUrl ? undefined : findEmbedded(config.dataDir);
+  const redisUrl = config.redisUrl ?? embedded?.redisUrl;
+  const databaseUrl = config.databaseUrl ?? embedded?.databaseUrl;
+  if (redisUrl === undefined || databaseUrl === undefined) {
+    throw new ConfigError(
+      `No service runs on ${config.dataDir}: start it with npm start, or name servers by REDIS_URL and DATABASE_URL.`,
+    );
+  }
+  return { ...config, redisUrl, databaseUrl };
+}
+
+export async function openOperatorServices(config: Config): Promise<OperatorServices> {
+  const backends = openBackends(locateServers(config), pino({ level: 'silent' }));
+  const { engine, ledger, queueOptions } = backends;
+  await Promise.race([
+    untilTrue('the matching engine', backends.logger, () => engine.isOpen()),
+    new Promise((resolve) => setTimeout(resolve, PATIENCE_MS).unref()),
+  ]);
+  const queue = openWakeUps({ connection: queueOptions });
+  return {
+    engine,
+    ledger,
+    networkId: config.networkId,
+    queueCounts: () => queue.counts(),
+    async close() {
+      await queue.close();
+      await backends.close();
+    },
+  };
+}

@@ -1,0 +1,8 @@
+/** A role that runs, and how it ends. */
+export interface RunningRole {
+  /**
+   * Ends in order: not ready any more, `drainMs` of going on for those who have not heard yet, then what is
+   * under way is finished.
+   */
+  stop(drainMs: number): Promise<void>;
+}

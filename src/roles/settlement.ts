@@ -1,0 +1,40 @@
+/** Settlement: moves what the engine did into Postgres; any number of them run, one works at a time. */
+
+import { openSettlementWorker, openWakeUps } from '../queue/index.ts';
+import { createSettlement } from '../workers/settlement.ts';
+import type { Backends } from './backends.ts';
+import type { RunningRole } from './running-role.ts';
+import { untilDone } from './waiting.ts';
+
+export async function startSettlement(backends: Backends): Promise<RunningRole> {
+  const { logger, metrics, engine, ledger, queueOptions } = backends;
+  await untilDone('Postgres', logger, () => ledger.migrate());
+  const settlement = createSettlement({ engine, ledger, log: logger });
+  const onError = (error: Error): void => logger.warn({ err: error }, 'queue');
+  // Until the engine is open its events may be another server's: they are not looked at.
+  const run = async (): Promise<void> => {
+    if (engine.isOpen()) await settlement.run();
+  };
+  const worker = openSettlementWorker({ connection: queueOptions, run, onError });
+  const queue = openWakeUps({ connection: queueOptions, onError });
+  metrics.gauge('redbook_settlement_lag_events', 'Engine events that are not in Postgres yet.', async () => {
+    return (await settlement.lag()).lagEvents;
+  });
+  metrics.gauge(
+    'redbook_settlement_lag_seconds',
+    'Age of the oldest event that is not in Postgres yet.',
+    async () => {
+      return (await settlement.lag()).lagMs / 1000;
+    },
+  );
+  metrics.gauge('redbook_settlement_diverged', '1 when engine and ledger contradict each other.', async () =>
+    settlement.diverged() ? 1 : 0,
+  );
+  metrics.gauge('redbook_queue_jobs', 'Jobs of the wake-up queue by state.', () => queue.counts(), 'state');
+  return {
+    async stop() {
+      await worker.close();
+      await queue.close();
+    },
+  };
+}
