@@ -6,8 +6,9 @@
  * Redis that is away, costs a second or two of delay and nothing else.
  */
 
-import { Queue, Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ConnectionOptions, Queue, Worker } from 'bullmq';
+import type { RedisOptions } from 'ioredis';
 
 const QUEUE = 'settlement';
 /** Hash-tagged, so that all keys of a queue lie in one slot of a cluster. */
@@ -20,14 +21,14 @@ const TICK_MS = 1_000;
 const SLOW_TICK_MS = 2_000;
 /** A ticker not heard of for this long was deleted, whole or in part, and is set up anew. */
 const TICKER_LOST_MS = 3_000;
-const CLOSE_MS = 3_000;
+const ANSWER_WITHIN_MS = 2_000;
 
 /** What BullMQ keeps of a job that is over: nothing. */
 const FORGET = { removeOnComplete: true, removeOnFail: true } as const;
 
 export interface QueueOptions {
-  /** Commands must wait for a lost connection (`maxRetriesPerRequest: null`); it stays the caller's to close. */
-  connection: Redis;
+  /** BullMQ makes its own connections; `maxRetriesPerRequest: null`, its blocking reads wait without end. */
+  connection: RedisOptions;
   /** Told of what goes wrong with the queue; nothing else comes of it. */
   onError?: (error: Error) => void;
 }
@@ -40,8 +41,11 @@ export interface WakeUps {
   close(): Promise<void>;
 }
 
+/** ioredis and BullMQ describe the same options in types that differ in what `undefined` means. */
+const at = (connection: RedisOptions) => ({ connection: connection as ConnectionOptions, prefix: PREFIX });
+
 export const openWakeUps = ({ connection, onError = () => {} }: QueueOptions): WakeUps => {
-  const queue = new Queue(QUEUE, { connection, prefix: PREFIX });
+  const queue = new Queue(QUEUE, at(connection));
   queue.on('error', onError);
   let closed = false;
   let wanted = false;
@@ -54,7 +58,7 @@ export const openWakeUps = ({ connection, onError = () => {} }: QueueOptions): W
     sending = true;
     while (wanted && !closed) {
       wanted = false;
-      const pause = new Promise((resolve) => setTimeout(resolve, COALESCE_MS));
+      const pause = sleep(COALESCE_MS);
       await queue
         .add(WAKE_UP, {}, { ...FORGET, deduplication: { id: WAKE_UP, keepLastIfActive: true } })
         .catch(onError);
@@ -68,10 +72,10 @@ export const openWakeUps = ({ connection, onError = () => {} }: QueueOptions): W
       wanted = true;
       if (!sending) void send();
     },
-    counts: () => queue.getJobCounts(),
+    counts: () => withinLimit(queue.getJobCounts()),
     close: async () => {
       closed = true;
-      await withinLimit(queue.close(), onError);
+      await closeAll(queue);
     },
   };
 };
@@ -84,7 +88,6 @@ export interface SettlementWorkerOptions extends QueueOptions {
 /** Runs settlement whenever it is woken, and every second or two in any case. */
 export const openSettlementWorker = (options: SettlementWorkerOptions): { close(): Promise<void> } => {
   const { connection, run, onError = () => {} } = options;
-  const shared = { connection, prefix: PREFIX };
   let running: Promise<void> | undefined;
   let lastRunMs = 0;
   let lastTickMs = Date.now();
@@ -107,11 +110,11 @@ export const openSettlementWorker = (options: SettlementWorkerOptions): { close(
       if (job.name === TICKER) lastTickMs = Date.now();
       await runAlone();
     },
-    { ...shared, concurrency: 1 },
+    { ...at(connection), concurrency: 1 },
   );
   worker.on('error', onError);
 
-  const queue = new Queue(QUEUE, shared);
+  const queue = new Queue(QUEUE, at(connection));
   queue.on('error', onError);
   let settingTicker = false;
   const setTicker = async (): Promise<void> => {
@@ -132,19 +135,34 @@ export const openSettlementWorker = (options: SettlementWorkerOptions): { close(
     close: async () => {
       clearInterval(slowTicker);
       await running;
-      // By force when Redis is away: BullMQ's own connection would go on looking for it for ever.
-      const byForce = connection.status !== 'ready';
-      await withinLimit(Promise.all([worker.close(byForce), queue.close()]), onError);
+      await closeAll(queue, worker);
     },
   };
 };
 
-/** BullMQ waits for a Redis that is away; a process that wants to end does not. */
-const withinLimit = async (closing: Promise<unknown>, onError: (error: Error) => void): Promise<void> => {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, CLOSE_MS);
+/** BullMQ waits without end for a Redis that is away; nobody here does. */
+const withinLimit = async <Result>(answer: Promise<Result>): Promise<Result> => {
+  const answered = new AbortController();
+  const limit = sleep(ANSWER_WITHIN_MS, undefined, { signal: answered.signal }).then(() => {
+    throw new Error('the Redis of the queue does not answer');
   });
-  await Promise.race([closing.catch(onError), limit]);
-  clearTimeout(timer);
+  limit.catch(() => {});
+  try {
+    return await Promise.race([answer, limit]);
+  } finally {
+    answered.abort();
+  }
+};
+
+/** In order while Redis answers, else by force: BullMQ would go on looking for it. */
+const closeAll = async (queue: Queue, worker?: Worker): Promise<void> => {
+  const answers = await withinLimit(queue.getJobCounts()).then(
+    () => true,
+    () => false,
+  );
+  await worker?.close(!answers);
+  const closing = queue.close();
+  if (answers) return closing;
+  closing.catch(() => {});
+  queue.disconnect().catch(() => {});
 };

@@ -2,25 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { openSettlementWorker, openWakeUps, type WakeUps } from '../../src/queue/index.ts';
+import { queueConnection } from '../../src/roles/connections.ts';
 import type { RedisServer } from '../support/redis-server.ts';
 import { freshRedisServer } from '../support/servers.ts';
 
 describe('queue', function () {
   this.timeout(60_000);
   const opened: { close(): Promise<void> }[] = [];
-  const connections: Redis[] = [];
   let redis: RedisServer;
   let inspector: Redis;
 
-  const connect = (): Redis => {
-    const connection = new Redis(redis.url, { maxRetriesPerRequest: null, retryStrategy: () => 50 });
-    connection.on('error', () => {});
-    connections.push(connection);
-    return connection;
-  };
-
   const wakeUps = (): WakeUps => {
-    const wakes = openWakeUps({ connection: connect() });
+    const wakes = openWakeUps({ connection: queueConnection(redis.url) });
     opened.push(wakes);
     return wakes;
   };
@@ -29,7 +22,7 @@ describe('queue', function () {
   const worker = (runMs = 0) => {
     const seen = { runs: 0, at: 0, most: 0, stop: async (): Promise<void> => {} };
     const handle = openSettlementWorker({
-      connection: connect(),
+      connection: queueConnection(redis.url),
       run: async () => {
         seen.runs += 1;
         seen.at += 1;
@@ -57,12 +50,13 @@ describe('queue', function () {
 
   beforeEach(async () => {
     redis = await freshRedisServer();
-    inspector = connect();
+    inspector = new Redis(redis.url);
+    inspector.on('error', () => {});
   });
 
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((one) => one.close()));
-    for (const connection of connections.splice(0)) connection.disconnect();
+    inspector.disconnect();
     await redis.stop();
   });
 
@@ -142,6 +136,15 @@ describe('queue', function () {
     const after = seen.runs;
     wakes.wake();
     await until('it is woken again', () => seen.runs > after, 900);
+  });
+
+  it('closes when there never was a Redis', async () => {
+    await redis.kill();
+    const seen = worker();
+    const wakes = wakeUps();
+    wakes.wake();
+    await until('the plain timer runs it', () => seen.runs > 0);
+    expect(await wakes.counts().catch((error) => error)).to.be.instanceOf(Error);
   });
 
   it('closes when its Redis is away', async () => {
