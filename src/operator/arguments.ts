@@ -19,14 +19,25 @@ export function readDecimal(text: string): Decimal {
   return value;
 }
 
-/** A rule of a market: a decimal, kept as it is written, or `null` for none. */
-export function readRule(text: string): string | null {
-  if (text === 'null') return null;
-  if (parseDecimal(text) === undefined) {
+/** What `null` is written for a rule that is not enforced; commander takes a reader's null for no value at all. */
+const NO_RULE = 'null';
+
+/** A rule of a market: a decimal, kept as it is written, or the word null. */
+export function readRule(text: string): string {
+  if (text !== NO_RULE && parseDecimal(text) === undefined) {
     throw new InvalidArgumentError('It must be a decimal number, or null for no rule.');
   }
   return text;
 }
+
+/** Options in which a rule that was read as the word null is null. */
+export const withNulls = <Options extends object>(
+  options: Options,
+  rules: readonly (keyof Options)[],
+): Options => ({
+  ...options,
+  ...Object.fromEntries(rules.filter((name) => options[name] === NO_RULE).map((name) => [name, null])),
+});
 
 export function readWholeNumber(text: string): number {
   const value = parseDecimal(text);

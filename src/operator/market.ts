@@ -10,7 +10,7 @@ import {
   type SelfTradePolicy,
 } from '../domain/market.ts';
 import type { ClosedOrder } from '../domain/order.ts';
-import { readRule, readSwitch, readWholeNumber } from './arguments.ts';
+import { readRule, readSwitch, readWholeNumber, withNulls } from './arguments.ts';
 import { closedOrders } from './closed-orders.ts';
 import type { OperatorServices } from './services.ts';
 import { column, renderTable } from './table.ts';
@@ -29,6 +29,9 @@ interface CreateOptions {
   referencePrice: string | null;
   networkId?: string;
 }
+
+const CHANGEABLE_RULES = ['minOrderSize', 'maxOrderSize', 'referencePrice'] as const;
+const RULES = ['tickSize', 'sizeStep', ...CHANGEABLE_RULES] as const;
 
 export function addMarketCommands(program: Command, perform: Perform): void {
   const market = addNoun(program, 'market', 'publish markets and change their rules');
@@ -81,7 +84,7 @@ function addCreate(market: Command, perform: Perform): void {
     .description('publish a market; rules that cannot be exact are refused, saying which to change')
     .action((symbol: string, options: CreateOptions) =>
       perform(async ({ engine, networkId }) => {
-        const { sellDisabled, hidden, ...rules } = options;
+        const { sellDisabled, hidden, ...rules } = withNulls(options, RULES);
         return published(
           await engine.createMarket({
             ...rules,
@@ -112,7 +115,9 @@ function addSet(market: Command, perform: Perform): void {
     .description('change a market’s rules, effective for the next order')
     .action((symbol: string, change: MarketChange, command: Command) => {
       if (Object.keys(change).length === 0) command.error('error: say what to change');
-      return perform(async ({ engine }) => published(await engine.setMarket(symbol, change)));
+      return perform(async ({ engine }) =>
+        published(await engine.setMarket(symbol, withNulls(change, CHANGEABLE_RULES))),
+      );
     });
 }
 

@@ -1,7 +1,7 @@
 /** Where answers go, at the pace of whoever reads them. */
 
 import type { Writable } from 'node:stream';
-import { styleText } from 'node:util';
+import { inspect } from 'node:util';
 
 /** A stream of a process, or one that a test reads. */
 export type Output = Writable & { readonly isTTY?: boolean; hasColors?(): boolean };
@@ -27,7 +27,10 @@ export const isClosedByReader = (error: unknown): boolean =>
 export type Paint = (style: 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan', text: string) => string;
 
 export const PLAIN: Paint = (_style, text) => text;
-export const COLOURED: Paint = (style, text) => styleText(style, text);
+export const COLOURED: Paint = (style, text) => {
+  const [on, off] = inspect.colors[style]!;
+  return `\u001b[${on}m${text}\u001b[${off}m`;
+};
 
 /** `hasColors` also heeds NO_COLOR and TERM. */
 export const paintFor = (stream: Output): Paint =>

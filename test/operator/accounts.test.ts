@@ -1,0 +1,199 @@
+import { expect } from 'chai';
+import { Refusal } from '../../src/domain/errors.ts';
+import type { Engine } from '../../src/engine/index.ts';
+import { type Desk, marketRules, openDesk, WALLET } from './fixture.ts';
+
+const ALICE = WALLET('a');
+const BOB = WALLET('b');
+
+describe('operator: accounts', () => {
+  let desk: Desk;
+  before(async () => {
+    desk = await openDesk();
+    await desk.ask('asset', 'set', 'USDC', '--scale', '6');
+    await desk.ask('market', 'create', 'ETH/USDC', ...marketRules());
+  });
+  after(() => desk.close());
+
+  const credit = (...argv: string[]): string[] => ['account', 'credit', ...argv];
+  const debit = (...argv: string[]): string[] => ['account', 'debit', ...argv];
+
+  it('credits an exact amount to a wallet written in any case', async () => {
+    const document = await desk.ask(
+      ...credit(ALICE.toUpperCase().replace('0X', '0x'), 'USDC', '9007199254.740993', '--reference', 'in-1'),
+    );
+    expect(document).to.deep.equal({
+      kind: 'credited',
+      wallet: ALICE,
+      asset: 'USDC',
+      reference: 'in-1',
+      amount: '9007199254.740993',
+      duplicate: false,
+    });
+    const { stdout } = await desk.run(...credit(BOB, 'ETH', '3', '--reference', 'in-2'));
+    expect(stdout).to.equal(`credited 3 ETH to ${BOB} (reference in-2)\n`);
+  });
+
+  it('counts a reference once, and says so the second time', async () => {
+    const again = credit(BOB, 'ETH', '3.0', '--reference', 'in-2');
+    expect(await desk.ask(...again)).to.include({ amount: '3', duplicate: true });
+    expect((await desk.run(...again)).stdout).to.contain('nothing moved now');
+    expect((await desk.ask('account', 'show', BOB)).balances).to.deep.equal([
+      { asset: 'ETH', total: '3', available: '3', reserved: '0' },
+    ]);
+  });
+
+  it('keeps references of credits and debits apart', async () => {
+    expect(await desk.ask(...debit(BOB, 'ETH', '0.5', '--reference', 'in-2'))).to.include({
+      kind: 'debited',
+      amount: '0.5',
+      duplicate: false,
+    });
+  });
+
+  it('refuses a reference that stands for another movement', async () => {
+    for (const other of [
+      credit(BOB, 'ETH', '4', '--reference', 'in-2'),
+      credit(ALICE, 'ETH', '3', '--reference', 'in-2'),
+      credit(BOB, 'USDC', '3', '--reference', 'in-2'),
+      debit(BOB, 'ETH', '3', '--reference', 'in-2'),
+    ]) {
+      expect(await desk.refuse(...other)).to.equal('REFERENCE_CONFLICT');
+    }
+  });
+
+  it('makes one deposit of twenty with the same reference at once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => desk.ask(...credit(WALLET('c'), 'ETH', '7', '--reference', 'once'))),
+    );
+    expect(answers.filter(({ duplicate }) => !duplicate)).to.have.length(1);
+    expect((await desk.ask('account', 'show', WALLET('c'))).balances[0].total).to.equal('7');
+  });
+
+  it('finds a reference in Postgres when Redis has forgotten it', async () => {
+    await desk.settle();
+    for (const key of await desk.redis.keys('{redbook}:claims:*')) await desk.redis.del(key);
+    expect(await desk.ask(...credit(BOB, 'ETH', '3', '--reference', 'in-2'))).to.include({ duplicate: true });
+    expect(await desk.refuse(...credit(BOB, 'ETH', '5', '--reference', 'in-2'))).to.equal(
+      'REFERENCE_CONFLICT',
+    );
+    const fresh = credit(WALLET('d'), 'ETH', '1', '--reference', 'after forgetting');
+    expect(await desk.ask(...fresh)).to.include({ duplicate: false });
+  });
+
+  for (const [why, code, ...argv] of [
+    ['an amount finer than the atom', 'INVALID_AMOUNT', ...credit(BOB, 'USDC', '0.0000001')],
+    ['an amount of 0', 'INVALID_AMOUNT', ...credit(BOB, 'USDC', '0')],
+    ['a negative amount', 'INVALID_AMOUNT', ...credit(BOB, 'USDC', '-5')],
+    ['a negative withdrawal', 'INVALID_AMOUNT', ...debit(BOB, 'ETH', '-1')],
+    ['an amount past 2^62 atoms', 'INVALID_AMOUNT', ...credit(BOB, 'USDC', '1e300')],
+    ['a supply past 2^62 atoms', 'SUPPLY_LIMIT', ...credit(BOB, 'USDC', '4611686018427')],
+    ['an unknown asset', 'UNKNOWN_ASSET', ...credit(BOB, 'DOGE', '1')],
+    ['an asset in lower case', 'UNKNOWN_ASSET', ...credit(BOB, 'usdc', '1')],
+    ['to withdraw what is not there', 'INSUFFICIENT_BALANCE', ...debit(BOB, 'ETH', '2.50000001')],
+  ] as const) {
+    it(`refuses ${why}`, async () => {
+      expect(await desk.refuse(...argv, '--reference', `refused: ${why}`)).to.equal(code);
+    });
+  }
+
+  it('refuses references that no system can keep', async () => {
+    for (const reference of ['', 'x'.repeat(257), 'a\0b', '\ud800']) {
+      expect(await desk.refuse(...credit(BOB, 'ETH', '1', '--reference', reference))).to.equal(
+        'INVALID_REFERENCE',
+      );
+    }
+  });
+
+  it('shows balances and live orders, settled or not', async () => {
+    const settled = await desk.place({
+      wallet: ALICE,
+      price: '2000',
+      size: '1',
+      clientOrderId: 'mine \u001b[2J',
+    });
+    await desk.settle();
+    const unsettled = await desk.place({ wallet: ALICE, price: '1990.5', size: '2' });
+    await desk.place({ wallet: BOB, side: 'sell', price: '2000', size: '0.25' });
+    const gone = await desk.place({ wallet: ALICE, price: '1' });
+    await desk.engine.cancelOrder(ALICE, gone.order.id);
+    const expected = [
+      {
+        id: unsettled.order.id,
+        market: 'ETH/USDC',
+        side: 'buy',
+        price: '1990.5',
+        size: '2',
+        remaining: '2',
+        clientOrderId: null,
+      },
+      {
+        id: settled.order.id,
+        market: 'ETH/USDC',
+        side: 'buy',
+        price: '2000',
+        size: '1',
+        remaining: '0.75',
+        clientOrderId: 'mine \u001b[2J',
+      },
+    ];
+    const shown = await desk.ask('account', 'show', ALICE);
+    expect(shown).to.deep.include({ wallet: ALICE, held: false, liveOrders: expected });
+    expect(shown.balances).to.deep.include({
+      asset: 'USDC',
+      total: '9007198754.740993',
+      available: '9007193273.740993',
+      reserved: '5481',
+    });
+    await desk.settle();
+    expect((await desk.ask('account', 'show', ALICE)).liveOrders).to.deep.equal(expected);
+  });
+
+  it('shows nothing to people that could command their terminal', async () => {
+    const { stdout } = await desk.run('account', 'show', ALICE);
+    expect(stdout).to.contain('mine \\u{1b}[2J').and.not.to.contain('\u001b');
+  });
+
+  it('withdraws only what is available', async () => {
+    const total = debit(ALICE, 'USDC', '9007198754', '--reference', 'everything');
+    expect(await desk.refuse(...total)).to.equal('INSUFFICIENT_BALANCE');
+  });
+
+  it('holds an account and releases it', async () => {
+    const held = await desk.ask('account', 'hold', ALICE);
+    expect(held).to.include({ wallet: ALICE, held: true, count: 2 });
+    expect(held.cancelled.map(({ status }: { status: string }) => status)).to.have.members([
+      'cancelled',
+      'partially_filled_cancelled',
+    ]);
+    expect(await desk.ask('account', 'show', ALICE)).to.deep.include({ held: true, liveOrders: [] });
+    expect(await desk.refuse(...debit(ALICE, 'USDC', '1', '--reference', 'held'))).to.equal('CUSTODY_HOLD');
+    expect(await desk.ask('account', 'hold', ALICE)).to.include({ held: true, count: 0 });
+    expect(await desk.ask('account', 'release', ALICE)).to.deep.equal({ wallet: ALICE, held: false });
+    await desk.ask(...debit(ALICE, 'USDC', '1', '--reference', 'held'));
+  });
+
+  it('shows a wallet that never did anything', async () => {
+    expect(await desk.ask('account', 'show', WALLET(9))).to.deep.equal({
+      wallet: WALLET(9),
+      held: false,
+      terms: { accepted: null, required: null },
+      balances: [],
+      liveOrders: [],
+    });
+  });
+
+  it('says what to do when the outcome of a movement is unknown', async () => {
+    const { services } = desk;
+    const moveFunds = async (): Promise<never> => {
+      throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine is temporarily unavailable');
+    };
+    Object.assign(desk, { services: { ...services, engine: { ...services.engine, moveFunds } as Engine } });
+    const { status, stderr } = await desk.run(...credit(BOB, 'ETH', '1', '--reference', 'lost'));
+    Object.assign(desk, { services });
+    expect(status).to.equal(1);
+    expect(stderr).to.match(
+      /^SERVICE_UNAVAILABLE: .*not known whether.*repeat .* same reference, which is safe/,
+    );
+  });
+});

@@ -1,0 +1,175 @@
+/** A real engine and ledger, a settlement that can be held back, and commands run as a shell would run them. */
+
+import { Writable } from 'node:stream';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { parseDecimal } from '../../src/domain/units.ts';
+import { type Engine, openEngine, type Placement } from '../../src/engine/index.ts';
+import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { type OperatorServices, runOperator } from '../../src/operator/command-line.ts';
+import { freshDatabase, freshRedis } from '../support/servers.ts';
+
+export interface Outcome {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Everything written to it, as text. */
+export class Capture extends Writable {
+  text = '';
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}
+
+export interface Desk {
+  readonly redis: Redis;
+  readonly engine: Engine;
+  readonly ledger: Ledger;
+  readonly databaseUrl: string;
+  readonly services: OperatorServices;
+  /** How often services were opened and closed. */
+  readonly opened: { times: number; closed: number };
+  run(...argv: string[]): Promise<Outcome>;
+  /** As `run --json`, which must succeed; the document. */
+  // biome-ignore lint/suspicious/noExplicitAny: a document of any shape, which the test looks into
+  ask(...argv: string[]): Promise<any>;
+  /** As `run --json`, which must be refused; the code. */
+  refuse(...argv: string[]): Promise<string>;
+  settle(): Promise<void>;
+  /** Settles on and on until told to stop. */
+  settleOnAndOn(): { stop(): Promise<void> };
+  place(order: Partial<OrderInWords> & { wallet: string }): Promise<Placement & { outcome: 'placed' }>;
+  close(): Promise<void>;
+}
+
+interface OrderInWords {
+  wallet: string;
+  market: string;
+  side: 'buy' | 'sell';
+  price: string;
+  size: string;
+  clientOrderId: string | null;
+}
+
+export const WALLET = (digit: number | string): string => `0x${String(digit).repeat(40)}`;
+
+export async function openDesk(): Promise<Desk> {
+  const redis = new Redis(await freshRedis());
+  const databaseUrl = await freshDatabase();
+  const ledger = openLedger({ databaseUrl });
+  await ledger.migrate();
+  const engine = openEngine({ redis, maxMakers: 1000, maxLiveOrders: 10_000 });
+  await engine.open(await ledger.cursor());
+  const opened = { times: 0, closed: 0 };
+  const services: OperatorServices = {
+    engine,
+    ledger,
+    networkId: '31337',
+    close: async () => {
+      opened.closed += 1;
+    },
+  };
+
+  const run = async (...argv: string[]): Promise<Outcome> => {
+    const [out, err] = [new Capture(), new Capture()];
+    const open = async (): Promise<OperatorServices> => {
+      opened.times += 1;
+      return desk.services;
+    };
+    const status = await runOperator(argv, open, { out, err });
+    return { status, stdout: out.text, stderr: err.text };
+  };
+
+  const settle = async (): Promise<void> => {
+    for (;;) {
+      const before = await ledger.cursor();
+      const after = await ledger.settle(await engine.readEvents(before, 500));
+      if (after.sequence === before.sequence) return;
+    }
+  };
+
+  const desk: Desk = {
+    redis,
+    engine,
+    ledger,
+    databaseUrl,
+    services,
+    opened,
+    run,
+    settle,
+    ask: async (...argv) => {
+      const { status, stdout, stderr } = await run(...argv, '--json');
+      expect(status, stderr).to.equal(0);
+      expect(stderr).to.equal('');
+      return JSON.parse(stdout);
+    },
+    refuse: async (...argv) => {
+      const { status, stdout, stderr } = await run(...argv, '--json');
+      expect(status, stdout).to.equal(1);
+      expect(stdout).to.equal('');
+      const refusal = JSON.parse(stderr);
+      expect(Object.keys(refusal)).to.deep.equal(['error', 'code']);
+      return refusal.code;
+    },
+    settleOnAndOn: () => {
+      let stopping = false;
+      const running = (async () => {
+        while (!stopping) {
+          await settle();
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+      })();
+      return {
+        stop: async () => {
+          stopping = true;
+          await running;
+        },
+      };
+    },
+    place: async ({ wallet, ...words }) => {
+      const order: Omit<OrderInWords, 'wallet'> = {
+        market: 'ETH/USDC',
+        side: 'buy',
+        price: '2000',
+        size: '1',
+        clientOrderId: null,
+        ...words,
+      };
+      const placement = await engine.placeOrder({
+        wallet,
+        request: {
+          ...order,
+          type: 'limit',
+          price: parseDecimal(order.price),
+          size: parseDecimal(order.size),
+          timeInForce: 'GTC',
+          postOnly: false,
+          reduceOnly: false,
+          leverage: null,
+        },
+      });
+      if (placement.outcome !== 'placed') throw new Error(placement.outcome);
+      return placement;
+    },
+    close: async () => {
+      redis.disconnect();
+      await ledger.close();
+    },
+  };
+  return desk;
+}
+
+/** Arguments of `market create`. */
+export const marketRules = (changes: Record<string, string> = {}): string[] =>
+  Object.entries({
+    'tick-size': '0.01',
+    'size-step': '0.001',
+    'min-order-size': '0.01',
+    'max-order-size': 'null',
+    'fee-bps': '10',
+    ...changes,
+  }).flatMap(([name, value]) => [`--${name}`, value]);
