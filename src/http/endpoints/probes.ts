@@ -1,6 +1,7 @@
 /** `GET /livez`, `/readyz` and `/metrics`: what an orchestrator and a monitor ask every process. */
 
 import { json, type ProbeEndpoint } from '../endpoint.ts';
+import { errorRecord } from '../redact.ts';
 
 /** The process runs; nothing else is asked, so that a lost database restarts nobody. */
 export const getLivez: ProbeEndpoint = {
@@ -15,7 +16,7 @@ export const getReadyz: ProbeEndpoint = {
       const { ready, checks } = await services.ready();
       return json({ ready, checks }, ready ? 200 : 503);
     } catch (error) {
-      services.logger.error({ err: error }, 'the readiness check failed');
+      services.logger.error({ error: errorRecord(error) }, 'the readiness check failed');
       return json({ ready: false, checks: {} }, 503);
     }
   },

@@ -2,6 +2,7 @@
 
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { type ErrorCode, Refusal } from '../../domain/errors.ts';
+import { errorRecord } from '../redact.ts';
 import { refusalAnswer, unexpectedAnswer } from '../replies/error.ts';
 import { send } from '../send.ts';
 import type { ProbeServices } from '../services.ts';
@@ -41,9 +42,9 @@ export const errorReply =
   (error, _request, response, _next) => {
     const refusal = refusalOf(error);
     const requestId = response.locals.requestId;
-    if (refusal === undefined) logger.error({ err: error, requestId }, 'unexpected error');
+    if (refusal === undefined) logger.error({ error: errorRecord(error), requestId }, 'unexpected error');
     else if (refusal.cause !== undefined)
-      logger.warn({ err: refusal, requestId }, 'refused for a reason within');
+      logger.warn({ error: errorRecord(refusal), requestId }, 'refused for a reason within');
     if (response.headersSent) response.destroy();
     else send(response, refusal === undefined ? unexpectedAnswer('INTERNAL_ERROR') : refusalAnswer(refusal));
   };

@@ -1,0 +1,114 @@
+import { expect } from 'chai';
+import { LosslessNumber, parse } from 'lossless-json';
+import { Refusal } from '../../src/domain/errors.ts';
+import { JsonText, NumberLiteral, readJson, writeJson } from '../../src/http/json.ts';
+import { type Random, random, seedOf } from '../support/seed.ts';
+
+const SAMPLES = [
+  '{"market":"ETH/USDC","price":2000.05,"size":1e-3,"postOnly":false,"tags":["a",null,true]}',
+  '{"a":{"b":[1,2,{"c":"\\u00e9\\n\\ud83d\\ude00"}]},"":-0.0e+10}',
+  '[[],{},"",0,-1,1.5E5]',
+  ' \t\r\n"text" ',
+];
+const PIECES = [
+  ...'{}[],:"\\0123456789.eE+- \t\nu',
+  'true',
+  'null',
+  '\u0000',
+  '\u2028',
+  '\ud800',
+  '1e400',
+  '__proto__',
+];
+
+/** Numbers become doubles, so that what was read can be compared with JSON.parse. */
+const asDoubles = (value: unknown): unknown => {
+  if (value instanceof NumberLiteral) return Number(value.text);
+  if (Array.isArray(value)) return value.map(asDoubles);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, asDoubles(inner)]));
+};
+
+const attempt = <Result>(run: () => Result): { result: Result } | { error: unknown } => {
+  try {
+    return { result: run() };
+  } catch (error) {
+    return { error };
+  }
+};
+
+const mutated = (dice: Random, text: string): string => {
+  const at = dice.below(text.length + 1);
+  return text.slice(0, at) + dice.pick(PIECES) + text.slice(at + dice.below(3));
+};
+
+describe('JSON without doubles', () => {
+  it('keeps every number as it was written', () => {
+    const numbers = [
+      '0.1000000000000000000000000000000000000001',
+      '1e400',
+      '-0',
+      '12345678901234567890',
+      '1E-7',
+    ];
+    const read = readJson(`[${numbers.join(',')}]`) as NumberLiteral[];
+    expect(read.map(({ text }) => text)).to.deep.equal(numbers);
+  });
+
+  it('takes and refuses what JSON.parse does, but for a key that means two things', () => {
+    const dice = random(seedOf('json'));
+    let taken = 0;
+    for (let round = 0; round < 20_000; round += 1) {
+      const text = mutated(dice, mutated(dice, dice.pick(SAMPLES)));
+      const [own, reference] = [attempt(() => readJson(text)), attempt(() => JSON.parse(text))];
+      if ('error' in own) {
+        expect(own.error).to.be.instanceOf(Refusal);
+        expect((own.error as Refusal).code).to.equal('EXPRESS_ERR_INVALID_JSON');
+        if (!/Duplicate key/.test((own.error as Refusal).message))
+          expect(reference, text).to.have.key('error');
+      } else {
+        taken += 1;
+        expect(reference, text).to.have.key('result');
+        expect(asDoubles(own.result), text).to.deep.equal((reference as { result: unknown }).result);
+      }
+    }
+    expect(taken).to.be.above(500);
+  });
+
+  it('pollutes no prototype', () => {
+    const read = readJson(
+      '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}',
+    ) as object;
+    expect(({} as { polluted?: unknown }).polluted).to.equal(undefined);
+    expect(Object.getPrototypeOf(read)).to.equal(Object.prototype);
+    expect(Object.keys(read)).to.deep.equal(['__proto__', 'constructor']);
+  });
+
+  it('refuses a tower of brackets', () => {
+    for (const text of [
+      '['.repeat(16_384),
+      '{"a":'.repeat(3_000),
+      `${'['.repeat(8_000)}${']'.repeat(8_000)}`,
+    ]) {
+      expect(() => readJson(text))
+        .to.throw(Refusal)
+        .with.property('code', 'EXPRESS_ERR_INVALID_JSON');
+    }
+  });
+
+  it('writes what another reader takes for the same', () => {
+    const value = {
+      price: new JsonText('0.1000000000000000000000000000000000000001'),
+      count: 3,
+      text: 'quote " backslash \\ line\nlone \ud800 null \u0000',
+      list: [true, false, null, [], {}],
+      'a "key"': { nested: new JsonText('[1,2]') },
+    };
+    expect(parse(writeJson(value), null, (digits) => new LosslessNumber(digits))).to.deep.equal({
+      ...value,
+      price: new LosslessNumber('0.1000000000000000000000000000000000000001'),
+      count: new LosslessNumber('3'),
+      'a "key"': { nested: [new LosslessNumber('1'), new LosslessNumber('2')] },
+    });
+  });
+});
