@@ -1,8 +1,9 @@
 /** `npm run bench -- engine|http`: figures with their targets, as ratios within one run. */
 
 import { benchEngine } from './engine.ts';
+import { benchHttp } from './http.ts';
 
-const BENCHES: Readonly<Record<string, () => Promise<void>>> = { engine: benchEngine };
+const BENCHES: Readonly<Record<string, () => Promise<void>>> = { engine: benchEngine, http: benchHttp };
 
 const asked = process.argv.slice(2);
 const names = asked.length === 0 ? Object.keys(BENCHES) : asked;

@@ -1,0 +1,9 @@
+/** Express' hello world: the yardstick of the HTTP bench. */
+
+import express from 'express';
+
+express()
+  .get('/', (_request, response) => {
+    response.json({ hello: 'world' });
+  })
+  .listen(Number(process.argv[2]));
