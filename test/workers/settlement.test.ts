@@ -1,0 +1,219 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { Refusal } from '../../src/domain/errors.ts';
+import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
+import type { OrderRequest } from '../../src/domain/placing.ts';
+import { parseDecimal } from '../../src/domain/units.ts';
+import { type Engine, openEngine } from '../../src/engine/index.ts';
+import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { connectRedis } from '../../src/roles/connections.ts';
+import { createSettlement, type EventSource } from '../../src/workers/settlement.ts';
+import { type Random, random, seedOf } from '../support/seed.ts';
+import { POISONED_TEXTS, seededEvents, WALLETS } from '../support/seeded-events.ts';
+import { freshDatabase, freshRedisServer } from '../support/servers.ts';
+
+/** Settlement writes only what it has to say; these tests look at what it does. */
+const log = pino({ level: 'silent' });
+
+/** A stream that ends where it is told to, in place of the engine's. */
+class ShortStream implements EventSource {
+  readonly events: EngineEvent[];
+  readonly trimmed: Cursor[] = [];
+  reads = 0;
+  failure: Error | undefined;
+
+  constructor(events: EngineEvent[]) {
+    this.events = events;
+  }
+  async readEvents(after: Cursor, count: number): Promise<EngineEvent[]> {
+    this.reads += 1;
+    if (this.failure) throw this.failure;
+    return this.events.filter(({ sequence }) => sequence >= after.sequence).slice(0, count + 1);
+  }
+  async trim(cursor: Cursor): Promise<void> {
+    this.trimmed.push(cursor);
+  }
+  async state(): Promise<Cursor> {
+    return this.events.at(-1)!;
+  }
+}
+
+describe('settlement', function () {
+  this.timeout(60_000);
+  const ledgers: Ledger[] = [];
+
+  const freshLedger = async (): Promise<Ledger> => {
+    const ledger = openLedger({ databaseUrl: await freshDatabase() });
+    ledgers.push(ledger);
+    await ledger.migrate();
+    return ledger;
+  };
+
+  after(async () => {
+    await Promise.all(ledgers.map((ledger) => ledger.close()));
+  });
+
+  it('settles batch by batch until nothing is left, and lets the engine forget it', async () => {
+    const ledger = await freshLedger();
+    const stream = new ShortStream(seededEvents(11).next(250));
+    const settlement = createSettlement({ engine: stream, ledger, log, batchSize: 40 });
+    expect(await settlement.lag()).to.deep.include({ lagEvents: 250, lastSettledAtMs: null });
+    expect((await settlement.lag()).lagMs).to.be.above(0);
+    await settlement.run();
+    expect(await ledger.cursor()).to.include({ sequence: 250 });
+    expect(stream.trimmed.map(({ sequence }) => sequence)).to.deep.equal([
+      41, 81, 121, 161, 201, 241, 250, 250,
+    ]);
+    const { lastSettledAtMs, ...lag } = await settlement.lag();
+    expect(lag).to.deep.equal({ lagEvents: 0, lagMs: 0 });
+    expect(Date.now() - lastSettledAtMs!).to.be.within(-1_000, 5_000);
+  });
+
+  it('stops for good when the engine and the ledger contradict each other', async () => {
+    const ledger = await freshLedger();
+    const stream = new ShortStream(seededEvents(12).next(50));
+    await createSettlement({ engine: stream, ledger, log }).run();
+    stream.events.splice(0, 50, ...seededEvents(13).next(60));
+    const settlement = createSettlement({ engine: stream, ledger, log });
+    await settlement.run();
+    expect(settlement.diverged()).to.equal(true);
+    const { reads } = stream;
+    await settlement.run();
+    expect(stream.reads).to.equal(reads);
+    expect(await ledger.cursor()).to.include({ sequence: 50 });
+  });
+
+  it('tries again after a failure, later and later, and then goes on', async () => {
+    const ledger = await freshLedger();
+    const stream = new ShortStream(seededEvents(14).next(50));
+    const settlement = createSettlement({ engine: stream, ledger, log });
+    stream.failure = new Refusal('SERVICE_UNAVAILABLE');
+    for (const endMs = Date.now() + 1_000; Date.now() < endMs; await sleep(5)) await settlement.run();
+    expect(stream.reads).to.be.within(2, 4);
+    expect(settlement.diverged()).to.equal(false);
+    stream.failure = undefined;
+    await sleep(1_100);
+    await settlement.run();
+    expect(await ledger.cursor()).to.include({ sequence: 50 });
+  });
+
+  it('may run in several processes at once', async () => {
+    const ledger = await freshLedger();
+    const stream = new ShortStream(seededEvents(15).next(1_000));
+    const workers = Array.from({ length: 4 }, () =>
+      createSettlement({ engine: stream, ledger, log, batchSize: 30 }),
+    );
+    for (let { sequence } = await ledger.cursor(); sequence < 1_000; { sequence } = await ledger.cursor()) {
+      await Promise.all(workers.map((worker) => worker.run()));
+    }
+    expect(workers.map((worker) => worker.diverged())).to.deep.equal([false, false, false, false]);
+    expect((await ledger.check()).checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+  });
+
+  describe('of the real engine', () => {
+    const limits = { maxMakers: 100, maxLiveOrders: 1_000 };
+    let redis: Redis;
+    let engine: Engine;
+    let ledger: Ledger;
+
+    before(async () => {
+      redis = connectRedis((await freshRedisServer()).url, 'test', () => {});
+      await once(redis, 'ready');
+      engine = openEngine({ redis, ...limits });
+      ledger = await freshLedger();
+      await engine.open(await ledger.cursor());
+    });
+
+    after(() => redis.disconnect());
+
+    const publish = (symbol: string) =>
+      engine.createMarket({
+        ...{ symbol, status: 'active', sellEnabled: true, visible: true, feeBps: 7 },
+        ...{ tickSize: '0.05', sizeStep: '0.003', minOrderSize: null, maxOrderSize: null },
+        ...{ selfTrade: 'expire_maker', referencePrice: null, networkId: '1' },
+      });
+
+    const requestOf = (dice: Random, serial: number): OrderRequest => ({
+      market: dice.pick(['ETH/USDC', 'BTC/USDC']),
+      side: dice.pick(['buy', 'sell']),
+      type: 'limit',
+      price: parseDecimal(((2_000 + dice.below(20)) * 0.05).toFixed(2))!,
+      size: parseDecimal(((1 + dice.below(100)) * 0.003).toFixed(3))!,
+      clientOrderId: dice.chance(0.5)
+        ? null
+        : [...`${serial}${dice.pick(POISONED_TEXTS)}`].slice(0, 128).join(''),
+      timeInForce: dice.pick(['GTC', 'GTC', 'GTC', 'IOC', 'FOK']),
+      postOnly: false,
+      reduceOnly: false,
+      leverage: null,
+    });
+
+    /** Commands one after the other; settlement runs whenever it likes. */
+    const trade = async (dice: Random, commands: number): Promise<void> => {
+      for (let serial = 0; serial < commands; serial += 1) {
+        const wallet = dice.pick(WALLETS);
+        if (dice.chance(0.05)) await engine.cancelAll(wallet, null);
+        else if (dice.chance(0.01)) await engine.hold(wallet).then(() => engine.release(wallet));
+        else await engine.placeOrder({ wallet, request: requestOf(dice, serial) });
+      }
+    };
+
+    it('tells Postgres the same as Redis: orders, balances, live orders, settings', async () => {
+      const dice = random(seedOf('engine'));
+      await engine.setAsset({ symbol: 'USDC', scale: 6 });
+      await engine.setAsset({ symbol: 'ETH', scale: 9 });
+      for (const symbol of ['ETH/USDC', 'BTC/USDC']) await publish(symbol);
+      for (const wallet of WALLETS) {
+        for (const asset of ['ETH', 'BTC', 'USDC']) {
+          const reference = `deposit ${wallet} ${asset}`;
+          const moved = { kind: 'credited', wallet, asset, amountAtoms: 10n ** 14n, reference } as const;
+          await engine.moveFunds(moved);
+        }
+      }
+      const settlement = createSettlement({ engine, ledger, log, batchSize: 100 });
+      await trade(dice, 300);
+      await settlement.run();
+      await Promise.all([trade(dice, 700), settlement.run().then(() => settlement.run())]);
+      await engine.requireTerms('v1');
+      await engine.acceptTerms(WALLETS[0]!, 'v1');
+      await engine.requireTerms(null);
+      await engine.pause();
+      await engine.resume();
+      await settlement.run();
+      expect(settlement.diverged()).to.equal(false);
+      expect((await settlement.lag()).lagEvents).to.equal(0);
+
+      const { sequence } = await engine.state();
+      expect(await ledger.cursor()).to.include({ sequence });
+      const { checks } = await ledger.check();
+      expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+      await expectSameBalances(sequence);
+      await expectSameLiveOrders(sequence);
+    });
+
+    const expectSameBalances = async (sequence: number): Promise<void> => {
+      for (const asset of ['ETH', 'BTC', 'USDC']) {
+        const settled = new Map<string, bigint>();
+        for await (const { account, atoms } of ledger.balancesAt(asset, sequence))
+          settled.set(account, atoms);
+        for (const wallet of WALLETS) {
+          const balances = await engine.balancesOf(wallet);
+          const own = balances.find((balance) => balance.asset === asset)!;
+          expect(settled.get(wallet), asset).to.equal(own.availableAtoms + own.reservedAtoms);
+        }
+        if (asset === 'USDC') expect(settled.get('house')! > 0n).to.equal(true);
+      }
+    };
+
+    const expectSameLiveOrders = async (sequence: number): Promise<void> => {
+      const inEngine = [...(await engine.snapshotLive()).keys()].sort();
+      const settled: string[] = [];
+      for await (const order of ledger.liveOrdersAt(sequence)) settled.push(order.id);
+      expect(settled.length).to.be.above(5);
+      expect(settled).to.deep.equal(inEngine);
+    };
+  });
+});
