@@ -1,21 +1,17 @@
 #!lua flags=allow-oom
 --[[
-  Ends a login: tells whether the challenge that a client has answered is the current one of its wallet,
-  and deletes it, in one step, so that of any number of concurrent replays one succeeds.
-  The caller has verified the signature before: a bad one never gets here and burns nothing.
+Ends a login: tells whether the challenge that a client has answered is the current one of its wallet, and
+deletes it, in one step, so that of any number of concurrent replays one succeeds. The caller has verified the
+signature before: a bad one never gets here and burns nothing.
 
-  KEYS[1]  challenge record of one wallet in one flow
-  ARGV[1]  the record that was answered
-  ARGV[2]  how long a record is kept after its lifetime is over, ms
-  ARGV[3]  '1' to consume, '0' to look only
+KEYS  1 challenge record of one wallet in one flow
+ARGV  1 the record that was answered  2 how long a record is kept after its lifetime is over (ms)
+      3 whether to consume it (1) or only to look (0)
+Replies  current, and it is deleted now if that was asked | expired, the latest but its lifetime is over
+         | invalid, never issued, replaced or used
 
-  Replies  'current'  it was, and is deleted now if that was asked
-           'expired'  it is the latest one, but its lifetime is over
-           'invalid'  never issued, replaced or used
-  Events   none
-
-  The age is read off the record's own time to live: that is Redis' clock on both ends, whatever the clocks
-  of the replicas that issued and verify it say.
+The age is read off the record's own time to live: that is Redis' clock on both ends, whatever the clocks of the
+replicas that issued and verify it say.
 ]]
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 'invalid'
