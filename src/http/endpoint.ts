@@ -13,7 +13,7 @@ export interface Call<Needed = Services> {
   readonly services: Needed;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
-  /** The parsed body; undefined where there is none, or the endpoint reads none. */
+  /** The parsed body of an endpoint that reads one. */
   readonly body: unknown;
   /** Whether the caller's country is blocked. */
   readonly restricted: boolean;

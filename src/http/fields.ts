@@ -5,10 +5,6 @@ import { ADDRESS_PATTERN } from '../auth/index.ts';
 import { type Decimal, isPositive, parseDecimal } from '../domain/units.ts';
 import { NumberLiteral } from './json.ts';
 
-/** A JSON object; what is in it that the shape does not name is ignored. */
-export const body = <Shape extends z.ZodRawShape>(shape: Shape) =>
-  z.object(shape, { error: 'the body must be a JSON object' });
-
 const requiredText = (what: string) => ({ error: ({ input }: { input?: unknown }) => said(input, what) });
 
 const said = (input: unknown, what: string): string =>

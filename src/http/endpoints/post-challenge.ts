@@ -1,9 +1,10 @@
 /** `POST /v1/auth/challenge`: the typed data that a wallet signs to sign in. */
 
+import { z } from 'zod';
 import { checked, type Endpoint, jsonText } from '../endpoint.ts';
-import { address, body } from '../fields.ts';
+import { address } from '../fields.ts';
 
-const schema = body({ address });
+const schema = z.object({ address });
 
 export const postChallenge: Endpoint = {
   readsBody: true,

@@ -1,12 +1,12 @@
 /** `POST /v1/orders`: places an order, or answers the one that its client order id stands for. */
 
-import type { z } from 'zod';
+import { z } from 'zod';
 import { Refusal } from '../../domain/errors.ts';
 import type { RejectReason } from '../../domain/order.ts';
 import type { OrderRequest } from '../../domain/placing.ts';
 import { compareWith, type Decimal, isWhole } from '../../domain/units.ts';
 import { type Answer, describeIssues, jsonText, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
-import { address, body, clientOrderId, decimal, flag, oneOf, positiveDecimal, text } from '../fields.ts';
+import { address, clientOrderId, decimal, flag, oneOf, positiveDecimal, text } from '../fields.ts';
 import { orderOf } from '../order-history.ts';
 import { type OrderWithTrades, placingReply } from '../replies/order.ts';
 import type { Services } from '../services.ts';
@@ -20,20 +20,21 @@ const isLeverage = (value: Decimal): boolean =>
  * Any finite size passes here: one that is not positive is INVALID_ORDER, which the engine refuses at its
  * place among the other refusals.
  */
-const schema = body({
-  market: text,
-  side: oneOf(['buy', 'sell']),
-  type: oneOf(['limit', 'market']),
-  price: positiveDecimal.optional(),
-  size: decimal.optional(),
-  quoteAmount: positiveDecimal.optional(),
-  clientOrderId: clientOrderId.optional(),
-  timeInForce: oneOf(['GTC', 'IOC', 'FOK']).optional(),
-  postOnly: flag.optional(),
-  reduceOnly: flag.optional(),
-  leverage: decimal.refine(isLeverage, 'must be a whole number from 1 to 50').optional(),
-  account: address.optional(),
-})
+const schema = z
+  .object({
+    market: text,
+    side: oneOf(['buy', 'sell']),
+    type: oneOf(['limit', 'market']),
+    price: positiveDecimal.optional(),
+    size: decimal.optional(),
+    quoteAmount: positiveDecimal.optional(),
+    clientOrderId: clientOrderId.optional(),
+    timeInForce: oneOf(['GTC', 'IOC', 'FOK']).optional(),
+    postOnly: flag.optional(),
+    reduceOnly: flag.optional(),
+    leverage: decimal.refine(isLeverage, 'must be a whole number from 1 to 50').optional(),
+    account: address.optional(),
+  })
   .refine(
     ({ size, quoteAmount }) => (size === undefined) !== (quoteAmount === undefined),
     'give exactly one of size and quoteAmount',
@@ -104,7 +105,7 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
 
 /** The id of the order that the body's client order id stands for already. */
 async function knownOrder({ services, wallet, body }: WalletCall): Promise<string | undefined> {
-  const id = clientOrderId.safeParse((body as { clientOrderId?: unknown } | undefined)?.clientOrderId);
+  const id = clientOrderId.safeParse((body as { clientOrderId?: unknown }).clientOrderId);
   if (!id.success) return undefined;
   const found = await services.engine.findClientOrder(wallet, id.data);
   if (found.outcome === 'claimed') return found.orderId;

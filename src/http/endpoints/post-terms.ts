@@ -1,9 +1,10 @@
 /** `POST /v1/account/terms`: accepts the terms version that is required at present. */
 
+import { z } from 'zod';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';
-import { body, text } from '../fields.ts';
+import { text } from '../fields.ts';
 
-const schema = body({ version: text });
+const schema = z.object({ version: text });
 
 export const postTerms: WalletEndpoint = {
   readsBody: true,

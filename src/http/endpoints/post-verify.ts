@@ -1,9 +1,10 @@
 /** `POST /v1/auth/verify`: a signed challenge for a session. */
 
+import { z } from 'zod';
 import { checked, type Endpoint, json } from '../endpoint.ts';
-import { address, body, text } from '../fields.ts';
+import { address, text } from '../fields.ts';
 
-const schema = body({ address, signature: text });
+const schema = z.object({ address, signature: text });
 
 export const postVerify: Endpoint = {
   readsBody: true,

@@ -1,9 +1,10 @@
 /** `GET` and `POST /api/auth/nonce`: the nonce of a SIWE message, as plain text. */
 
+import { z } from 'zod';
 import { checked, type Endpoint, plainText } from '../endpoint.ts';
-import { address, body } from '../fields.ts';
+import { address } from '../fields.ts';
 
-const schema = body({ address });
+const schema = z.object({ address });
 
 export const getSiweNonce: Endpoint = {
   async handle({ services, query }) {
@@ -16,7 +17,7 @@ export const getSiweNonce: Endpoint = {
 export const postSiweNonce: Endpoint = {
   readsBody: true,
   async handle({ services, query, body }) {
-    const { address } = checked(schema, query.address === undefined ? (body ?? query) : query);
+    const { address } = checked(schema, query.address === undefined ? body : query);
     return plainText(await services.auth.nonce(address));
   },
 };

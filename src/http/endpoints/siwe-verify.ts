@@ -1,9 +1,10 @@
 /** `POST /api/auth/verify`: a signed SIWE message for a session. */
 
+import { z } from 'zod';
 import { checked, type Endpoint, json } from '../endpoint.ts';
-import { address, body, text } from '../fields.ts';
+import { address, text } from '../fields.ts';
 
-const schema = body({ address, message: text, signature: text });
+const schema = z.object({ address, message: text, signature: text });
 
 export const postSiweVerify: Endpoint = {
   readsBody: true,

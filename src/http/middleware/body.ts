@@ -2,7 +2,7 @@
 
 import express, { type RequestHandler } from 'express';
 import { Refusal } from '../../domain/errors.ts';
-import { readJson } from '../json.ts';
+import { NumberLiteral, readJson } from '../json.ts';
 
 const MOST_BYTES = 16 * 1024;
 
@@ -12,7 +12,10 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /** Whatever the type says: `readBody` refuses other types before, and no compression, so 16 KB stay 16 KB. */
 const readBytes = express.raw({ type: () => true, limit: MOST_BYTES, inflate: false });
 
-/** Leaves the parsed body in `request.body`: undefined when the request has none. */
+/**
+ * Leaves the parsed body, an object, in `request.body`. A request without one is read as `{}`, so that the
+ * schema tells which fields it wants.
+ */
 export const readBody: readonly RequestHandler[] = [
   (request, _response, next) => {
     const {
@@ -29,7 +32,7 @@ export const readBody: readonly RequestHandler[] = [
   readBytes,
   (request, _response, next) => {
     const bytes: Buffer | undefined = request.body;
-    request.body = bytes === undefined || bytes.length === 0 ? undefined : readJson(decoded(bytes));
+    request.body = bytes === undefined || bytes.length === 0 ? {} : readObject(decoded(bytes));
     next();
   },
 ];
@@ -43,6 +46,14 @@ function isJsonType(contentType = ''): boolean {
       (parameter) => !parameter.startsWith('charset') || /^charset="?utf-?8"?$/.test(parameter),
     )
   );
+}
+
+function readObject(text: string): object {
+  const value = readJson(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof NumberLiteral) {
+    throw new Refusal('VALIDATION_ERROR', 'the body must be a JSON object');
+  }
+  return value;
 }
 
 function decoded(bytes: Buffer): string {

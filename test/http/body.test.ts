@@ -1,0 +1,149 @@
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import request, { type Response } from 'supertest';
+import { type Fixture, openFixture, type Trader } from './fixture.ts';
+
+const JSON_TYPE = 'application/json';
+
+describe('request bodies', () => {
+  let fixture: Fixture;
+  let trader: Trader;
+
+  before(async () => {
+    fixture = await openFixture();
+    trader = await fixture.trader({ USDC: '1000000' });
+  });
+
+  after(() => fixture.close());
+
+  const send = async (
+    body: string | Buffer | undefined,
+    headers: Record<string, string>,
+  ): Promise<Response> => {
+    const attempt = request(fixture.app)
+      .post('/v1/orders')
+      .set({ Authorization: `Bearer ${trader.token}`, ...headers });
+    // supertest would turn a Buffer of JSON into text, and text into what it thinks is meant.
+    return body === undefined ? attempt : attempt.serialize((raw) => raw).send(body);
+  };
+  const refused = (reply: Response): readonly [number, string] => {
+    expect(reply.body).to.have.all.keys('error', 'code');
+    return [reply.status, reply.body.code];
+  };
+  const order = JSON.stringify({ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1, size: 1 });
+  const padded = (bytes: number): string => order.padEnd(bytes, ' ');
+
+  it('are JSON in UTF-8, whatever else the content type says', async () => {
+    for (const type of [
+      JSON_TYPE,
+      'APPLICATION/JSON',
+      'application/json; charset=utf-8',
+      'application/json;charset="UTF-8"',
+      'application/json; charset=utf8; profile=x',
+    ]) {
+      expect((await send(order, { 'Content-Type': type })).status, type).to.equal(200);
+    }
+  });
+
+  it('of another type, charset or encoding, or of none, are 415', async () => {
+    const attempts = [
+      send(order, { 'Content-Type': 'text/plain' }),
+      send(order, { 'Content-Type': 'application/x-www-form-urlencoded' }),
+      send(order, { 'Content-Type': 'application/json; charset=utf-16' }),
+      send(order, { 'Content-Type': 'application/json; charset=iso-8859-1' }),
+      send(order, { 'Content-Type': 'application/jsonp' }),
+      send(order, { 'Content-Type': '' }),
+      send(gzipSync(order), { 'Content-Type': JSON_TYPE, 'Content-Encoding': 'gzip' }),
+      send(order, { 'Content-Type': JSON_TYPE, 'Content-Encoding': 'nonsense' }),
+    ];
+    for (const reply of await Promise.all(attempts)) {
+      expect(refused(reply)).to.deep.equal([415, 'EXPRESS_ERR_UNSUPPORTED_MEDIA_TYPE']);
+    }
+  });
+
+  it('have at most 16 KB', async () => {
+    expect((await send(padded(16_384), { 'Content-Type': JSON_TYPE })).status).to.equal(200);
+    for (const bytes of [16_385, 1_000_000]) {
+      expect(refused(await send(padded(bytes), { 'Content-Type': JSON_TYPE }))).to.deep.equal([
+        413,
+        'EXPRESS_ERR_BODY_TOO_LARGE',
+      ]);
+    }
+    const chunked = request(fixture.app)
+      .post('/v1/orders')
+      .set({ Authorization: `Bearer ${trader.token}`, 'Content-Type': JSON_TYPE });
+    chunked.write(padded(20_000));
+    expect(refused(await chunked)).to.deep.equal([413, 'EXPRESS_ERR_BODY_TOO_LARGE']);
+  });
+
+  it('that are not JSON are EXPRESS_ERR_INVALID_JSON', async () => {
+    const wrong = [
+      '{',
+      '{"market":}',
+      "{'market':'ETH/USDC'}",
+      '{"market":"ETH/USDC",}',
+      'market=ETH/USDC',
+      'undefined',
+      '{"size":NaN}',
+      '{"size":Infinity}',
+      '{"size":01}',
+      '{"size":.5}',
+      '{"size":0x10}',
+      '{"size":1}{"size":1}',
+      '{"a":"\u0001"}',
+      '{"a":"\\x41"}',
+      ' ',
+      '['.repeat(16_000),
+      '{"size":1,"size":2}',
+      Buffer.from([0x22, 0xff, 0x22]),
+      Buffer.from('{"clientOrderId":"\xe9"}', 'latin1'),
+    ];
+    for (const body of wrong) {
+      const reply = await send(body, { 'Content-Type': JSON_TYPE });
+      expect(refused(reply), String(body).slice(0, 40)).to.deep.equal([400, 'EXPRESS_ERR_INVALID_JSON']);
+    }
+  });
+
+  it('that are JSON but no object are a VALIDATION_ERROR', async () => {
+    for (const body of ['[]', '"text"', 'null', 'true', '1', '1e400', '[{"market":"ETH/USDC"}]']) {
+      const reply = await send(body, { 'Content-Type': JSON_TYPE });
+      expect(refused(reply), body).to.deep.equal([400, 'VALIDATION_ERROR']);
+      expect(reply.body.error).to.equal('the body must be a JSON object');
+    }
+  });
+
+  it('that are not there, whatever their type, are answered with the fields that are missing', async () => {
+    for (const headers of [{ 'Content-Type': JSON_TYPE }, { 'Content-Type': 'text/plain' }, {}]) {
+      for (const body of ['', undefined]) {
+        const reply = await send(body, headers);
+        expect(refused(reply)).to.deep.equal([400, 'VALIDATION_ERROR']);
+        expect(reply.body.error).to.match(/^market: is required; side: is required; type: is required/);
+      }
+    }
+  });
+
+  it('may hold more than is asked for, even what reaches for prototypes', async () => {
+    const extra =
+      '"__proto__":{"size":5,"toString":1},"constructor":{"prototype":{"side":"sell"}},"hasOwnProperty":1';
+    const reply = await send(`${order.slice(0, -1)},${extra},"unknown":[1e999]}`, {
+      'Content-Type': JSON_TYPE,
+    });
+    expect(reply.status).to.equal(200);
+    expect(reply.body.size).to.equal(1);
+    // What only a prototype has is not there.
+    const inherited = `{"__proto__":${order}}`;
+    expect(refused(await send(inherited, { 'Content-Type': JSON_TYPE }))).to.deep.equal([
+      400,
+      'VALIDATION_ERROR',
+    ]);
+    expect(({} as { size?: unknown }).size).to.equal(undefined);
+  });
+
+  it('are not looked at where none is read', async () => {
+    const reply = await request(fixture.app)
+      .get('/v1/orders')
+      .set({ Authorization: `Bearer ${trader.token}`, 'Content-Type': 'text/plain' })
+      .send('{{{');
+    expect(reply.status).to.equal(200);
+  });
+});
