@@ -71,11 +71,13 @@ async function run(
   const asksForJson = (): boolean => program.opts().json === true;
   const fail = async (error: unknown): Promise<void> => {
     status = REFUSED;
-    await report(error, asksForJson(), terminal);
+    await reportCode(codeOf(error), messageOf(error), asksForJson(), terminal.err);
   };
   const perform: Perform = async (work) => {
     const json = asksForJson();
-    const services = await open();
+    const services = await open().catch((error: unknown) => {
+      throw isCoded(error) ? error : new OperatorRefusal('SERVICE_UNAVAILABLE', messageOf(error));
+    });
     try {
       const answer = await work(services, { terminal, json });
       if (answer === undefined) return;
@@ -135,15 +137,15 @@ const NAMED_CODES: readonly [new (...parameters: never[]) => Error, string][] = 
   [LedgerDiverged, 'LEDGER_DIVERGED'],
 ];
 
-function codeOf(error: unknown): string {
-  if (error instanceof Refusal || error instanceof OperatorRefusal) return error.code;
-  return NAMED_CODES.find(([kind]) => error instanceof kind)?.[1] ?? 'INTERNAL_ERROR';
-}
+const isCoded = (error: unknown): error is Refusal | OperatorRefusal =>
+  error instanceof Refusal || error instanceof OperatorRefusal;
 
-async function report(error: unknown, json: boolean, { err }: Terminal): Promise<void> {
-  const message = error instanceof Error ? error.message : String(error);
-  await reportCode(codeOf(error), message, json, err);
-}
+const codeOf = (error: unknown): string =>
+  isCoded(error)
+    ? error.code
+    : (NAMED_CODES.find(([kind]) => error instanceof kind)?.[1] ?? 'INTERNAL_ERROR');
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const reportCode = (code: string, message: string, json: boolean, err: Terminal['err']): Promise<void> =>
   write(

@@ -1,5 +1,6 @@
 /** How the service is doing, from what its servers say. Made to be of use when some of them are away. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { EngineState } from '../engine/index.ts';
@@ -7,6 +8,8 @@ import type { SettledCursor } from '../ledger/index.ts';
 import type { OperatorServices } from './services.ts';
 import { formatCounted, renderFacts } from './table.ts';
 import type { Answer, Perform } from './verb.ts';
+
+const PATIENCE_MS = 3_000;
 
 export function addStatusCommand(program: Command, perform: Perform): void {
   program
@@ -16,12 +19,26 @@ export function addStatusCommand(program: Command, perform: Perform): void {
 }
 
 /** Null when the server asked is away. */
-async function unlessAway<Result>(asking: Promise<Result> | undefined): Promise<Result | null> {
+async function unlessAway<Result>(asking: Promise<Result>): Promise<Result | null> {
   try {
-    return (await asking) ?? null;
+    return await asking;
   } catch (error) {
     if (error instanceof Refusal && error.code === 'SERVICE_UNAVAILABLE') return null;
     throw error;
+  }
+}
+
+/** What is good to know but no reason to fail; BullMQ would wait for an absent Redis without end. */
+async function ifKnown<Result>(ask: (() => Promise<Result>) | undefined): Promise<Result | null> {
+  if (ask === undefined) return null;
+  const giveUp = new AbortController();
+  const late = sleep(PATIENCE_MS, null, { signal: giveUp.signal }).catch(() => null);
+  try {
+    return await Promise.race([ask(), late]);
+  } catch {
+    return null;
+  } finally {
+    giveUp.abort();
   }
 }
 
@@ -47,9 +64,9 @@ async function status(services: OperatorServices): Promise<Answer> {
   const [settled, markets, queue, replicas, snapshotAgeMs] = await Promise.all([
     unlessAway(ledger.cursor()),
     unlessAway(engine.markets()),
-    unlessAway(services.queueCounts?.()),
-    unlessAway(services.replicas?.()),
-    unlessAway(services.snapshotAgeMs?.()),
+    ifKnown(services.queueCounts),
+    ifKnown(services.replicas),
+    ifKnown(services.snapshotAgeMs),
   ]);
   const lag = state && settled && (await unlessAway(lagOf(services, state, settled)));
   const away = [...(state ? [] : ['the engine’s Redis']), ...(settled ? [] : ['Postgres'])];

@@ -1,6 +1,5 @@
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
-import { Refusal } from '../../src/domain/errors.ts';
 import { runOperator } from '../../src/operator/command-line.ts';
 import { Capture, type Desk, marketRules, type Outcome, openDesk, WALLET } from './fixture.ts';
 
@@ -128,7 +127,7 @@ describe('operator: the command line', () => {
     it('that cannot be opened are a refusal with a code', async () => {
       const [out, err] = [new Capture(), new Capture()];
       const open = async (): Promise<never> => {
-        throw new Refusal('SERVICE_UNAVAILABLE', 'nothing runs here');
+        throw new Error('nothing runs here');
       };
       expect(await runOperator(['status'], open, { out, err })).to.equal(1);
       expect([out.text, err.text]).to.deep.equal(['', 'SERVICE_UNAVAILABLE: nothing runs here\n']);

@@ -385,6 +385,14 @@ describe('operator: status', () => {
     expect(stdout).to.match(/^snapshots {2}1.2 s old$/m);
   });
 
+  it('does without what cannot be known', async () => {
+    const queueCounts = async (): Promise<never> => {
+      throw new Error('no queue');
+    };
+    Object.assign(desk.services, { queueCounts });
+    expect(await desk.ask('status')).to.include({ queue: null });
+  });
+
   it('is of use when a server is away, and fails all the same', async () => {
     desk.redis.disconnect();
     const { status, stdout, stderr } = await desk.run('status', '--json');
