@@ -1,0 +1,97 @@
+import { expect } from 'chai';
+import { FAULT_SETTINGS, FAULTS, type FaultName, newAttempt, outcomeOf, restore, send } from './faults.ts';
+import { type Fixture, openFixture, type Replica } from './fixture.ts';
+
+/**
+ * Neighbours in the documented precedence: with both faults the first is answered, with the second alone the
+ * second. Where two neighbours exclude each other (a size cannot be too small and too large, a market order
+ * meets no rule of limit orders) each stands beside the next that it can meet.
+ */
+const NEIGHBOURS: readonly (readonly [first: FaultName, second: FaultName])[] = [
+  ['bearer', 'json'],
+  ['json', 'replay'],
+  ['replay', 'schema'],
+  ['schema', 'account'],
+  ['account', 'paused'],
+  ['paused', 'country'],
+  ['country', 'terms'],
+  ['terms', 'hold'],
+  ['hold', 'unknownMarket'],
+  ['unknownMarket', 'invalid'],
+  ['invalid', 'halted'],
+  ['invalid', 'disabled'],
+  ['invalid', 'preOpenTerms'],
+  ['halted', 'noSelling'],
+  ['disabled', 'noSelling'],
+  ['preOpenTerms', 'noSelling'],
+  ['noSelling', 'reduceOnly'],
+  ['reduceOnly', 'offTick'],
+  ['offTick', 'offStep'],
+  ['offStep', 'belowMin'],
+  ['offStep', 'aboveMax'],
+  ['belowMin', 'preOpenCross'],
+  ['belowMin', 'noMark'],
+  ['aboveMax', 'preOpenCross'],
+  ['aboveMax', 'noMark'],
+  ['reduceOnly', 'noLiquidity'],
+  ['reduceOnly', 'smallQuote'],
+  ['preOpenCross', 'noFunds'],
+  ['noMark', 'noFunds'],
+  ['noLiquidity', 'noFunds'],
+  ['smallQuote', 'noFunds'],
+  ['quoteBelowMin', 'noFunds'],
+  ['quoteAboveMax', 'noFunds'],
+  ['noFunds', 'postOnly'],
+  ['noFunds', 'fillOrKill'],
+];
+
+/** What a known client order id comes before: everything but the bearer and the syntax. */
+const REPLAYED_THROUGH: readonly FaultName[] = [
+  ...(['schema', 'account', 'paused', 'country', 'terms', 'hold', 'unknownMarket', 'invalid'] as const),
+  ...(['halted', 'disabled', 'reduceOnly', 'offTick', 'belowMin', 'noMark', 'fillOrKill'] as const),
+];
+
+describe('precedence of refusals', () => {
+  let fixture: Fixture;
+  let replica: Replica;
+
+  before(async () => {
+    fixture = await openFixture();
+    replica = await fixture.replica(FAULT_SETTINGS);
+  });
+
+  afterEach(() => restore(fixture));
+  after(() => fixture.close());
+
+  /** The answer to a placement with these faults, each caused after those that come later in the precedence. */
+  const answerTo = async (...faults: FaultName[]) => {
+    const attempt = await newAttempt(fixture, replica);
+    for (const name of faults.toReversed()) await FAULTS[name].cause(attempt);
+    return outcomeOf(await send(attempt));
+  };
+
+  it('answers a placement without faults', async () => {
+    expect(await answerTo()).to.equal('placed');
+  });
+
+  it('has a row for every fault', () => {
+    expect(new Set(NEIGHBOURS.flat())).to.deep.equal(new Set(Object.keys(FAULTS)));
+  });
+
+  for (const [first, second] of NEIGHBOURS) {
+    it(`${first} before ${second}`, async () => {
+      expect(await answerTo(second), 'the second alone').to.equal(FAULTS[second].outcome);
+      await restore(fixture);
+      expect(await answerTo(first, second), 'both').to.equal(FAULTS[first].outcome);
+    });
+  }
+
+  for (const second of REPLAYED_THROUGH) {
+    it(`replays a known client order id through ${second}`, async () => {
+      const attempt = await newAttempt(fixture, replica);
+      await FAULTS.replay.cause(attempt);
+      await FAULTS[second].cause(attempt);
+      expect(outcomeOf(await send(attempt))).to.equal('replayed');
+    });
+  }
+});
