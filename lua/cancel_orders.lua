@@ -32,7 +32,7 @@ local function find(reference)
   local place = string.sub(reference, 3)
   local member = redis.call('ZRANGE', keys.book[side], '[' .. place, '+', 'BYLEX', 'LIMIT', 0, 1)[1]
   if not member or string.sub(member, 1, 15) ~= place then return nil end
-  local key, _, wallet, left, had_fills = read_member(member)
+  local key, _, wallet, had_fills, left = read_member(member)
   if owner ~= '' and wallet ~= owner then return nil end
   local held = left * (side == 'buy' and price_key('buy', key) * quote_per_lot or base_per_step)
   return { side = side, member = member, wallet = wallet, had_fills = had_fills, held = held,

@@ -1,6 +1,7 @@
 /** `redbook <role>` runs a part of the service, `redbook <noun> <verb>` an operator's command. */
 
-import { destination, type Logger, pino } from 'pino';
+import { join } from 'node:path';
+import { destination, type Level, type Logger, multistream, pino } from 'pino';
 import { type Config, ConfigError, readConfig, requireFor } from './config.ts';
 import { runOperator } from './operator/command-line.ts';
 import { startAll } from './roles/all.ts';
@@ -57,6 +58,19 @@ function stopOnSignal(starting: Promise<RunningRole>, drainMs: number, say: (lin
   process.on('SIGINT', stop);
 }
 
+/** What people read is on stdout. The log of the all-in-one is a file beside its data; what is serious is on stderr too. */
+function allInOneLogger({ logLevel, dataDir }: Config): Logger {
+  if (logLevel === 'silent') return pino({ level: logLevel });
+  const file = destination({ dest: join(dataDir, 'redbook.log'), mkdir: true, sync: false });
+  return pino(
+    { level: logLevel },
+    multistream([
+      { level: logLevel as Level, stream: file },
+      { level: 'error', stream: destination(2) },
+    ]),
+  );
+}
+
 async function main(argv: readonly string[]): Promise<void> {
   const [name] = argv;
   const config = readConfig(process.env);
@@ -64,8 +78,7 @@ async function main(argv: readonly string[]): Promise<void> {
   switch (name) {
     case 'all': {
       requireFor('all', config);
-      // What people read is on stdout; the log is on stderr, where a terminal can send it away.
-      const starting = startAll(config, pino({ level: config.logLevel }, destination(2)), print);
+      const starting = startAll(config, allInOneLogger(config), print);
       stopOnSignal(starting, 0, print);
       await starting;
       return;

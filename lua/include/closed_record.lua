@@ -10,5 +10,5 @@ end
 
 local function closed_record(live, had_fills)
   local client_id = string.sub(live, 38)
-  return string.sub(live, 1, 37) .. struct.pack('>I1I2', had_fills and 1 or 0, #client_id) .. client_id
+  return string.sub(live, 1, 37) .. struct.pack('>I1I2', had_fills, #client_id) .. client_id
 end

@@ -1,18 +1,19 @@
 -- Where an order stands. A side's ZSET has all scores 0, so members sort as bytes:
---   price key (7) | epoch (2) | sequence (6) | wallet (20) | remaining steps (7)      big-endian
--- 2^54 is added to the remaining steps once the order has had a fill: a cancel must tell, and does not know the size.
+--   price key (7) | epoch (2) | sequence (6) | wallet (20) | 1 once it had fills, else 0 (1) | remaining steps (7)
+-- big-endian. Whether it had fills is told at a cancel, which does not know the size.
 -- The price key of a bid is inverted, so the best order of either side, first come first, is member 0.
 -- An order's reference is  market number * 2 + (1 for a sell) (2) | price key (7) | epoch (2) | sequence (6);
 -- it is the public order id, and says which member of which book the order is.
 local HIGHEST_KEY = 9007199254740991 -- 2^53 - 1
-local MEMBER = '>I7c8c20I7'
-local HAD_FILLS = 18014398509481984 -- 2^54
 
--- price key, stamp, wallet, remaining steps, whether it had fills
+-- price key, stamp, wallet, whether it had fills (0 or 1), remaining steps
 local function read_member(member)
-  local key, stamp, wallet, left = struct.unpack(MEMBER, member)
-  if left >= HAD_FILLS then return key, stamp, wallet, left - HAD_FILLS, true end
-  return key, stamp, wallet, left, false
+  return struct.unpack('>I7c8c20I1I7', member)
+end
+
+-- The end of a member.
+local function remainder(had_fills, steps)
+  return struct.pack('>I1I7', had_fills, steps)
 end
 
 -- Price key <-> price in ticks, for the book of `side`; its own inverse.

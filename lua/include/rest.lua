@@ -5,7 +5,7 @@ local function rest(keys, order, market, remaining, changes)
   local asset = buys and changes.quote or changes.base
   add(asset, order.wallet .. 'a', -held)
   add(asset, order.wallet .. 'r', held)
-  local left = remaining < order.size and remaining + HAD_FILLS or remaining
-  redis.call('ZADD', keys.book[order.side], '0', order.key .. order.stamp .. order.wallet .. struct.pack('>I7', left))
+  redis.call('ZADD', keys.book[order.side], '0',
+    order.key .. order.stamp .. order.wallet .. remainder(remaining < order.size and 1 or 0, remaining))
   redis.call('ZADD', keys.live, '0', order.wallet .. order.reference .. order.client_id)
 end

@@ -1,6 +1,6 @@
 -- What a resting order of the side that is met holds: base atoms of an ask, quote atoms of a bid.
 local function held_by(order, market, member)
-  local key, _, _, left = read_member(member)
+  local key, _, _, _, left = read_member(member)
   if order.side == 'buy' then return left * market.base_per_step end
   return left * price_key('buy', key) * market.quote_per_lot
 end
@@ -42,7 +42,7 @@ local function expire_own(keys, order, market, walk)
   local prefix = book_prefix(order.market_number, other_side(order.side))
   for _, member in ipairs(walk.expired) do
     local live = live_record(keys, order.wallet, prefix .. string.sub(member, 1, 15))
-    local _, _, _, _, had_fills = read_member(member)
+    local _, _, _, had_fills = read_member(member)
     records[#records + 1] = closed_record(live, had_fills)
     redis.call('ZREM', book, member)
     redis.call('ZREM', keys.live, live)
@@ -64,7 +64,7 @@ local function settle_fills(keys, order, walk, changes, wallets)
     local head = string.sub(one.member, 1, 35)
     records[index] = head .. struct.pack('>I7I7I7', one.steps, one.fee, one.left)
     if one.left > 0 then
-      redis.call('ZADD', book, '0', head .. struct.pack('>I7', one.left + HAD_FILLS))
+      redis.call('ZADD', book, '0', head .. remainder(1, one.left))
     else
       local live = one.wallet .. prefix .. string.sub(one.member, 1, 15)
       redis.call('ZREMRANGEBYLEX', keys.live, '[' .. live, '(' .. live .. '\255')

@@ -61,7 +61,7 @@ local function walk_book(book, order, market, most_makers)
       if met == most_makers then walk.ended = 'makers' end
       if walk.ended or order.post_only then break end
       met = met + 1
-      local key, stamp, wallet, left = read_member(member)
+      local key, stamp, wallet, _, left = read_member(member)
       if wallet == order.wallet then
         meet_own_order(walk, member, market.self_trade)
       else

@@ -56,27 +56,36 @@ export function orderIdOf(order: {
   return bytes.toString('hex');
 }
 
-/** A resting order as its book holds it. */
-export interface RestingOrder {
+/** Where an order stands in its book: the first 35 bytes of its member. */
+interface Place {
   readonly id: string;
   readonly wallet: string;
   readonly side: Side;
   readonly priceTicks: bigint;
+}
+
+/** A resting order as its book holds it. */
+export interface RestingOrder extends Place {
   readonly remainingSteps: bigint;
 }
 
-/** Reads a member of a book: price key (7) | epoch (2) | sequence (6) | wallet (20) | remaining (7). */
-export function readBookMember(member: Buffer, marketNumber: number, side: Side): RestingOrder {
+/** Reads price key (7) | epoch (2) | sequence (6) | wallet (20). */
+function readPlace(bytes: Buffer, marketNumber: number, side: Side): Place {
   const book = Buffer.alloc(2);
   book.writeUInt16BE(marketNumber * 2 + (side === 'sell' ? 1 : 0));
   return {
-    id: Buffer.concat([book, member.subarray(0, 15)]).toString('hex'),
-    wallet: walletText(member.subarray(15, 35)),
+    id: Buffer.concat([book, bytes.subarray(0, 15)]).toString('hex'),
+    wallet: walletText(bytes.subarray(15, 35)),
     side,
-    priceTicks: priceOfKey(side, uint56(member, 0)),
-    remainingSteps: BigInt.asUintN(54, uint56(member, 35)), // above it stands whether it had fills
+    priceTicks: priceOfKey(side, uint56(bytes, 0)),
   };
 }
+
+/** Reads a member of a book: its place (35) | whether it had fills (1) | remaining steps (7). */
+export const readBookMember = (member: Buffer, marketNumber: number, side: Side): RestingOrder => ({
+  ...readPlace(member, marketNumber, side),
+  remainingSteps: uint56(member, 36),
+});
 
 /** What all fills of one event share. */
 export interface FillContext {
@@ -97,12 +106,12 @@ export function readFills(fills: Buffer, context: FillContext): Trade[] {
   const makerSide = context.takerSide === 'buy' ? 'sell' : 'buy';
   const trades: Trade[] = [];
   for (let at = 0; at < fills.length; at += FILL_BYTES) {
-    const maker = readBookMember(fills.subarray(at, at + 42), marketNumber, makerSide);
+    const maker = readPlace(fills.subarray(at), marketNumber, makerSide);
     trades.push({
       ...shared,
       tradeId: firstTradeId + trades.length,
       priceTicks: maker.priceTicks,
-      sizeSteps: maker.remainingSteps, // the same place in the layout
+      sizeSteps: uint56(fills, at + 35),
       feeAtoms: uint56(fills, at + 42),
       makerOrderId: maker.id,
       makerWallet: maker.wallet,

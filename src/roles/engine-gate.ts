@@ -35,7 +35,7 @@ export function keepEngineOpen(parts: {
         logger.info('the matching engine is open');
       } catch (error) {
         const isRefused = error instanceof EngineBehind || error instanceof EngineMisconfigured;
-        logger[isRefused ? 'fatal' : 'warn']({ err: error }, 'the matching engine stays closed');
+        logger[isRefused ? 'fatal' : 'warn']({ err: error }, 'the matching engine is not open yet');
         await sleep(isRefused ? RETRY_REFUSED_MS : RETRY_MS);
       }
     }
