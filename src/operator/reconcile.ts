@@ -89,9 +89,12 @@ class Comparison {
     if (this.#kept.length < DIFFERENCES_KEPT) this.#kept.push({ subject, expected, found });
   }
 
-  result(name: string, asset: string | null, things: string, meaning: string): CheckResult {
-    const compared = `${this.#compared} ${things}`;
-    return { name, asset, meaning, compared, count: this.#count, differences: this.#kept };
+  /** @param compared what was looked at; `#` stands for how many comparisons there were */
+  result(name: string, asset: string | null, compared: string, meaning: string): CheckResult {
+    return {
+      ...{ name, asset, meaning, compared: compared.replace('#', String(this.#compared)) },
+      ...{ count: this.#count, differences: this.#kept },
+    };
   }
 }
 
@@ -125,7 +128,7 @@ async function checkHistory({ engine, ledger }: Servers): Promise<CheckResult> {
   return comparison.result(
     'one history',
     null,
-    'events',
+    subject,
     'the last event that Postgres has is the one the engine has in that place',
   );
 }
@@ -146,11 +149,10 @@ function checkConservation({ symbol, scale }: Asset, snapshot: AssetSnapshot): C
     sum += availableAtoms + reservedAtoms;
   }
   comparison.equal('supply', formatScaled(snapshot.supplyAtoms, scale), formatScaled(sum, scale));
-  const things = `sum of ${snapshot.balances.size} accounts`;
   return comparison.result(
     'conservation',
     symbol,
-    things,
+    `${snapshot.balances.size} accounts`,
     'all balances and the fees earned add up to what was deposited and not withdrawn',
   );
 }
@@ -180,7 +182,7 @@ function checkReservations({ symbol, scale }: Asset, snapshot: AssetSnapshot): C
   return comparison.result(
     'reserved = live orders',
     symbol,
-    'accounts',
+    '# accounts',
     'what each account has reserved is what its resting orders need, and no balance is negative',
   );
 }
@@ -212,13 +214,13 @@ async function* checkBalances(
   yield supply.result(
     'supply = credits - debits',
     symbol,
-    'sum',
+    `event ${snapshot.sequence}`,
     'the supply in Redis is the deposits less the withdrawals in Postgres',
   );
   yield accounts.result(
     'Redis = Postgres',
     symbol,
-    `accounts at event ${snapshot.sequence}`,
+    `# accounts at event ${snapshot.sequence}`,
     'each account has in Redis what its ledger entries in Postgres add up to at the same event',
   );
 }
@@ -252,7 +254,7 @@ async function checkBook({ ledger }: Servers, asset: Asset, snapshot: AssetSnaps
   return comparison.result(
     'book = live orders',
     asset.symbol,
-    `orders at event ${snapshot.sequence}`,
+    `# orders at event ${snapshot.sequence}`,
     'the books in Redis hold exactly the orders that are live in Postgres at the same event',
   );
 }
@@ -289,7 +291,7 @@ async function checkLiveList(servers: Servers, patienceMs: number): Promise<Chec
   return comparison.result(
     'live list = live orders',
     null,
-    `orders at event ${before === after ? before : `${before} to ${after}`}`,
+    `# orders at event ${before === after ? before : `${before} to ${after}`}`,
     'the engine lists exactly the orders that are live',
   );
 }

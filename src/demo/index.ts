@@ -1,0 +1,287 @@
+/**
+ * `npm run demo`: a short story on the running service. Three wallets made on the spot sign in, are funded,
+ * quote, trade, cancel and withdraw, and a reconcile shows that nothing was lost or made on the way.
+ *
+ * What the wallets do goes over HTTP like anybody's requests; what an operator does (funding, reconcile) goes
+ * the way of the operator's commands. It can be run again and again: wallets are new each time, quotes stay out
+ * of reach of other orders, and at the end nothing of it rests in the book.
+ */
+
+import { Refusal } from '../domain/errors.ts';
+import { formatScaled } from '../domain/units.ts';
+import { renderReconciliation } from '../operator/ledger.ts';
+import { moveFundsOnce } from '../operator/movements.ts';
+import { reconcile } from '../operator/reconcile.ts';
+import type { OperatorServices } from '../operator/services.ts';
+import { COLOURED, PLAIN } from '../operator/terminal.ts';
+import { COLUMNS, openScript, type Script } from './script.ts';
+import { type Stage, setStage } from './stage.ts';
+import { DemoStopped, makeTrader, type OrderReply, type Trader } from './trader.ts';
+
+export interface DemoOptions {
+  /** Of the running service, like `http://localhost:8080`. */
+  readonly baseUrl: string;
+  /** A web host that a SIWE message may name. */
+  readonly webHost: string;
+  /** For what an operator does; they stay the caller's to close. */
+  readonly services: Pick<OperatorServices, 'engine' | 'ledger'>;
+  readonly print: (line: string) => void;
+  /** Whether the lines may be painted. */
+  readonly colours?: boolean;
+}
+
+interface Cast {
+  readonly ada: Trader;
+  readonly ben: Trader;
+  readonly cleo: Trader;
+}
+
+interface Play extends Cast {
+  readonly stage: Stage;
+  readonly script: Script;
+  readonly options: DemoOptions;
+  /** Atoms deposited, by wallet and asset. */
+  readonly deposits: Map<string, bigint>;
+}
+
+const SETTLEMENT_PATIENCE_MS = 10_000;
+
+/** Tells the story. @returns the exit status: 0 when it came to its end and everything holds */
+export async function runDemo(options: DemoOptions): Promise<number> {
+  const { baseUrl, print } = options;
+  const paint = options.colours ? COLOURED : PLAIN;
+  if (!(await isRunning(baseUrl))) {
+    print(`Nothing answers at ${baseUrl}.`);
+    print('Start the service in another terminal with: npm start');
+    return 1;
+  }
+  const [ada, ben, cleo] = ['Ada', 'Ben', 'Cleo'].map((name) => makeTrader(name, baseUrl)) as [
+    Trader,
+    Trader,
+    Trader,
+  ];
+  const cast = { ada, ben, cleo };
+  try {
+    const stage = await setStage(options.services.engine);
+    const script = openScript(print, paint);
+    const play: Play = { ...cast, stage, script, options, deposits: new Map() };
+    print(`${paint('bold', 'Three wallets trade')} ${stage.market.symbol} at ${baseUrl}`);
+    await signIn(play);
+    await fund(play);
+    await quote(play);
+    await trade(play);
+    await refuseAndRepeat(play);
+    await cancel(play);
+    await lookBack(play);
+    await withdraw(play);
+    return await balanceTheBooks(play);
+  } catch (error) {
+    if (!(error instanceof DemoStopped || error instanceof Refusal)) throw error;
+    print('');
+    print(paint('red', `The demo stops here: ${error.message}`));
+    return 1;
+  } finally {
+    await tidyUp(cast, options.services);
+  }
+}
+
+const isRunning = async (baseUrl: string): Promise<boolean> =>
+  fetch(`${baseUrl}/livez`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+async function signIn({ ada, ben, cleo, script, options }: Play): Promise<void> {
+  script.scene('Sign in: prove that you hold the key, send no password');
+  for (const trader of [ada, ben]) {
+    await trader.signInByTypedData();
+    script.say(`${nameOf(trader)} ${trader.wallet} signs typed data (EIP-712)`);
+  }
+  await cleo.signInByMessage(options.webHost);
+  script.say(`${nameOf(cleo)} ${cleo.wallet} signs a message (SIWE, EIP-4361)`);
+  script.say('Each has a session of eight hours now.');
+  const { termsVersion } = await options.services.engine.state();
+  if (termsVersion === null) return;
+  for (const trader of [ada, ben, cleo]) await trader.acceptTerms(termsVersion);
+  script.say(`All three accept the terms, version ${termsVersion}.`);
+}
+
+async function fund(play: Play): Promise<void> {
+  const { ada, ben, cleo, stage, script } = play;
+  const { base, quote } = stage.market;
+  script.scene('Deposits: an operator credits what arrived in custody');
+  const deposits: [Trader, { symbol: string; scale: number }, bigint][] = [
+    [ada, base, stage.baseAtoms(12n)],
+    [ada, quote, stage.quoteAtoms(12n, 0n)],
+    [ben, quote, stage.quoteAtoms(8n, 0n)],
+    [cleo, base, stage.baseAtoms(8n)],
+  ];
+  for (const [{ name, wallet }, { symbol, scale }, amountAtoms] of deposits) {
+    const reference = `demo ${wallet} ${symbol}`;
+    const movement = { kind: 'credited', wallet, asset: symbol, amountAtoms, reference } as const;
+    await moveFundsOnce(play.options.services, movement);
+    play.deposits.set(`${wallet} ${symbol}`, amountAtoms);
+    script.say(`${name.padEnd(4)} receives ${formatScaled(amountAtoms, scale)} ${symbol}`);
+  }
+}
+
+async function quote({ ada, stage, script }: Play): Promise<void> {
+  const { symbol } = stage.market;
+  script.scene('Quote: resting orders reserve what they would pay');
+  const ladder: string[][] = [];
+  for (const level of [3n, 2n, 1n, -1n, -2n, -3n]) {
+    const side = level > 0n ? 'sell' : 'buy';
+    const size = stage.size(level === 1n || level === -1n ? 2n : 4n);
+    const order = { side, type: 'limit', price: stage.price(level), size, postOnly: true } as const;
+    const placed = await ada.place(symbol, order);
+    ladder.push([side, order.price, size, placed.status]);
+  }
+  script.say('Ada quotes three levels a side, post-only: she makes the market and pays no fee.');
+  script.table(COLUMNS.ladder, ladder);
+  script.gap();
+  for (const { asset, total, reserved, available } of await ada.balances())
+    script.say(`Of her ${total} ${asset}, ${reserved} are reserved and ${available} available.`);
+}
+
+async function trade({ ben, cleo, stage, script }: Play): Promise<void> {
+  const { symbol, quote } = stage.market;
+  script.scene('Trade: best price first, first come first, the taker pays the fee');
+  const quoteAmount = stage.notional(4n, 0n);
+  script.say(`Ben buys at market for at most ${quoteAmount} ${quote.symbol}.`);
+  tellFills(script, await ben.place(symbol, { side: 'buy', type: 'market', quoteAmount }));
+  const ask = { side: 'sell', type: 'limit', price: stage.price(-1n), size: stage.size(3n) } as const;
+  script.say(`Cleo sells ${ask.size} at ${ask.price} or better.`);
+  tellFills(script, await cleo.place(symbol, ask));
+}
+
+async function refuseAndRepeat({ ada, ben, stage, script }: Play): Promise<void> {
+  const { symbol } = stage.market;
+  script.scene('Two safeguards: post-only, and an id that counts once');
+  const price = stage.price(-1n);
+  const size = stage.size(1n);
+  const crossing = await ada.place(symbol, { side: 'buy', type: 'limit', price, size, postOnly: true });
+  script.say(
+    `Ada bids ${price} post-only, where an ask waits: ${crossing.status}, ${crossing.rejectReason}.`,
+  );
+  const clientOrderId = `${ben.wallet}-1`;
+  const order = { side: 'buy', type: 'limit', price, size, timeInForce: 'IOC', clientOrderId } as const;
+  const first = await ben.place(symbol, order);
+  script.say('Ben takes that ask, and sends the same order again as if the reply had been lost.');
+  tellFills(script, first);
+  const again = await ben.place(symbol, order);
+  const same = again.id === first.id ? 'the same order, not a second one' : 'ANOTHER ORDER';
+  script.say(`  the second reply: ${same}`);
+}
+
+async function cancel({ ada, script }: Play): Promise<void> {
+  script.scene('Cancel: one, then all');
+  const live = (await ada.orders()).filter(
+    ({ status }) => status === 'resting' || status === 'partially_filled',
+  );
+  const { status } = await ada.cancel(live[0]!.id);
+  script.say(`Ada cancels her order at ${live[0]!.price}: ${status}.`);
+  const { count } = await ada.cancelAll();
+  script.say(`Ada cancels all that is left: ${count} orders. Nothing is reserved any more.`);
+}
+
+async function lookBack(play: Play): Promise<void> {
+  const { stage, script } = play;
+  const { base, quote } = stage.market;
+  const traders = [play.ada, play.ben, play.cleo];
+  const names = new Map(traders.map(({ name, wallet }) => [wallet, name]));
+  script.scene('What each of them sees now');
+  const [orders, trades, balances] = await Promise.all([
+    Promise.all(traders.map((trader) => trader.orders())),
+    Promise.all(traders.map((trader) => trader.trades())),
+    Promise.all(traders.map((trader) => trader.balances())),
+  ]);
+  script.say('Orders, as GET /v1/orders lists them, oldest first');
+  script.table(
+    COLUMNS.orders,
+    traders.flatMap(({ name }, index) =>
+      orders[index]!.toReversed().map((order) => [name, ...orderCells(order)]),
+    ),
+  );
+  script.gap();
+  script.say(`Fills, as GET /v1/trades lists them: two sides to each trade, fees in ${quote.symbol}`);
+  script.table(
+    COLUMNS.fills,
+    traders
+      .flatMap(({ name }, index) => trades[index]!.map((trade) => ({ name, ...trade })))
+      .sort((one, other) => Number(one.id) - Number(other.id) || (one.role === 'taker' ? -1 : 1))
+      .map((trade) => [
+        ...[trade.id, trade.name, trade.role, trade.side, String(trade.price), String(trade.size)],
+        ...[String(trade.notional), String(trade.feeAmount)],
+        names.get(trade.counterparty) ?? trade.counterparty,
+      ]),
+  );
+  script.gap();
+  script.say('Balances, as GET /v1/portfolio shows them');
+  script.table(
+    COLUMNS.balances,
+    traders.flatMap(({ name, wallet }, index) =>
+      balances[index]!.map(({ asset, total, reserved, available }) => {
+        const { scale } = asset === base.symbol ? base : quote;
+        const deposited = formatScaled(play.deposits.get(`${wallet} ${asset}`) ?? 0n, scale);
+        return [name, asset, deposited, String(total), String(reserved), String(available)];
+      }),
+    ),
+  );
+}
+
+async function withdraw({ ada, ben, cleo, script, options }: Play): Promise<void> {
+  script.scene('Withdrawals: everything goes home');
+  for (const trader of [ada, ben, cleo]) {
+    const withdrawn = await withdrawAll(trader, options.services);
+    script.say(`${nameOf(trader)} withdraws ${withdrawn.join(' and ')}`);
+  }
+}
+
+async function balanceTheBooks({ script, options }: Play): Promise<number> {
+  script.scene('Reconcile: Redis and Postgres, recomputed and held against each other');
+  const result = await reconcile(options.services, { patienceMs: SETTLEMENT_PATIENCE_MS });
+  const paint = options.colours ? COLOURED : PLAIN;
+  script.gap();
+  script.block(renderReconciliation(result, paint));
+  script.gap();
+  return result.holds ? 0 : 1;
+}
+
+/** Leaves nothing behind, also when the story broke off. */
+async function tidyUp({ ada, ben, cleo }: Cast, services: DemoOptions['services']): Promise<void> {
+  for (const trader of [ada, ben, cleo].filter((one) => one.isSignedIn())) {
+    await trader.cancelAll().catch(() => undefined);
+    await withdrawAll(trader, services).catch(() => undefined);
+  }
+}
+
+/** @returns what was withdrawn, in words */
+async function withdrawAll({ wallet }: Trader, services: DemoOptions['services']): Promise<string[]> {
+  const assets = await services.engine.assets();
+  const withdrawn: string[] = [];
+  for (const { asset, availableAtoms } of await services.engine.balancesOf(wallet)) {
+    if (availableAtoms === 0n) continue;
+    const movement = { kind: 'debited', wallet, asset, amountAtoms: availableAtoms } as const;
+    await moveFundsOnce(services, { ...movement, reference: `demo ${wallet} ${asset}` });
+    const { scale } = assets.find(({ symbol }) => symbol === asset)!;
+    withdrawn.push(`${formatScaled(availableAtoms, scale)} ${asset}`);
+  }
+  return withdrawn;
+}
+
+const nameOf = ({ name }: Trader): string => name.padEnd(4);
+
+function tellFills(script: Script, order: OrderReply): void {
+  for (const { size, price, feeAmount, feeAsset } of order.fills)
+    script.say(`  filled ${size} at ${price}, fee ${feeAmount} ${feeAsset}`);
+  script.say(`  ${order.status}: ${order.filledSize} of ${order.size}`);
+}
+
+const orderCells = (order: OrderReply): string[] => [
+  order.side,
+  `${order.type} ${order.timeInForce}${order.postOnly ? ' post-only' : ''}`,
+  order.price === null ? '-' : String(order.price),
+  String(order.size),
+  String(order.filledSize),
+  order.status,
+];

@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { runDemo } from '../../src/demo/index.ts';
+import { parseDecimal } from '../../src/domain/units.ts';
+import { createHttpServer } from '../../src/http/server.ts';
+import { type Fixture, openFixture } from '../http/fixture.ts';
+
+const WEB_HOST = 'redbook.example';
+const STRANGER = `0x${'5'.repeat(40)}`;
+
+describe('demo', function () {
+  this.timeout(30_000);
+  let fixture: Fixture;
+  let server: Server;
+  let baseUrl: string;
+  let settling: NodeJS.Timeout;
+  before(async () => {
+    fixture = await openFixture({ webHosts: [WEB_HOST] });
+    server = createHttpServer(fixture.app).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    settling = setInterval(() => void fixture.settle(), 50);
+  });
+  after(async () => {
+    clearInterval(settling);
+    server.closeAllConnections();
+    server.close();
+    await fixture.settle();
+    await fixture.close();
+  });
+
+  const run = async (options: { webHost?: string; baseUrl?: string } = {}) => {
+    const lines: string[] = [];
+    const { engine, ledger } = fixture;
+    const print = (line: string): void => void lines.push(line);
+    const services = { engine, ledger };
+    const status = await runDemo({ baseUrl, webHost: WEB_HOST, services, print, ...options });
+    return { status, text: lines.join('\n') };
+  };
+
+  /** The story without what differs from run to run. */
+  const outline = (text: string): string =>
+    text
+      .replace(/0x[0-9a-f]{40}/g, 'WALLET')
+      .replace(/^ *\d+ {2}(?=Ada|Ben|Cleo)/gm, 'TRADE ')
+      .split('Reconcile: ')[0]!;
+
+  const nothingLeft = async (): Promise<void> => {
+    expect(await fixture.engine.snapshotLive()).to.have.property('size', 0);
+    const { balances, supplyAtoms } = await fixture.engine.snapshotAsset('USDC');
+    const held = [...balances].filter(
+      ([, { availableAtoms, reservedAtoms }]) => availableAtoms + reservedAtoms > 0n,
+    );
+    expect(held.map(([account]) => account)).to.deep.equal(['house']);
+    expect(supplyAtoms).to.equal(balances.get('house')?.availableAtoms);
+  };
+
+  it('tells its story to the end, the same each time, and leaves nothing behind', async () => {
+    const first = await run();
+    expect(first.status, first.text).to.equal(0);
+    expect(first.text).to.contain('everything holds');
+    for (const status of ['filled', 'cancelled', 'partially_filled_cancelled', 'rejected']) {
+      expect(first.text).to.match(new RegExp(` ${status}$`, 'm'));
+    }
+    expect(first.text).to.contain('POST_ONLY_WOULD_CROSS').and.to.contain('the same order, not a second one');
+    await nothingLeft();
+    const second = await run();
+    expect(second.status, second.text).to.equal(0);
+    expect(outline(second.text)).to.equal(outline(first.text));
+    await nothingLeft();
+    for (const line of first.text.split('\n')) expect(line.length).to.be.at.most(120);
+  });
+
+  it('keeps clear of the orders of others', async () => {
+    await fixture.credit(STRANGER, { ETH: '100', USDC: '1000000' });
+    for (const [bid, ask] of [
+      ['2800', '3000.5'],
+      ['2999.5', '3100'],
+      ['3050', '3060'],
+    ] as const) {
+      await rest('buy', bid);
+      await rest('sell', ask);
+      const { status, text } = await run();
+      expect(status, text).to.equal(0);
+      expect(text).to.contain('everything holds');
+      const cancelled = await fixture.engine.cancelAll(STRANGER, null);
+      expect(cancelled.map((order) => order.status)).to.deep.equal(['cancelled', 'cancelled']);
+    }
+  });
+
+  it('goes to another market when the first leaves no room', async () => {
+    await rest('buy', '3000');
+    await rest('sell', '3000.01');
+    const { status, text } = await run();
+    expect(status, text).to.equal(0);
+    expect(text).to.contain('Three wallets trade BTC/USDC');
+    await fixture.engine.cancelAll(STRANGER, null);
+  });
+
+  it('accepts the terms when some are required', async () => {
+    await fixture.engine.requireTerms('2026-01');
+    const { status, text } = await run();
+    await fixture.engine.requireTerms(null);
+    expect(status, text).to.equal(0);
+    expect(text).to.contain('accept the terms, version 2026-01');
+  });
+
+  it('says how to start the service when nothing answers', async () => {
+    const { status, text } = await run({ baseUrl: 'http://127.0.0.1:1' });
+    expect(status).to.equal(1);
+    expect(text).to.equal(
+      'Nothing answers at http://127.0.0.1:1.\nStart the service in another terminal with: npm start',
+    );
+  });
+
+  it('says what stops it, and takes back what it deposited', async () => {
+    await fixture.engine.cancelAll(STRANGER, null);
+    await fixture.engine.pause();
+    const { status, text } = await run();
+    await fixture.engine.resume();
+    expect(status).to.equal(1);
+    expect(text).to.match(/The demo stops here: POST \/v1\/orders answered 503: .*OPERATIONAL_PAUSED/);
+    const { balances } = await fixture.engine.snapshotAsset('ETH');
+    const holders = [...balances]
+      .filter(([, { availableAtoms }]) => availableAtoms > 0n)
+      .map(([account]) => account);
+    expect(holders).to.deep.equal([STRANGER]);
+    const wrongHost = await run({ webHost: 'elsewhere.example' });
+    expect(wrongHost.status).to.equal(1);
+    expect(wrongHost.text).to.contain('domain_mismatch');
+  });
+
+  const rest = (side: 'buy' | 'sell', price: string) =>
+    fixture.engine.placeOrder({
+      wallet: STRANGER,
+      request: {
+        ...{
+          market: 'ETH/USDC',
+          side,
+          type: 'limit',
+          timeInForce: 'GTC',
+          clientOrderId: null,
+          leverage: null,
+        },
+        ...{ price: parseDecimal(price), size: parseDecimal('1'), postOnly: true, reduceOnly: false },
+      },
+    });
+});
