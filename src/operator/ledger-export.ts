@@ -21,9 +21,9 @@ const record = (entry: LedgerEntry) => ({
   reference: entry.reference,
 });
 
-const CSV_HEADER = 'entry_id,time,transaction_id,kind,account,asset,amount,reference\r\n';
+const CSV_HEADER = 'entry_id,time,transaction_id,kind,account,asset,amount,reference\n';
 
-/** RFC 4180. */
+/** As RFC 4180 quotes; lines end in LF all the same, so that every tool of a shell can read them. */
 const csvField = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /**
@@ -40,7 +40,7 @@ export async function* exportText(
   let separator = '';
   for await (const entry of entries) {
     if (format === 'csv') {
-      chunk += `${Object.values(record(entry)).map(csvField).join(',')}\r\n`;
+      chunk += `${Object.values(record(entry)).map(csvField).join(',')}\n`;
     } else if (format === 'jsonl') {
       chunk += `${JSON.stringify(record(entry))}\n`;
     } else {
