@@ -1,0 +1,149 @@
+import { expect } from 'chai';
+import { type Fixture, openFixture, type Trader } from './fixture.ts';
+
+const NOT_FOUND = {
+  error: 'the order does not exist, belongs to another wallet, or is already closed',
+  code: 'ORDER_NOT_FOUND',
+};
+
+describe('cancelling', () => {
+  let fixture: Fixture;
+  let trader: Trader;
+  let other: Trader;
+
+  before(async () => {
+    fixture = await openFixture();
+  });
+
+  beforeEach(async () => {
+    trader = await fixture.trader({ USDC: '100000', ETH: '100' });
+    other = await fixture.trader({ USDC: '100000', ETH: '100' });
+  });
+
+  afterEach(async () => {
+    await fixture.engine.resume();
+    for (const symbol of ['ETH/USDC', 'BTC/USDC']) await fixture.engine.clearMarket(symbol);
+  });
+
+  after(() => fixture.close());
+
+  const balance = async (asset: string): Promise<object> =>
+    (await trader.get(`/v1/portfolio/${trader.wallet}`)).body.balances.find(
+      (item: { asset: string }) => item.asset === asset,
+    );
+
+  describe('one order', () => {
+    it('answers the item of cancel-all, and gives the funds back', async () => {
+      const { body: order } = await trader.order({ clientOrderId: 'mine' });
+      expect(await balance('USDC')).to.include({ reserved: 2000, available: 98_000 });
+      const { status, body } = await trader.delete(`/v1/orders/${order.id}`);
+      expect(status).to.equal(200);
+      expect(body).to.deep.equal({
+        ...{ id: order.id, clientOrderId: 'mine', market: 'ETH/USDC', status: 'cancelled' },
+      });
+      expect(await balance('USDC')).to.include({ reserved: 0, available: 100_000 });
+    });
+
+    it('answers the same for whatever is not a live order of the wallet', async () => {
+      const { body: foreign } = await other.order({ price: 1500 });
+      const { body: cancelled } = await trader.order();
+      await trader.delete(`/v1/orders/${cancelled.id}`);
+      const { body: expired } = await trader.order({ price: 1, timeInForce: 'IOC' });
+      const { body: rejected } = await trader.order({ price: 1, timeInForce: 'FOK' });
+      const { body: filled } = await trader.order({ price: 1500, side: 'sell' });
+      expect([expired.status, rejected.status, filled.status]).to.deep.equal([
+        'expired',
+        'rejected',
+        'filled',
+      ]);
+      const { body: live } = await other.order({ price: 1400 });
+      const ids = [
+        ...[foreign.id, cancelled.id, expired.id, rejected.id, filled.id, live.id],
+        ...['0', '0'.repeat(34), 'f'.repeat(34), live.id.toUpperCase(), `${live.id}0`, live.id.slice(1)],
+        ...['%00', '..%2f..', '%F0%9F%90%8B', 'ETH%2FUSDC', '*', '__proto__', 'a'.repeat(2000)],
+      ];
+      for (const id of ids) {
+        const { status, body } = await trader.delete(`/v1/orders/${id}`);
+        expect(status, id).to.equal(400);
+        expect(body, id).to.deep.equal(NOT_FOUND);
+      }
+      expect((await other.get('/v1/orders')).body.orders[0].status).to.equal('resting');
+    });
+
+    it('works while trading is paused', async () => {
+      const { body: order } = await trader.order();
+      await fixture.engine.pause();
+      expect((await trader.order()).body.code).to.equal('OPERATIONAL_PAUSED');
+      expect((await trader.delete(`/v1/orders/${order.id}`)).status).to.equal(200);
+    });
+
+    it('ends once, however often it is asked at once', async () => {
+      const { body: order } = await trader.order();
+      const replies = await Promise.all(
+        Array.from({ length: 20 }, () => trader.delete(`/v1/orders/${order.id}`)),
+      );
+      expect(replies.filter(({ status }) => status === 200).length).to.equal(1);
+      expect(replies.filter(({ body }) => body.code === 'ORDER_NOT_FOUND').length).to.equal(19);
+      expect(await balance('USDC')).to.include({ reserved: 0, available: 100_000 });
+    });
+  });
+
+  describe('all orders', () => {
+    it('of every market, each as a single cancel would, and only the own', async () => {
+      await fixture.credit(trader.wallet, { BTC: '10' });
+      const placed = [
+        (await trader.order({ clientOrderId: 'a' })).body,
+        (await trader.order({ side: 'sell', price: 3000 })).body,
+        (await trader.order({ market: 'BTC/USDC', side: 'sell', price: 50_000 })).body,
+      ];
+      await other.order({ side: 'sell', price: 2000, size: 0.25 });
+      const { body: foreign } = await other.order({ price: 1000 });
+      await fixture.engine.pause();
+      const { status, body } = await trader.delete('/v1/orders');
+      expect(status).to.equal(200);
+      expect(Object.keys(body)).to.deep.equal(['cancelled', 'count']);
+      expect(body.count).to.equal(3);
+      expect(body.cancelled).to.have.deep.members([
+        { id: placed[0].id, clientOrderId: 'a', market: 'ETH/USDC', status: 'partially_filled_cancelled' },
+        { id: placed[1].id, clientOrderId: null, market: 'ETH/USDC', status: 'cancelled' },
+        { id: placed[2].id, clientOrderId: null, market: 'BTC/USDC', status: 'cancelled' },
+      ]);
+      expect((await trader.delete('/v1/orders')).body).to.deep.equal({ cancelled: [], count: 0 });
+      expect((await other.get('/v1/orders')).body.orders[0]).to.include({
+        id: foreign.id,
+        status: 'resting',
+      });
+    });
+
+    it('of one market', async () => {
+      const { body: stays } = await trader.order({ market: 'BTC/USDC', price: 10 });
+      const { body: goes } = await trader.order();
+      const { body } = await trader.delete('/v1/orders?market=ETH%2FUSDC');
+      expect(body.cancelled.map(({ id }: { id: string }) => id)).to.deep.equal([goes.id]);
+      expect((await trader.delete('/v1/orders?market=BTC/USDC')).body.cancelled[0].id).to.equal(stays.id);
+    });
+
+    it('are never all because of a filter that is not understood', async () => {
+      const { body: order } = await trader.order();
+      const refusals = [
+        ['market=', 'VALIDATION_ERROR'],
+        ['market', 'VALIDATION_ERROR'],
+        ['market=ETH/USDC&market=BTC/USDC', 'VALIDATION_ERROR'],
+        ['market=ETH/USDC&market=', 'VALIDATION_ERROR'],
+        ['market[]=BTC/USDC', 'VALIDATION_ERROR'],
+        ['Market=BTC/USDC', 'VALIDATION_ERROR'],
+        ['symbol=BTC/USDC', 'VALIDATION_ERROR'],
+        ['market=NO/NE', 'MARKET_NOT_FOUND'],
+        ['market=btc/usdc', 'MARKET_NOT_FOUND'],
+        ['market=%20', 'MARKET_NOT_FOUND'],
+        ['market=%00', 'MARKET_NOT_FOUND'],
+        ['market=__proto__', 'MARKET_NOT_FOUND'],
+      ];
+      for (const [query, code] of refusals) {
+        const reply = await trader.delete(`/v1/orders?${query}`);
+        expect([reply.status, reply.body.code], query).to.deep.equal([400, code]);
+      }
+      expect((await trader.get('/v1/orders')).body.orders[0]).to.include({ id: order.id, status: 'resting' });
+    });
+  });
+});

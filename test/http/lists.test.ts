@@ -1,0 +1,204 @@
+import { expect } from 'chai';
+import { random, seedOf } from '../support/seed.ts';
+import { type Fixture, openFixture, type Trader } from './fixture.ts';
+
+interface Listed {
+  readonly id: string;
+  readonly status: string;
+  readonly filledSize: number;
+  readonly fills: readonly { readonly id: string; readonly size: number }[];
+}
+
+describe('lists of orders and trades', () => {
+  let fixture: Fixture;
+  let alice: Trader;
+  let bob: Trader;
+  const FUNDS = { USDC: '10000000', ETH: '1000', BTC: '100' };
+
+  before(async () => {
+    fixture = await openFixture();
+  });
+
+  beforeEach(async () => {
+    for (const symbol of ['ETH/USDC', 'BTC/USDC']) await fixture.engine.clearMarket(symbol);
+    [alice, bob] = await Promise.all([fixture.trader(FUNDS), fixture.trader(FUNDS)]);
+  });
+
+  after(() => fixture.close());
+
+  const ordersOf = async (trader: Trader): Promise<Listed[]> => (await trader.get('/v1/orders')).body.orders;
+
+  it('are empty for a new wallet', async () => {
+    const stranger = await fixture.trader();
+    expect((await stranger.get('/v1/orders')).body).to.deep.equal({ orders: [] });
+    expect((await stranger.get('/v1/trades')).body).to.deep.equal({ trades: [] });
+  });
+
+  it('show the latest hundred orders, newest first, settled or not', async () => {
+    const ids: string[] = [];
+    for (let count = 1; count <= 130; count += 1) {
+      ids.unshift((await alice.order({ price: count, size: 0.01 })).body.id);
+      if (count === 60 || count === 95) await fixture.settle();
+    }
+    expect((await ordersOf(alice)).map(({ id }) => id)).to.deep.equal(ids.slice(0, 100));
+    await alice.delete('/v1/orders');
+    expect(new Set((await ordersOf(alice)).map(({ status }) => status))).to.deep.equal(
+      new Set(['cancelled']),
+    );
+    await fixture.settle();
+    expect((await ordersOf(alice)).map(({ id }) => id)).to.deep.equal(ids.slice(0, 100));
+  });
+
+  it('show each what it did at once, while settlement runs beside them', async () => {
+    const dice = random(seedOf('lists'));
+    let isRunning = true;
+    const settlement = (async () => {
+      while (isRunning) {
+        const cursor = await fixture.ledger.cursor();
+        const events = await fixture.engine.readEvents(cursor, 1 + dice.below(5));
+        await fixture.engine.trim(await fixture.ledger.settle(events));
+      }
+    })();
+    let trades = 0;
+    for (let round = 0; round < 100; round += 1) {
+      const [taker, maker] = dice.chance(0.5) ? [alice, bob] : [bob, alice];
+      const size = (1 + dice.below(20)) / 10;
+      const { body: resting } = await maker.order({ side: 'sell', price: 2000 + round, size: size + 0.5 });
+      const { body: taken } = await taker.order({ price: 2000 + round, size });
+      trades += taken.fills.length;
+      const [first] = await ordersOf(taker);
+      expect(first).to.deep.equal(taken.order);
+      const made = (await ordersOf(maker)).find(({ id }) => id === resting.id)!;
+      expect(made.fills.map((fill) => fill.id)).to.deep.equal(taken.fills.map(({ id }: Listed) => id));
+      expect(made.filledSize).to.equal(size);
+      const [trade] = (await taker.get('/v1/trades?limit=1')).body.trades;
+      expect(trade).to.include({ id: taken.fills.at(-1).id, orderId: taken.id, counterparty: maker.wallet });
+      await maker.delete(`/v1/orders/${resting.id}`);
+      const closed = (await ordersOf(maker)).find(({ id }) => id === resting.id)!;
+      expect(closed.status).to.equal('partially_filled_cancelled');
+    }
+    isRunning = false;
+    await settlement;
+    await fixture.settle();
+    expect((await alice.get('/v1/trades?limit=500')).body.trades.length).to.equal(trades);
+  });
+
+  it('say the same before, between and after settlement', async () => {
+    await alice.order({ side: 'sell', price: 2000, size: 1, clientOrderId: 'one' });
+    await bob.order({ price: 2000, size: 0.3 });
+    const [unsettledOrders, unsettledTrades] = [await ordersOf(alice), (await alice.get('/v1/trades')).body];
+    await fixture.settle();
+    expect(await ordersOf(alice)).to.deep.equal(unsettledOrders);
+    expect((await alice.get('/v1/trades')).body).to.deep.equal(unsettledTrades);
+    await bob.order({ price: 2000, size: 0.2 });
+    await bob.order({ price: 2000, size: 0.5 });
+    const [partlyOrders, partlyTrades] = [await ordersOf(alice), (await alice.get('/v1/trades')).body];
+    expect(partlyOrders[0]).to.include({ status: 'filled', filledSize: 1 });
+    expect(partlyOrders[0]!.fills.map(({ size }) => size)).to.deep.equal([0.3, 0.2, 0.5]);
+    expect(partlyTrades.trades.map(({ size }: { size: number }) => size)).to.deep.equal([0.5, 0.2, 0.3]);
+    await fixture.settle();
+    expect(await ordersOf(alice)).to.deep.equal(partlyOrders);
+    expect((await alice.get('/v1/trades')).body).to.deep.equal(partlyTrades);
+  });
+
+  describe('trades', () => {
+    it('tell the own side of each, as maker or taker', async () => {
+      const { body: maker } = await alice.order({ side: 'sell', price: 2000, size: 1 });
+      const { body: taker } = await bob.order({ price: 2100, size: 1 });
+      const [fill] = taker.fills;
+      const shared = {
+        id: fill.id,
+        market: 'ETH/USDC',
+        price: 2000,
+        size: 1,
+        notional: 2000,
+        createdAt: fill.createdAt,
+      };
+      const [own] = (await bob.get('/v1/trades')).body.trades;
+      expect(Object.keys(own)).to.deep.equal([
+        ...['id', 'orderId', 'market', 'side', 'role', 'price', 'size', 'notional', 'feeAmount', 'feeAsset'],
+        ...['counterparty', 'createdAt'],
+      ]);
+      expect(own).to.deep.equal({
+        ...shared,
+        ...{
+          orderId: taker.id,
+          side: 'buy',
+          role: 'taker',
+          feeAmount: 2,
+          feeAsset: 'USDC',
+          counterparty: alice.wallet,
+        },
+      });
+      expect((await alice.get('/v1/trades')).body.trades).to.deep.equal([
+        {
+          ...shared,
+          ...{
+            orderId: maker.id,
+            side: 'sell',
+            role: 'maker',
+            feeAmount: 0,
+            feeAsset: 'USDC',
+            counterparty: bob.wallet,
+          },
+        },
+      ]);
+    });
+
+    it('come newest first, of one market or of all, up to the limit', async () => {
+      for (let count = 1; count <= 12; count += 1) {
+        const market = count % 3 === 0 ? 'BTC/USDC' : 'ETH/USDC';
+        await alice.order({ market, side: 'sell', price: 1000 + count, size: 0.1 });
+        await bob.order({ market, price: 1000 + count, size: 0.1 });
+        if (count === 7) await fixture.settle();
+      }
+      const prices = async (query: string): Promise<number[]> =>
+        (await alice.get(`/v1/trades${query}`)).body.trades.map(
+          ({ price }: { price: number }) => price - 1000,
+        );
+      const all = [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
+      expect(await prices('')).to.deep.equal(all);
+      expect(await prices('?market=BTC%2FUSDC')).to.deep.equal([12, 9, 6, 3]);
+      expect(await prices('?market=ETH/USDC&limit=6')).to.deep.equal([11, 10, 8, 7, 5, 4]);
+      for (const limit of ['1', '0', '-0', '-7', `-${'9'.repeat(400)}`, '0001']) {
+        expect(await prices(`?limit=${limit}`), limit).to.deep.equal([12]);
+      }
+      for (const limit of ['500', '501', '9'.repeat(400)]) {
+        expect(await prices(`?limit=${limit}`), limit).to.deep.equal(all);
+      }
+    });
+
+    it('of a limit or market that is none are refused', async () => {
+      const refusals = [
+        ['limit=', 'VALIDATION_ERROR'],
+        ['limit=ten', 'VALIDATION_ERROR'],
+        ['limit=1.5', 'VALIDATION_ERROR'],
+        ['limit=1e2', 'VALIDATION_ERROR'],
+        ['limit=0x10', 'VALIDATION_ERROR'],
+        ['limit=NaN', 'VALIDATION_ERROR'],
+        ['limit=%2B5', 'VALIDATION_ERROR'],
+        ['limit=5&limit=5', 'VALIDATION_ERROR'],
+        ['limit=٣', 'VALIDATION_ERROR'],
+        ['market=', 'VALIDATION_ERROR'],
+        ['market=ETH/USDC&market=ETH/USDC', 'VALIDATION_ERROR'],
+        ['market=NO/NE', 'MARKET_NOT_FOUND'],
+        ['market=eth/usdc', 'MARKET_NOT_FOUND'],
+        ['market=NO/NE&limit=x', 'VALIDATION_ERROR'],
+      ];
+      for (const [query, code] of refusals) {
+        const { status, body } = await alice.get(`/v1/trades?${encodeURI(query!).replaceAll('%25', '%')}`);
+        expect([status, body.code], query).to.deep.equal([400, code]);
+      }
+    });
+
+    it('are a hundred unless asked for', async () => {
+      await alice.order({ side: 'sell', price: 900, size: 2 });
+      for (let count = 0; count < 105; count += 1) await bob.order({ price: 900, size: 0.002 });
+      expect((await alice.get('/v1/trades')).body.trades.length).to.equal(100);
+      expect((await alice.get('/v1/trades?limit=104')).body.trades.length).to.equal(104);
+      expect((await alice.get('/v1/trades?limit=500')).body.trades.length).to.equal(105);
+      const [order] = await ordersOf(alice);
+      expect(order!.fills.length).to.equal(105);
+    });
+  });
+});
