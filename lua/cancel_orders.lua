@@ -4,10 +4,10 @@ Takes live orders of one market off the book and releases what they hold. Orders
 or belong to another wallet than the one asked for, are passed over.
 
 KEYS  1 engine  2 events  3 bids  4 asks  5 base balances  6 quote balances  7 live orders
-      8 unsettled 0  9 unsettled 1
+      8 unsettled 0  9 unsettled 1  10 levels of the bids  11 levels of the asks
 ARGV  1 epoch  2 wallet (20 bytes; '' for any)  3 cause (cancel|void|clear|hold)
       4 base atoms per step  5 quote atoms per lot  6 order references, 17 bytes each
-Replies  { closed, sequence, time, closed records } | { stale, epoch } | { corrupt } when a reservation is missing
+Replies  { closed, sequence, time, closed records } | { stale, epoch } | { corrupt } when a reservation or a live record is missing
 Events   orders_closed, when there was any
 ]]
 --- include exact
@@ -16,10 +16,12 @@ Events   orders_closed, when there was any
 --- include emit
 --- include closed_record
 --- include change_balances
+--- include levels
 
 local keys = {
   engine = KEYS[1], events = KEYS[2], book = { buy = KEYS[3], sell = KEYS[4] },
   asset = { buy = KEYS[6], sell = KEYS[5] }, live = KEYS[7], unsettled = { KEYS[8], KEYS[9] },
+  levels = { buy = KEYS[10], sell = KEYS[11] },
 }
 local owner, cause = ARGV[2], ARGV[3]
 local base_per_step, quote_per_lot = tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -35,7 +37,7 @@ local function find(reference)
   local key, _, wallet, had_fills, left = read_member(member)
   if owner ~= '' and wallet ~= owner then return nil end
   local held = left * (side == 'buy' and price_key('buy', key) * quote_per_lot or base_per_step)
-  return { side = side, member = member, wallet = wallet, had_fills = had_fills, held = held,
+  return { side = side, member = member, wallet = wallet, had_fills = had_fills, left = left, held = held,
     live = live_record(keys, wallet, reference) }
 end
 
@@ -46,6 +48,7 @@ for at = 1, #ARGV[6], 17 do
   if order then
     seen[reference] = true
     found[#found + 1] = order
+    if not order.live then return { 'corrupt' } end
     add(needs[order.side], order.wallet .. 'r', order.held)
   end
 end
@@ -56,6 +59,7 @@ local records, wallets = {}, {}
 for index, order in ipairs(found) do
   redis.call('ZREM', keys.book[order.side], order.member)
   redis.call('ZREM', keys.live, order.live)
+  write_levels(keys.levels[order.side], { [string.sub(order.member, 1, 7)] = -order.left })
   redis.call('HINCRBY', keys.asset[order.side], order.wallet .. 'r', text(0 - order.held))
   redis.call('HINCRBY', keys.asset[order.side], order.wallet .. 'a', text(order.held))
   records[index] = closed_record(order.live, order.had_fills)

@@ -5,6 +5,7 @@ rests what may rest, and appends the event. Nothing is written before the last c
 
 KEYS  1 engine  2 events  3 bids  4 asks  5 base balances  6 quote balances  7 live orders
       8 claims 0  9 claims 1  10 claim filter  11 unsettled 0  12 unsettled 1  13 markets
+      14 levels of the bids  15 levels of the asks
 ARGV  1 epoch  2 market version  3 market number  4 symbol  5 wallet (20 bytes)
       6 side (buy|sell)  7 type (limit|market)  8 time in force (GTC|IOC|FOK)  9 post-only (0|1)
       10 price in ticks ('' for market)  11 size in steps ('' for a quote amount)  12 budget in quote atoms ('' for a size)
@@ -28,6 +29,7 @@ Events   order_placed; after a failed settlement also market_changed
 --- include fee_of
 --- include closed_record
 --- include change_balances
+--- include levels
 --- include walk_book
 --- include needs_of
 --- include settle_fills
@@ -38,6 +40,7 @@ local keys = {
   engine = KEYS[1], events = KEYS[2], book = { buy = KEYS[3], sell = KEYS[4] },
   base = KEYS[5], quote = KEYS[6], live = KEYS[7],
   claims = { KEYS[8], KEYS[9] }, filter = KEYS[10], unsettled = { KEYS[11], KEYS[12] }, markets = KEYS[13],
+  levels = { buy = KEYS[14], sell = KEYS[15] },
 }
 local order = {
   market_number = ARGV[3], symbol = ARGV[4], wallet = ARGV[5],
@@ -105,8 +108,8 @@ order.key = struct.pack('>I7', order.price and price_key(order.side, order.price
 order.reference = book_prefix(order.market_number, order.side) .. order.key .. stamp
 order.stamp = stamp
 
-local changes = reject_reason == '' and plan_changes(order, market, walk)
-if changes and not covers(changes.maker_asset(keys), changes.maker_needs) then
+local changes = reject_reason == '' and plan_changes(keys, order, market, walk)
+if changes and not (changes.expired and covers(changes.maker_asset, changes.maker_needs)) then
   reject_reason = 'SETTLEMENT_FAILED'
 end
 
@@ -119,9 +122,10 @@ if reject_reason == '' then
     also = { 'trade', text(state.trade + #walk.fills), 'last:' .. order.market_number,
       text(walk.fills[#walk.fills].price) }
   end
-  expired = expire_own(keys, order, market, walk)
+  expired = expire_own(keys, order, changes)
   fills = settle_fills(keys, order, walk, changes, wallets)
   if rests then rest(keys, order, market, remaining, changes) end
+  write_levels(keys.levels[other_side(order.side)], changes.levels)
   write_changes(keys.base, changes.base)
   write_changes(keys.quote, changes.quote)
   if remaining == 0 then

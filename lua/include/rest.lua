@@ -7,5 +7,6 @@ local function rest(keys, order, market, remaining, changes)
   add(asset, order.wallet .. 'r', held)
   redis.call('ZADD', keys.book[order.side], '0',
     order.key .. order.stamp .. order.wallet .. remainder(remaining < order.size and 1 or 0, remaining))
+  write_levels(keys.levels[order.side], { [order.key] = remaining })
   redis.call('ZADD', keys.live, '0', order.wallet .. order.reference .. order.client_id)
 end

@@ -5,18 +5,31 @@ local function held_by(order, market, member)
   return left * price_key('buy', key) * market.quote_per_lot
 end
 
--- The balance changes of a walk, per asset and field, and what the makers must have reserved for them.
-local function plan_changes(order, market, walk)
-  local base, quote = {}, {}
+-- The own orders that a walk met: { live, member, key, had_fills, left, held } each; nil when one is not listed as live.
+local function find_expired(keys, order, market, walk)
+  local prefix, expired = book_prefix(order.market_number, other_side(order.side)), {}
+  for index, member in ipairs(walk.expired) do
+    local live = live_record(keys, order.wallet, prefix .. string.sub(member, 1, 15))
+    if not live then return nil end
+    local _, _, _, had_fills, left = read_member(member)
+    expired[index] = { live = live, member = member, key = string.sub(member, 1, 7), had_fills = had_fills,
+      left = left, held = held_by(order, market, member) }
+  end
+  return expired
+end
+
+-- What a walk changes: balances per asset and field, sizes per level, and what the makers must have reserved for it.
+local function plan_changes(keys, order, market, walk)
+  local base, quote, levels, needs = {}, {}, {}, {}
   local buys = order.side == 'buy'
   local pays, receives = buys and quote or base, buys and base or quote
-  local needs = {}
   for _, one in ipairs(walk.fills) do
     local atoms = one.steps * market.base_per_step
     local given, taken = buys and atoms or one.notional, buys and one.notional or atoms
     add(needs, one.wallet .. 'r', given)
     add(receives, one.wallet .. 'r', -given)
     add(pays, one.wallet .. 'a', taken)
+    add(levels, string.sub(one.member, 1, 7), -one.steps)
   end
   local base_atoms = walk.filled * market.base_per_step
   if buys then
@@ -27,28 +40,23 @@ local function plan_changes(order, market, walk)
     add(quote, order.wallet .. 'a', walk.notional - walk.fee)
   end
   add(quote, 'house', walk.fee)
-  for _, member in ipairs(walk.expired) do
-    add(needs, order.wallet .. 'r', held_by(order, market, member))
-  end
-  return { base = base, quote = quote, maker_needs = needs,
-    maker_asset = function(keys) return buys and keys.base or keys.quote end }
+  local expired = find_expired(keys, order, market, walk)
+  for _, one in ipairs(expired or {}) do add(needs, order.wallet .. 'r', one.held) end
+  return { base = base, quote = quote, levels = levels, expired = expired, maker_needs = needs,
+    maker_asset = buys and keys.base or keys.quote }
 end
 
 -- Takes the wallet's own orders that were met off the book; replies their closed records.
 -- Together they may hold more than 2^53 atoms, so each is released by itself.
-local function expire_own(keys, order, market, walk)
-  local book, records = keys.book[other_side(order.side)], {}
-  local asset = order.side == 'buy' and keys.base or keys.quote
-  local prefix = book_prefix(order.market_number, other_side(order.side))
-  for _, member in ipairs(walk.expired) do
-    local live = live_record(keys, order.wallet, prefix .. string.sub(member, 1, 15))
-    local _, _, _, had_fills = read_member(member)
-    records[#records + 1] = closed_record(live, had_fills)
-    redis.call('ZREM', book, member)
-    redis.call('ZREM', keys.live, live)
-    local held = held_by(order, market, member)
-    redis.call('HINCRBY', asset, order.wallet .. 'r', text(0 - held))
-    redis.call('HINCRBY', asset, order.wallet .. 'a', text(held))
+local function expire_own(keys, order, changes)
+  local side, records = other_side(order.side), {}
+  for index, one in ipairs(changes.expired) do
+    records[index] = closed_record(one.live, one.had_fills)
+    redis.call('ZREM', keys.book[side], one.member)
+    redis.call('ZREM', keys.live, one.live)
+    redis.call('HINCRBY', changes.maker_asset, order.wallet .. 'r', text(0 - one.held))
+    redis.call('HINCRBY', changes.maker_asset, order.wallet .. 'a', text(one.held))
+    write_levels(keys.levels[side], { [one.key] = -one.left })
   end
   return table.concat(records)
 end

@@ -40,6 +40,9 @@ function writeUint56(bytes: Buffer, value: bigint, at: number): void {
 const priceOfKey = (side: Side, priceKey: bigint): bigint =>
   side === 'buy' ? HIGHEST_KEY - priceKey : priceKey;
 
+/** Price of the seven bytes a level or a member begins with. */
+export const priceOfKeyBytes = (bytes: Buffer, side: Side): bigint => priceOfKey(side, uint56(bytes, 0));
+
 /** The id of the order that an event created. A market order stands at price key 0. */
 export function orderIdOf(order: {
   marketNumber: number;
@@ -77,7 +80,7 @@ function readPlace(bytes: Buffer, marketNumber: number, side: Side): Place {
     id: Buffer.concat([book, bytes.subarray(0, 15)]).toString('hex'),
     wallet: walletText(bytes.subarray(15, 35)),
     side,
-    priceTicks: priceOfKey(side, uint56(bytes, 0)),
+    priceTicks: priceOfKeyBytes(bytes, side),
   };
 }
 

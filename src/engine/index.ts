@@ -10,7 +10,13 @@ import { KEYS } from './keys.ts';
 import { EngineMarkets } from './markets.ts';
 import { EngineOrders, type OrderLimits, type Placement, type PlaceOrder } from './orders.ts';
 import { EngineOutbox } from './outbox.ts';
-import { type AssetSnapshot, EngineSnapshots, type EngineState, type Quotes } from './snapshots.ts';
+import {
+  type AssetSnapshot,
+  type BookLevels,
+  EngineSnapshots,
+  type EngineState,
+  type Quotes,
+} from './snapshots.ts';
 import { EngineSwitches } from './switches.ts';
 
 export { EngineBehind } from './core.ts';
@@ -18,7 +24,7 @@ export { type Balance, checkSameMovement, type Movement } from './funds.ts';
 export { readMarketRecord, writeMarketRecord } from './market-record.ts';
 export type { Placement, PlaceOrder } from './orders.ts';
 export { EngineMisconfigured } from './server-settings.ts';
-export type { AssetSnapshot, EngineState, Quotes } from './snapshots.ts';
+export type { AssetSnapshot, BookLevels, EngineState, Level, Quotes } from './snapshots.ts';
 
 /** What a look for a used id found: what it stands for, that it never existed, or that only Postgres can tell. */
 export type Claimed =
@@ -42,6 +48,10 @@ export interface Engine {
   setMarket(symbol: string, change: MarketChange): Promise<Market>;
   setAsset(asset: Asset): Promise<Asset>;
   quotes(markets: readonly Market[]): Promise<Map<string, Quotes>>;
+  /** The best levels of a market, best first. */
+  readBook(market: Market, levels: number): Promise<BookLevels>;
+  /** Unix milliseconds by the engine's clock. */
+  time(): Promise<number>;
 
   placeOrder(command: PlaceOrder): Promise<Placement>;
   findClientOrder(wallet: string, clientOrderId: string): Promise<Claimed>;
@@ -94,6 +104,8 @@ export function openEngine(options: EngineOptions): Engine {
     setMarket: (symbol, change) => markets.change(symbol, change),
     setAsset: (asset) => markets.setAsset(asset),
     quotes: (list) => snapshots.quotes(list),
+    readBook: (market, levels) => snapshots.book(market, levels),
+    time: () => snapshots.time(),
 
     placeOrder: (command) => orders.place(command),
     findClientOrder: (wallet, clientOrderId) => findClientOrder(core, wallet, clientOrderId),

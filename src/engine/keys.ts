@@ -26,5 +26,8 @@ export const KEYS = {
 /** ZSET: one side of a market's book. */
 export const bookKey = (symbol: string, side: 'bids' | 'asks'): string => key('book', symbol, side);
 
+/** Hash: price key -> steps that rest there, of one side. */
+export const levelsKey = (symbol: string, side: 'bids' | 'asks'): string => key('levels', symbol, side);
+
 /** Hash: available and reserved of every wallet in one asset, `house`, and `supply`. */
 export const balancesKey = (asset: string): string => key('balances', asset);

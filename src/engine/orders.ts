@@ -10,7 +10,7 @@ import { type Claim, orderClaim } from './claims.ts';
 import { REFERENCE_BYTES, readClosed, readFills, readOrderId, walletBytes } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
 import { type TermsRecord, termsOf } from './event-codec.ts';
-import { balancesKey, bookKey, KEYS } from './keys.ts';
+import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 
 /** One placement. */
@@ -95,7 +95,7 @@ export class EngineOrders {
     cause: OrdersClosed['cause'],
     references: readonly Buffer[],
   ): Promise<ClosedOrder[]> {
-    const keys = [...bookKeys(market), KEYS.live, ...KEYS.unsettled];
+    const keys = [...bookKeys(market), KEYS.live, ...KEYS.unsettled, ...levelKeys(market)];
     const closed: ClosedOrder[] = [];
     for (let at = 0; at < references.length; at += CANCEL_BATCH) {
       const batch = Buffer.concat(references.slice(at, at + CANCEL_BATCH));
@@ -178,7 +178,7 @@ export class EngineOrders {
     const claim = request.clientOrderId === null ? NO_CLAIM : orderClaim(wallet, request.clientOrderId);
     const keys = [
       ...[...bookKeys(market), KEYS.live, ...KEYS.claims, KEYS.claimFilter],
-      ...[...KEYS.unsettled, KEYS.markets],
+      ...[...KEYS.unsettled, KEYS.markets, ...levelKeys(market)],
     ];
     const { minSteps, maxSteps } = marketGrid(market);
     const decimal = (value: bigint | null): string => value?.toString() ?? '';
@@ -229,6 +229,8 @@ const bookKeys = ({ symbol, base, quote }: Market): string[] => [
   ...[KEYS.engine, KEYS.events, bookKey(symbol, 'bids'), bookKey(symbol, 'asks')],
   ...[balancesKey(base.symbol), balancesKey(quote.symbol)],
 ];
+
+const levelKeys = ({ symbol }: Market): string[] => [levelsKey(symbol, 'bids'), levelsKey(symbol, 'asks')];
 
 const termsRecord = (
   wallet: string,

@@ -2,9 +2,9 @@
 
 import type { Market } from '../domain/market.ts';
 import type { Side } from '../domain/order.ts';
-import { type RestingOrder, readBookMember, readReference, walletText } from './codec.ts';
+import { priceOfKeyBytes, type RestingOrder, readBookMember, readReference, walletText } from './codec.ts';
 import type { EngineCore } from './core.ts';
-import { balancesKey, bookKey, KEYS } from './keys.ts';
+import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 
 /** What a market's mark price is made of, in ticks. */
@@ -22,6 +22,21 @@ export interface AssetSnapshot {
   readonly supplyAtoms: bigint;
   /** Resting orders that reserve the asset: asks of its base markets, bids of its quote markets. */
   readonly resting: readonly (RestingOrder & { readonly market: Market })[];
+}
+
+/** What rests at one price. */
+export interface Level {
+  readonly priceTicks: bigint;
+  readonly sizeSteps: bigint;
+}
+
+/** The best levels of a market, best first. */
+export interface BookLevels {
+  /** Of the last event that is included, and its time. */
+  readonly sequence: number;
+  readonly timeMs: number;
+  readonly bids: readonly Level[];
+  readonly asks: readonly Level[];
 }
 
 export interface EngineState {
@@ -81,6 +96,34 @@ export class EngineSnapshots {
     });
   }
 
+  /** The best `levels` levels of each side at one moment. */
+  async book({ symbol }: Market, levels: number): Promise<BookLevels> {
+    const sides = ['bids', 'asks'] as const;
+    const keys = [
+      KEYS.engine,
+      ...sides.map((side) => bookKey(symbol, side)),
+      ...sides.map((side) => levelsKey(symbol, side)),
+    ];
+    const [sequence, timeMs, bids, asks] = (await this.#core.run('read_book', keys, [levels])) as [
+      Buffer,
+      Buffer,
+      Buffer[],
+      Buffer[],
+    ];
+    return {
+      sequence: Number(sequence),
+      timeMs: Number(timeMs),
+      bids: readLevels(bids, 'buy'),
+      asks: readLevels(asks, 'sell'),
+    };
+  }
+
+  /** Unix milliseconds by the engine's clock. */
+  async time(): Promise<number> {
+    const [seconds, micros] = await this.#core.call(() => this.#core.redis.time());
+    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+  }
+
   /** All balances of an asset and all orders that reserve it, at one event. */
   async asset(asset: string): Promise<AssetSnapshot> {
     const sides = (await this.#markets.all()).flatMap(
@@ -118,6 +161,15 @@ export class EngineSnapshots {
       ]),
     );
   }
+}
+
+function readLevels(list: readonly Buffer[], side: Side): Level[] {
+  const levels: Level[] = [];
+  for (let at = 0; at < list.length; at += 2) {
+    const sizeSteps = BigInt(list[at + 1]!.toString());
+    levels.push({ priceTicks: priceOfKeyBytes(list[at]!, side), sizeSteps });
+  }
+  return levels;
 }
 
 function readBalances(fields: readonly Buffer[]): Pick<AssetSnapshot, 'balances' | 'supplyAtoms'> {
