@@ -9,9 +9,9 @@ import type {
   OrderPlaced,
   OrdersClosed,
 } from '../domain/event.ts';
+import { readMarketRecord } from '../domain/market-record.ts';
 import type { OrderStatus, OrderTerms, OrderType, RejectReason, Side, TimeInForce } from '../domain/order.ts';
 import { orderIdOf, readClosed, readFills } from './codec.ts';
-import { readMarketRecord } from './market-record.ts';
 
 /** The terms of an order as a replica writes them into a placement, and the event carries them. */
 export interface TermsRecord {

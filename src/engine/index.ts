@@ -21,7 +21,6 @@ import { EngineSwitches } from './switches.ts';
 
 export { EngineBehind } from './core.ts';
 export { type Balance, checkSameMovement, type Movement } from './funds.ts';
-export { readMarketRecord, writeMarketRecord } from './market-record.ts';
 export type { Placement, PlaceOrder } from './orders.ts';
 export { EngineMisconfigured } from './server-settings.ts';
 export type { AssetSnapshot, BookLevels, EngineState, Level, Quotes } from './snapshots.ts';

@@ -12,9 +12,9 @@ import {
   type MarketChange,
   type MarketSpec,
 } from '../domain/market.ts';
+import { readMarketRecord, writeMarketRecord } from '../domain/market-record.ts';
 import type { EngineCore, Reply } from './core.ts';
 import { bookKey, KEYS } from './keys.ts';
-import { readMarketRecord, writeMarketRecord } from './market-record.ts';
 
 export class EngineMarkets {
   readonly #core: EngineCore;

@@ -1,6 +1,7 @@
 /** The rows of a batch into their tables: COPY for what is new, one set-based statement for what changes. */
 
 import type pg from 'pg';
+import { writeMarketRecord } from '../domain/market-record.ts';
 import { baseAtoms, notionalAtoms } from '../domain/order.ts';
 import { copyRows } from './copy.ts';
 import type { Batch } from './fold.ts';
@@ -142,9 +143,6 @@ const writeMovements = async (client: pg.PoolClient, { movements }: Batch): Prom
 };
 
 /** JSON has no integers beyond 2^53 that every reader keeps: they become strings. */
-const jsonRecord = (record: object): string =>
-  JSON.stringify(record, (_key, value) => (typeof value === 'bigint' ? value.toString() : value));
-
 const writeAssetsAndMarkets = async (client: pg.PoolClient, batch: Batch): Promise<void> => {
   if (batch.assets.size > 0) {
     await client.query(
@@ -164,7 +162,7 @@ const writeAssetsAndMarkets = async (client: pg.PoolClient, batch: Batch): Promi
         markets.map((market) => market.symbol),
         markets.map((market) => market.number),
         markets.map((market) => market.version),
-        markets.map(jsonRecord),
+        markets.map(writeMarketRecord),
       ],
     );
   }

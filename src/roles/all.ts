@@ -31,7 +31,7 @@ export async function startAll(
   const embedded = await startEmbedded({ dataDir: config.dataDir, redisUrl, databaseUrl, onProgress: print });
   const isOwn = redisUrl === undefined && databaseUrl === undefined;
   const served = { ...config, redisUrl: embedded.redisUrl, databaseUrl: embedded.databaseUrl };
-  const backends = openBackends(served, logger);
+  const backends = openBackends('all', served, logger);
   print('Preparing the ledger …');
   const api = await startApi(backends, config.jwtSecret ?? embedded.jwtSecret);
   const settlement = await startSettlement(backends);

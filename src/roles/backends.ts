@@ -26,13 +26,13 @@ export interface Backends {
 /** Where the servers are; a configuration whose gaps have been filled. */
 export type ServedConfig = Config & { readonly redisUrl: string; readonly databaseUrl: string };
 
-/** Begins to connect and returns at once: what is away is waited for, and told. */
-export function openBackends(config: ServedConfig, logger: Logger): Backends {
+/** Begins to connect and returns at once: what is away is waited for, and told. Connections carry the role's name. */
+export function openBackends(role: string, config: ServedConfig, logger: Logger): Backends {
   const metrics = openMetrics();
   const complain = (message: string): void => logger.warn(message);
   const queueUrl = config.queueRedisUrl ?? config.redisUrl;
-  const engineRedis = connectRedis(config.redisUrl, 'engine', complain);
-  const queueRedis = connectRedis(queueUrl, 'queue', complain);
+  const engineRedis = connectRedis(config.redisUrl, `${role}-engine`, complain);
+  const queueRedis = connectRedis(queueUrl, `${role}-queue`, complain);
   const engine = openEngine({
     redis: engineRedis,
     maxMakers: config.maxMakers,

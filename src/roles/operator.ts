@@ -1,5 +1,6 @@
 /** Servers for one operator's command: those that are configured, or those of the all-in-one that runs here. */
 
+import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { type Config, ConfigError } from '../config.ts';
 import { findEmbedded } from '../embedded/index.ts';
@@ -24,9 +25,19 @@ export function locateServers(config: Config): ServedConfig {
   return { ...config, redisUrl, databaseUrl };
 }
 
+/** Each process has one connection to the engine, named by its role. */
+async function countReplicas(engineRedis: Redis): Promise<Record<string, number>> {
+  const clients = (await engineRedis.client('LIST')) as string;
+  const roles = [...clients.matchAll(/ name=redbook-(\w+)-engine /g)].map(([, role]) => role!);
+  const others = roles.filter((role) => role !== 'operator').sort();
+  return Object.fromEntries(
+    [...new Set(others)].map((role) => [role, others.filter((one) => one === role).length]),
+  );
+}
+
 export async function openOperatorServices(config: Config): Promise<OperatorServices> {
-  const backends = openBackends(locateServers(config), pino({ level: 'silent' }));
-  const { engine, ledger, queueOptions } = backends;
+  const backends = openBackends('operator', locateServers(config), pino({ level: 'silent' }));
+  const { engine, ledger, engineRedis, queueOptions } = backends;
   await Promise.race([
     untilTrue('the matching engine', backends.logger, () => engine.isOpen()),
     new Promise((resolve) => setTimeout(resolve, PATIENCE_MS).unref()),
@@ -37,6 +48,7 @@ export async function openOperatorServices(config: Config): Promise<OperatorServ
     ledger,
     networkId: config.networkId,
     queueCounts: () => queue.counts(),
+    replicas: () => countReplicas(engineRedis),
     async close() {
       await queue.close();
       await backends.close();

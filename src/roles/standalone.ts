@@ -38,7 +38,7 @@ export async function startStandalone(
   logger: Logger,
 ): Promise<RunningRole> {
   requireFor(role, config);
-  const backends = openBackends(config as ServedConfig, logger);
+  const backends = openBackends(role, config as ServedConfig, logger);
   const running = await STARTS[role](backends);
   logger.info({ role }, 'running');
   return {

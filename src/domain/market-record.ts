@@ -1,6 +1,6 @@
 /** A market's record as JSON, with its integers as text. */
 
-import type { Market } from '../domain/market.ts';
+import type { Market } from './market.ts';
 
 export const writeMarketRecord = (market: Market): string =>
   JSON.stringify(market, (_name, value) => (typeof value === 'bigint' ? value.toString() : value));
