@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { Express } from 'express';
 import request from 'supertest';
-import { ERRORS } from '../../src/domain/errors.ts';
-import { ethersSigner, loginText, SIGNERS, type Signer } from '../auth/signers.ts';
+import { ethersSigner, loginText, SIGNERS } from '../auth/signers.ts';
 import { type Fixture, openFixture, traderOf } from './fixture.ts';
 
 describe('login routes', () => {
@@ -17,9 +16,6 @@ describe('login routes', () => {
   after(() => fixture.close());
 
   const post = (path: string, body: object, to = app) => request(to).post(path).send(body);
-  const nonceOf = async (address: string): Promise<string> =>
-    (await request(app).get('/api/auth/nonce').query({ address })).text;
-
   for (const [name, signerOf] of Object.entries(SIGNERS)) {
     it(`opens a session for typed data signed by ${name}, once`, async () => {
       const signer = signerOf();
@@ -105,39 +101,6 @@ describe('login routes', () => {
       expect(body).to.have.all.keys('error', 'code');
       expect(body.code).to.equal('VALIDATION_ERROR');
       expect(body.error).to.match(message);
-    }
-  });
-
-  describe('failures of a SIWE login', () => {
-    /** What is wrong with an otherwise right login, by the code it must end in. */
-    const failures: Record<string, (signer: Signer, nonce: string) => { text: string; signer?: Signer }> = {
-      signature_mismatch: ({ address }, nonce) => ({
-        text: loginText({ address, nonce }),
-        signer: ethersSigner(),
-      }),
-      malformed_message: () => ({ text: 'sign me in' }),
-      domain_mismatch: ({ address }, nonce) => ({
-        text: loginText({ address, nonce, domain: 'evil.example' }),
-      }),
-      address_mismatch: (_signer, nonce) => ({ text: loginText({ address: ethersSigner().address, nonce }) }),
-      message_expired: ({ address }, nonce) => ({
-        text: loginText({ address, nonce, expirationTime: '2020-01-01T00:00:00Z' }),
-      }),
-      nonce_missing: ({ address }) => ({ text: loginText({ address }) }),
-      nonce_invalid: ({ address }) => ({ text: loginText({ address, nonce: '0'.repeat(32) }) }),
-    };
-    for (const [code, failure] of Object.entries(failures)) {
-      it(`answers ${code} as 401`, async () => {
-        const signer = ethersSigner();
-        const { text, signer: by = signer } = failure(signer, await nonceOf(signer.address));
-        const { status, body } = await post('/api/auth/verify', {
-          ...{ address: signer.address, message: text, signature: await by.signText(text) },
-        });
-        expect(status).to.equal(401);
-        expect(body).to.have.all.keys('error', 'code');
-        expect(body.code).to.equal(code);
-        expect(ERRORS).to.have.property(code);
-      });
     }
   });
 
