@@ -126,7 +126,7 @@ export function readFills(fills: Buffer, context: FillContext): Trade[] {
 /** Reads closed records: wallet (20) | reference (17) | had fills (1) | length (2) | client order id. */
 export function readClosed(
   records: Buffer,
-  symbolOf: (marketNumber: number) => string,
+  marketOf: (marketNumber: number) => { readonly symbol: string },
   cause: 'cancel' | 'void' | 'clear' | 'hold',
 ): ClosedOrder[] {
   const orders: ClosedOrder[] = [];
@@ -137,7 +137,7 @@ export function readClosed(
     orders.push({
       id: reference.bytes.toString('hex'),
       wallet: walletText(records.subarray(at, at + WALLET_BYTES)),
-      market: symbolOf(reference.marketNumber),
+      market: marketOf(reference.marketNumber).symbol,
       clientOrderId: clientOrderId === '' ? null : clientOrderId,
       status: closedStatus(cause, records[at + 37] === 1),
     });

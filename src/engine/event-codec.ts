@@ -9,15 +9,24 @@ import type {
   OrderPlaced,
   OrdersClosed,
 } from '../domain/event.ts';
+import type { Market } from '../domain/market.ts';
 import { readMarketRecord } from '../domain/market-record.ts';
-import type { OrderStatus, OrderTerms, OrderType, RejectReason, Side, TimeInForce } from '../domain/order.ts';
+import type {
+  Lot,
+  OrderStatus,
+  OrderTerms,
+  OrderType,
+  RejectReason,
+  Side,
+  TimeInForce,
+} from '../domain/order.ts';
 import { orderIdOf, readClosed, readFills } from './codec.ts';
 
 /** The terms of an order as a replica writes them into a placement, and the event carries them. */
 export interface TermsRecord {
   readonly wallet: string;
-  readonly market: string;
-  readonly number: number;
+  /** The market's number: what else there is to know of it never changes, and stands in its record. */
+  readonly market: number;
   readonly side: Side;
   readonly type: OrderType;
   readonly timeInForce: TimeInForce;
@@ -25,25 +34,30 @@ export interface TermsRecord {
   readonly leverage: number | null;
   readonly price: string | null;
   readonly clientOrderId: string | null;
-  readonly base: string;
-  readonly quote: string;
-  readonly baseAtomsPerStep: string;
-  readonly quoteAtomsPerLot: string;
 }
+
+/** What an order's amounts are made of on its market. */
+const lotOf = ({ base, quote, baseAtomsPerStep, quoteAtomsPerLot }: Market): Lot => ({
+  base: base.symbol,
+  quote: quote.symbol,
+  baseAtomsPerStep,
+  quoteAtomsPerLot,
+});
 
 /** The terms of the order that the event at `cursor` created. */
 export function termsOf(
   record: TermsRecord,
+  market: Market,
   sizeSteps: bigint,
   cursor: Cursor,
   createdAtMs: number,
 ): OrderTerms {
   const priceTicks = record.price === null ? null : BigInt(record.price);
-  const { wallet, market, side, type, timeInForce, postOnly, leverage, clientOrderId, number } = record;
+  const { wallet, side, type, timeInForce, postOnly, leverage, clientOrderId } = record;
   return {
-    id: orderIdOf({ marketNumber: number, side, priceTicks, ...cursor }),
+    id: orderIdOf({ marketNumber: market.number, side, priceTicks, ...cursor }),
     wallet,
-    market,
+    market: market.symbol,
     side,
     type,
     timeInForce,
@@ -54,27 +68,23 @@ export function termsOf(
     clientOrderId,
     createdAtMs,
     sequence: cursor.sequence,
-    lot: {
-      base: record.base,
-      quote: record.quote,
-      baseAtomsPerStep: BigInt(record.baseAtomsPerStep),
-      quoteAtomsPerLot: BigInt(record.quoteAtomsPerLot),
-    },
+    lot: lotOf(market),
   };
 }
 
 /** One entry as Redis replies it: id, and field, value, … */
 export type StreamEntry = readonly [id: Buffer, fields: readonly Buffer[]];
 
-type SymbolOf = (marketNumber: number) => string;
+/** Throws UnknownMarket when its record has not been read yet. */
+export type MarketOf = (marketNumber: number) => Market;
 
-export function readEvent([id, list]: StreamEntry, symbolOf: SymbolOf): EngineEvent {
+export function readEvent([id, list]: StreamEntry, marketOf: MarketOf): EngineEvent {
   const [epoch = 0, sequence = 0] = id.toString().split('-').map(Number);
   const fields = new Map<string, Buffer>();
   for (let at = 0; at < list.length; at += 2) fields.set(list[at]!.toString(), list[at + 1]!);
   const timeMs = Number(fields.get('time'));
   const cursor = { epoch, sequence };
-  return { ...cursor, timeMs, digest: digestOf(id, list), ...readBody(fields, cursor, timeMs, symbolOf) };
+  return { ...cursor, timeMs, digest: digestOf(id, list), ...readBody(fields, cursor, timeMs, marketOf) };
 }
 
 function digestOf(id: Buffer, fields: readonly Buffer[]): string {
@@ -87,14 +97,14 @@ type Fields = ReadonlyMap<string, Buffer>;
 
 const textOf = (fields: Fields, name: string): string => fields.get(name)!.toString();
 
-function readBody(fields: Fields, cursor: Cursor, timeMs: number, symbolOf: SymbolOf): EventBody {
+function readBody(fields: Fields, cursor: Cursor, timeMs: number, marketOf: MarketOf): EventBody {
   const kind = textOf(fields, 'kind') as EventBody['kind'];
   switch (kind) {
     case 'order_placed':
-      return readPlaced(fields, cursor, timeMs, symbolOf);
+      return readPlaced(fields, cursor, timeMs, marketOf);
     case 'orders_closed': {
       const cause = textOf(fields, 'cause') as OrdersClosed['cause'];
-      return { kind, cause, orders: readClosed(fields.get('orders')!, symbolOf, cause) };
+      return { kind, cause, orders: readClosed(fields.get('orders')!, marketOf, cause) };
     }
     case 'credited':
     case 'debited':
@@ -109,10 +119,11 @@ function readBody(fields: Fields, cursor: Cursor, timeMs: number, symbolOf: Symb
   }
 }
 
-function readPlaced(fields: Fields, cursor: Cursor, timeMs: number, symbolOf: SymbolOf): OrderPlaced {
+function readPlaced(fields: Fields, cursor: Cursor, timeMs: number, marketOf: MarketOf): OrderPlaced {
   const record = JSON.parse(textOf(fields, 'order')) as TermsRecord;
   const [status, size, filled, firstTrade, reason] = textOf(fields, 'outcome').split(' ');
-  const order = termsOf(record, BigInt(size!), cursor, timeMs);
+  const market = marketOf(record.market);
+  const order = termsOf(record, market, BigInt(size!), cursor, timeMs);
   return {
     kind: 'order_placed',
     order,
@@ -121,7 +132,7 @@ function readPlaced(fields: Fields, cursor: Cursor, timeMs: number, symbolOf: Sy
     rejectReason: reason === '' ? null : (reason as RejectReason),
     trades: readFills(fields.get('fills')!, {
       market: order.market,
-      marketNumber: record.number,
+      marketNumber: market.number,
       takerSide: order.side,
       takerOrderId: order.id,
       takerWallet: order.wallet,
@@ -130,7 +141,7 @@ function readPlaced(fields: Fields, cursor: Cursor, timeMs: number, symbolOf: Sy
       lot: order.lot,
       firstTradeId: Number(firstTrade),
     }),
-    expired: readClosed(fields.get('expired')!, symbolOf, 'cancel'),
+    expired: readClosed(fields.get('expired')!, marketOf, 'cancel'),
   };
 }
 

@@ -16,6 +16,10 @@ import { readMarketRecord, writeMarketRecord } from '../domain/market-record.ts'
 import type { EngineCore, Reply } from './core.ts';
 import { bookKey, KEYS } from './keys.ts';
 
+export class UnknownMarket extends Error {
+  override readonly name = 'UnknownMarket';
+}
+
 export class EngineMarkets {
   readonly #core: EngineCore;
   #bySymbol = new Map<string, Market>();
@@ -46,10 +50,12 @@ export class EngineMarkets {
     return this.#byNumber.get(number);
   }
 
-  /** Symbol of a market whose record has been read. */
-  symbolOf(number: number): string | undefined {
-    return this.#byNumber.get(number)?.symbol;
-  }
+  /** A market whose record has been read; throws UnknownMarket for another. */
+  knownByNumber = (number: number): Market => {
+    const market = this.#byNumber.get(number);
+    if (market === undefined) throw new UnknownMarket(`no market has the number ${number}`);
+    return market;
+  };
 
   async refresh(): Promise<void> {
     const records = await this.#core.call(() => this.#core.redis.hvals(KEYS.markets));

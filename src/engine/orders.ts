@@ -61,11 +61,12 @@ export class EngineOrders {
   /** @throws Refusal with the first code of the documented precedence; nothing was written then. */
   async place(command: PlaceOrder): Promise<Placement> {
     const { request } = command;
+    let market: Market | undefined;
     let terms: TermsRecord | undefined;
     let refusal: OrderRefusal | undefined;
     const reply = await this.#core.settle(
       async () => {
-        const market = await this.#markets.bySymbol(request.market);
+        market = await this.#markets.bySymbol(request.market);
         const measured = measureOrder(request, market);
         if ('refusal' in measured) {
           refusal = measured.refusal;
@@ -84,7 +85,7 @@ export class EngineOrders {
       case 'admitted':
         throw new Refusal(refusal!.code, refusal!.message);
       default:
-        return this.#placed(terms!, reply as readonly Buffer[]);
+        return this.#placed(market!, terms!, reply as readonly Buffer[]);
     }
   }
 
@@ -112,7 +113,7 @@ export class EngineOrders {
           `a reservation of ${market.symbol} is missing: nothing was cancelled; reconcile the ledger`,
         );
       }
-      closed.push(...readClosed(reply[3] as Buffer, () => market.symbol, cause));
+      closed.push(...readClosed(reply[3] as Buffer, () => market, cause));
     }
     return closed;
   }
@@ -194,11 +195,17 @@ export class EngineOrders {
     ]) as Promise<Reply>;
   }
 
-  #placed(record: TermsRecord, reply: readonly Buffer[]): Placement {
+  #placed(market: Market, record: TermsRecord, reply: readonly Buffer[]): Placement {
     const [sequence, timeMs] = [Number(reply[1]), Number(reply[2])];
     const reason = reply[8]!.toString();
     if (reason === 'SETTLEMENT_FAILED') throw new Refusal('SETTLEMENT_FAILED');
-    const terms = termsOf(record, BigInt(String(reply[4])), { epoch: Number(reply[9]), sequence }, timeMs);
+    const terms = termsOf(
+      record,
+      market,
+      BigInt(String(reply[4])),
+      { epoch: Number(reply[9]), sequence },
+      timeMs,
+    );
     const order: Order = {
       ...terms,
       status: reply[3]!.toString() as OrderStatus,
@@ -206,8 +213,8 @@ export class EngineOrders {
       updatedAtMs: timeMs,
     };
     const trades = readFills(reply[7]!, {
-      market: record.market,
-      marketNumber: record.number,
+      market: market.symbol,
+      marketNumber: market.number,
       takerSide: order.side,
       takerOrderId: order.id,
       takerWallet: record.wallet,
@@ -239,8 +246,7 @@ const termsRecord = (
   amounts: OrderAmounts,
 ): TermsRecord => ({
   wallet,
-  market: market.symbol,
-  number: market.number,
+  market: market.number,
   side: request.side,
   type: request.type,
   timeInForce: request.timeInForce,
@@ -248,8 +254,4 @@ const termsRecord = (
   leverage: request.leverage === null ? null : toInteger(request.leverage),
   price: amounts.priceTicks?.toString() ?? null,
   clientOrderId: request.clientOrderId,
-  base: market.base.symbol,
-  quote: market.quote.symbol,
-  baseAtomsPerStep: String(market.baseAtomsPerStep),
-  quoteAtomsPerLot: String(market.quoteAtomsPerLot),
 });

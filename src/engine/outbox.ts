@@ -5,7 +5,7 @@ import { walletBytes } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { readEvent, type StreamEntry } from './event-codec.ts';
 import { KEYS } from './keys.ts';
-import type { EngineMarkets } from './markets.ts';
+import { type EngineMarkets, UnknownMarket } from './markets.ts';
 
 /** Settled events stay this long, so that a read under way still finds them. */
 const EVENTS_STAY_MS = 10_000;
@@ -57,17 +57,13 @@ export class EngineOutbox {
   }
 
   async #decode(entries: readonly StreamEntry[]): Promise<EngineEvent[]> {
-    if (entries.length === 0) return [];
-    let isComplete = true;
-    const symbolOf = (number: number): string => {
-      const symbol = this.#markets.symbolOf(number);
-      isComplete &&= symbol !== undefined;
-      return symbol ?? '';
-    };
-    const events = entries.map((entry) => readEvent(entry, symbolOf));
-    if (isComplete) return events;
-    // A market was published since the records were read.
-    await this.#markets.refresh();
-    return entries.map((entry) => readEvent(entry, symbolOf));
+    try {
+      return entries.map((entry) => readEvent(entry, this.#markets.knownByNumber));
+    } catch (error) {
+      if (!(error instanceof UnknownMarket)) throw error;
+      // One was published since the records were read.
+      await this.#markets.refresh();
+      return entries.map((entry) => readEvent(entry, this.#markets.knownByNumber));
+    }
   }
 }
