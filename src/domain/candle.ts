@@ -1,0 +1,76 @@
+/** Candles: what the executions of a stretch of time come to. Buckets are of UTC. */
+
+import type { Trade } from './order.ts';
+
+export const TIMEFRAMES = ['1m', '5m', '15m', '1h', '4h', '1D', '1W', '1M'] as const;
+export type Timeframe = (typeof TIMEFRAMES)[number];
+
+export interface Candle {
+  /** Unix milliseconds of the bucket's start. */
+  readonly openMs: number;
+  readonly openTicks: bigint;
+  readonly highTicks: bigint;
+  readonly lowTicks: bigint;
+  readonly closeTicks: bigint;
+  readonly volumeSteps: bigint;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const WEEK_MS = 7 * DAY_MS;
+/** 1970-01-05, the first Monday of Unix time. */
+const FIRST_MONDAY_MS = 4 * DAY_MS;
+
+/** Null: as long as the month is. */
+const LENGTHS_MS: Readonly<Record<Timeframe, number | null>> = {
+  '1m': MINUTE_MS,
+  '5m': 5 * MINUTE_MS,
+  '15m': 15 * MINUTE_MS,
+  '1h': HOUR_MS,
+  '4h': 4 * HOUR_MS,
+  '1D': DAY_MS,
+  '1W': WEEK_MS,
+  '1M': null,
+};
+
+/** Start of the bucket that a time (Unix milliseconds) lies in; weeks begin on Monday, months are calendar months. */
+export function bucketStartMs(timeframe: Timeframe, timeMs: number): number {
+  const lengthMs = LENGTHS_MS[timeframe];
+  if (lengthMs === null) {
+    const date = new Date(timeMs);
+    return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
+  }
+  const originMs = timeframe === '1W' ? FIRST_MONDAY_MS : 0;
+  return timeMs - ((((timeMs - originMs) % lengthMs) + lengthMs) % lengthMs);
+}
+
+/** The candle of one execution. */
+export const candleOfTrade = (openMs: number, { priceTicks, sizeSteps }: Trade): Candle => ({
+  openMs,
+  openTicks: priceTicks,
+  highTicks: priceTicks,
+  lowTicks: priceTicks,
+  closeTicks: priceTicks,
+  volumeSteps: sizeSteps,
+});
+
+/** The candle of a bucket without executions: flat at the price before it. */
+export const flatCandle = (openMs: number, priceTicks: bigint): Candle => ({
+  openMs,
+  openTicks: priceTicks,
+  highTicks: priceTicks,
+  lowTicks: priceTicks,
+  closeTicks: priceTicks,
+  volumeSteps: 0n,
+});
+
+/** Two stretches of the same bucket as one; `later` follows `earlier`. */
+export const joinCandles = (earlier: Candle, later: Candle): Candle => ({
+  openMs: earlier.openMs,
+  openTicks: earlier.openTicks,
+  highTicks: later.highTicks > earlier.highTicks ? later.highTicks : earlier.highTicks,
+  lowTicks: later.lowTicks < earlier.lowTicks ? later.lowTicks : earlier.lowTicks,
+  closeTicks: later.closeTicks,
+  volumeSteps: earlier.volumeSteps + later.volumeSteps,
+});
