@@ -1,0 +1,204 @@
+/** An engine on an empty Redis of its own, and what its edge tests say to it. */
+
+import { createHash } from 'node:crypto';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { OperatorRefusal, Refusal } from '../../src/domain/errors.ts';
+import type { AccountMoved, EngineEvent } from '../../src/domain/event.ts';
+import type { MarketSpec } from '../../src/domain/market.ts';
+import type { Side } from '../../src/domain/order.ts';
+import type { OrderRequest } from '../../src/domain/placing.ts';
+import { parseDecimal } from '../../src/domain/units.ts';
+import { type Engine, type EngineOptions, openEngine, type Placement } from '../../src/engine/index.ts';
+import { freshRedis } from '../support/servers.ts';
+
+export const ALICE = `0x${'a1'.repeat(20)}`;
+export const BOB = `0x${'b0'.repeat(20)}`;
+export const CAROL = `0x${'ca'.repeat(20)}`;
+
+export const LIMITS = { maxMakers: 1_000, maxLiveOrders: 10_000 };
+const EMPTY = { epoch: 0, sequence: 0 };
+
+export interface Bench {
+  readonly redis: Redis;
+  readonly engine: Engine;
+  /** Another replica: the same Redis, by a connection of its own. */
+  replica(): Promise<Engine>;
+  close(): void;
+}
+
+export async function openBench(options: Partial<EngineOptions> = {}): Promise<Bench> {
+  const url = await freshRedis();
+  const connections: Redis[] = [];
+  const open = async (): Promise<{ redis: Redis; engine: Engine }> => {
+    const redis = new Redis(url);
+    connections.push(redis);
+    const engine = openEngine({ redis, ...LIMITS, ...options });
+    await engine.open(EMPTY);
+    return { redis, engine };
+  };
+  return {
+    ...(await open()),
+    replica: async () => (await open()).engine,
+    close: () => {
+      for (const redis of connections) redis.disconnect();
+    },
+  };
+}
+
+export const spec = (symbol: string, own: Partial<MarketSpec> = {}): MarketSpec => ({
+  symbol,
+  status: 'active',
+  sellEnabled: true,
+  visible: true,
+  feeBps: 0,
+  tickSize: '1',
+  sizeStep: '1',
+  minOrderSize: null,
+  maxOrderSize: null,
+  selfTrade: 'expire_taker',
+  referencePrice: null,
+  networkId: '1',
+  ...own,
+});
+
+/** A market whose ticks, steps and atoms are all 1: an amount written is the amount in atoms. */
+export async function publishPlain(
+  engine: Engine,
+  symbol: string,
+  own: Partial<MarketSpec> = {},
+): Promise<void> {
+  for (const asset of symbol.split('/')) await engine.setAsset({ symbol: asset, scale: 0 });
+  await engine.createMarket(spec(symbol, own));
+}
+
+export const decimal = (value: string | bigint | number): NonNullable<OrderRequest['price']> =>
+  parseDecimal(String(value))!;
+
+type Amount = string | bigint | number;
+
+const request = (market: string, side: Side, own: Partial<OrderRequest>): OrderRequest => ({
+  ...{ market, side, type: 'limit', clientOrderId: null, timeInForce: 'GTC', leverage: null },
+  ...{ postOnly: false, reduceOnly: false },
+  ...own,
+});
+
+export const limit = (
+  market: string,
+  side: Side,
+  price: Amount,
+  size: Amount,
+  own: Partial<OrderRequest> = {},
+): OrderRequest => request(market, side, { price: decimal(price), size: decimal(size), ...own });
+
+export const atMarket = (
+  market: string,
+  side: Side,
+  size: Amount,
+  own: Partial<OrderRequest> = {},
+): OrderRequest => request(market, side, { type: 'market', size: decimal(size), ...own });
+
+export const spend = (market: string, quoteAmount: Amount, own: Partial<OrderRequest> = {}): OrderRequest =>
+  request(market, 'buy', { type: 'market', quoteAmount: decimal(quoteAmount), ...own });
+
+let references = 0;
+
+export const movement = (
+  kind: AccountMoved['kind'],
+  wallet: string,
+  asset: string,
+  amountAtoms: bigint,
+  reference = `reference ${++references}`,
+): AccountMoved => ({ kind, wallet, asset, amountAtoms, reference });
+
+export async function fund(engine: Engine, wallet: string, funds: Record<string, bigint>): Promise<void> {
+  for (const [asset, atoms] of Object.entries(funds)) {
+    await engine.moveFunds(movement('credited', wallet, asset, atoms));
+  }
+}
+
+/** Places an order that must be accepted for the book or the match. */
+export async function place(
+  engine: Engine,
+  wallet: string,
+  order: OrderRequest,
+): Promise<Extract<Placement, { outcome: 'placed' }>> {
+  const placement = await engine.placeOrder({ wallet, request: order });
+  if (placement.outcome !== 'placed') throw new Error(`not placed but ${placement.outcome}`);
+  return placement;
+}
+
+/** The code that a command is refused with; an answer or another error fails the test. */
+export async function codeOf(command: Promise<unknown>): Promise<string> {
+  return (await refusalOf(command)).code;
+}
+
+export async function refusalOf(command: Promise<unknown>): Promise<Refusal | OperatorRefusal> {
+  let answer: unknown;
+  try {
+    answer = await command;
+  } catch (error) {
+    if (error instanceof Refusal || error instanceof OperatorRefusal) return error;
+    throw error;
+  }
+  throw new Error(
+    `not refused but answered: ${JSON.stringify(answer, (_name, part) => (typeof part === 'bigint' ? String(part) : part))}`,
+  );
+}
+
+/** `available` and `reserved` of a wallet in an asset, in atoms. */
+export async function held(engine: Engine, wallet: string, asset: string): Promise<[bigint, bigint]> {
+  const balance = (await engine.balancesOf(wallet)).find((one) => one.asset === asset);
+  return [balance?.availableAtoms ?? 0n, balance?.reservedAtoms ?? 0n];
+}
+
+export const eventsOf = (engine: Engine): Promise<EngineEvent[]> => engine.readEvents(EMPTY, 100_000);
+
+/** Every key of the database with all it holds, in an order of its own: two dumps are equal when nothing was written. */
+export async function dump(redis: Redis): Promise<Record<string, unknown>> {
+  const keys = (await redis.keys('*')).sort();
+  const entries = keys.map(async (key): Promise<[string, unknown]> => [key, await contentOf(redis, key)]);
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+async function contentOf(redis: Redis, key: string): Promise<unknown> {
+  const hex = (part: Buffer): string => part.toString('hex');
+  switch (await redis.type(key)) {
+    case 'string':
+      return createHash('sha256')
+        .update((await redis.getBuffer(key))!)
+        .digest('hex');
+    case 'zset':
+      return (await redis.zrangeBuffer(key, 0, -1, 'WITHSCORES')).map(hex);
+    case 'hash': {
+      const fields = (await redis.callBuffer('HGETALL', key)) as Buffer[];
+      const pairs = fields.flatMap((field, at) =>
+        at % 2 === 0 ? [`${hex(field)}=${hex(fields[at + 1]!)}`] : [],
+      );
+      return pairs.sort();
+    }
+    case 'stream':
+      return JSON.stringify(await redis.call('XINFO', 'STREAM', key, 'FULL', 'COUNT', '0'));
+    default:
+      throw new Error(`${key} is of a type that no command writes`);
+  }
+}
+
+/** Runs what must be refused and must write nothing; answers the code. */
+export async function refusedWithoutWriting(redis: Redis, command: () => Promise<unknown>): Promise<string> {
+  const before = await dump(redis);
+  const code = await codeOf(command());
+  expect(await dump(redis), `a command refused with ${code} wrote`).to.deep.equal(before);
+  return code;
+}
+
+/** The sum of all balances is what was credited less what was debited, and nothing is negative. */
+export async function expectConserved(engine: Engine, asset: string): Promise<void> {
+  const { balances, supplyAtoms } = await engine.snapshotAsset(asset);
+  let total = 0n;
+  for (const { availableAtoms, reservedAtoms } of balances.values()) {
+    expect(availableAtoms >= 0n && reservedAtoms >= 0n, `a negative balance in ${asset}`).to.equal(true);
+    total += availableAtoms + reservedAtoms;
+  }
+  expect(total, `the sum of all balances in ${asset}`).to.equal(supplyAtoms);
+}

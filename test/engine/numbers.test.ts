@@ -1,0 +1,242 @@
+/** Amounts at the edges of what is exact. */
+
+import { expect } from 'chai';
+import {
+  ALICE,
+  atMarket,
+  type Bench,
+  BOB,
+  CAROL,
+  codeOf,
+  dump,
+  expectConserved,
+  fund,
+  held,
+  limit,
+  movement,
+  openBench,
+  place,
+  publishPlain,
+  refusedWithoutWriting,
+  spend,
+} from './fixture.ts';
+
+const LIMIT = 2n ** 53n;
+const feeOf = (notional: bigint, bps: bigint): bigint => (notional * bps + 9_999n) / 10_000n;
+
+/** The largest size at this price whose notional and fee together stay below 2^53. */
+function largestSize(price: bigint, bps: bigint): bigint {
+  let size = ((LIMIT - 1n) * 10_000n) / (price * (10_000n + bps)) + 1n;
+  while (price * size + feeOf(price * size, bps) >= LIMIT) size -= 1n;
+  return size;
+}
+
+describe('engine: numbers at their edges', function () {
+  this.timeout(60_000);
+  let bench: Bench;
+
+  beforeEach(async () => {
+    bench = await openBench();
+  });
+  afterEach(() => bench.close());
+
+  const PRICES = [1n, 2n, 3n, 9_999n, 1_000_003n, 94_906_267n, 3_333_333_333_331n] as const;
+  for (const bps of [0n, 1n, 7n, 333n, 1000n]) {
+    it(`trades the largest exact notional exactly at a fee of ${bps} bps, and refuses one step more`, async () => {
+      const { engine, redis } = bench;
+      await publishPlain(engine, 'ETH/USD', { feeBps: Number(bps) });
+      for (const price of PRICES) {
+        const size = largestSize(price, bps);
+        const notional = price * size;
+        const fee = feeOf(notional, bps);
+        await fund(engine, ALICE, { ETH: size + 1n });
+        await fund(engine, BOB, { USD: notional + fee });
+        const [aliceUsd] = await held(engine, ALICE, 'USD');
+
+        const refused = limit('ETH/USD', 'buy', price, size + 1n);
+        expect(await refusedWithoutWriting(redis, () => place(engine, BOB, refused))).to.equal(
+          'ORDER_ABOVE_MAX_SIZE',
+        );
+
+        await place(engine, ALICE, limit('ETH/USD', 'sell', price, size));
+        const { order, trades } = await place(engine, BOB, limit('ETH/USD', 'buy', price, size));
+        expect([order.status, trades[0]?.feeAtoms, trades[0]?.sizeSteps]).to.deep.equal([
+          'filled',
+          fee,
+          size,
+        ]);
+        expect(await held(engine, BOB, 'USD')).to.deep.equal([0n, 0n]);
+        expect(await held(engine, ALICE, 'USD')).to.deep.equal([aliceUsd + notional, 0n]);
+      }
+      await expectConserved(engine, 'USD');
+      await expectConserved(engine, 'ETH');
+    });
+  }
+
+  it('lets the largest exact order rest, be cut and be cancelled', async () => {
+    const { engine } = bench;
+    await publishPlain(engine, 'ETH/USD');
+    await fund(engine, ALICE, { USD: LIMIT - 1n });
+    await fund(engine, BOB, { ETH: 5n });
+    const { order } = await place(engine, ALICE, limit('ETH/USD', 'buy', 1, LIMIT - 1n));
+    await place(engine, BOB, limit('ETH/USD', 'sell', 1, 3));
+    expect(await held(engine, ALICE, 'USD')).to.deep.equal([0n, LIMIT - 4n]);
+    const closed = await engine.cancelOrder(ALICE, order.id);
+    expect(closed.status).to.equal('partially_filled_cancelled');
+    expect(await held(engine, ALICE, 'USD')).to.deep.equal([LIMIT - 4n, 0n]);
+  });
+
+  it('keeps the remaining size of a cut order exact, whatever its lowest bits', async () => {
+    const { engine } = bench;
+    await publishPlain(engine, 'ETH/USD');
+    await fund(engine, ALICE, { ETH: 2n ** 53n });
+    await fund(engine, BOB, { USD: 100n });
+    for (const size of [8n, 9n, 10n, 11n, 2n ** 31n + 3n, 2n ** 32n + 2n, 2n ** 50n + 7n]) {
+      const { order } = await place(engine, ALICE, limit('ETH/USD', 'sell', 1, size));
+      await place(engine, BOB, limit('ETH/USD', 'buy', 1, 1));
+      const { resting } = await engine.snapshotAsset('ETH');
+      expect(resting.map(({ remainingSteps }) => remainingSteps)).to.deep.equal([size - 1n]);
+      await engine.cancelOrder(ALICE, order.id);
+      await expectConserved(engine, 'ETH');
+    }
+  });
+
+  it('refuses a size of 2^53 base atoms, and a match whose total would pass it, before anything is written', async () => {
+    const { engine, redis } = bench;
+    await publishPlain(engine, 'ETH/USD', { referencePrice: '1' });
+    await fund(engine, ALICE, { ETH: 2n ** 54n, USD: 2n ** 54n });
+    await fund(engine, BOB, { ETH: 2n ** 54n, USD: 2n ** 56n });
+    const above = 'ORDER_ABOVE_MAX_SIZE';
+    const refused = (wallet: string, order: Parameters<typeof place>[2]): Promise<string> =>
+      refusedWithoutWriting(redis, () => place(engine, wallet, order));
+
+    expect(await refused(BOB, atMarket('ETH/USD', 'sell', LIMIT))).to.equal(above);
+    expect(await refused(BOB, limit('ETH/USD', 'sell', '1e300', 1))).to.equal(above);
+
+    await place(engine, ALICE, limit('ETH/USD', 'sell', 1, 2n ** 52n));
+    await place(engine, ALICE, limit('ETH/USD', 'sell', 2, 2n ** 51n));
+    await place(engine, ALICE, limit('ETH/USD', 'sell', 3, 1));
+    // 2^52 + 2 * 2^51 = 2^53 quote atoms in all.
+    expect(await refused(BOB, atMarket('ETH/USD', 'buy', 2n ** 52n + 2n ** 51n))).to.equal(above);
+    expect(await refused(BOB, spend('ETH/USD', LIMIT))).to.equal(above);
+    expect(await refused(BOB, spend('ETH/USD', LIMIT + 12_345n))).to.equal(above);
+    const bought = await place(engine, BOB, spend('ETH/USD', LIMIT - 1n));
+    expect(bought.order.sizeSteps).to.equal(2n ** 52n + 2n ** 51n - 1n);
+
+    await engine.clearMarket('ETH/USD');
+    await place(engine, ALICE, limit('ETH/USD', 'buy', 5, 2n ** 50n));
+    await place(engine, ALICE, limit('ETH/USD', 'buy', 4, 2n ** 50n));
+    expect(await refused(BOB, atMarket('ETH/USD', 'sell', 2n ** 51n))).to.equal(above);
+    const sold = await place(engine, BOB, atMarket('ETH/USD', 'sell', 2n ** 50n + 2n ** 49n));
+    expect(sold.order.status).to.equal('filled');
+    await expectConserved(engine, 'USD');
+    await expectConserved(engine, 'ETH');
+  });
+
+  it('takes a quote amount of any length when the asks end first', async () => {
+    const { engine } = bench;
+    await publishPlain(engine, 'ETH/USD', { feeBps: 1000 });
+    await fund(engine, ALICE, { ETH: 3n });
+    await fund(engine, BOB, { USD: 100n });
+    await place(engine, ALICE, limit('ETH/USD', 'sell', 7, 3));
+    const { order, trades } = await place(engine, BOB, spend('ETH/USD', '1e300'));
+    expect([order.status, order.sizeSteps, trades[0]?.feeAtoms]).to.deep.equal(['filled', 3n, 3n]);
+  });
+
+  it('DEFECT: refuses an order whose fills, fees and rest together pass 2^53', async () => {
+    const { engine, redis } = bench;
+    await publishPlain(engine, 'ETH/USD', { feeBps: 1 });
+    const size = largestSize(1n, 1n);
+    const rest = 20n;
+    const singles = 10n;
+    await fund(engine, ALICE, { ETH: LIMIT });
+    await fund(engine, BOB, { USD: 2n ** 54n + 1n });
+    // Ten fills of one atom pay a fee of one atom each: more than their part of the fee of the whole.
+    for (let placed = 0n; placed < singles; placed += 1n) {
+      await place(engine, ALICE, limit('ETH/USD', 'sell', 1, 1));
+    }
+    await place(engine, ALICE, limit('ETH/USD', 'sell', 1, size - rest - singles));
+    const code = await refusedWithoutWriting(redis, async () => {
+      const { order } = await place(engine, BOB, limit('ETH/USD', 'buy', 1, size));
+      await expectConserved(engine, 'USD');
+      return order;
+    });
+    expect(code).to.equal('ORDER_ABOVE_MAX_SIZE');
+  });
+
+  it('DEFECT: cancels orders that together hold more than 2^53 atoms', async () => {
+    const { engine } = bench;
+    await publishPlain(engine, 'ETH/USD');
+    await fund(engine, ALICE, { USD: 2n ** 58n, ETH: 2n ** 58n });
+    const sizes = [LIMIT - 1n, LIMIT - 1n, ...Array.from({ length: 20 }, () => 3n)];
+    for (const side of ['buy', 'sell'] as const) {
+      const price = side === 'buy' ? 1 : 2;
+      for (const size of sizes) {
+        // A bid of 2^53 - 1 at 1, an ask of it at 2 would pass the limit by its notional.
+        const exact = side === 'sell' && size > 3n ? size / 2n : size;
+        await place(engine, ALICE, limit('ETH/USD', side, price, exact));
+      }
+    }
+    expect(await engine.cancelAll(ALICE, null)).to.have.length(2 * sizes.length);
+    expect(await held(engine, ALICE, 'USD')).to.deep.equal([2n ** 58n, 0n]);
+    expect(await held(engine, ALICE, 'ETH')).to.deep.equal([2n ** 58n, 0n]);
+  });
+
+  it('DEFECT: expires own orders that together hold more than 2^53 atoms', async () => {
+    const { engine } = bench;
+    await publishPlain(engine, 'ETH/USD', { selfTrade: 'expire_maker' });
+    await fund(engine, ALICE, { USD: 2n ** 58n, ETH: 2n ** 58n });
+    for (const size of [LIMIT - 1n, LIMIT - 1n, ...Array.from({ length: 20 }, () => 3n)]) {
+      await place(engine, ALICE, limit('ETH/USD', 'buy', 1, size));
+    }
+    const { order } = await place(engine, ALICE, limit('ETH/USD', 'sell', 1, 5, { timeInForce: 'IOC' }));
+    expect(order.status).to.equal('expired');
+    expect(await engine.liveOrderCount(ALICE)).to.equal(0);
+    expect(await held(engine, ALICE, 'USD')).to.deep.equal([2n ** 58n, 0n]);
+  });
+
+  it('keeps balances past 2^53 atoms exact, and the supply at most 2^62', async () => {
+    const { engine, redis } = bench;
+    await publishPlain(engine, 'ETH/USD', { feeBps: 7 });
+    const supply = 2n ** 62n;
+    await fund(engine, ALICE, { USD: supply - 3n });
+    await fund(engine, BOB, { USD: 2n, ETH: 11n });
+    const credit = (atoms: bigint): Promise<unknown> =>
+      engine.moveFunds(movement('credited', CAROL, 'USD', atoms));
+    expect(await refusedWithoutWriting(redis, () => credit(2n))).to.equal('SUPPLY_LIMIT');
+    expect(await refusedWithoutWriting(redis, () => credit(supply))).to.equal('SUPPLY_LIMIT');
+    expect(await refusedWithoutWriting(redis, () => credit(supply + 1n))).to.equal('INVALID_AMOUNT');
+    expect(await refusedWithoutWriting(redis, () => credit(0n))).to.equal('INVALID_AMOUNT');
+    await credit(1n);
+    expect(await codeOf(credit(1n))).to.equal('SUPPLY_LIMIT');
+
+    await place(engine, ALICE, limit('ETH/USD', 'buy', 3, 11));
+    expect(await held(engine, ALICE, 'USD')).to.deep.equal([supply - 36n, 33n]);
+    await place(engine, BOB, limit('ETH/USD', 'sell', 3, 10));
+    expect(await held(engine, ALICE, 'USD')).to.deep.equal([supply - 36n, 3n]);
+    expect(await held(engine, BOB, 'USD')).to.deep.equal([31n, 0n]);
+    const debit = (atoms: bigint): Promise<unknown> =>
+      engine.moveFunds(movement('debited', ALICE, 'USD', atoms));
+    expect(await refusedWithoutWriting(redis, () => debit(supply - 35n))).to.equal('INSUFFICIENT_BALANCE');
+    await debit(supply - 36n);
+    expect(await held(engine, ALICE, 'USD')).to.deep.equal([0n, 3n]);
+    await expectConserved(engine, 'USD');
+  });
+
+  it('holds an order against a balance exactly, above and below 2^53', async () => {
+    const { engine, redis } = bench;
+    await publishPlain(engine, 'ETH/USD');
+    for (const atoms of [1n, LIMIT - 2n]) {
+      await fund(engine, ALICE, { ETH: atoms });
+      const tooMuch = limit('ETH/USD', 'sell', 1, atoms + 1n);
+      expect(await refusedWithoutWriting(redis, () => place(engine, ALICE, tooMuch))).to.equal(
+        'INSUFFICIENT_BALANCE',
+      );
+      await place(engine, ALICE, limit('ETH/USD', 'sell', 1, atoms));
+      expect(await held(engine, ALICE, 'ETH')).to.deep.equal([0n, atoms]);
+      await engine.cancelAll(ALICE, 'ETH/USD');
+      await engine.moveFunds(movement('debited', ALICE, 'ETH', atoms));
+    }
+    expect(await dump(redis)).to.not.deep.equal({});
+  });
+});

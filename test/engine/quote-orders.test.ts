@@ -1,0 +1,39 @@
+/** Market buys by quote amount, where they end. */
+
+import { expect } from 'chai';
+import {
+  ALICE,
+  type Bench,
+  BOB,
+  fund,
+  held,
+  limit,
+  openBench,
+  place,
+  publishPlain,
+  spend,
+} from './fixture.ts';
+
+describe('engine: quote amounts', () => {
+  let bench: Bench;
+
+  beforeEach(async () => {
+    bench = await openBench();
+  });
+  afterEach(() => bench.close());
+
+  for (const selfTrade of ['expire_maker', 'expire_both'] as const) {
+    it(`DEFECT: leaves own asks alone that the amount no longer reaches (${selfTrade})`, async () => {
+      const { engine } = bench;
+      await publishPlain(engine, 'ETH/USD', { selfTrade });
+      await fund(engine, ALICE, { ETH: 5n });
+      await fund(engine, BOB, { ETH: 5n, USD: 100n });
+      await place(engine, ALICE, limit('ETH/USD', 'sell', 10, 5));
+      await place(engine, BOB, limit('ETH/USD', 'sell', 11, 5));
+      const { order } = await place(engine, BOB, spend('ETH/USD', 59));
+      expect([order.status, order.sizeSteps]).to.deep.equal(['filled', 5n]);
+      expect(await engine.liveOrderCount(BOB)).to.equal(1);
+      expect(await held(engine, BOB, 'ETH')).to.deep.equal([5n, 5n]);
+    });
+  }
+});
