@@ -2,7 +2,7 @@
 
 import type { z } from 'zod';
 import { Refusal } from '../domain/errors.ts';
-import { type Json, writeJson } from './json.ts';
+import { type Json, writeJson } from '../domain/json.ts';
 import type { ProbeServices, Services } from './services.ts';
 
 /** Values of the query string; a key given more than once has a list. */

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { LosslessNumber, parse } from 'lossless-json';
 import { Refusal } from '../../src/domain/errors.ts';
-import { JsonText, NumberLiteral, readJson, writeJson } from '../../src/http/json.ts';
+import { JsonText, writeJson } from '../../src/domain/json.ts';
+import { NumberLiteral, readJson } from '../../src/http/json.ts';
 import { type Random, random, seedOf } from '../support/seed.ts';
 
 const SAMPLES = [

@@ -1,29 +1,7 @@
-/** The market record: contract 2.3. */
+/** The markets that replies are about. */
 
 import type { Market } from '../../domain/market.ts';
 import type { Engine } from '../../engine/index.ts';
-import { type Json, JsonText } from '../json.ts';
-
-/** Published rules are plain decimals; null: not enforced. */
-const rule = (decimal: string | null): JsonText | null => (decimal === null ? null : new JsonText(decimal));
-
-export const marketReply = (market: Market): Json => ({
-  symbol: market.symbol,
-  type: 'spot',
-  status: market.status,
-  tradingEnabled: market.tradingEnabled,
-  feeBps: market.feeBps,
-  takerFeeBps: market.feeBps,
-  makerFeeBps: 0,
-  tickSize: rule(market.tickSize),
-  sizeStep: rule(market.sizeStep),
-  minOrderSize: rule(market.minOrderSize),
-  maxOrderSize: rule(market.maxOrderSize),
-  sellEnabled: market.sellEnabled,
-  baseToken: market.base.symbol,
-  quoteToken: market.quote.symbol,
-  networkId: market.networkId,
-});
 
 /** Looks up the markets of a list's items: their grids turn its integers into decimals. */
 export async function marketsOf(

@@ -1,5 +1,6 @@
 /** Orders, fills and wallet trades: contract 2.5 to 2.7. Amounts are exact literals made of the integers. */
 
+import { type Json, JsonText, writeJson } from '../../domain/json.ts';
 import { type Market, marketGrid } from '../../domain/market.ts';
 import {
   type ClosedOrder,
@@ -9,7 +10,6 @@ import {
   type Trade,
 } from '../../domain/order.ts';
 import { formatCount, formatScaled } from '../../domain/units.ts';
-import { type Json, JsonText, writeJson } from '../json.ts';
 
 /** An order and every trade it took part in, in the order of execution. */
 export type OrderWithTrades = Order & { readonly trades: readonly Trade[] };

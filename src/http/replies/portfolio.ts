@@ -1,8 +1,8 @@
 /** Balances and their value: contract 2.4. */
 
+import { type Json, JsonText } from '../../domain/json.ts';
 import type { Asset } from '../../domain/market.ts';
 import { formatScaled, multiplyExactly, sumExactly } from '../../domain/units.ts';
-import { type Json, JsonText } from '../json.ts';
 
 /** What a wallet holds of an asset. */
 export interface Holding {
