@@ -65,12 +65,15 @@ export const flatCandle = (openMs: number, priceTicks: bigint): Candle => ({
   volumeSteps: 0n,
 });
 
+const higher = (one: bigint, other: bigint): bigint => (one > other ? one : other);
+const lower = (one: bigint, other: bigint): bigint => (one < other ? one : other);
+
 /** Two stretches of the same bucket as one; `later` follows `earlier`. */
 export const joinCandles = (earlier: Candle, later: Candle): Candle => ({
   openMs: earlier.openMs,
   openTicks: earlier.openTicks,
-  highTicks: later.highTicks > earlier.highTicks ? later.highTicks : earlier.highTicks,
-  lowTicks: later.lowTicks < earlier.lowTicks ? later.lowTicks : earlier.lowTicks,
+  highTicks: higher(earlier.highTicks, later.highTicks),
+  lowTicks: lower(earlier.lowTicks, later.lowTicks),
   closeTicks: later.closeTicks,
   volumeSteps: earlier.volumeSteps + later.volumeSteps,
 });

@@ -2,6 +2,7 @@
 
 import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Trade } from '../domain/order.ts';
+import { minutesOfMarket, type SettledMinutes } from './candles.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { type EntriesFilter, entries, type LedgerEntry } from './export.ts';
 import { migrate } from './migrate.ts';
@@ -17,14 +18,23 @@ import {
   liveOrdersAt,
 } from './reconcile.ts';
 import { settle } from './settle.ts';
-import { tradesOf } from './trades.ts';
+import {
+  lastTradesBefore,
+  type MarketTradesFilter,
+  type SettledSeconds,
+  secondsAfter,
+  tradesOf,
+  tradesOfMarket,
+} from './trades.ts';
 
+export type { SettledMinutes } from './candles.ts';
 export type { SettledCursor } from './cursor.ts';
 export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, type EntryKind, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry } from './export.ts';
 export type { SettledOrder } from './orders.ts';
 export type { AccountBalance, Check, LiveOrder, Violation } from './reconcile.ts';
+export type { MarketTradesFilter, SettledSeconds } from './trades.ts';
 
 /**
  * Every read answers with the cursor it is as of, from the same snapshot, so that a reader can add what
@@ -53,6 +63,14 @@ export interface Ledger {
     wallet: string,
     filter: { market?: string; limit: number },
   ): Promise<{ cursor: Cursor; trades: Trade[] }>;
+  /** A market's trades, newest first. */
+  tradesOfMarket(market: string, filter: MarketTradesFilter): Promise<{ cursor: Cursor; trades: Trade[] }>;
+  /** The last trade before a time (Unix milliseconds) of each market that has one. */
+  lastTradesBefore(timeMs: number): Promise<Trade[]>;
+  /** At most `limit` trades of all markets that follow a trade, before a time (Unix milliseconds), a second each. */
+  secondsAfter(tradeId: number, beforeMs: number, limit: number): Promise<SettledSeconds>;
+  /** The one-minute candles of a market from a minute's start on (Unix milliseconds). */
+  minutesOfMarket(market: string, fromMs: number): Promise<SettledMinutes>;
   movementByReference(
     kind: AccountMoved['kind'],
     reference: string,
@@ -86,6 +104,10 @@ export const openLedger = (options: { databaseUrl: string; poolSize?: number }):
     orderById: (id) => orderById(reading, id),
     orderByClientId: (wallet, clientOrderId) => orderByClientId(reading, wallet, clientOrderId),
     tradesOf: (wallet, filter) => tradesOf(reading, wallet, filter),
+    tradesOfMarket: (market, filter) => tradesOfMarket(reading, market, filter),
+    lastTradesBefore: (timeMs) => lastTradesBefore(reading, timeMs),
+    secondsAfter: (tradeId, beforeMs, limit) => secondsAfter(reading, tradeId, beforeMs, limit),
+    minutesOfMarket: (market, fromMs) => minutesOfMarket(reading, market, fromMs),
     movementByReference: (kind, reference) => movementByReference(reading, kind, reference),
     balancesAt: (asset, sequence) => balancesAt(auditing, asset, sequence),
     liveOrdersAt: (sequence) => liveOrdersAt(auditing, sequence),

@@ -3,6 +3,7 @@
 import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
 import type { Side, Trade } from '../domain/order.ts';
+import type { SecondOfTrades } from '../domain/rolling-day.ts';
 import { readCursor } from './cursor.ts';
 import { type Ask, inSnapshot } from './pool.ts';
 
@@ -96,3 +97,115 @@ export const tradesOf = (
     );
     return { cursor, trades: rows.map(tradeOf) };
   });
+
+export interface MarketTradesFilter {
+  /** The taker's. */
+  readonly side?: Side | undefined;
+  readonly limit: number;
+  /** Unix milliseconds, inclusive. */
+  readonly fromMs?: number | undefined;
+  /** Unix milliseconds, exclusive. */
+  readonly toMs?: number | undefined;
+}
+
+/** Newest first: an end of the index for each side. */
+export const tradesOfMarket = (
+  pool: pg.Pool,
+  market: string,
+  { side, limit, fromMs, toMs }: MarketTradesFilter,
+): Promise<{ cursor: Cursor; trades: Trade[] }> =>
+  inSnapshot(pool, async (ask) => {
+    const cursor = await readCursor(ask);
+    const rows = await ask<TradeRow>(
+      `select found.* from unnest($2::text[]) as asked (side)
+       cross join lateral (
+         select ${TRADE_COLUMNS} from trades
+         where market = $1 and taker_side = asked.side
+           and time_ms >= coalesce($3::bigint, 0) and ($4::bigint is null or time_ms < $4)
+         order by time_ms desc, trade_id desc limit $5
+       ) as found
+       order by trade_id desc limit $5`,
+      [market, side === undefined ? ['buy', 'sell'] : [side], fromMs, toMs, limit],
+    );
+    return { cursor, trades: rows.map(tradeOf) };
+  });
+
+/** The last settled trade before a time (Unix milliseconds) of each market that has one. */
+export const lastTradesBefore = (pool: pg.Pool, timeMs: number): Promise<Trade[]> =>
+  inSnapshot(pool, async (ask) => {
+    const rows = await ask<TradeRow>(
+      `select distinct on (market) found.* from markets
+       cross join (values ('buy'), ('sell')) as asked (side)
+       cross join lateral (
+         select ${TRADE_COLUMNS} from trades
+         where market = markets.symbol and taker_side = asked.side and time_ms < $1
+         order by time_ms desc, trade_id desc limit 1
+       ) as found
+       order by market, trade_id desc`,
+      [timeMs],
+    );
+    return rows.map(tradeOf);
+  });
+
+interface SecondRow {
+  market: string;
+  second: bigint;
+  first_ticks: bigint;
+  last_ticks: bigint;
+  high_ticks: bigint;
+  low_ticks: bigint;
+  size_steps: string;
+  quote_atoms: string;
+  trades: bigint;
+  last_trade_id: bigint;
+}
+
+export interface SettledSeconds {
+  readonly cursor: Cursor;
+  /** By market in the order of time. */
+  readonly seconds: SecondOfTrades[];
+  /** Where the next read goes on; as given when there was nothing. */
+  readonly lastTradeId: number;
+  /** Whether the limit was reached, so that there may be more. */
+  readonly isPart: boolean;
+}
+
+/** At most `limit` trades of all markets that follow a trade, before a time (Unix milliseconds), a second each. */
+export const secondsAfter = (
+  pool: pg.Pool,
+  tradeId: number,
+  beforeMs: number,
+  limit: number,
+): Promise<SettledSeconds> =>
+  inSnapshot(pool, async (ask) => {
+    const cursor = await readCursor(ask);
+    // min and max of [id, price] is the price of the first and of the last trade, without a sort.
+    const rows = await ask<SecondRow>(
+      `select market, time_ms / 1000 as second, (min(array[trade_id, price_ticks]))[2] as first_ticks,
+         (max(array[trade_id, price_ticks]))[2] as last_ticks, max(price_ticks) as high_ticks,
+         min(price_ticks) as low_ticks, sum(size_steps)::text as size_steps,
+         sum(notional_atoms)::text as quote_atoms, count(*) as trades, max(trade_id) as last_trade_id
+       from (select * from trades where trade_id > $1 and time_ms < $2 order by trade_id limit $3) as fresh
+       group by market, second order by second`,
+      [tradeId, beforeMs, limit],
+    );
+    const seconds = rows.map(secondOf);
+    return {
+      cursor,
+      seconds,
+      lastTradeId: rows.reduce((last, row) => Math.max(last, Number(row.last_trade_id)), tradeId),
+      isPart: seconds.reduce((count, { trades }) => count + trades, 0) === limit,
+    };
+  });
+
+const secondOf = (row: SecondRow): SecondOfTrades => ({
+  market: row.market,
+  second: Number(row.second),
+  firstTicks: row.first_ticks,
+  lastTicks: row.last_ticks,
+  highTicks: row.high_ticks,
+  lowTicks: row.low_ticks,
+  sizeSteps: BigInt(row.size_steps),
+  quoteAtoms: BigInt(row.quote_atoms),
+  trades: Number(row.trades),
+});

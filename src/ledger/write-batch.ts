@@ -3,6 +3,7 @@
 import type pg from 'pg';
 import { writeMarketRecord } from '../domain/market-record.ts';
 import { baseAtoms, notionalAtoms } from '../domain/order.ts';
+import { writeCandles } from './candles.ts';
 import { copyRows } from './copy.ts';
 import type { Batch } from './fold.ts';
 import { storable } from './text.ts';
@@ -10,6 +11,7 @@ import { storable } from './text.ts';
 export const writeBatch = async (client: pg.PoolClient, batch: Batch): Promise<void> => {
   await writeOrders(client, batch);
   await writeTrades(client, batch);
+  await writeCandles(client, batch.trades);
   await writeEntries(client, batch);
   await writeMovements(client, batch);
   await writeAssetsAndMarkets(client, batch);

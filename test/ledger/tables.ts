@@ -13,6 +13,7 @@ export const TABLES = [
   'holds',
   'orders',
   'trades',
+  'candles',
   'movements',
   'ledger_entries',
 ];

@@ -1,0 +1,148 @@
+/** A market's last 24 hours, kept as executions come in and grow old; equal to a recomputation at any time. */
+
+import { notionalAtoms, type Trade } from './order.ts';
+
+/** How far the window reaches back. */
+export const DAY_SECONDS = 86_400;
+
+/** Executions of one second, or of a part of it. */
+export interface SecondOfTrades {
+  readonly market: string;
+  /** Whole Unix seconds. */
+  readonly second: number;
+  readonly firstTicks: bigint;
+  readonly lastTicks: bigint;
+  readonly highTicks: bigint;
+  readonly lowTicks: bigint;
+  readonly sizeSteps: bigint;
+  /** Price x size. */
+  readonly quoteAtoms: bigint;
+  readonly trades: number;
+}
+
+/** Without executions in the window the sums are 0 and its prices null. */
+export interface DayFigures {
+  /** Of the last execution ever. */
+  readonly lastPriceTicks: bigint;
+  /** Of the first execution of the window. */
+  readonly firstPriceTicks: bigint | null;
+  readonly highTicks: bigint | null;
+  readonly lowTicks: bigint | null;
+  /** Executed size. */
+  readonly baseSteps: bigint;
+  /** Executed price x size. */
+  readonly quoteAtoms: bigint;
+  readonly trades: number;
+}
+
+/** What is taken off the sums when a second leaves the window; the first price then is that of the next one. */
+type Leaving = Pick<SecondOfTrades, 'second' | 'firstTicks' | 'sizeSteps' | 'quoteAtoms' | 'trades'>;
+
+interface Extreme {
+  readonly second: number;
+  readonly ticks: bigint;
+}
+
+/** Of a price that no later price of the window reaches: the front is the window's extreme. */
+class Extremes {
+  readonly #beats: (one: bigint, other: bigint) => boolean;
+  #candidates: Extreme[] = [];
+
+  constructor(beats: (one: bigint, other: bigint) => boolean) {
+    this.#beats = beats;
+  }
+
+  add(second: number, ticks: bigint): void {
+    while (this.#candidates.length > 0 && !this.#beats(this.#candidates.at(-1)!.ticks, ticks)) {
+      this.#candidates.pop();
+    }
+    this.#candidates.push({ second, ticks });
+  }
+
+  dropBefore(second: number): void {
+    dropWhile(this.#candidates, (candidate) => candidate.second < second);
+  }
+
+  /** The extreme of the window and of further prices; null when there is none. */
+  with(further: readonly bigint[]): bigint | null {
+    const own = this.#candidates[0];
+    const all = own === undefined ? further : [own.ticks, ...further];
+    return all.reduce<bigint | null>(
+      (best, ticks) => (best === null || this.#beats(ticks, best) ? ticks : best),
+      null,
+    );
+  }
+}
+
+export class RollingDay {
+  readonly #seconds: Leaving[] = [];
+  readonly #highs = new Extremes((one, other) => one > other);
+  readonly #lows = new Extremes((one, other) => one < other);
+  #lastTicks: bigint | null;
+  #sizeSteps = 0n;
+  #quoteAtoms = 0n;
+  #trades = 0;
+
+  /** @param lastTicks price of the last execution before the window; null: there was none */
+  constructor(lastTicks: bigint | null) {
+    this.#lastTicks = lastTicks;
+  }
+
+  /** Adds executions that follow all those added before; a second may come in parts. */
+  add({ second, firstTicks, lastTicks, highTicks, lowTicks, sizeSteps, quoteAtoms, trades }: SecondOfTrades) {
+    this.#seconds.push({ second, firstTicks, sizeSteps, quoteAtoms, trades });
+    this.#highs.add(second, highTicks);
+    this.#lows.add(second, lowTicks);
+    this.#lastTicks = lastTicks;
+    this.#sizeSteps += sizeSteps;
+    this.#quoteAtoms += quoteAtoms;
+    this.#trades += trades;
+  }
+
+  /** Lets go of what was executed before the second. */
+  dropBefore(second: number): void {
+    for (const gone of dropWhile(this.#seconds, (bucket) => bucket.second < second)) {
+      this.#sizeSteps -= gone.sizeSteps;
+      this.#quoteAtoms -= gone.quoteAtoms;
+      this.#trades -= gone.trades;
+    }
+    this.#highs.dropBefore(second);
+    this.#lows.dropBefore(second);
+  }
+
+  /**
+   * The figures of what was added and of `further` executions of the window, which follow it and are not kept.
+   * Null: nothing was ever executed.
+   */
+  figures(further: readonly Trade[]): DayFigures | null {
+    const prices = further.map(({ priceTicks }) => priceTicks);
+    const lastPriceTicks = prices.at(-1) ?? this.#lastTicks;
+    if (lastPriceTicks === null) return null;
+    return {
+      lastPriceTicks,
+      firstPriceTicks: this.#seconds[0]?.firstTicks ?? prices[0] ?? null,
+      highTicks: this.#highs.with(prices),
+      lowTicks: this.#lows.with(prices),
+      baseSteps: further.reduce((sum, { sizeSteps }) => sum + sizeSteps, this.#sizeSteps),
+      quoteAtoms: further.reduce((sum, trade) => sum + notionalAtoms(trade), this.#quoteAtoms),
+      trades: this.#trades + further.length,
+    };
+  }
+}
+
+/** Takes off the front, in one move of the array, what fulfils the condition. */
+function dropWhile<Item>(items: Item[], isGone: (item: Item) => boolean): Item[] {
+  const kept = items.findIndex((item) => !isGone(item));
+  return items.splice(0, kept === -1 ? items.length : kept);
+}
+
+/**
+ * Last against first price of the window in hundredths of a percent, half rounded up (away from zero); 0 without
+ * executions in the window.
+ */
+export function changeInHundredths({ firstPriceTicks: first, lastPriceTicks: last }: DayFigures): bigint {
+  if (first === null) return 0n;
+  const distance = last > first ? last - first : first - last;
+  const hundredths = (distance * 20_000n + first) / (first * 2n);
+  return last > first ? hundredths : -hundredths;
+}
