@@ -25,7 +25,7 @@ local keys = {
 }
 local owner, cause = ARGV[2], ARGV[3]
 local base_per_step, quote_per_lot = tonumber(ARGV[4]), tonumber(ARGV[5])
-local state = read_state(keys.engine, '', '')
+local state = read_clock(keys.engine)
 if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
 
 -- The live order behind a reference, or nil.

@@ -12,7 +12,7 @@ Events   asset_changed
 
 local keys = { engine = KEYS[1], events = KEYS[2], assets = KEYS[3], unsettled = { KEYS[4], KEYS[5] } }
 local symbol, scale = ARGV[2], ARGV[3]
-local state = read_state(keys.engine, '', '')
+local state = read_clock(keys.engine)
 if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
 local found = redis.call('HMGET', keys.assets, symbol, symbol .. ' used')
 if found[1] == scale then return { 'set', text(state.sequence) } end

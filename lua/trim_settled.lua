@@ -12,7 +12,7 @@ Replies  the number of events taken off the stream
 ]]
 --- include engine_state
 
-local state = read_state(KEYS[1], '', '')
+local state = read_clock(KEYS[1])
 local settled = tonumber(ARGV[2])
 if settled > state.sequence then return redis.error_reply('AHEAD Postgres has events that this engine never had') end
 local now = redis.call('TIME')

@@ -1,23 +1,31 @@
 --- include exact
--- What every command reads first, in one call: the engine hash holds the epoch, the event sequence and
--- clock, the switches, and per market and wallet only what differs from the default.
+-- The engine hash holds the epoch, the event sequence and clock, the switches, and per market and wallet only what
+-- differs from the default. `unsettled` and `claims` are the current generations of those keys.
+
+-- What every command that writes must know.
+local function read_clock(engine)
+  local found = redis.call('HMGET', engine, 'epoch', 'sequence', 'time', 'unsettled')
+  return { epoch = found[1], sequence = tonumber(found[2] or 0), time = tonumber(found[3] or 0),
+    unsettled = tonumber(found[4] or 0) }
+end
+
+-- That, and all that the engine holds against one wallet's command on one market, in one call.
 local function read_state(engine, market_number, wallet)
-  local found = redis.call('HMGET', engine, 'epoch', 'sequence', 'time', 'paused', 'terms', 'trade',
-    'version:' .. market_number, 'last:' .. market_number, 'hold:' .. wallet, 'terms:' .. wallet,
-    'unsettled', 'claims')
+  local found = redis.call('HMGET', engine, 'epoch', 'sequence', 'time', 'unsettled', 'paused', 'terms', 'trade',
+    'claims', 'version:' .. market_number, 'last:' .. market_number, 'hold:' .. wallet, 'terms:' .. wallet)
   return {
     epoch = found[1],
     sequence = tonumber(found[2] or 0),
     time = tonumber(found[3] or 0),
-    paused = found[4],
-    terms = found[5],
-    trade = tonumber(found[6] or 0),
-    version = found[7],
-    last = found[8],
-    held = found[9],
-    accepted_terms = found[10],
-    unsettled = tonumber(found[11] or 0), -- generation of the unsettled index
-    claims = tonumber(found[12] or 0), -- generation of the claimed ids
+    unsettled = tonumber(found[4] or 0),
+    paused = found[5],
+    terms = found[6],
+    trade = tonumber(found[7] or 0),
+    claims = tonumber(found[8] or 0),
+    version = found[9],
+    last = found[10],
+    held = found[11],
+    accepted_terms = found[12],
   }
 end
 

@@ -6,7 +6,7 @@
 --   crosses    whether anything at all stands at a crossing price, the wallet's own included
 --   ended      'book' (no more crossing orders) | 'size' | 'own_order' | 'makers' | 'budget'
 --   inexact    whether a running total would pass 2^53, so that the order must be refused
-local FIRST_PAGE, PAGE = 8, 256
+local FIRST_PAGE, PAGE = 4, 256
 
 local function crossing_bound(order)
   if order.type == 'market' then return '+' end

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
@@ -184,8 +184,13 @@ async function settleAll({ redis, engine }: Bench): Promise<void> {
   }
 }
 
+/** Once what was let go of in the background is really gone. */
 async function usedMemory(redis: Redis): Promise<number> {
-  return Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
+  for (;;) {
+    const memory = await redis.info('memory');
+    if (/^lazyfree_pending_objects:0/m.test(memory)) return Number(/^used_memory:(\d+)/m.exec(memory)?.[1]);
+    await sleep(50);
+  }
 }
 
 /** Bytes of one resting order with all its records, settled; the filter and tables of a first order not counted. */
