@@ -1,14 +1,14 @@
 /** The HTTP application: from the route table to Express. */
 
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
-import helmet from 'helmet';
-import type { Call, Endpoint, Query } from './endpoint.ts';
-import { bearer } from './middleware/bearer.ts';
+import express, { type Express, type Request, type RequestHandler } from 'express';
+import { Refusal } from '../domain/errors.ts';
+import type { Query } from './endpoint.ts';
 import { readBody } from './middleware/body.ts';
-import { anyOrigin, preflight, webOrigins } from './middleware/cors.ts';
-import { blockedCountry, refuseBlocked } from './middleware/country.ts';
-import { errorReply, refuseBadUrl, unknownRoute } from './middleware/errors.ts';
-import { observe } from './middleware/observe.ts';
+import { anyOrigin, type Cors, preflight, webOrigins } from './middleware/cors.ts';
+import { blockedCountry } from './middleware/country.ts';
+import { checkUrl, errorReply, unknownRoute } from './middleware/errors.ts';
+import { observer } from './middleware/observe.ts';
+import { setSecurityHeaders } from './middleware/security-headers.ts';
 import { type Method, PROBES, ROUTES, type Route } from './routes.ts';
 import { send } from './send.ts';
 import type { ProbeServices, Services } from './services.ts';
@@ -16,37 +16,12 @@ import type { ProbeServices, Services } from './services.ts';
 /** The whole API and the probes. */
 export function createApp(services: Services): Express {
   const app = newApp(services, services.settings.trustProxyHops);
-  addProbes(app, services);
   addRoutes(app, services);
   return closeApp(app, services);
 }
 
 /** The probes alone, for processes that serve no API. */
-export function createProbeApp(services: ProbeServices): Express {
-  const app = newApp(services, 0);
-  addProbes(app, services);
-  return closeApp(app, services);
-}
-
-/** Headers for pages are left out: no reply is one, and each costs a placement its time. */
-const securityHeaders = helmet({
-  contentSecurityPolicy: {
-    useDefaults: false,
-    directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-  },
-  crossOriginResourcePolicy: { policy: 'cross-origin' },
-  crossOriginOpenerPolicy: false,
-  originAgentCluster: false,
-  xDnsPrefetchControl: false,
-  xDownloadOptions: false,
-  xPermittedCrossDomainPolicies: false,
-  xXssProtection: false,
-});
-
-const notStored: RequestHandler = (_request, response, next) => {
-  response.setHeader('Cache-Control', 'no-store');
-  next();
-};
+export const createProbeApp = (services: ProbeServices): Express => closeApp(newApp(services, 0), services);
 
 function newApp(services: ProbeServices, trustProxyHops: number): Express {
   const app = express();
@@ -56,85 +31,76 @@ function newApp(services: ProbeServices, trustProxyHops: number): Express {
   // Strict: `DELETE /v1/orders/` is a client that lost an order id, not one that wants to cancel everything.
   app.enable('strict routing');
   app.enable('case sensitive routing');
-  app.use(observe(services), securityHeaders, notStored, refuseBadUrl);
+  app.use(arrival(services));
   return app;
 }
 
+/** One middleware for all that is done to every request: each further one costs an order its dispatch. */
+function arrival(services: ProbeServices): RequestHandler {
+  const observe = observer(services);
+  return (request, response, next) => {
+    observe(request, response);
+    setSecurityHeaders(response);
+    checkUrl(request.url);
+    next();
+  };
+}
+
+function addRoutes(app: Express, services: Services): void {
+  const webOnly = webOrigins(services.settings.webHosts);
+  const corsOf = { anyone: anyOrigin, login: webOnly, wallet: webOnly };
+  const isBlocked = blockedCountry(services.settings);
+  const methods = new Map<string, string[]>();
+  for (const route of ROUTES) {
+    const [method, path, caller] = route;
+    register(app, method, path, enter(path, corsOf[caller]), serve(route, services, isBlocked));
+    methods.set(path, [...(methods.get(path) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
+  }
+  for (const [, path, caller] of ROUTES) {
+    app.options(path, enter(path, corsOf[caller]), preflight(methods.get(path)!));
+  }
+}
+
 function closeApp(app: Express, services: ProbeServices): Express {
+  for (const [method, path, probe] of PROBES) {
+    register(app, method, path, enter(path), async (_request, response) => {
+      send(response, await probe(services));
+    });
+  }
   app.use(unknownRoute);
   app.use(errorReply(services));
   return app;
 }
 
-function addProbes(app: Express, services: ProbeServices): void {
-  for (const [method, path, endpoint] of PROBES) {
-    register(app, method, path, [
-      named(path),
-      serve(endpoint, (request) => callOf(request, services, false)),
-    ]);
-  }
-}
-
-/** The order within a route is the documented precedence: country or bearer, then the body, then the endpoint. */
-function addRoutes(app: Express, services: Services): void {
-  const { auth, settings } = services;
-  const isBlocked = blockedCountry(settings);
-  const webOnly = webOrigins(settings.webHosts);
-  const mayCall: Record<Route[2], RequestHandler[]> = {
-    anyone: [anyOrigin],
-    login: [webOnly, refuseBlocked(isBlocked)],
-    wallet: [webOnly, bearer(auth)],
-  };
-  for (const route of ROUTES) {
-    const [method, path, caller, endpoint] = route;
-    const call = (request: Request) => callOf(request, services, isBlocked(request));
-    const answer =
-      route[2] === 'wallet'
-        ? serve(route[3], (request, response) => ({ ...call(request), wallet: response.locals.wallet }))
-        : serve(route[3], call);
-    const body = endpoint.readsBody ? readBody : [];
-    register(app, method, path, [named(path), ...mayCall[caller], ...body, answer]);
-  }
-  for (const [path, methods] of methodsByPath()) {
-    const caller = ROUTES.find((route) => route[1] === path)![2];
-    app.options(path, named(path), mayCall[caller][0]!, preflight(methods));
-  }
-}
-
-const named =
-  (path: string): RequestHandler =>
-  (_request, response, next) => {
+/** The route is known from here on, and whatever it answers may be read where it may be read. */
+const enter =
+  (path: string, cors?: Cors): RequestHandler =>
+  (request, response, next) => {
     response.locals.route = path;
+    cors?.(request, response);
     next();
   };
 
-const callOf = <Needed>(request: Request, services: Needed, restricted: boolean): Call<Needed> => ({
-  services,
-  params: request.params as Record<string, string>,
-  query: request.query as Query,
-  body: request.body,
-  restricted,
-});
-
-/** Express passes what a handler throws on to the error handler. */
-const serve =
-  <Of extends Call<unknown>>(
-    endpoint: Endpoint<Of>,
-    toCall: (request: Request, response: Response) => Of,
-  ): RequestHandler =>
-  async (request, response) => {
-    send(response, await endpoint.handle(toCall(request, response)));
+/**
+ * What happens to a request, in the documented order of precedence. Express passes what is thrown on to the
+ * error handler.
+ */
+function serve(
+  [, , caller, endpoint]: Route,
+  services: Services,
+  isBlocked: (request: Request) => boolean,
+): RequestHandler {
+  return async (request, response) => {
+    const restricted = isBlocked(request);
+    if (caller === 'login' && restricted) throw new Refusal('RESTRICTED_JURISDICTION');
+    const wallet = caller === 'wallet' ? services.auth.session(request.headers.authorization).wallet : '';
+    const body = endpoint.readsBody ? await readBody(request) : undefined;
+    const params = request.params as Record<string, string>;
+    const query = request.query as Query;
+    send(response, await endpoint.handle({ services, wallet, params, query, body, restricted }));
   };
-
-function register(app: Express, method: Method, path: string, handlers: RequestHandler[]): void {
-  app[method.toLowerCase() as Lowercase<Method>](path, ...handlers);
 }
 
-function methodsByPath(): Map<string, string[]> {
-  const methods = new Map<string, string[]>();
-  for (const [method, path] of ROUTES) {
-    const more = method === 'GET' ? ['GET', 'HEAD'] : [method];
-    methods.set(path, [...(methods.get(path) ?? []), ...more]);
-  }
-  return methods;
+function register(app: Express, method: Method, path: string, ...handlers: RequestHandler[]): void {
+  app[method.toLowerCase() as Lowercase<Method>](path, ...handlers);
 }

@@ -9,8 +9,8 @@ import type { ProbeServices, Services } from './services.ts';
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
 /** A request that is allowed to be here. */
-export interface Call<Needed = Services> {
-  readonly services: Needed;
+export interface Call {
+  readonly services: Services;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   /** The parsed body of an endpoint that reads one. */
@@ -37,8 +37,10 @@ export interface Endpoint<Request = Call> {
   handle(call: Request): Promise<Answer>;
 }
 
-export type ProbeEndpoint = Endpoint<Call<ProbeServices>>;
 export type WalletEndpoint = Endpoint<WalletCall>;
+
+/** An endpoint that every process has, and that needs nothing of the request. */
+export type Probe = (services: ProbeServices) => Promise<Answer>;
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 

@@ -1,6 +1,6 @@
 /** Every route of the service: method, path, who may call it, what answers. Read it as an index. */
 
-import type { Endpoint, ProbeEndpoint, WalletEndpoint } from './endpoint.ts';
+import type { Endpoint, Probe, WalletEndpoint } from './endpoint.ts';
 import { deleteOrder } from './endpoints/delete-order.ts';
 import { deleteOrders } from './endpoints/delete-orders.ts';
 import { getMarkets } from './endpoints/get-markets.ts';
@@ -43,7 +43,7 @@ export const ROUTES: readonly Route[] = [
 ];
 
 /** What every process answers, with or without the API. */
-export const PROBES: readonly (readonly [method: Method, path: string, endpoint: ProbeEndpoint])[] = [
+export const PROBES: readonly (readonly [method: Method, path: string, probe: Probe])[] = [
   ['GET', '/livez', getLivez],
   ['GET', '/readyz', getReadyz],
   ['GET', '/metrics', getMetrics],

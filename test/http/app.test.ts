@@ -306,7 +306,7 @@ describe('the application', () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       socket.destroy();
       await new Promise((resolve) => setTimeout(resolve, 50));
-      expect(fixture.log.at(-1)).to.include('/v1/orders').and.include('"status":400');
+      expect(fixture.log.at(-1)).to.include('/v1/orders').and.include('"status":499');
       expect(await exchange('GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).to.include(
         '200 OK',
       );

@@ -1,6 +1,6 @@
 /** Reads a JSON body of at most 16 KB, every number of it as it was written. */
 
-import express, { type RequestHandler } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { Refusal } from '../../domain/errors.ts';
 import { NumberLiteral, readJson } from '../json.ts';
 
@@ -9,36 +9,31 @@ const MOST_BYTES = 16 * 1024;
 /** Fatal: bytes that are no UTF-8 must not become U+FFFD in a client order id. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Whatever the type says: `readBody` refuses other types before, and no compression, so 16 KB stay 16 KB. */
-const readBytes = express.raw({ type: () => true, limit: MOST_BYTES, inflate: false });
-
 /**
- * Leaves the parsed body, an object, in `request.body`. A request without one is read as `{}`, so that the
- * schema tells which fields it wants.
+ * The body, a JSON object. A request without a body has an empty one, so that the schema tells which fields it
+ * wants, whatever type it claims to be.
+ * @throws Refusal EXPRESS_ERR_* for a body that cannot be read, VALIDATION_ERROR for one that is no object
  */
-export const readBody: readonly RequestHandler[] = [
-  (request, _response, next) => {
-    const {
-      'content-type': contentType,
-      'content-length': length,
-      'transfer-encoding': chunked,
-    } = request.headers;
-    const isEmpty = chunked === undefined && (length === undefined || length === '0');
-    if (!isEmpty && !isJsonType(contentType)) {
-      throw new Refusal('EXPRESS_ERR_UNSUPPORTED_MEDIA_TYPE', 'send the body as application/json in UTF-8');
-    }
-    next();
-  },
-  readBytes,
-  (request, _response, next) => {
-    const bytes: Buffer | undefined = request.body;
-    request.body = bytes === undefined || bytes.length === 0 ? {} : readObject(decoded(bytes));
-    next();
-  },
-];
+export async function readBody(request: IncomingMessage): Promise<object> {
+  const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
+  if (chunked === undefined && (length === undefined || length === '0')) return {};
+  checkType(request);
+  if (Number(length) > MOST_BYTES) throw new Refusal('EXPRESS_ERR_BODY_TOO_LARGE');
+  const bytes = await readBytes(request);
+  return bytes.length === 0 ? {} : readObject(decoded(bytes));
+}
+
+/** Not compressed either, so that 16 KB stay 16 KB. */
+function checkType({ headers }: IncomingMessage): void {
+  const isPlain = (headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity';
+  if (!isPlain || !isJsonType(headers['content-type'])) {
+    throw new Refusal('EXPRESS_ERR_UNSUPPORTED_MEDIA_TYPE', 'send the body as application/json in UTF-8');
+  }
+}
 
 /** `application/json`, without a charset or with UTF-8's; other parameters mean nothing. */
 function isJsonType(contentType = ''): boolean {
+  if (contentType === 'application/json') return true;
   const [type, ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
   return (
     type === 'application/json' &&
@@ -48,12 +43,19 @@ function isJsonType(contentType = ''): boolean {
   );
 }
 
-function readObject(text: string): object {
-  const value = readJson(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof NumberLiteral) {
-    throw new Refusal('VALIDATION_ERROR', 'the body must be a JSON object');
-  }
-  return value;
+/** What comes past the limit is let go, so that the client can read why it was refused. */
+function readBytes(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= MOST_BYTES) chunks.push(chunk);
+      else reject(new Refusal('EXPRESS_ERR_BODY_TOO_LARGE'));
+    });
+    request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    request.on('error', () => reject(new Refusal('EXPRESS_ERR_BODY_ABORTED')));
+  });
 }
 
 function decoded(bytes: Buffer): string {
@@ -62,4 +64,12 @@ function decoded(bytes: Buffer): string {
   } catch {
     throw new Refusal('EXPRESS_ERR_INVALID_JSON', 'the body is not valid UTF-8');
   }
+}
+
+function readObject(text: string): object {
+  const value = readJson(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof NumberLiteral) {
+    throw new Refusal('VALIDATION_ERROR', 'the body must be a JSON object');
+  }
+  return value;
 }

@@ -1,43 +1,45 @@
 /** Which web pages may read replies: any those of public routes, the service's own front ends those of the others. */
 
-import type { RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 
 const EXPOSED = 'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id';
 const REQUEST_HEADERS = 'Authorization, Content-Type, X-Request-Id';
 const PREFLIGHT_SECONDS = '600';
 
-export const anyOrigin: RequestHandler = (request, response, next) => {
+/** Sets the headers that let the page a request comes from read the reply, where it may. */
+export type Cors = (request: Request, response: Response) => void;
+
+export const anyOrigin: Cors = (request, response) => {
   if (request.headers.origin !== undefined) allow(response, '*');
-  next();
 };
 
 /** @param webHosts host[:port] of the front ends; the `www.` form of each is one too */
-export function webOrigins(webHosts: readonly string[]): RequestHandler {
+export function webOrigins(webHosts: readonly string[]): Cors {
   const hosts = new Set(webHosts.flatMap((host) => [host, `www.${host}`]).map((host) => host.toLowerCase()));
-  return (request, response, next) => {
+  return (request, response) => {
     // A cache must not give the reply for one origin, or for none, to another.
-    response.append('Vary', 'Origin');
+    response.setHeader('Vary', 'Origin');
     const { origin } = request.headers;
-    const [, host] = /^https?:\/\/(.+)$/.exec(origin ?? '') ?? [];
-    if (host !== undefined && hosts.has(host.toLowerCase())) allow(response, origin!);
-    next();
+    if (origin === undefined) return;
+    const [, host] = /^https?:\/\/(.+)$/.exec(origin) ?? [];
+    if (host !== undefined && hosts.has(host.toLowerCase())) allow(response, origin);
   };
 }
 
 function allow(response: Response, origin: string): void {
-  response.set('Access-Control-Allow-Origin', origin);
-  response.set('Access-Control-Expose-Headers', EXPOSED);
+  response.setHeader('Access-Control-Allow-Origin', origin);
+  response.setHeader('Access-Control-Expose-Headers', EXPOSED);
 }
 
 /** Answers OPTIONS of a path: what may be sent there, and for a preflight for how long that is known. */
 export function preflight(methods: readonly string[]): RequestHandler {
   const allowed = ['OPTIONS', ...methods].join(', ');
   return (_request, response) => {
-    response.set('Allow', allowed);
-    if (response.get('Access-Control-Allow-Origin') !== undefined) {
-      response.set('Access-Control-Allow-Methods', allowed);
-      response.set('Access-Control-Allow-Headers', REQUEST_HEADERS);
-      response.set('Access-Control-Max-Age', PREFLIGHT_SECONDS);
+    response.setHeader('Allow', allowed);
+    if (response.hasHeader('Access-Control-Allow-Origin')) {
+      response.setHeader('Access-Control-Allow-Methods', allowed);
+      response.setHeader('Access-Control-Allow-Headers', REQUEST_HEADERS);
+      response.setHeader('Access-Control-Max-Age', PREFLIGHT_SECONDS);
     }
     response.status(204).end();
   };

@@ -1,7 +1,6 @@
 /** Where the caller is, as a trusted proxy says it. */
 
-import type { Request, RequestHandler } from 'express';
-import { Refusal } from '../../domain/errors.ts';
+import type { Request } from 'express';
 import type { HttpSettings } from '../services.ts';
 
 /**
@@ -17,11 +16,3 @@ export function blockedCountry(settings: HttpSettings): (request: Request) => bo
       .split(',')
       .some((country) => blocked.has(country.trim().toUpperCase()));
 }
-
-/** Refuses callers from blocked countries. Placing is not refused here: other refusals come before. */
-export const refuseBlocked =
-  (isBlocked: (request: Request) => boolean): RequestHandler =>
-  (request, _response, next) => {
-    if (isBlocked(request)) throw new Refusal('RESTRICTED_JURISDICTION');
-    next();
-  };
