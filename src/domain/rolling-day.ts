@@ -111,21 +111,23 @@ export class RollingDay {
   }
 
   /**
-   * The figures of what was added and of `further` executions of the window, which follow it and are not kept.
-   * Null: nothing was ever executed.
+   * The figures of what was added and of `further` executions, which follow it and are not kept.
+   * @param fromMs where the window begins, for those (Unix milliseconds)
+   * @returns null: nothing was ever executed
    */
-  figures(further: readonly Trade[]): DayFigures | null {
-    const prices = further.map(({ priceTicks }) => priceTicks);
-    const lastPriceTicks = prices.at(-1) ?? this.#lastTicks;
+  figures(further: readonly Trade[], fromMs: number): DayFigures | null {
+    const lastPriceTicks = further.at(-1)?.priceTicks ?? this.#lastTicks;
     if (lastPriceTicks === null) return null;
+    const within = further.filter(({ timeMs }) => timeMs >= fromMs);
+    const prices = within.map(({ priceTicks }) => priceTicks);
     return {
       lastPriceTicks,
       firstPriceTicks: this.#seconds[0]?.firstTicks ?? prices[0] ?? null,
       highTicks: this.#highs.with(prices),
       lowTicks: this.#lows.with(prices),
-      baseSteps: further.reduce((sum, { sizeSteps }) => sum + sizeSteps, this.#sizeSteps),
-      quoteAtoms: further.reduce((sum, trade) => sum + notionalAtoms(trade), this.#quoteAtoms),
-      trades: this.#trades + further.length,
+      baseSteps: within.reduce((sum, { sizeSteps }) => sum + sizeSteps, this.#sizeSteps),
+      quoteAtoms: within.reduce((sum, trade) => sum + notionalAtoms(trade), this.#quoteAtoms),
+      trades: this.#trades + within.length,
     };
   }
 }

@@ -1,66 +1,129 @@
 /** Public market data: what was executed and what is offered, settled or not, each execution exactly once. */
 
 import type { Candle, Timeframe } from '../domain/candle.ts';
+import { Refusal } from '../domain/errors.ts';
+import type { Market } from '../domain/market.ts';
 import type { Side, Trade } from '../domain/order.ts';
+import type { BookLevels, Engine, Quotes } from '../engine/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { CurrentCandles } from './current-candles.ts';
+import { type Figures, RollingFigures } from './rolling-figures.ts';
+import { cappedReads } from './shared-read.ts';
+import { tradesBeyond, UnsettledReader } from './unsettled-trades.ts';
 
-/** One price of a book and all that rests at it. */
-export interface Level {
-  readonly priceTicks: bigint;
-  readonly sizeSteps: bigint;
-}
+export type { DayFigures } from '../domain/rolling-day.ts';
+export type { Level } from '../engine/index.ts';
+export type { Figures } from './rolling-figures.ts';
 
-/** Best first, at most 250 levels a side. */
-export interface Book {
-  /** The last event that it contains. */
-  readonly sequence: number;
-  /** Unix milliseconds by the engine's clock. */
-  readonly timeMs: number;
-  readonly bids: readonly Level[];
-  readonly asks: readonly Level[];
-}
+/** Best first. `timeMs` is the engine's clock when it was read, `sequence` the last event that it contains. */
+export type Book = BookLevels;
 
-/** A market's last 24 hours. Without executions the sums are 0 and the prices of the window null. */
-export interface DayFigures {
-  /** Of the last execution ever. */
-  readonly lastPriceTicks: bigint;
-  /** Of the first execution of the window. */
-  readonly firstPriceTicks: bigint | null;
-  readonly highTicks: bigint | null;
-  readonly lowTicks: bigint | null;
-  /** Executed size. */
-  readonly baseSteps: bigint;
-  /** Executed price x size. */
-  readonly quoteAtoms: bigint;
-  readonly trades: number;
-}
-
-export interface Figures {
-  /** End of the window, not in it: a whole second of the engine's clock. It begins 24 hours earlier. */
-  readonly asOfMs: number;
-  /** Every market that ever traded. */
-  readonly bySymbol: ReadonlyMap<string, DayFigures>;
-}
+/** Levels a side of a whole book, and of what most ask for, which costs the engine a fifth of that. */
+export const BOOK_LEVELS = 250;
+const FEW_LEVELS = 50;
 
 export interface TradeFilter {
   /** The taker's. */
-  readonly side?: Side;
+  readonly side?: Side | undefined;
   readonly limit: number;
   /** Whole Unix seconds, inclusive. */
-  readonly fromSeconds?: number;
-  readonly toSeconds?: number;
+  readonly fromSeconds?: number | undefined;
+  readonly toSeconds?: number | undefined;
+}
+
+/** Every market as it is now, and whether trading is paused for all of them. */
+export interface Listing {
+  readonly markets: readonly Market[];
+  readonly paused: boolean;
+}
+
+/** Everything that lists of markets show. */
+export interface Board extends Listing {
+  readonly figures: Figures;
+  /** Of the markets that ever traded, by symbol. */
+  readonly quotes: ReadonlyMap<string, Quotes>;
 }
 
 /**
- * Symbols are those of markets that exist. Every method may throw `Refusal` SERVICE_UNAVAILABLE, all but `book`
- * also when only Postgres is away. What they answer is shared and must not be changed.
+ * Symbols are those of markets that exist. Every method may throw `Refusal` SERVICE_UNAVAILABLE; `book` and
+ * `listing` go on while only Postgres is away. What they answer is shared and must not be changed; the same
+ * object means the same answer. All is as of after the call but for the figures; under a flood of calls it may
+ * be 50 ms old.
  */
 export interface MarketData {
   /** At most one second old; equal to a full recomputation over the executions of its window. */
   figures(): Promise<Figures>;
-  /** As of after the call; under a flood of calls, of the last 100 ms. */
-  book(symbol: string): Promise<Book>;
+  /** @param levels how many of each side are wanted, at most 250; there may be more in the answer */
+  book(symbol: string, levels?: number): Promise<Book>;
   /** Newest first; an execution is there once its order was answered. */
   trades(symbol: string, filter: TradeFilter): Promise<Trade[]>;
   /** The bucket that the engine's clock is in, flat when nothing was executed in it; null: never traded. */
   candle(symbol: string, timeframe: Timeframe): Promise<Candle | null>;
+  listing(): Promise<Listing>;
+  board(): Promise<Board>;
+}
+
+/** Nothing is read before somebody asks, and nothing needs to be closed. */
+export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Ledger }): MarketData {
+  const unsettled = new UnsettledReader(engine, ledger);
+  const figures = new RollingFigures(unsettled, ledger);
+  const candles = new CurrentCandles(unsettled, ledger);
+  const books = new Map<string, () => Promise<Book>>();
+
+  const listing = cappedReads(async (): Promise<Listing> => {
+    const [markets, { paused }] = await Promise.all([engine.markets(), engine.state()]);
+    return { markets, paused };
+  });
+  const board = cappedReads(async (): Promise<Board> => {
+    const [day, listed] = await Promise.all([figures.read(), listing()]);
+    const traded = listed.markets.filter(({ symbol }) => day.bySymbol.has(symbol));
+    return { ...listed, figures: day, quotes: await engine.quotes(traded) };
+  });
+
+  return {
+    figures: () => figures.read(),
+    candle: (symbol, timeframe) => candles.read(symbol, timeframe),
+    listing,
+    board,
+    async book(symbol, levels = BOOK_LEVELS) {
+      const market = await engine.market(symbol);
+      if (market === undefined) throw new Refusal('NOT_FOUND', `there is no market ${symbol}`);
+      const deep = levels > FEW_LEVELS ? BOOK_LEVELS : FEW_LEVELS;
+      const key = `${symbol} ${deep}`;
+      let read = books.get(key);
+      if (read === undefined) {
+        read = cappedReads(() => readBook(engine, market, deep));
+        books.set(key, read);
+      }
+      return read();
+    },
+    async trades(symbol, filter) {
+      const beyond = await unsettled.read();
+      const { cursor, trades } = await ledger.tradesOfMarket(symbol, {
+        side: filter.side,
+        limit: filter.limit,
+        fromMs: filter.fromSeconds === undefined ? undefined : filter.fromSeconds * 1000,
+        toMs: filter.toSeconds === undefined ? undefined : (filter.toSeconds + 1) * 1000,
+      });
+      const fresh = tradesBeyond(cursor, beyond).filter(
+        (trade) => trade.market === symbol && passes(filter, trade),
+      );
+      return [...fresh.reverse(), ...trades].slice(0, filter.limit);
+    },
+  };
+}
+
+/** The engine tells the time of its last event; a quiet book is no old one. */
+async function readBook(engine: Engine, market: Market, levels: number): Promise<Book> {
+  const [timeMs, book] = await Promise.all([engine.time(), engine.readBook(market, levels)]);
+  return { ...book, timeMs };
+}
+
+function passes({ side, fromSeconds, toSeconds }: TradeFilter, trade: Trade): boolean {
+  const seconds = Math.floor(trade.timeMs / 1000);
+  return (
+    (side === undefined || trade.takerSide === side) &&
+    (fromSeconds === undefined || seconds >= fromSeconds) &&
+    (toSeconds === undefined || seconds <= toSeconds)
+  );
 }

@@ -1,0 +1,67 @@
+/** The candle that is being made, of any timeframe: folded from settled minutes and what is not settled yet. */
+
+import {
+  bucketStartMs,
+  type Candle,
+  candleOfTrade,
+  flatCandle,
+  joinCandles,
+  type Timeframe,
+} from '../domain/candle.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { tradesBeyond, type UnsettledReader } from './unsettled-trades.ts';
+
+/** What cannot change any more of a bucket: a month is folded once, then a minute at a time. */
+interface Kept {
+  readonly bucketMs: number;
+  readonly closed: Candle | null;
+  /** The minutes from here on are not in `closed`. */
+  readonly fromMs: number;
+}
+
+export class CurrentCandles {
+  readonly #unsettled: Pick<UnsettledReader, 'read'>;
+  readonly #ledger: Pick<Ledger, 'minutesOfMarket'>;
+  /** By market and timeframe. */
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(unsettled: Pick<UnsettledReader, 'read'>, ledger: Pick<Ledger, 'minutesOfMarket'>) {
+    this.#unsettled = unsettled;
+    this.#ledger = ledger;
+  }
+
+  /** @param notBeforeMs a time that is known to have come */
+  async read(symbol: string, timeframe: Timeframe, notBeforeMs = 0): Promise<Candle | null> {
+    const unsettled = await this.#unsettled.read();
+    const bucketMs = bucketStartMs(timeframe, Math.max(unsettled.timeMs, notBeforeMs));
+    const kept = this.#keptOf(symbol, timeframe, bucketMs);
+    const { cursor, closed, last } = await this.#ledger.minutesOfMarket(symbol, kept.fromMs);
+    // The next bucket began between the two reads, and something was executed and settled in it.
+    if (last !== null && bucketStartMs(timeframe, last.openMs) > bucketMs) {
+      return this.read(symbol, timeframe, last.openMs);
+    }
+    const isOver = last === null || last.openMs < bucketMs;
+    const settled = isOver ? kept.closed : joined([kept.closed, closed]);
+    if (!isOver) {
+      this.#kept.set(`${symbol} ${timeframe}`, { bucketMs, closed: settled, fromMs: last.openMs });
+    }
+    const further = tradesBeyond(cursor, unsettled).filter(({ market }) => market === symbol);
+    const candle = joined([
+      settled,
+      isOver ? null : last,
+      ...further.filter(({ timeMs }) => timeMs >= bucketMs).map((trade) => candleOfTrade(bucketMs, trade)),
+    ]);
+    if (candle !== null) return { ...candle, openMs: bucketMs };
+    const priceTicks = further.at(-1)?.priceTicks ?? last?.closeTicks;
+    return priceTicks === undefined ? null : flatCandle(bucketMs, priceTicks);
+  }
+
+  #keptOf(symbol: string, timeframe: Timeframe, bucketMs: number): Kept {
+    const kept = this.#kept.get(`${symbol} ${timeframe}`);
+    return kept?.bucketMs === bucketMs ? kept : { bucketMs, closed: null, fromMs: bucketMs };
+  }
+}
+
+/** Consecutive candles as one; null when all are. */
+const joined = (candles: readonly (Candle | null)[]): Candle | null =>
+  candles.reduce((whole, part) => (whole && part ? joinCandles(whole, part) : (whole ?? part)), null);

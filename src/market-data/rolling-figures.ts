@@ -1,0 +1,102 @@
+/** The rolling 24 hours of every market: each settled trade is read once, what is not settled is added on top. */
+
+import type { Cursor } from '../domain/event.ts';
+import type { Trade } from '../domain/order.ts';
+import { DAY_SECONDS, type DayFigures, RollingDay } from '../domain/rolling-day.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { oneAtATime } from './shared-read.ts';
+import { tradesBeyond, type UnsettledReader } from './unsettled-trades.ts';
+
+export interface Figures {
+  /** End of the window, not in it: a whole second of the engine's clock. It begins 24 hours earlier. */
+  readonly asOfMs: number;
+  /** Every market that ever traded. */
+  readonly bySymbol: ReadonlyMap<string, DayFigures>;
+}
+
+const SECOND_MS = 1000;
+const DAY_MS = DAY_SECONDS * SECOND_MS;
+/** Trades that one statement adds up: a fraction of a second, however much there is to catch up with. */
+const TRADES_A_READ = 100_000;
+
+export class RollingFigures {
+  readonly #unsettled: Pick<UnsettledReader, 'read'>;
+  readonly #ledger: Pick<Ledger, 'lastTradesBefore' | 'secondsAfter'>;
+  /** By market, of the settled trades up to `#lastTradeId`. */
+  readonly #days = new Map<string, RollingDay>();
+  /** Undefined: nothing was read yet. */
+  #lastTradeId: number | undefined;
+  #current: Figures = { asOfMs: 0, bySymbol: new Map() };
+  /** By this process' clock: when the engine's reaches the next whole second. */
+  #freshUntil = 0;
+
+  constructor(
+    unsettled: Pick<UnsettledReader, 'read'>,
+    ledger: Pick<Ledger, 'lastTradesBefore' | 'secondsAfter'>,
+  ) {
+    this.#unsettled = unsettled;
+    this.#ledger = ledger;
+  }
+
+  async read(): Promise<Figures> {
+    return performance.now() < this.#freshUntil ? this.#current : this.#refresh();
+  }
+
+  readonly #refresh = oneAtATime(async (): Promise<Figures> => {
+    const begun = performance.now();
+    if (begun < this.#freshUntil) return this.#current;
+    const unsettled = await this.#unsettled.read();
+    const asOfMs = unsettled.timeMs - (unsettled.timeMs % SECOND_MS);
+    const cursor = await this.#catchUp(asOfMs);
+    const further = tradesBeyond(cursor, unsettled).filter(({ timeMs }) => timeMs < asOfMs);
+    this.#current = { asOfMs, bySymbol: this.#figures(asOfMs - DAY_MS, further) };
+    this.#freshUntil = begun + asOfMs + SECOND_MS - unsettled.timeMs;
+    return this.#current;
+  });
+
+  /** Reads the trades that were settled since, up to a time; after a failure it goes on where it was. */
+  async #catchUp(asOfMs: number): Promise<Cursor> {
+    this.#lastTradeId ??= await this.#begin(asOfMs - DAY_MS);
+    for (;;) {
+      const read = await this.#ledger.secondsAfter(this.#lastTradeId, asOfMs, TRADES_A_READ);
+      for (const second of read.seconds) this.#dayOf(second.market).add(second);
+      this.#lastTradeId = read.lastTradeId;
+      if (!read.isPart) return read.cursor;
+    }
+  }
+
+  /** Where the first window begins: the last trade of each market before it. @returns the id of the last of all */
+  async #begin(fromMs: number): Promise<number> {
+    const trades = await this.#ledger.lastTradesBefore(fromMs);
+    for (const { market, priceTicks } of trades) this.#days.set(market, new RollingDay(priceTicks));
+    return Math.max(0, ...trades.map(({ tradeId }) => tradeId));
+  }
+
+  #dayOf(market: string): RollingDay {
+    const day = this.#days.get(market) ?? new RollingDay(null);
+    this.#days.set(market, day);
+    return day;
+  }
+
+  #figures(fromMs: number, further: readonly Trade[]): Map<string, DayFigures> {
+    const furtherOf = byMarket(further);
+    for (const symbol of furtherOf.keys()) this.#dayOf(symbol);
+    const bySymbol = new Map<string, DayFigures>();
+    for (const [symbol, day] of this.#days) {
+      day.dropBefore(fromMs / SECOND_MS);
+      const figures = day.figures(furtherOf.get(symbol) ?? [], fromMs);
+      if (figures !== null) bySymbol.set(symbol, figures);
+    }
+    return bySymbol;
+  }
+}
+
+function byMarket(trades: readonly Trade[]): Map<string, Trade[]> {
+  const lists = new Map<string, Trade[]>();
+  for (const trade of trades) {
+    const list = lists.get(trade.market);
+    if (list === undefined) lists.set(trade.market, [trade]);
+    else list.push(trade);
+  }
+  return lists;
+}

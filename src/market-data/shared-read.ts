@@ -1,0 +1,43 @@
+/** Reads that concurrent callers share. */
+
+/**
+ * At most one read is under way; all who ask meanwhile share the one that begins after it. So nobody is answered
+ * with what was read before they asked.
+ */
+export function oneAtATime<T>(read: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<unknown> = Promise.resolve();
+  let next: Promise<T> | undefined;
+  const begin = (): Promise<T> => {
+    next = undefined;
+    const reading = read();
+    underWay = reading.catch(() => undefined);
+    return reading;
+  };
+  return () => {
+    next ??= underWay.then(begin);
+    return next;
+  };
+}
+
+/** A client that keeps to its limit, 300 requests a minute, never uses this up. */
+const BURST_READS = 300;
+/** Beyond the burst a flood of requests costs this many reads a second, and sees answers at most that old. */
+const READS_PER_SECOND = 20;
+
+/** As `oneAtATime`; when more is asked than the server should pay for, the last read is shared for 50 ms. */
+export function cappedReads<T>(read: () => Promise<T>): () => Promise<T> {
+  let credit = BURST_READS;
+  let creditedAt = performance.now();
+  let last: Promise<T> | undefined;
+  const fresh = oneAtATime(() => {
+    credit -= 1;
+    last = read();
+    return last;
+  });
+  return () => {
+    const now = performance.now();
+    credit = Math.min(BURST_READS, credit + ((now - creditedAt) / 1000) * READS_PER_SECOND);
+    creditedAt = now;
+    return credit >= 1 || last === undefined ? fresh() : last;
+  };
+}

@@ -1,0 +1,105 @@
+/** Executions that Postgres may not have yet: the end of the engine's event stream, each event read once. */
+
+import { Refusal } from '../domain/errors.ts';
+import type { Cursor, EngineEvent } from '../domain/event.ts';
+import type { Trade } from '../domain/order.ts';
+import type { Engine } from '../engine/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { oneAtATime } from './shared-read.ts';
+
+/** What was executed after a cursor of Postgres, up to the end of the stream at one moment. */
+export interface UnsettledTrades {
+  /** Of the engine's clock: whatever was executed before is in Postgres or in here. */
+  readonly timeMs: number;
+  readonly after: Cursor;
+  /** In the order of execution. */
+  readonly trades: readonly Trade[];
+}
+
+/** Events of one read: some 20 ms of decoding, so that other requests get their turn. */
+const PAGE_EVENTS = 1_000;
+
+/** Postgres and the stream tell different stories; settlement alarms, an operator looks. */
+const contradiction = (): Refusal =>
+  new Refusal('SERVICE_UNAVAILABLE', 'market data is unavailable until the ledger has caught up');
+
+export class UnsettledReader {
+  readonly #engine: Pick<Engine, 'isOpen' | 'time' | 'readEvents'>;
+  readonly #ledger: Pick<Ledger, 'cursor'>;
+  /** As far as Postgres is known to have come. */
+  #settled: Cursor = { epoch: 0, sequence: 0 };
+  /** As far as the stream was read; with a digest when that is further than Postgres. */
+  #last: Cursor & { readonly digest?: string } = this.#settled;
+  /** Of the events between the two. */
+  #trades: readonly Trade[] = [];
+  #timeMs = 0;
+
+  constructor(engine: Pick<Engine, 'isOpen' | 'time' | 'readEvents'>, ledger: Pick<Ledger, 'cursor'>) {
+    this.#engine = engine;
+    this.#ledger = ledger;
+  }
+
+  /**
+   * To be read before Postgres: what is settled in between is then in both, and the cursor of the Postgres
+   * snapshot tells it apart. The other way round it would be in neither.
+   */
+  readonly read = oneAtATime(async (): Promise<UnsettledTrades> => {
+    // An engine that is not open may be another server than before: its events are not looked at.
+    if (!this.#engine.isOpen()) throw new Refusal('SERVICE_UNAVAILABLE');
+    const [timeMs, settled] = await Promise.all([this.#engine.time(), this.#ledger.cursor()]);
+    this.#letGo(settled);
+    while (await this.#readPage());
+    this.#timeMs = Math.max(this.#timeMs, timeMs);
+    return { timeMs: this.#timeMs, after: this.#settled, trades: this.#trades };
+  });
+
+  #letGo(settled: Cursor): void {
+    const isBehind = settled.sequence < this.#settled.sequence;
+    this.#settled = settled;
+    if (isBehind || settled.sequence >= this.#last.sequence) this.#beginAgain();
+    else if (this.#trades[0] !== undefined && this.#trades[0].sequence <= settled.sequence) {
+      this.#trades = this.#trades.filter(({ sequence }) => sequence > settled.sequence);
+    }
+  }
+
+  #beginAgain(): void {
+    this.#last = { epoch: this.#settled.epoch, sequence: this.#settled.sequence };
+    this.#trades = [];
+  }
+
+  /** @returns whether there may be more */
+  async #readPage(): Promise<boolean> {
+    const events = await this.#engine.readEvents(this.#last, PAGE_EVENTS);
+    if (!this.#isStillThere(events)) {
+      // The engine came back without events that Postgres does not have either: what it says now counts.
+      this.#beginAgain();
+      return true;
+    }
+    const fresh = events.filter((event) => isAfter(event, this.#last));
+    if (fresh[0] !== undefined && fresh[0].sequence !== this.#last.sequence + 1) throw contradiction();
+    const trades = fresh.flatMap((event) => (event.kind === 'order_placed' ? event.trades : []));
+    if (trades.length > 0) this.#trades = [...this.#trades, ...trades];
+    this.#last = fresh.at(-1) ?? this.#last;
+    this.#timeMs = Math.max(this.#timeMs, fresh.at(-1)?.timeMs ?? 0);
+    return events.length > PAGE_EVENTS;
+  }
+
+  /** The event that was read last, unless it is settled, must begin what is read next. */
+  #isStillThere([first]: readonly EngineEvent[]): boolean {
+    const { epoch, sequence, digest } = this.#last;
+    if (digest === undefined) return true;
+    return first?.epoch === epoch && first.sequence === sequence && first.digest === digest;
+  }
+}
+
+const isAfter = (event: Cursor, other: Cursor): boolean =>
+  event.epoch > other.epoch || event.sequence > other.sequence;
+
+/**
+ * The executions that a Postgres snapshot does not have.
+ * @param cursor of that snapshot, which was taken after `unsettled` was read
+ */
+export function tradesBeyond(cursor: Cursor, unsettled: UnsettledTrades): readonly Trade[] {
+  if (cursor.sequence < unsettled.after.sequence) throw contradiction();
+  return unsettled.trades.filter(({ sequence }) => sequence > cursor.sequence);
+}
