@@ -169,7 +169,7 @@ async function contentOf(redis: Redis, key: string): Promise<unknown> {
         .update((await redis.getBuffer(key))!)
         .digest('hex');
     case 'zset':
-      return (await redis.zrangeBuffer(key, 0, -1, 'WITHSCORES')).map(hex);
+      return (await redis.zrangeBuffer(key, '0', '-1', 'WITHSCORES')).map(hex);
     case 'hash': {
       const fields = (await redis.callBuffer('HGETALL', key)) as Buffer[];
       const pairs = fields.flatMap((field, at) =>
@@ -178,7 +178,7 @@ async function contentOf(redis: Redis, key: string): Promise<unknown> {
       return pairs.sort();
     }
     case 'stream':
-      return JSON.stringify(await redis.call('XINFO', 'STREAM', key, 'FULL', 'COUNT', '0'));
+      return JSON.stringify(await redis.call('XINFO', ['STREAM', key, 'FULL', 'COUNT', '0']));
     default:
       throw new Error(`${key} is of a type that no command writes`);
   }

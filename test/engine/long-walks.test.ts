@@ -1,0 +1,127 @@
+/** Orders that meet many others: over the pages a script reads, up to the bound, and as many as settings allow. */
+
+import { expect } from 'chai';
+import type { Engine } from '../../src/engine/index.ts';
+import {
+  ALICE,
+  atMarket,
+  type Bench,
+  BOB,
+  expectConserved,
+  fund,
+  type LIMITS,
+  limit,
+  movement,
+  openBench,
+  place,
+  publishPlain,
+  spend,
+} from './fixture.ts';
+
+const M = 'ETH/USD';
+/** What the settings allow for MAX_MAKERS. */
+const MOST_MAKERS_OF_SETTINGS = 5_000;
+
+const maker = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
+
+/** One ask of one step each from so many wallets, the price rising every ten. */
+async function quote(engine: Engine, count: number): Promise<void> {
+  for (let first = 0; first < count; first += 100) {
+    const batch = Array.from({ length: Math.min(100, count - first) }, (_, index) => first + index);
+    await Promise.all(batch.map((index) => engine.moveFunds(movement('credited', maker(index), 'ETH', 1n))));
+    for (const index of batch) {
+      await place(engine, maker(index), limit(M, 'sell', 100 + Math.floor(index / 10), 1));
+    }
+  }
+}
+
+describe('engine: orders that meet many', function () {
+  this.timeout(120_000);
+  let bench: Bench | undefined;
+  afterEach(() => bench?.close());
+
+  const open = async (options: Partial<typeof LIMITS>): Promise<Engine> => {
+    bench = await openBench(options);
+    await publishPlain(bench.engine, M);
+    await fund(bench.engine, BOB, { USD: 10n ** 12n });
+    return bench.engine;
+  };
+
+  for (const count of [7, 8, 9, 263, 264, 265, 520]) {
+    it(`fills ${count} in price-time order and rests behind the last`, async () => {
+      const engine = await open({});
+      await quote(engine, count);
+      const { order, trades } = await place(engine, BOB, limit(M, 'buy', 10_000, count + 1));
+      expect([order.status, order.filledSteps]).to.deep.equal(['partially_filled', BigInt(count)]);
+      expect(trades.map(({ makerWallet }) => makerWallet)).to.deep.equal(
+        Array.from({ length: count }, (_, index) => maker(index)),
+      );
+      await expectConserved(engine, 'ETH');
+      await expectConserved(engine, 'USD');
+    });
+  }
+
+  it('treats what lies beyond the bound as a remainder that cannot rest', async () => {
+    const engine = await open({ maxMakers: 5 });
+    await quote(engine, 24);
+    const statuses: unknown[] = [];
+    for (const request of [
+      limit(M, 'buy', 200, 5),
+      limit(M, 'buy', 200, 6),
+      atMarket(M, 'buy', 6),
+      limit(M, 'buy', 200, 6, { timeInForce: 'FOK' }),
+      spend(M, 100_000),
+    ]) {
+      const { order } = await place(engine, BOB, request);
+      statuses.push([order.status, order.filledSteps]);
+    }
+    expect(statuses).to.deep.equal([
+      ['filled', 5n],
+      ['partially_filled_cancelled', 5n],
+      ['partially_filled_cancelled', 5n],
+      ['rejected', 0n],
+      ['filled', 5n],
+    ]);
+    // Four are left: with no more to meet than the bound, the rest may rest.
+    const { order } = await place(engine, BOB, limit(M, 'buy', 200, 6));
+    expect([order.status, order.filledSteps]).to.deep.equal(['partially_filled', 4n]);
+    expect(await engine.liveOrderCount(BOB)).to.equal(1);
+  });
+
+  it('DEFECT: carries as many makers as the settings allow', async () => {
+    const engine = await open({ maxMakers: MOST_MAKERS_OF_SETTINGS });
+    await quote(engine, MOST_MAKERS_OF_SETTINGS);
+    const { order, trades } = await place(engine, BOB, atMarket(M, 'buy', MOST_MAKERS_OF_SETTINGS));
+    expect([order.status, trades.length]).to.deep.equal(['filled', MOST_MAKERS_OF_SETTINGS]);
+    await expectConserved(engine, 'ETH');
+    await expectConserved(engine, 'USD');
+  });
+
+  it('cancels thousands of orders of one wallet', async () => {
+    const engine = await open({});
+    await fund(engine, ALICE, { ETH: 5_000n });
+    for (let orders = 0; orders < 2_500; orders += 1) {
+      await place(engine, ALICE, limit(M, 'sell', 100 + (orders % 13), 2));
+    }
+    expect(await engine.cancelAll(ALICE, null)).to.have.length(2_500);
+    expect(await engine.liveOrderCount(ALICE)).to.equal(0);
+    await expectConserved(engine, 'ETH');
+  });
+
+  it('counts live orders at the cap, and lets the next rest once one is gone', async () => {
+    const engine = await open({ maxLiveOrders: 3 });
+    await fund(engine, ALICE, { ETH: 10n });
+    const placing = (): Promise<string> =>
+      place(engine, ALICE, limit(M, 'sell', 100, 1)).then(
+        ({ order }) => order.status,
+        (error) => error.code,
+      );
+    const statuses = [await placing(), await placing(), await placing(), await placing()];
+    expect(statuses).to.deep.equal(['resting', 'resting', 'resting', 'BAD_REQUEST']);
+    // What does not rest is not capped.
+    const { order } = await place(engine, ALICE, limit(M, 'sell', 100, 1, { timeInForce: 'IOC' }));
+    expect(order.status).to.equal('expired');
+    await place(engine, BOB, atMarket(M, 'buy', 1));
+    expect(await placing()).to.equal('resting');
+  });
+});

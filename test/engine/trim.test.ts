@@ -1,0 +1,179 @@
+/** What Redis lets go of, and when: never an event or an id that Postgres may not have. */
+
+import { expect } from 'chai';
+import type { Cursor } from '../../src/domain/event.ts';
+import { KEYS } from '../../src/engine/keys.ts';
+import { random, seedOf } from '../support/seed.ts';
+import {
+  ALICE,
+  type Bench,
+  BOB,
+  eventsOf,
+  fund,
+  limit,
+  movement,
+  openBench,
+  place,
+  publishPlain,
+} from './fixture.ts';
+
+const M = 'ETH/USD';
+
+describe('engine: trimming', function () {
+  this.timeout(60_000);
+  let bench: Bench;
+
+  beforeEach(async () => {
+    bench = await openBench();
+    await publishPlain(bench.engine, M);
+    await fund(bench.engine, ALICE, { ETH: 10_000n });
+    await fund(bench.engine, BOB, { USD: 100_000n });
+  });
+  afterEach(() => bench.close());
+
+  /** As if so much time had passed that everything settled may go. */
+  const age = async (...marks: string[]): Promise<void> => {
+    for (const mark of marks) {
+      if ((await bench.redis.hexists(KEYS.engine, mark)) === 1)
+        await bench.redis.hset(KEYS.engine, mark, '0');
+    }
+  };
+  const ageAll = (): Promise<void> => age('mark:at', 'unsettled:ready_at', 'claims:ready_at');
+
+  const cursor = async (): Promise<Cursor> => {
+    const { epoch, sequence } = await bench.engine.state();
+    return { epoch, sequence };
+  };
+
+  it('drops events only behind an earlier cursor, some time later', async () => {
+    const { engine } = bench;
+    for (let orders = 0; orders < 5; orders += 1) await place(engine, ALICE, limit(M, 'sell', 10, 1));
+    const first = await cursor();
+    expect(await engine.trim(first)).to.equal(0);
+    for (let orders = 0; orders < 5; orders += 1) await place(engine, ALICE, limit(M, 'sell', 10, 1));
+    const second = await cursor();
+    expect(await engine.trim(second)).to.equal(0);
+    expect(await eventsOf(engine)).to.have.length(second.sequence);
+    await ageAll();
+    expect(await engine.trim(second)).to.equal(first.sequence - 1);
+    // The one at the earlier cursor stays: whoever stands there compares it.
+    const left = await eventsOf(engine);
+    expect(left.map((event) => event.sequence)).to.deep.equal([first.sequence, ...range(first, second)]);
+    const after = await engine.readEvents(first, 2);
+    expect(after.map((event) => event.sequence)).to.deep.equal(
+      [0, 1, 2].map((more) => first.sequence + more),
+    );
+  });
+
+  it('refuses a cursor that is ahead of the engine', async () => {
+    const { epoch, sequence } = await cursor();
+    const trimmed = await bench.engine
+      .trim({ epoch, sequence: sequence + 1 })
+      .catch((error: Error) => error.message);
+    expect(trimmed).to.match(/AHEAD/);
+    expect(await eventsOf(bench.engine)).to.have.length(sequence);
+  });
+
+  it('never loses an unsettled event, or an id that Postgres may not have', async () => {
+    const dice = random(seedOf('trimming'));
+    const { engine } = bench;
+    const used: { id: string; sequence: number; orderId: string }[] = [];
+    const touched: number[] = (await engine.unsettledOf(ALICE)).map((event) => event.sequence);
+    let settled = 0;
+    for (let step = 0; step < 400; step += 1) {
+      switch (dice.below(4)) {
+        case 0:
+        case 1: {
+          const id = `id ${step}`;
+          const { order } = await place(engine, ALICE, limit(M, 'sell', 10, 1, { clientOrderId: id }));
+          used.push({ id, sequence: order.sequence, orderId: order.id });
+          touched.push(order.sequence);
+          break;
+        }
+        case 2:
+          await place(engine, BOB, limit(M, 'buy', 9, 1, { timeInForce: 'IOC' }));
+          break;
+        default: {
+          const { epoch, sequence } = await cursor();
+          settled = Math.max(settled, sequence - dice.below(12));
+          if (dice.chance(0.7)) await ageAll();
+          await engine.trim({ epoch, sequence: settled });
+        }
+      }
+      const { sequence } = await engine.state();
+      const events = await engine.readEvents({ epoch: 1, sequence: settled }, 10_000);
+      expect(events.map((event) => event.sequence).filter((one) => one > settled)).to.deep.equal(
+        range({ sequence: settled }, { sequence }),
+      );
+      const unsettled = (await engine.unsettledOf(ALICE)).map((event) => event.sequence);
+      expect(unsettled.filter((one) => one > settled)).to.deep.equal(touched.filter((one) => one > settled));
+      expect(unsettled.every((one) => touched.includes(one))).to.equal(true);
+      for (const { id, sequence: used_at, orderId } of used.slice(-15)) {
+        const found = await engine.findClientOrder(ALICE, id);
+        if (used_at > settled) expect(found).to.deep.equal({ outcome: 'claimed', orderId });
+        else expect(found.outcome).to.not.equal('unclaimed');
+      }
+    }
+  });
+
+  it('asks for a look into Postgres once it has forgotten an id, and trusts it for a while', async () => {
+    const { engine } = bench;
+    const request = limit(M, 'sell', 10, 1, { clientOrderId: 'forgotten' });
+    const { order } = await place(engine, ALICE, request);
+    const credit = movement('credited', ALICE, 'ETH', 7n);
+    await engine.moveFunds(credit);
+    expect((await engine.findClientOrder(ALICE, 'forgotten')).outcome).to.equal('claimed');
+    for (let turns = 0; turns < 2; turns += 1) {
+      await engine.trim(await cursor());
+      await age('claims:ready_at');
+      await engine.trim(await cursor());
+    }
+    expect((await engine.findClientOrder(ALICE, 'forgotten')).outcome).to.not.equal('claimed');
+    expect((await engine.findClientOrder(ALICE, 'forgotten')).outcome).to.not.equal('unclaimed');
+    const unchecked = await engine.placeOrder({ wallet: ALICE, request });
+    if (unchecked.outcome !== 'unchecked') throw new Error(`${unchecked.outcome}, not unchecked`);
+    const moved = await engine.moveFunds(credit);
+    if (moved.outcome !== 'unchecked') throw new Error(`${moved.outcome}, not unchecked`);
+    // A refusal comes after the replay of an id, so it must not be told before the look.
+    const invalid = limit(M, 'sell', 10, 0, { clientOrderId: 'forgotten' });
+    expect((await engine.placeOrder({ wallet: ALICE, request: invalid })).outcome).to.equal('unchecked');
+
+    const tooOld = unchecked.timeMs - 300_001;
+    expect((await engine.placeOrder({ wallet: ALICE, request, checkedAtMs: tooOld })).outcome).to.equal(
+      'unchecked',
+    );
+    expect((await engine.moveFunds(credit, tooOld)).outcome).to.equal('unchecked');
+
+    // Here Postgres does not know it.
+    const again = await engine.placeOrder({ wallet: ALICE, request, checkedAtMs: unchecked.timeMs });
+    if (again.outcome !== 'placed') throw new Error(`${again.outcome}, not placed`);
+    expect(again.order.id).to.not.equal(order.id);
+    expect((await engine.moveFunds(credit, moved.timeMs)).outcome).to.equal('moved');
+    expect(await engine.placeOrder({ wallet: ALICE, request, checkedAtMs: unchecked.timeMs })).to.deep.equal({
+      outcome: 'claimed',
+      orderId: again.order.id,
+    });
+    // An id that never was needs no look.
+    expect(await engine.findClientOrder(ALICE, 'never used')).to.deep.equal({ outcome: 'unclaimed' });
+  });
+
+  it('remembers an id for a whole stay after it is settled', async () => {
+    const { engine } = bench;
+    // The first generation ends; the id is written right after.
+    await engine.trim(await cursor());
+    await age('claims:ready_at');
+    await engine.trim(await cursor());
+    await place(engine, ALICE, limit(M, 'sell', 10, 1, { clientOrderId: 'kept' }));
+    // Settled now, but the time of its generation has only begun: no number of trims lets it go.
+    for (let trims = 0; trims < 5; trims += 1) await engine.trim(await cursor());
+    expect((await engine.findClientOrder(ALICE, 'kept')).outcome).to.equal('claimed');
+    await age('claims:ready_at');
+    await engine.trim(await cursor());
+    expect((await engine.findClientOrder(ALICE, 'kept')).outcome).to.equal('claimed');
+    for (let trims = 0; trims < 5; trims += 1) await engine.trim(await cursor());
+    expect((await engine.findClientOrder(ALICE, 'kept')).outcome).to.equal('claimed');
+  });
+});
+
+const range = (after: { sequence: number }, last: { sequence: number }): number[] =>
+  Array.from({ length: last.sequence - after.sequence }, (_, index) => after.sequence + 1 + index);
