@@ -1,5 +1,5 @@
 /**
- * Wake-ups for settlement: the only home of BullMQ.
+ * Wake-ups for settlement. This room is the only home of BullMQ.
  *
  * Nothing that matters is ever in a job. A job says "look now", the events wait in the engine's stream, and
  * behind the wake-ups stand a ticker in Redis and a plain timer in each process: a wiped queue, or a queue
@@ -7,12 +7,13 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ConnectionOptions, Queue, Worker } from 'bullmq';
-import type { RedisOptions } from 'ioredis';
+import { Queue, Worker } from 'bullmq';
+import { at, closeAll, FORGET, type QueueOptions, withinLimit } from './connection.ts';
+
+export type { QueueOptions } from './connection.ts';
+export { openSnapshotTicker, type SnapshotTickerOptions } from './snapshot-ticker.ts';
 
 const QUEUE = 'settlement';
-/** Hash-tagged, so that all keys of a queue lie in one slot of a cluster. */
-const PREFIX = '{redbook}';
 const TICKER = 'ticker';
 const WAKE_UP = 'wake-up';
 
@@ -21,17 +22,6 @@ const TICK_MS = 1_000;
 const SLOW_TICK_MS = 2_000;
 /** A ticker not heard of for this long was deleted, whole or in part, and is set up anew. */
 const TICKER_LOST_MS = 3_000;
-const ANSWER_WITHIN_MS = 2_000;
-
-/** What BullMQ keeps of a job that is over: nothing. */
-const FORGET = { removeOnComplete: true, removeOnFail: true } as const;
-
-export interface QueueOptions {
-  /** BullMQ makes its own connections; `maxRetriesPerRequest: null`, its blocking reads wait without end. */
-  connection: RedisOptions;
-  /** Told of what goes wrong with the queue; nothing else comes of it. */
-  onError?: (error: Error) => void;
-}
 
 export interface WakeUps {
   /** Asks for settlement soon. Costs nothing, never throws; at most one job in 50 ms comes of it. */
@@ -40,9 +30,6 @@ export interface WakeUps {
   counts(): Promise<Record<string, number>>;
   close(): Promise<void>;
 }
-
-/** ioredis and BullMQ describe the same options in types that differ in what `undefined` means. */
-const at = (connection: RedisOptions) => ({ connection: connection as ConnectionOptions, prefix: PREFIX });
 
 export const openWakeUps = ({ connection, onError = () => {} }: QueueOptions): WakeUps => {
   const queue = new Queue(QUEUE, at(connection));
@@ -138,31 +125,4 @@ export const openSettlementWorker = (options: SettlementWorkerOptions): { close(
       await closeAll(queue, worker);
     },
   };
-};
-
-/** BullMQ waits without end for a Redis that is away; nobody here does. */
-const withinLimit = async <Result>(answer: Promise<Result>): Promise<Result> => {
-  const answered = new AbortController();
-  const limit = sleep(ANSWER_WITHIN_MS, undefined, { signal: answered.signal }).then(() => {
-    throw new Error('the Redis of the queue does not answer');
-  });
-  limit.catch(() => {});
-  try {
-    return await Promise.race([answer, limit]);
-  } finally {
-    answered.abort();
-  }
-};
-
-/** In order while Redis answers, else by force: BullMQ would go on looking for it. */
-const closeAll = async (queue: Queue, worker?: Worker): Promise<void> => {
-  const answers = await withinLimit(queue.getJobCounts()).then(
-    () => true,
-    () => false,
-  );
-  await worker?.close(!answers);
-  const closing = queue.close();
-  if (answers) return closing;
-  closing.catch(() => {});
-  queue.disconnect().catch(() => {});
 };

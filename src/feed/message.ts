@@ -1,0 +1,26 @@
+/**
+ * What goes over a channel: the tick's number and the frames of it, a line each. JSON as we write it holds no
+ * line feed, so frames are cut out of a message as they are, without being read.
+ */
+
+const LINE_FEED = 0x0a;
+
+export const writeMessage = (tick: number, frames: readonly string[]): string => [tick, ...frames].join('\n');
+
+export interface Message {
+  readonly tick: number;
+  /** Parts of the message itself; nothing is copied. */
+  readonly frames: readonly Buffer[];
+}
+
+export function readMessage(message: Buffer): Message {
+  const lines: Buffer[] = [];
+  for (let from = 0; from <= message.length; ) {
+    const end = message.indexOf(LINE_FEED, from);
+    const to = end === -1 ? message.length : end;
+    lines.push(message.subarray(from, to));
+    from = to + 1;
+  }
+  const [tick, ...frames] = lines;
+  return { tick: Number(tick), frames };
+}

@@ -1,0 +1,38 @@
+/** The snapshot worker's end of the feed. */
+
+import type { Redis } from 'ioredis';
+import { ANY_MARKET, type MarketView, viewOf, WANTED } from './keys.ts';
+import { openSubscription, type Subscription } from './subscription.ts';
+import { type Claim, claimTick, framesAgeMs, notePublished } from './ticks.ts';
+
+export interface Publisher {
+  claim(): Promise<Claim>;
+  /** Market views that some replica follows: Redis itself knows who listens, a dead replica no more. */
+  watched(): Promise<MarketView[]>;
+  publish(channel: string, message: string): Promise<void>;
+  /** The frames of a claimed tick are out. */
+  finish(claim: Claim): Promise<void>;
+  ageMs(): Promise<number | null>;
+  /** Calls `answer` with each channel that a replica begins to follow. */
+  onWanted(answer: (channel: string) => void): void;
+  close(): void;
+}
+
+/** @param subscriber a connection of its own; both stay the caller's to close */
+export function openPublisher({ redis, subscriber }: { redis: Redis; subscriber: Redis }): Publisher {
+  const subscription: Subscription = openSubscription(subscriber);
+  return {
+    claim: () => claimTick(redis),
+    async watched() {
+      const channels = (await redis.pubsub('CHANNELS', ANY_MARKET)) as string[];
+      return channels.map(viewOf).filter((view) => view !== undefined);
+    },
+    async publish(channel, message) {
+      await redis.publish(channel, message);
+    },
+    finish: (claim) => notePublished(redis, claim),
+    ageMs: () => framesAgeMs(redis),
+    onWanted: (answer) => subscription.hear(WANTED, { message: (channel) => answer(channel.toString()) }),
+    close: () => subscription.close(),
+  };
+}

@@ -1,0 +1,70 @@
+/** Channels that are heard for as long as they are asked for, whatever becomes of the connection meanwhile. */
+
+import type { Redis } from 'ioredis';
+
+/** A connection that hears nothing looks like one that is dead: it is asked this often. */
+const PROBE_MS = 5_000;
+
+export interface Listener {
+  message(message: Buffer): void;
+  /** From now on nothing is missed; again after each break. */
+  begun?(): void;
+}
+
+export interface Subscription {
+  hear(channel: string, listener: Listener): void;
+  leave(channel: string): void;
+  /** Whether messages can come. */
+  isOpen(): boolean;
+  close(): void;
+}
+
+/**
+ * @param redis a connection for this alone, with `autoResubscribe` off: which channels are heard is decided here.
+ *   It stays the caller's to close.
+ */
+export function openSubscription(redis: Redis): Subscription {
+  const listeners = new Map<string, Listener>();
+
+  /** A subscription that fails leaves a connection whose state nobody knows: the next one begins anew. */
+  const reconnect = (): void => {
+    if (redis.status === 'ready') redis.disconnect(true);
+  };
+  const subscribe = async (channels: readonly string[]): Promise<void> => {
+    if (channels.length === 0 || redis.status !== 'ready') return;
+    try {
+      await redis.subscribe(...channels);
+    } catch {
+      reconnect();
+      return;
+    }
+    for (const channel of channels) listeners.get(channel)?.begun?.();
+  };
+  const subscribeAll = (): Promise<void> => subscribe([...listeners.keys()]);
+  const receive = (channel: Buffer, message: Buffer): void => {
+    listeners.get(channel.toString())?.message(message);
+  };
+
+  redis.on('ready', subscribeAll);
+  redis.on('messageBuffer', receive);
+  const probing = setInterval(() => {
+    if (redis.status === 'ready') redis.ping().catch(reconnect);
+  }, PROBE_MS);
+
+  return {
+    hear(channel, listener) {
+      listeners.set(channel, listener);
+      void subscribe([channel]);
+    },
+    leave(channel) {
+      listeners.delete(channel);
+      if (redis.status === 'ready') redis.unsubscribe(channel).catch(reconnect);
+    },
+    isOpen: () => redis.status === 'ready',
+    close() {
+      clearInterval(probing);
+      redis.off('ready', subscribeAll);
+      redis.off('messageBuffer', receive);
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/** How queues are reached, and left. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ConnectionOptions, Queue, Worker } from 'bullmq';
+import type { RedisOptions } from 'ioredis';
+
+/** Hash-tagged, so that all keys of a queue lie in one slot of a cluster. */
+const PREFIX = '{redbook}';
+const ANSWER_WITHIN_MS = 2_000;
+
+/** What BullMQ keeps of a job that is over: nothing. */
+export const FORGET = { removeOnComplete: true, removeOnFail: true } as const;
+
+export interface QueueOptions {
+  /** BullMQ makes its own connections; `maxRetriesPerRequest: null`, its blocking reads wait without end. */
+  connection: RedisOptions;
+  /** Told of what goes wrong with the queue; nothing else comes of it. */
+  onError?: (error: Error) => void;
+}
+
+/** ioredis and BullMQ describe the same options in types that differ in what `undefined` means. */
+export const at = (connection: RedisOptions) => ({
+  connection: connection as ConnectionOptions,
+  prefix: PREFIX,
+});
+
+/** BullMQ waits without end for a Redis that is away; nobody here does. */
+export const withinLimit = async <Result>(answer: Promise<Result>): Promise<Result> => {
+  const answered = new AbortController();
+  const limit = sleep(ANSWER_WITHIN_MS, undefined, { signal: answered.signal }).then(() => {
+    throw new Error('the Redis of the queue does not answer');
+  });
+  limit.catch(() => {});
+  try {
+    return await Promise.race([answer, limit]);
+  } finally {
+    answered.abort();
+  }
+};
+
+/** In order while Redis answers, else by force: BullMQ would go on looking for it. */
+export const closeAll = async (queue: Queue, worker?: Worker): Promise<void> => {
+  const answers = await withinLimit(queue.getJobCounts()).then(
+    () => true,
+    () => false,
+  );
+  await worker?.close(!answers);
+  const closing = queue.close();
+  if (answers) return closing;
+  closing.catch(() => {});
+  queue.disconnect().catch(() => {});
+};

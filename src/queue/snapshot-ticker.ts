@@ -1,0 +1,84 @@
+/**
+ * Ticks for the snapshot workers. A job scheduler wakes one of them at every even second; each also has a timer
+ * that wakes it shortly after, when the job did not come: the queue was wiped, its Redis was away, or whoever got
+ * the job was killed and holds its lock for another half minute. Who comes second finds the tick taken.
+ */
+
+import { Queue, Worker } from 'bullmq';
+import { at, closeAll, FORGET, type QueueOptions } from './connection.ts';
+
+const QUEUE = 'snapshot';
+const TICKER = 'ticker';
+const TICK_MS = 2_000;
+/** How long the timers leave the tick to the job: well above what a job takes, well below what a client notices. */
+const GRACE_MS = 100;
+/** The scheduler is set up anew no more often than this. */
+const TICKER_LOST_MS = 3 * TICK_MS;
+
+/** What became of a tick. */
+export interface Ticked {
+  /** Whether it was still there to be taken. */
+  readonly taken: boolean;
+  readonly untilNextMs: number;
+}
+
+export interface SnapshotTickerOptions extends QueueOptions {
+  /** Takes the tick of this moment and builds it, unless it is another's already. */
+  tick: () => Promise<Ticked>;
+}
+
+export const openSnapshotTicker = (options: SnapshotTickerOptions): { close(): Promise<void> } => {
+  const { connection, tick, onError = () => {} } = options;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<Ticked> | undefined;
+  let closed = false;
+
+  const run = async (): Promise<Ticked> => {
+    const ticked = await tick().catch((error: Error) => {
+      onError(error);
+      return { taken: false, untilNextMs: TICK_MS };
+    });
+    running = undefined;
+    clearTimeout(timer);
+    if (!closed) timer = setTimeout(onTimer, ticked.untilNextMs + GRACE_MS);
+    return ticked;
+  };
+  const wake = (): Promise<Ticked> => {
+    running ??= run();
+    return running;
+  };
+
+  // The job is over as soon as it has woken somebody: nothing of it is locked if that somebody dies.
+  const worker = new Worker(QUEUE, async () => void wake(), { ...at(connection), concurrency: 1 });
+  worker.on('error', onError);
+
+  const queue = new Queue(QUEUE, at(connection));
+  queue.on('error', onError);
+  let setAtMs = 0;
+  const setTicker = async (): Promise<void> => {
+    if (Date.now() - setAtMs < TICKER_LOST_MS) return;
+    setAtMs = Date.now();
+    const startDate = Math.ceil(setAtMs / TICK_MS) * TICK_MS;
+    await queue
+      .upsertJobScheduler(TICKER, { every: TICK_MS, startDate }, { name: TICKER, opts: FORGET })
+      .catch(onError);
+  };
+
+  /** A tick that no job has come for: perhaps none are scheduled any more. */
+  const onTimer = async (): Promise<void> => {
+    if (running) return;
+    const { taken } = await wake();
+    if (taken && !closed) void setTicker();
+  };
+  void setTicker();
+  void wake();
+
+  return {
+    close: async () => {
+      closed = true;
+      clearTimeout(timer);
+      await running;
+      await closeAll(queue, worker);
+    },
+  };
+};

@@ -1,0 +1,92 @@
+/** The frames of both streams: contract 6. Amounts are exact literals made of the integers. */
+
+import type { Candle } from '../domain/candle.ts';
+import { type Json, JsonText, writeJson } from '../domain/json.ts';
+import { type MarkSources, markOf } from '../domain/mark.ts';
+import { type Market, marketGrid } from '../domain/market.ts';
+import type { Trade } from '../domain/order.ts';
+import { publishedMarket } from '../domain/published-market.ts';
+import { changeInHundredths, type DayFigures } from '../domain/rolling-day.ts';
+import { formatCount, formatScaled } from '../domain/units.ts';
+import type { MarketView } from '../feed/index.ts';
+import type { Book, Level } from '../market-data/index.ts';
+
+const priceOf = (market: Market, ticks: bigint): JsonText =>
+  new JsonText(formatCount(ticks, marketGrid(market).tick));
+const sizeOf = (market: Market, steps: bigint): JsonText =>
+  new JsonText(formatCount(steps, marketGrid(market).step));
+const literal = (decimal: string | null): JsonText | null =>
+  decimal === null ? null : new JsonText(decimal);
+
+/** The first frame of the general stream. */
+export const snapshotFrame = (markets: readonly Market[]): string =>
+  writeJson({ type: 'snapshot', markets: markets.map(publishedMarket) });
+
+/**
+ * A market's ticker, on the general stream and inside its market frames. `mark` and `index` are null while
+ * nothing prices the market.
+ * @param day undefined: it never traded
+ */
+export function tickerFrame(market: Market, sources: MarkSources, day: DayFigures | undefined): string {
+  const mark = markOf(market, sources);
+  return writeJson({
+    type: 'ticker',
+    symbol: market.symbol,
+    mark: literal(mark),
+    index: literal(market.referencePrice ?? mark),
+    volume24h: sizeOf(market, day?.baseSteps ?? 0n),
+    openInterest: 0,
+    change24h: new JsonText(formatScaled(day === undefined ? 0n : changeInHundredths(day), 2)),
+  });
+}
+
+/** What all timeframes of a market share in a tick, written once. */
+export interface MarketPart {
+  readonly ticker: string;
+  readonly book: string;
+  readonly trades: string;
+}
+
+export function bookPart(market: Market, { bids, asks }: Book): string {
+  const side = (levels: readonly Level[]): Json =>
+    levels.map(({ priceTicks, sizeSteps }) => ({
+      price: priceOf(market, priceTicks),
+      size: sizeOf(market, sizeSteps),
+    }));
+  return writeJson({ bids: side(bids), asks: side(asks) });
+}
+
+export const tradesPart = (market: Market, trades: readonly Trade[]): string =>
+  writeJson(
+    trades.map(({ priceTicks, sizeSteps, takerSide, timeMs }) => ({
+      price: priceOf(market, priceTicks),
+      size: sizeOf(market, sizeSteps),
+      side: takerSide,
+      time: timeMs,
+    })),
+  );
+
+export const marketFrame = (
+  market: Market,
+  { timeframe }: MarketView,
+  { ticker, book, trades }: MarketPart,
+  candle: Candle | null,
+): string =>
+  writeJson({
+    type: 'market',
+    symbol: market.symbol,
+    tf: timeframe,
+    ticker: new JsonText(ticker),
+    book: new JsonText(book),
+    trades: new JsonText(trades),
+    candle: candle && candleJson(market, candle),
+  });
+
+const candleJson = (market: Market, candle: Candle): Json => ({
+  time: candle.openMs / 1_000,
+  open: priceOf(market, candle.openTicks),
+  high: priceOf(market, candle.highTicks),
+  low: priceOf(market, candle.lowTicks),
+  close: priceOf(market, candle.closeTicks),
+  volume: sizeOf(market, candle.volumeSteps),
+});

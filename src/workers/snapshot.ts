@@ -1,0 +1,208 @@
+/** Builds what the streams show, once a tick over all replicas, and publishes it. */
+
+import type { Logger } from 'pino';
+import type { Market } from '../domain/market.ts';
+import type { Engine } from '../engine/index.ts';
+import {
+  type Claim,
+  GENERAL,
+  type MarketView,
+  marketChannel,
+  type Publisher,
+  TICK_MS,
+  viewOf,
+  writeMessage,
+} from '../feed/index.ts';
+import type { MarketData } from '../market-data/index.ts';
+import {
+  bookPart,
+  type MarketPart,
+  marketFrame,
+  snapshotFrame,
+  tickerFrame,
+  tradesPart,
+} from './snapshot-frames.ts';
+
+const LATEST_TRADES = 60;
+
+export interface SnapshotOptions {
+  readonly engine: Pick<Engine, 'isOpen' | 'markets' | 'quotes'>;
+  readonly marketData: MarketData;
+  readonly publisher: Publisher;
+  readonly log: Pick<Logger, 'warn' | 'info'>;
+}
+
+export interface Snapshots {
+  /**
+   * Builds and publishes this moment's tick, unless it is another's already. Rejects when the queue's Redis is
+   * away.
+   */
+  tick(): Promise<{ taken: boolean; untilNextMs: number }>;
+  /** How long the last tick of this process took to build, in milliseconds; 0 before the first. */
+  buildMs(): number;
+}
+
+/** One look at the markets: each is read once in a tick, however many timeframes of it are watched. */
+class Look {
+  readonly #data: MarketData;
+  readonly #markets = new Map<string, Market>();
+  readonly #tickers = new Map<string, string>();
+  readonly #parts = new Map<string, Promise<MarketPart>>();
+  readonly general: string[];
+
+  private constructor(data: MarketData, markets: readonly Market[], tickers: readonly string[]) {
+    this.#data = data;
+    for (const [index, market] of markets.entries()) {
+      this.#markets.set(market.symbol, market);
+      this.#tickers.set(market.symbol, tickers[index]!);
+    }
+    this.general = [snapshotFrame(markets), ...tickers];
+  }
+
+  static async take(engine: SnapshotOptions['engine'], data: MarketData): Promise<Look> {
+    const [markets, { bySymbol }] = await Promise.all([engine.markets(), data.figures()]);
+    const quotes = await engine.quotes(markets);
+    const tickers = markets.map((market) =>
+      tickerFrame(market, quotes.get(market.symbol)!, bySymbol.get(market.symbol)),
+    );
+    return new Look(data, markets, tickers);
+  }
+
+  /** Undefined: there is no such market. */
+  async frame(view: MarketView): Promise<string | undefined> {
+    const market = this.#markets.get(view.symbol);
+    if (market === undefined) return undefined;
+    const [part, candle] = await Promise.all([
+      this.#part(market),
+      this.#data.candle(view.symbol, view.timeframe),
+    ]);
+    return marketFrame(market, view, part, candle);
+  }
+
+  #part(market: Market): Promise<MarketPart> {
+    const { symbol } = market;
+    let part = this.#parts.get(symbol);
+    if (part === undefined) {
+      part = this.#readPart(market);
+      this.#parts.set(symbol, part);
+    }
+    return part;
+  }
+
+  async #readPart(market: Market): Promise<MarketPart> {
+    const { symbol } = market;
+    const [book, trades] = await Promise.all([
+      this.#data.book(symbol),
+      this.#data.trades(symbol, { limit: LATEST_TRADES }),
+    ]);
+    return {
+      ticker: this.#tickers.get(symbol)!,
+      book: bookPart(market, book),
+      trades: tradesPart(market, trades),
+    };
+  }
+}
+
+/** A tick that is ours. Each message of it is written once and is the same for whoever asks again. */
+class Tick {
+  readonly #publisher: Publisher;
+  readonly #number: number;
+  readonly #look: Promise<Look>;
+  /** By performance.now(). */
+  readonly #endsAtMs: number;
+  readonly #messages = new Map<string, Promise<string | undefined>>();
+
+  constructor(publisher: Publisher, number: number, look: Promise<Look>, endsAtMs: number) {
+    this.#publisher = publisher;
+    this.#number = number;
+    this.#look = look;
+    this.#endsAtMs = endsAtMs;
+  }
+
+  /** Afterwards it may be another's turn. */
+  get isOver(): boolean {
+    return performance.now() >= this.#endsAtMs;
+  }
+
+  async publish(channel: string): Promise<void> {
+    let message = this.#messages.get(channel);
+    if (message === undefined) {
+      message = this.#write(channel);
+      this.#messages.set(channel, message);
+    }
+    const text = await message;
+    if (text !== undefined) await this.#publisher.publish(channel, text);
+  }
+
+  async #write(channel: string): Promise<string | undefined> {
+    const look = await this.#look;
+    if (channel === GENERAL) return writeMessage(this.#number, look.general);
+    const view = viewOf(channel);
+    const frame = view && (await look.frame(view));
+    return frame && writeMessage(this.#number, [frame]);
+  }
+}
+
+export function createSnapshots({ engine, marketData, publisher, log }: SnapshotOptions): Snapshots {
+  let current: Tick | undefined;
+  let building = false;
+  let failing = false;
+  let lastBuildMs = 0;
+  let tickEndsAtMs = 0;
+
+  /** One market that cannot be shown takes no other's frames away. */
+  const publish = async (tick: Tick, channel: string): Promise<void> => {
+    try {
+      await tick.publish(channel);
+    } catch (error) {
+      log.warn({ err: error, channel }, 'frames could not be published');
+    }
+  };
+
+  const build = async (claim: Claim, tick: Tick): Promise<void> => {
+    const begunAtMs = performance.now();
+    try {
+      await tick.publish(GENERAL);
+      const views = await publisher.watched();
+      await Promise.all(views.map((view) => publish(tick, marketChannel(view))));
+      await publisher.finish(claim);
+      if (failing) log.info('there are frames again');
+      failing = false;
+    } catch (error) {
+      if (!failing) log.warn({ err: error }, 'no frames until what they are made of is back');
+      failing = true;
+    }
+    lastBuildMs = performance.now() - begunAtMs;
+  };
+
+  const untilNextTickMs = (): number => {
+    const leftMs = (tickEndsAtMs - performance.now()) % TICK_MS;
+    return leftMs > 0 ? leftMs : leftMs + TICK_MS;
+  };
+
+  publisher.onWanted((channel) => {
+    if (current !== undefined && !current.isOver) void publish(current, channel);
+  });
+
+  return {
+    async tick() {
+      // Who cannot build leaves the tick to another.
+      if (building || !engine.isOpen()) return { taken: false, untilNextMs: untilNextTickMs() };
+      building = true;
+      let taken = false;
+      try {
+        const claim = await publisher.claim();
+        tickEndsAtMs = performance.now() + TICK_MS - (claim.timeMs % TICK_MS);
+        taken = claim.tick !== null;
+        if (claim.tick !== null) {
+          current = new Tick(publisher, claim.tick, Look.take(engine, marketData), tickEndsAtMs);
+          await build(claim, current);
+        }
+      } finally {
+        building = false;
+      }
+      return { taken, untilNextMs: untilNextTickMs() };
+    },
+    buildMs: () => lastBuildMs,
+  };
+}
