@@ -219,6 +219,8 @@ describe('POST /v1/orders', () => {
         },
       ]);
       expect((await bidder.get(`/v1/portfolio/${bidder.wallet}`)).body.balances).to.deep.equal(before);
+      const alert = fixture.log.find((line) => line.includes('could not be settled'));
+      expect(JSON.parse(alert!).level).to.equal(50);
       const [recorded] = (await bidder.get('/v1/orders')).body.orders;
       expect(recorded).to.include({ clientOrderId: 'unlucky', status: 'rejected', filledSize: 0 });
       const replayed = await buy({ clientOrderId: 'unlucky' });

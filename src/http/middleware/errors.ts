@@ -1,6 +1,7 @@
 /** The one place where what went wrong becomes a reply. */
 
 import type { ErrorRequestHandler, RequestHandler } from 'express';
+import type { Logger } from 'pino';
 import { Refusal } from '../../domain/errors.ts';
 import { errorRecord } from '../redact.ts';
 import { refusalAnswer, unexpectedAnswer } from '../replies/error.ts';
@@ -25,10 +26,19 @@ export const errorReply =
   ({ logger }: ProbeServices): ErrorRequestHandler =>
   (error, _request, response, _next) => {
     const refusal = error instanceof Refusal ? error : undefined;
-    const requestId = response.locals.requestId;
-    if (refusal === undefined) logger.error({ error: errorRecord(error), requestId }, 'unexpected error');
-    else if (refusal.cause !== undefined)
-      logger.warn({ error: errorRecord(refusal), requestId }, 'refused for a reason within');
+    report(logger, error, response.locals.requestId);
     if (response.headersSent) response.destroy();
     else send(response, refusal === undefined ? unexpectedAnswer('INTERNAL_ERROR') : refusalAnswer(refusal));
   };
+
+/** Most refusals are the client's affair; what an operator must know is told at a level that wakes one. */
+function report(logger: Logger, error: unknown, requestId: string): void {
+  if (!(error instanceof Refusal)) {
+    logger.error({ error: errorRecord(error), requestId }, 'unexpected error');
+  } else if (error.code === 'SETTLEMENT_FAILED') {
+    const advice = 'a match could not be settled and its market is halted: reconcile, then resume it';
+    logger.error({ requestId }, advice);
+  } else if (error.cause !== undefined) {
+    logger.warn({ error: errorRecord(error), requestId }, 'refused because of a failure within');
+  }
+}
