@@ -15,7 +15,7 @@ Events   orders_closed, when there was any
 --- include engine_state
 --- include emit
 --- include closed_record
---- include change_balances
+--- include exact_sum
 --- include levels
 
 local keys = {
@@ -49,11 +49,13 @@ for at = 1, #ARGV[6], 17 do
     seen[reference] = true
     found[#found + 1] = order
     if not order.live then return { 'corrupt' } end
-    add(needs[order.side], order.wallet .. 'r', order.held)
+    add_exactly(needs[order.side], order.wallet .. 'r', order.held)
   end
 end
 if #found == 0 then return { 'closed', text(state.sequence), text(state.time), '' } end
-if not covers(keys.asset.buy, needs.buy) or not covers(keys.asset.sell, needs.sell) then return { 'corrupt' } end
+if not covers_exactly(keys.asset.buy, needs.buy) or not covers_exactly(keys.asset.sell, needs.sell) then
+  return { 'corrupt' }
+end
 
 local records, wallets = {}, {}
 for index, order in ipairs(found) do

@@ -29,6 +29,7 @@ Events   order_placed; after a failed settlement also market_changed
 --- include fee_of
 --- include closed_record
 --- include change_balances
+--- include exact_sum
 --- include levels
 --- include walk_book
 --- include needs_of
@@ -95,6 +96,8 @@ local rests = reject_reason == '' and remaining > 0 and order.type == 'limit'
 
 local asset = order.side == 'buy' and keys.quote or keys.base
 local need = needs_of(order, market, walk, reject_reason, rests and remaining or 0)
+-- Many small fills pay more fees than the whole order would at its limit: the sum may pass what it passed before.
+if need >= EXACT_LIMIT then return { 'refused', 'ORDER_ABOVE_MAX_SIZE' } end
 if tonumber(redis.call('HGET', asset, order.wallet .. 'a') or 0) < need then
   return { 'refused', 'INSUFFICIENT_BALANCE' }
 end
@@ -109,7 +112,7 @@ order.reference = book_prefix(order.market_number, order.side) .. order.key .. s
 order.stamp = stamp
 
 local changes = reject_reason == '' and plan_changes(keys, order, market, walk)
-if changes and not (changes.expired and covers(changes.maker_asset, changes.maker_needs)) then
+if changes and not can_settle(changes) then
   reject_reason = 'SETTLEMENT_FAILED'
 end
 

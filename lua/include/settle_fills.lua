@@ -40,10 +40,16 @@ local function plan_changes(keys, order, market, walk)
     add(quote, order.wallet .. 'a', walk.notional - walk.fee)
   end
   add(quote, 'house', walk.fee)
-  local expired = find_expired(keys, order, market, walk)
-  for _, one in ipairs(expired or {}) do add(needs, order.wallet .. 'r', one.held) end
+  local expired, own_needs = find_expired(keys, order, market, walk), {}
+  for _, one in ipairs(expired or {}) do add_exactly(own_needs, order.wallet .. 'r', one.held) end
   return { base = base, quote = quote, levels = levels, expired = expired, maker_needs = needs,
-    maker_asset = buys and keys.base or keys.quote }
+    own_needs = own_needs, maker_asset = buys and keys.base or keys.quote }
+end
+
+-- Whether the makers have reserved what a walk takes from them, and the wallet what its expired orders held.
+local function can_settle(changes)
+  return changes.expired and covers(changes.maker_asset, changes.maker_needs)
+    and covers_exactly(changes.maker_asset, changes.own_needs)
 end
 
 -- Takes the wallet's own orders that were met off the book; replies their closed records.

@@ -13,14 +13,26 @@ local function crossing_bound(order)
   return '(' .. struct.pack('>I7', price_key(other_side(order.side), order.price) + 1)
 end
 
+-- Whole steps that the rest of a budget pays for at `price`.
+local function steps_affordable(order, market, walk, price)
+  local each, room = price * market.quote_per_lot, order.budget - walk.notional
+  local steps = math.floor(room / each)
+  if steps * each > room then return steps - 1 end -- the division may have rounded up
+  return steps
+end
+
 -- How many steps of a maker's `left` the order takes at `price`.
 local function steps_taken(order, market, walk, price, left)
   if order.size then return math.min(left, order.size - walk.filled) end
-  local each, room = price * market.quote_per_lot, order.budget - walk.notional
-  local steps = math.floor(room / each)
-  if steps * each > room then steps = steps - 1 end -- the division may have rounded up
+  local steps = steps_affordable(order, market, walk, price)
   if steps < left then walk.out_of_budget = true end
   return math.min(left, steps)
+end
+
+-- An own ask that the rest of a budget no longer reaches is not met, and stays.
+local function is_out_of_reach(order, market, walk, key)
+  return order.budget and walk.filled > 0
+    and steps_affordable(order, market, walk, price_key(other_side(order.side), key)) == 0
 end
 
 local function meet_own_order(walk, member, policy)
@@ -62,10 +74,12 @@ local function walk_book(book, order, market, most_makers)
       if walk.ended or order.post_only then break end
       met = met + 1
       local key, stamp, wallet, _, left = read_member(member)
-      if wallet == order.wallet then
-        meet_own_order(walk, member, market.self_trade)
-      else
+      if wallet ~= order.wallet then
         fill(order, market, walk, member, key, stamp, wallet, left)
+      elseif is_out_of_reach(order, market, walk, key) then
+        walk.ended = 'budget'
+      else
+        meet_own_order(walk, member, market.self_trade)
       end
     end
     if #page < page_size or order.post_only then walk.ended = walk.ended or 'book' end

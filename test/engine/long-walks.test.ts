@@ -88,7 +88,7 @@ describe('engine: orders that meet many', function () {
     expect(await engine.liveOrderCount(BOB)).to.equal(1);
   });
 
-  it('DEFECT: carries as many makers as the settings allow', async () => {
+  it('carries as many makers as the settings allow', async () => {
     const engine = await open({ maxMakers: MOST_MAKERS_OF_SETTINGS });
     await quote(engine, MOST_MAKERS_OF_SETTINGS);
     const { order, trades } = await place(engine, BOB, atMarket(M, 'buy', MOST_MAKERS_OF_SETTINGS));

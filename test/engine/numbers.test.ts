@@ -143,7 +143,7 @@ describe('engine: numbers at their edges', function () {
     expect([order.status, order.sizeSteps, trades[0]?.feeAtoms]).to.deep.equal(['filled', 3n, 3n]);
   });
 
-  it('DEFECT: refuses an order whose fills, fees and rest together pass 2^53', async () => {
+  it('refuses an order whose fills, fees and rest together pass 2^53', async () => {
     const { engine, redis } = bench;
     await publishPlain(engine, 'ETH/USD', { feeBps: 1 });
     const size = largestSize(1n, 1n);
@@ -164,7 +164,7 @@ describe('engine: numbers at their edges', function () {
     expect(code).to.equal('ORDER_ABOVE_MAX_SIZE');
   });
 
-  it('DEFECT: cancels orders that together hold more than 2^53 atoms', async () => {
+  it('cancels orders that together hold more than 2^53 atoms', async () => {
     const { engine } = bench;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, ALICE, { USD: 2n ** 58n, ETH: 2n ** 58n });
@@ -182,7 +182,7 @@ describe('engine: numbers at their edges', function () {
     expect(await held(engine, ALICE, 'ETH')).to.deep.equal([2n ** 58n, 0n]);
   });
 
-  it('DEFECT: expires own orders that together hold more than 2^53 atoms', async () => {
+  it('expires own orders that together hold more than 2^53 atoms', async () => {
     const { engine } = bench;
     await publishPlain(engine, 'ETH/USD', { selfTrade: 'expire_maker' });
     await fund(engine, ALICE, { USD: 2n ** 58n, ETH: 2n ** 58n });
