@@ -1,18 +1,15 @@
 /** The API: a stateless replica; any number of them serve one engine. */
 
-import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openAuth } from '../auth/index.ts';
 import { createApp } from '../http/app.ts';
+import { createHttpServer } from '../http/server.ts';
 import type { Readiness, Services } from '../http/services.ts';
 import { openWakeUps } from '../queue/index.ts';
 import type { Backends } from './backends.ts';
+import { closeGently, listen } from './listening.ts';
 import type { RunningRole } from './running-role.ts';
 import { untilDone, untilTrue } from './waiting.ts';
-
-/** An idle connection outlives the idle time of common load balancers, so that they close it and not we. */
-const KEEP_ALIVE_MS = 75_000;
-const CLOSE_IDLE_EVERY_MS = 50;
 
 export interface RunningApi extends RunningRole {
   readonly port: number;
@@ -20,7 +17,7 @@ export interface RunningApi extends RunningRole {
 
 /** Starts to listen once Postgres has its tables and the engine is open. */
 export async function startApi(backends: Backends, jwtSecret: string): Promise<RunningApi> {
-  const { config, logger, metrics, engine, ledger, queueRedis, queueOptions } = backends;
+  const { config, logger, metrics, engine, ledger, marketData, queueRedis, queueOptions } = backends;
   await untilDone('Postgres', logger, () => ledger.migrate());
   await untilTrue('the matching engine', logger, () => engine.isOpen());
   const wakeUps = openWakeUps({
@@ -33,6 +30,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
     metrics,
     engine,
     ledger,
+    marketData,
     settings: config,
     wake: () => wakeUps.wake(),
     auth: openAuth({
@@ -44,15 +42,14 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
     }),
     ready: async () => readiness(backends, stopping),
   };
-  const server = createServer(createApp(services));
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  const server = createHttpServer(createApp(services));
   const port = await listen(server, config.port);
   return {
     port,
     async stop(drainMs) {
       stopping = true;
       await sleep(drainMs);
-      await close(server);
+      await closeGently(server);
       await wakeUps.close();
     },
   };
@@ -66,21 +63,4 @@ function readiness({ engine, queueRedis }: Backends, stopping: boolean): Readine
     queueRedis: queueRedis.status === 'ready' ? 'ok' : queueRedis.status,
   };
   return { ready: Object.values(checks).every((state) => state === 'ok'), checks };
-}
-
-async function listen(server: Server, port: number): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, resolve);
-  });
-  const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : port;
-}
-
-/** Takes no more connections, lets requests under way end, and closes each connection when it is idle. */
-async function close(server: Server): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  const closing = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
-  await closed;
-  clearInterval(closing);
 }

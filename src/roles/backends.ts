@@ -6,6 +6,7 @@ import type { Config } from '../config.ts';
 import { type Engine, openEngine } from '../engine/index.ts';
 import { type Metrics, openMetrics } from '../http/metrics.ts';
 import { type Ledger, openLedger } from '../ledger/index.ts';
+import { type MarketData, openMarketData } from '../market-data/index.ts';
 import { connectRedis, queueConnection } from './connections.ts';
 import { keepEngineOpen } from './engine-gate.ts';
 
@@ -20,6 +21,8 @@ export interface Backends {
   readonly queueOptions: RedisOptions;
   readonly engine: Engine;
   readonly ledger: Ledger;
+  /** One for all roles of the process, so that a day's figures are kept once. */
+  readonly marketData: MarketData;
   close(): Promise<void>;
 }
 
@@ -44,6 +47,7 @@ export function openBackends(role: string, config: ServedConfig, logger: Logger)
   const gate = keepEngineOpen({ redis: engineRedis, engine, ledger, logger });
   return {
     ...{ config, logger, metrics, engineRedis, queueRedis, engine, ledger },
+    marketData: openMarketData({ engine, ledger }),
     queueOptions: queueConnection(queueUrl),
     async close() {
       gate.stop();

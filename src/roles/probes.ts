@@ -1,8 +1,9 @@
 /** Liveness, readiness and metrics of a process that serves no API. */
 
-import { createServer } from 'node:http';
 import { createProbeApp } from '../http/app.ts';
+import { createHttpServer } from '../http/server.ts';
 import type { Backends } from './backends.ts';
+import { listen } from './listening.ts';
 import type { RunningRole } from './running-role.ts';
 
 export async function startProbes({
@@ -24,11 +25,8 @@ export async function startProbes({
       return { ready: Object.values(checks).every((state) => state === 'ok'), checks };
     },
   });
-  const server = createServer(app);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(config.port, resolve);
-  });
+  const server = createHttpServer(app);
+  await listen(server, config.port);
   return {
     async stop() {
       server.closeAllConnections();
