@@ -35,6 +35,7 @@ export interface Config {
   readonly drainMs: number;
   readonly wsMaxClients: number;
   readonly wsMaxClientsPerAddress: number;
+  readonly wsMaxLagMs: number;
   readonly dataDir: string;
   readonly logLevel: string;
 }
@@ -258,6 +259,12 @@ const SETTINGS = {
     default: '100',
     meaning: 'stream connections it takes from one address',
     ...wholeNumber(1, 1_000_000),
+  },
+  wsMaxLagMs: {
+    name: 'WS_MAX_LAG_MS',
+    default: '10000',
+    meaning: 'milliseconds that a stream client may leave frames unread before it is dropped',
+    ...wholeNumber(0, 600_000),
   },
   dataDir: {
     name: 'DATA_DIR',

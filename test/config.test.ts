@@ -35,6 +35,7 @@ describe('configuration', () => {
       drainMs: 10000,
       wsMaxClients: 10000,
       wsMaxClientsPerAddress: 100,
+      wsMaxLagMs: 10000,
       dataDir: '.data',
       logLevel: 'info',
     });
@@ -60,6 +61,7 @@ describe('configuration', () => {
       DRAIN_MS: '0',
       WS_MAX_CLIENTS: '30',
       WS_MAX_CLIENTS_PER_ADDRESS: '40',
+      WS_MAX_LAG_MS: '50',
       DATA_DIR: '/var/lib/redbook',
       LOG_LEVEL: 'debug',
     });
@@ -84,6 +86,7 @@ describe('configuration', () => {
       drainMs: 0,
       wsMaxClients: 30,
       wsMaxClientsPerAddress: 40,
+      wsMaxLagMs: 50,
       dataDir: '/var/lib/redbook',
       logLevel: 'debug',
     });
@@ -122,6 +125,7 @@ describe('configuration', () => {
     ['DRAIN_MS', '1s', '-1'],
     ['WS_MAX_CLIENTS', '0'],
     ['WS_MAX_CLIENTS_PER_ADDRESS', '0'],
+    ['WS_MAX_LAG_MS', '-1'],
     ['DATA_DIR', 'a\0b'],
     ['LOG_LEVEL', 'verbose', 'INFO'],
   ];

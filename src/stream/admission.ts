@@ -1,0 +1,32 @@
+/** How many connections there may be, in all and from one address. */
+
+export type Refused = 'full' | 'address full';
+
+export class Admission {
+  readonly #most: number;
+  readonly #mostPerAddress: number;
+  readonly #byAddress = new Map<string, number>();
+  #all = 0;
+
+  constructor(most: number, mostPerAddress: number) {
+    this.#most = most;
+    this.#mostPerAddress = mostPerAddress;
+  }
+
+  /** Takes a place, or answers why there is none. Each place taken is to be given back once. */
+  take(address: string): Refused | undefined {
+    const taken = this.#byAddress.get(address) ?? 0;
+    if (this.#all >= this.#most) return 'full';
+    if (taken >= this.#mostPerAddress) return 'address full';
+    this.#all += 1;
+    this.#byAddress.set(address, taken + 1);
+    return undefined;
+  }
+
+  giveBack(address: string): void {
+    const left = this.#byAddress.get(address)! - 1;
+    this.#all -= 1;
+    if (left === 0) this.#byAddress.delete(address);
+    else this.#byAddress.set(address, left);
+  }
+}

@@ -1,0 +1,52 @@
+/** What one channel shows, and to whom. */
+
+import type { Client } from './client.ts';
+import { textFrames } from './text-frames.ts';
+
+/** Counted over all channels of a replica. */
+export interface Tally {
+  sent: number;
+  skipped: number;
+}
+
+export class Channel {
+  readonly clients = new Set<Client>();
+  readonly #greets: boolean;
+  readonly #maxLagMs: number;
+  readonly #tally: Tally;
+  #greeting: Buffer | undefined;
+
+  /** @param greets whether the first frame of each tick is for newcomers only */
+  constructor(greets: boolean, maxLagMs: number, tally: Tally) {
+    this.#greets = greets;
+    this.#maxLagMs = maxLagMs;
+    this.#tally = tally;
+  }
+
+  /** Shows the newest frames at once, if there are any. */
+  join(client: Client): void {
+    this.clients.add(client);
+    if (this.#greeting !== undefined) this.#greet(client, this.#greeting);
+  }
+
+  /** Shows a tick's frames to everybody. */
+  show(frames: readonly Buffer[]): void {
+    const greeting = textFrames(frames);
+    const update = this.#greets ? textFrames(frames.slice(1)) : greeting;
+    this.#greeting = greeting;
+    for (const client of this.clients) {
+      if (client.greeted) this.#count(client.show(update, this.#maxLagMs));
+      else this.#greet(client, greeting);
+    }
+  }
+
+  #greet(client: Client, greeting: Buffer): void {
+    client.greeted = client.show(greeting, this.#maxLagMs);
+    this.#count(client.greeted);
+  }
+
+  #count(sent: boolean): void {
+    if (sent) this.#tally.sent += 1;
+    else this.#tally.skipped += 1;
+  }
+}

@@ -1,0 +1,174 @@
+/** The two public streams: contract 6. Frames come ready made and go to every client as they are. */
+
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { Refusal } from '../domain/errors.ts';
+import { type Follower, GENERAL, marketChannel } from '../feed/index.ts';
+import { Admission } from './admission.ts';
+import { Channel, type Tally } from './channel.ts';
+import { Client } from './client.ts';
+import { addressKey, clientAddress } from './client-address.ts';
+import { refuseUpgrade } from './refuse-upgrade.ts';
+import { type Asked, readRequest, type StreamRefusal, unknownMarket } from './request.ts';
+
+const HEARTBEAT_MS = 30_000;
+const LONGEST_MESSAGE_BYTES = 1_024;
+const GOING_AWAY = 1001;
+/** Clients that are told to go are spread over this time when they come back. */
+const RECONNECT_WITHIN_MS = 2_000;
+const CLOSED_WITHIN_MS = 1_000;
+const DRAIN_STEP_MS = 20;
+
+export interface StreamSettings {
+  readonly wsMaxClients: number;
+  readonly wsMaxClientsPerAddress: number;
+  /** How long a client may leave frames unread. */
+  readonly wsMaxLagMs: number;
+  readonly trustProxyHops: number;
+  readonly heartbeatMs?: number;
+}
+
+export interface StreamOptions {
+  readonly follower: Follower;
+  readonly settings: StreamSettings;
+  readonly log: Pick<Logger, 'error'>;
+  /** Rejects when nobody can tell. */
+  hasMarket(symbol: string): Promise<boolean>;
+}
+
+export interface Streams {
+  /** Answers the upgrades of a server, which stays the caller's to close. */
+  attach(server: Server): void;
+  clients(): { general: number; market: number };
+  /** Ticks' frames written to clients, and those that clients who lag have lost. */
+  tally(): Readonly<Tally>;
+  /** Since the last frames of the general stream came; undefined before the first. */
+  frameAgeMs(): number | undefined;
+  /** Takes no more clients and tells all to reconnect elsewhere, evenly over that time. Afterwards none is left. */
+  drain(overMs: number): Promise<void>;
+}
+
+export function openStreams(options: StreamOptions): Streams {
+  const { follower, settings, log, hasMarket } = options;
+  const wss = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: LONGEST_MESSAGE_BYTES,
+  });
+  const admission = new Admission(settings.wsMaxClients, settings.wsMaxClientsPerAddress);
+  const tally: Tally = { sent: 0, skipped: 0 };
+  const general = new Channel(true, settings.wsMaxLagMs, tally);
+  const markets = new Map<string, Channel>();
+  /** Every connection, those about to be closed included. */
+  const clients = new Set<Client>();
+  let framesAtMs: number | undefined;
+  let draining = false;
+
+  follower.follow(GENERAL, (frames) => {
+    framesAtMs = performance.now();
+    general.show(frames);
+  });
+
+  /** The channel is followed from its first client on, until a tick finds nobody there any more. */
+  const marketChannelOf = (name: string): Channel => {
+    let channel = markets.get(name);
+    if (channel === undefined) {
+      const opened = new Channel(false, settings.wsMaxLagMs, tally);
+      channel = opened;
+      markets.set(name, opened);
+      follower.follow(name, (frames) => {
+        if (opened.clients.size > 0) return opened.show(frames);
+        markets.delete(name);
+        follower.leave(name);
+      });
+    }
+    return channel;
+  };
+
+  const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    const asked = readRequest(request.url!);
+    if (asked === undefined) return refuseUpgrade(socket, 'NOT_FOUND', 'no such stream');
+    const address = addressKey(clientAddress(request, settings.trustProxyHops) ?? 'unknown');
+    const refused = admission.take(address);
+    if (refused === 'full') return refuseUpgrade(socket, 'SERVICE_UNAVAILABLE', 'too many connections');
+    if (refused !== undefined) {
+      return refuseUpgrade(socket, 'RATE_LIMITED', 'too many connections from this address');
+    }
+    socket.once('close', () => admission.giveBack(address));
+    const refusal = await refusalOf(asked);
+    if (draining) return refuseUpgrade(socket, 'SERVICE_UNAVAILABLE', 'this replica is going away');
+    wss.handleUpgrade(request, socket, head, (ws) => welcome(ws, socket, asked, refusal));
+  };
+
+  /** A market that has a channel exists; the engine is asked about others only. */
+  const refusalOf = async (asked: Asked): Promise<StreamRefusal | undefined> => {
+    if (asked.stream === 'general') return undefined;
+    if ('refusal' in asked) return asked.refusal;
+    const { view } = asked;
+    const exists = markets.has(marketChannel(view)) || (await hasMarket(view.symbol));
+    return exists ? undefined : unknownMarket(view.symbol);
+  };
+
+  const welcome = (ws: WebSocket, socket: Duplex, asked: Asked, refusal: StreamRefusal | undefined): void => {
+    // ws closes by itself what breaks the protocol; there is nothing to add.
+    ws.on('error', () => undefined);
+    const client = new Client(ws, socket);
+    clients.add(client);
+    ws.once('close', () => clients.delete(client));
+    if (refusal !== undefined) {
+      const { closeCode, code, error } = refusal;
+      ws.send(JSON.stringify({ type: 'error', error, code }));
+      ws.close(closeCode, code);
+      return;
+    }
+    const channel = 'view' in asked ? marketChannelOf(marketChannel(asked.view)) : general;
+    ws.once('close', () => channel.clients.delete(client));
+    channel.join(client);
+  };
+
+  const heartbeat = setInterval(() => {
+    for (const client of clients) client.probe();
+  }, settings.heartbeatMs ?? HEARTBEAT_MS);
+
+  return {
+    attach(server) {
+      server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+        socket.on('error', () => socket.destroy());
+        upgrade(request, socket, head).catch((error: Error) => {
+          if (!(error instanceof Refusal)) log.error({ err: error }, 'a stream could not be opened');
+          refuseUpgrade(socket, 'SERVICE_UNAVAILABLE', 'the markets cannot be read at the moment');
+        });
+      });
+    },
+    clients: () => ({
+      general: general.clients.size,
+      market: [...markets.values()].reduce((sum, channel) => sum + channel.clients.size, 0),
+    }),
+    tally: () => tally,
+    frameAgeMs: () => (framesAtMs === undefined ? undefined : performance.now() - framesAtMs),
+    async drain(overMs) {
+      draining = true;
+      await closeAll(clients, overMs);
+      clearInterval(heartbeat);
+    },
+  };
+}
+
+async function closeAll(clients: ReadonlySet<Client>, overMs: number): Promise<void> {
+  const leaving = [...clients];
+  const steps = Math.max(1, Math.floor(overMs / DRAIN_STEP_MS));
+  for (let step = 0; step < steps; step += 1) {
+    const [from, to] = [step, step + 1].map((edge) => Math.round((leaving.length * edge) / steps));
+    for (const client of leaving.slice(from, to)) {
+      client.close(GOING_AWAY, `reconnect in ${Math.floor(Math.random() * RECONNECT_WITHIN_MS)} ms`);
+    }
+    if (step < steps - 1) await sleep(DRAIN_STEP_MS);
+  }
+  const endMs = performance.now() + CLOSED_WITHIN_MS;
+  while (clients.size > 0 && performance.now() < endMs) await sleep(DRAIN_STEP_MS);
+  for (const client of clients) client.terminate();
+}

@@ -1,0 +1,50 @@
+/** What an upgrade request asks for. */
+
+import { TIMEFRAMES } from '../domain/candle.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { MarketView } from '../feed/index.ts';
+
+/** Close codes of ours: 4000 and the HTTP status that would say the same. */
+export const BAD_REQUEST = 4400;
+export const NOT_FOUND = 4404;
+
+/** A stream that cannot be shown: told in a frame, then closed with the code. */
+export interface StreamRefusal {
+  readonly closeCode: number;
+  readonly code: ErrorCode;
+  readonly error: string;
+}
+
+export type Asked =
+  | { readonly stream: 'general' }
+  | { readonly stream: 'market'; readonly view: MarketView }
+  | { readonly stream: 'market'; readonly refusal: StreamRefusal };
+
+const badRequest = (error: string): Asked => ({
+  stream: 'market',
+  refusal: { closeCode: BAD_REQUEST, code: 'VALIDATION_ERROR', error },
+});
+
+export const unknownMarket = (symbol: string): StreamRefusal => ({
+  closeCode: NOT_FOUND,
+  code: 'MARKET_NOT_FOUND',
+  error: `no market has the symbol ${JSON.stringify(symbol.slice(0, 64))}`,
+});
+
+/** Undefined: there is no such path. */
+export function readRequest(url: string): Asked | undefined {
+  const [path, query = ''] = url.split(/\?(.*)/s, 2);
+  if (path === '/ws') return { stream: 'general' };
+  return path === '/ws/market' ? readView(new URLSearchParams(query)) : undefined;
+}
+
+function readView(query: URLSearchParams): Asked {
+  const [symbols, timeframes] = [query.getAll('symbol'), query.getAll('tf')];
+  const [symbol = '', another] = symbols;
+  if (symbol === '' || another !== undefined) return badRequest('symbol is required, once');
+  const timeframe = TIMEFRAMES.find((one) => one === (timeframes[0] ?? '1m'));
+  if (timeframe === undefined || timeframes.length > 1) {
+    return badRequest(`tf must be one of ${TIMEFRAMES.join(', ')}`);
+  }
+  return { stream: 'market', view: { symbol, timeframe } };
+}
