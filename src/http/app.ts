@@ -4,13 +4,15 @@ import express, { type Express, type Request, type RequestHandler } from 'expres
 import { Refusal } from '../domain/errors.ts';
 import type { Query } from './endpoint.ts';
 import { readBody } from './middleware/body.ts';
-import { anyOrigin, type Cors, preflight, webOrigins } from './middleware/cors.ts';
+import { anyOrigin, type Cors, everyOrigin, preflight, webOrigins } from './middleware/cors.ts';
 import { blockedCountry } from './middleware/country.ts';
+import { deprecation } from './middleware/deprecation.ts';
 import { checkUrl, errorReply, unknownRoute } from './middleware/errors.ts';
 import { observer } from './middleware/observe.ts';
 import { setSecurityHeaders } from './middleware/security-headers.ts';
-import { type Method, PROBES, ROUTES, type Route } from './routes.ts';
+import { legacyRoutes, MARKET_DATA_PREFIX, type Method, PROBES, ROUTES, type Route } from './routes.ts';
 import { send } from './send.ts';
+import { sendPublic } from './send-public.ts';
 import type { ProbeServices, Services } from './services.ts';
 
 /** The whole API and the probes. */
@@ -47,17 +49,24 @@ function arrival(services: ProbeServices): RequestHandler {
 }
 
 function addRoutes(app: Express, services: Services): void {
-  const webOnly = webOrigins(services.settings.webHosts);
-  const corsOf = { anyone: anyOrigin, login: webOnly, wallet: webOnly };
+  const { webHosts, legacyPrefix } = services.settings;
+  const webOnly = webOrigins(webHosts);
+  const corsOf = { anyone: anyOrigin, public: everyOrigin, login: webOnly, wallet: webOnly };
   const isBlocked = blockedCountry(services.settings);
   const methods = new Map<string, string[]>();
-  for (const route of ROUTES) {
-    const [method, path, caller] = route;
-    register(app, method, path, enter(path, corsOf[caller]), serve(route, services, isBlocked));
+  const deprecate = deprecation(legacyPrefix, MARKET_DATA_PREFIX);
+  const routes = [
+    ...ROUTES.map((route) => ({ route, setHeaders: [corsOf[route[2]]] })),
+    ...legacyRoutes(legacyPrefix).map((route) => ({ route, setHeaders: [corsOf[route[2]], deprecate] })),
+  ];
+  for (const { route, setHeaders } of routes) {
+    const [method, path] = route;
+    register(app, method, path, enter(path, ...setHeaders), serve(route, services, isBlocked));
     methods.set(path, [...(methods.get(path) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
   }
-  for (const [, path, caller] of ROUTES) {
-    app.options(path, enter(path, corsOf[caller]), preflight(methods.get(path)!));
+  for (const { route, setHeaders } of routes) {
+    const path = route[1];
+    app.options(path, enter(path, ...setHeaders), preflight(methods.get(path)!));
   }
 }
 
@@ -74,10 +83,10 @@ function closeApp(app: Express, services: ProbeServices): Express {
 
 /** The route is known from here on, and whatever it answers may be read where it may be read. */
 const enter =
-  (path: string, cors?: Cors): RequestHandler =>
+  (path: string, ...setHeaders: readonly Cors[]): RequestHandler =>
   (request, response, next) => {
     response.locals.route = path;
-    cors?.(request, response);
+    for (const set of setHeaders) set(request, response);
     next();
   };
 
@@ -97,7 +106,9 @@ function serve(
     const body = endpoint.readsBody ? await readBody(request) : undefined;
     const params = request.params as Record<string, string>;
     const query = request.query as Query;
-    send(response, await endpoint.handle({ services, wallet, params, query, body, restricted }));
+    const answer = await endpoint.handle({ services, wallet, params, query, body, restricted });
+    if (answer.isPublic) await sendPublic(request, response, answer);
+    else send(response, answer);
   };
 }
 

@@ -29,6 +29,8 @@ export interface Answer {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;
+  /** Caches may keep it for a second; the same object is sent to all it is the answer for. */
+  readonly isPublic?: true;
 }
 
 export interface Endpoint<Request = Call> {
@@ -47,6 +49,28 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 export const json = (value: Json, status = 200): Answer => jsonText(writeJson(value), status);
 
 export const jsonText = (text: string, status = 200): Answer => ({ status, contentType: JSON_TYPE, text });
+
+export const publicJson = (value: Json): Answer => ({ ...json(value), isPublic: true });
+
+const shared = new WeakMap<object, Map<string, Answer>>();
+
+/**
+ * A public answer that is written once for as long as what it is made of is the same object.
+ * @param name tells apart what is made of the same object
+ */
+export function sharedAnswer(source: object, name: string, write: () => Json): Answer {
+  let answers = shared.get(source);
+  if (answers === undefined) {
+    answers = new Map();
+    shared.set(source, answers);
+  }
+  let answer = answers.get(name);
+  if (answer === undefined) {
+    answer = publicJson(write());
+    answers.set(name, answer);
+  }
+  return answer;
+}
 
 export const plainText = (text: string): Answer => ({
   status: 200,

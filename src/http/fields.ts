@@ -43,5 +43,8 @@ export const clientOrderId = z
 /** A query parameter that, where it is there, is there once and not empty. */
 export const queryText = z.string('must be given once').min(1, 'must not be empty');
 
+/** A query parameter that is a whole number, not negative; absurdly large ones are Infinity. */
+export const count = queryText.regex(/^\d+$/, 'must be a whole number, not negative').transform(Number);
+
 /** A market symbol as a filter; whether there is such a market is the handler's to find out. */
 export const marketFilter = queryText.optional();

@@ -7,6 +7,11 @@ import { getMarkets } from './endpoints/get-markets.ts';
 import { getOrders } from './endpoints/get-orders.ts';
 import { getPortfolio } from './endpoints/get-portfolio.ts';
 import { getTrades } from './endpoints/get-trades.ts';
+import { getHistoricalTrades } from './endpoints/market-data/get-historical-trades.ts';
+import { getOrderbook } from './endpoints/market-data/get-orderbook.ts';
+import { getPairs } from './endpoints/market-data/get-pairs.ts';
+import { getSummary } from './endpoints/market-data/get-summary.ts';
+import { getTickers } from './endpoints/market-data/get-tickers.ts';
 import { postChallenge } from './endpoints/post-challenge.ts';
 import { postOrder } from './endpoints/post-order.ts';
 import { postTerms } from './endpoints/post-terms.ts';
@@ -18,10 +23,11 @@ import { postSiweVerify } from './endpoints/siwe-verify.ts';
 export type Method = 'GET' | 'POST' | 'DELETE';
 
 /**
- * Who may call: `anyone`; `login`, anyone outside the blocked countries; `wallet`, the holder of a session.
+ * Who may call: `anyone`; `public`, anyone, and caches may keep the answer; `login`, anyone outside the blocked
+ * countries; `wallet`, the holder of a session.
  */
 export type Route =
-  | readonly [method: Method, path: string, caller: 'anyone' | 'login', endpoint: Endpoint]
+  | readonly [method: Method, path: string, caller: 'anyone' | 'public' | 'login', endpoint: Endpoint]
   | readonly [method: Method, path: string, caller: 'wallet', endpoint: WalletEndpoint];
 
 export const ROUTES: readonly Route[] = [
@@ -40,7 +46,24 @@ export const ROUTES: readonly Route[] = [
   ['DELETE', '/v1/orders', 'wallet', deleteOrders],
   ['GET', '/v1/trades', 'wallet', getTrades],
   ['POST', '/v1/account/terms', 'wallet', postTerms],
+
+  ['GET', '/v1/market-data/pairs', 'public', getPairs],
+  ['GET', '/v1/market-data/summary', 'public', getSummary],
+  ['GET', '/v1/market-data/tickers', 'public', getTickers],
+  ['GET', '/v1/market-data/orderbook', 'public', getOrderbook],
+  ['GET', '/v1/market-data/orderbook/:ticker_id', 'public', getOrderbook],
+  ['GET', '/v1/market-data/trades', 'public', getHistoricalTrades],
+  ['GET', '/v1/market-data/trades/:ticker_id', 'public', getHistoricalTrades],
 ];
+
+export const MARKET_DATA_PREFIX = '/v1/market-data';
+
+/** The market-data routes once more under their old prefix. */
+export const legacyRoutes = (prefix: string): Route[] =>
+  ROUTES.filter(([, path]) => path.startsWith(`${MARKET_DATA_PREFIX}/`)).map(
+    ([method, path, ...rest]) =>
+      [method, `${prefix}${path.slice(MARKET_DATA_PREFIX.length)}`, ...rest] as Route,
+  );
 
 /** What every process answers, with or without the API. */
 export const PROBES: readonly (readonly [method: Method, path: string, probe: Probe])[] = [

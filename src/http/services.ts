@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Auth } from '../auth/index.ts';
 import type { Engine } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { MarketData } from '../market-data/index.ts';
 import type { Metrics } from './metrics.ts';
 
 /** The part of the configuration that requests meet. */
@@ -18,6 +19,11 @@ export interface HttpSettings {
   readonly blockedCountries: readonly string[];
   /** Asset that portfolios are valued in; undefined: the quote asset of the first market. */
   readonly numeraire?: string | undefined;
+  /** Where the front end is; without a slash at its end. */
+  readonly webUrl: string;
+  readonly serviceName: string;
+  /** Path of the deprecated market-data routes. */
+  readonly legacyPrefix: string;
 }
 
 /** Whether the process can do its job, and how each thing it needs is doing (`ok`, or what is wrong). */
@@ -38,6 +44,7 @@ export interface Services extends ProbeServices {
   readonly auth: Auth;
   readonly engine: Engine;
   readonly ledger: Ledger;
+  readonly marketData: MarketData;
   readonly settings: HttpSettings;
   /** Tells settlement that there are new events; coalesces, returns at once and never throws. */
   wake(): void;

@@ -13,12 +13,20 @@ import { createApp } from '../../src/http/app.ts';
 import { openMetrics } from '../../src/http/metrics.ts';
 import type { HttpSettings, Services } from '../../src/http/services.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { openMarketData } from '../../src/market-data/index.ts';
 import { ethersSigner, type Signer } from '../auth/signers.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 
 const SECRET = 'a secret of the tests, 32 bytes or more';
 
-const SETTINGS: HttpSettings = { webHosts: ['redbook.example'], trustProxyHops: 0, blockedCountries: [] };
+const SETTINGS: HttpSettings = {
+  webHosts: ['redbook.example'],
+  trustProxyHops: 0,
+  blockedCountries: [],
+  webUrl: 'https://redbook.example',
+  serviceName: 'Redbook',
+  legacyPrefix: '/v1/coingecko',
+};
 
 const MARKET: MarketSpec = {
   symbol: 'ETH/USDC',
@@ -155,6 +163,7 @@ async function openReplica(
   const ready = async () => ({ ready: true, checks: { redis: 'ok' } });
   const services: Services = {
     ...{ auth, engine, ledger, settings, logger, metrics, ready, wake: () => undefined },
+    marketData: openMarketData({ engine, ledger }),
     ...instead,
   };
   return {

@@ -13,6 +13,9 @@ export const anyOrigin: Cors = (request, response) => {
   if (request.headers.origin !== undefined) allow(response, '*');
 };
 
+/** For replies that caches keep: the same headers for every origin, and for none. */
+export const everyOrigin: Cors = (_request, response) => allow(response, '*');
+
 /** @param webHosts host[:port] of the front ends; the `www.` form of each is one too */
 export function webOrigins(webHosts: readonly string[]): Cors {
   const hosts = new Set(webHosts.flatMap((host) => [host, `www.${host}`]).map((host) => host.toLowerCase()));

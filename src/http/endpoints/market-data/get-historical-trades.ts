@@ -1,0 +1,41 @@
+/** `GET /v1/market-data/trades`, with the ticker id in the query or in the path: executions, newest first. */
+
+import { z } from 'zod';
+import { Refusal } from '../../../domain/errors.ts';
+import { checked, type Endpoint, publicJson } from '../../endpoint.ts';
+import { count, oneOf } from '../../fields.ts';
+import { historicalTradesReply } from '../../replies/market-data.ts';
+import { marketOfTicker, tickerId } from './ticker.ts';
+
+const HIGHEST_LIMIT = 500;
+/** Far past any execution, and still exact in milliseconds. */
+const LATEST_SECONDS = 1e11;
+
+const unixSeconds = count.transform((seconds) => Math.min(seconds, LATEST_SECONDS)).optional();
+
+const schema = z.object({
+  ticker_id: tickerId,
+  type: oneOf(['all', 'buy', 'sell']).default('all'),
+  limit: count
+    .default(HIGHEST_LIMIT)
+    .transform((limit) => (limit === 0 ? HIGHEST_LIMIT : Math.min(limit, HIGHEST_LIMIT))),
+  start_time: unixSeconds,
+  end_time: unixSeconds,
+});
+
+export const getHistoricalTrades: Endpoint = {
+  async handle({ services: { engine, marketData }, query, params }) {
+    const { ticker_id, type, limit, start_time, end_time } = checked(schema, { ...query, ...params });
+    if (start_time !== undefined && end_time !== undefined && start_time > end_time) {
+      throw new Refusal('VALIDATION_ERROR', 'start_time: must not be after end_time');
+    }
+    const market = await marketOfTicker(engine, ticker_id);
+    const trades = await marketData.trades(market.symbol, {
+      side: type === 'all' ? undefined : type,
+      limit,
+      fromSeconds: start_time,
+      toSeconds: end_time,
+    });
+    return publicJson(historicalTradesReply(market, trades));
+  },
+};

@@ -1,0 +1,18 @@
+/** The market that a public route is about, named in its path or in its query. */
+
+import { Refusal } from '../../../domain/errors.ts';
+import type { Market } from '../../../domain/market.ts';
+import type { Engine } from '../../../engine/index.ts';
+import { queryText } from '../../fields.ts';
+
+export const tickerId = queryText;
+
+const TICKER_ID = /^([A-Z0-9]{1,16})_([A-Z0-9]{1,16})$/;
+
+/** @throws Refusal NOT_FOUND */
+export async function marketOfTicker(engine: Engine, id: string): Promise<Market> {
+  const [, base, quote] = TICKER_ID.exec(id) ?? [];
+  const market = base === undefined ? undefined : await engine.market(`${base}/${quote}`);
+  if (market === undefined) throw new Refusal('NOT_FOUND', 'no market has this ticker_id');
+  return market;
+}

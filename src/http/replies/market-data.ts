@@ -1,0 +1,135 @@
+/** Public market data: contract 2.10. Amounts are plain decimal strings, exact, made of the integers. */
+
+import type { Json } from '../../domain/json.ts';
+import { type Market, marketGrid } from '../../domain/market.ts';
+import { notionalAtoms, type Trade } from '../../domain/order.ts';
+import { changeInHundredths } from '../../domain/rolling-day.ts';
+import { formatCount, formatScaled } from '../../domain/units.ts';
+import type { Quotes } from '../../engine/index.ts';
+import type { Board, Book, DayFigures, Level } from '../../market-data/index.ts';
+import type { HttpSettings } from '../services.ts';
+
+const priceOf = (ticks: bigint, market: Market): string => formatCount(ticks, marketGrid(market).tick);
+const sizeOf = (steps: bigint, market: Market): string => formatCount(steps, marketGrid(market).step);
+const quoteOf = (atoms: bigint, market: Market): string => formatScaled(atoms, market.quote.scale);
+
+const priceOrNull = (ticks: bigint | null, market: Market): string | null =>
+  ticks === null ? null : priceOf(ticks, market);
+
+/** `BASE_QUOTE`: the market's symbol as aggregators write it. */
+const tickerIdOf = ({ base, quote }: Market): string => `${base.symbol}_${quote.symbol}`;
+
+const tradeUrlOf = (market: Market, { webUrl }: HttpSettings): string =>
+  `${webUrl}/trade/${tickerIdOf(market)}`;
+
+/** Stable: made of what never changes. */
+const poolIdOf = ({ base, quote }: Market, { serviceName }: HttpSettings): string =>
+  `${serviceName}:${base.symbol}-${quote.symbol}`.toLowerCase();
+
+const isOpen = (market: Market): boolean => market.status === 'active' && market.tradingEnabled;
+
+/** Whether `pairs` lists it. */
+const isListed = (market: Market): boolean => market.visible && isOpen(market);
+
+export const pairsReply = (markets: readonly Market[], settings: HttpSettings): Json =>
+  markets.filter(isListed).map((market) => ({
+    ticker_id: tickerIdOf(market),
+    base_currency: market.base.symbol,
+    target_currency: market.quote.symbol,
+    pool_id: poolIdOf(market, settings),
+    type: 'spot',
+    status: 'active',
+    trade_url: tradeUrlOf(market, settings),
+  }));
+
+/** Markets with executions in the last 24 hours, frozen ones too, but none that its operator hides. */
+export function summaryReply({ markets, paused, figures, quotes }: Board, settings: HttpSettings): Json {
+  const entries: Record<string, Json> = {};
+  for (const market of markets) {
+    const day = figures.bySymbol.get(market.symbol);
+    if (!market.visible || day === undefined || day.trades === 0) continue;
+    const isFrozen = paused || !isOpen(market);
+    entries[tickerIdOf(market)] = summaryEntry(market, day, quotes.get(market.symbol)!, isFrozen, settings);
+  }
+  return entries;
+}
+
+const summaryEntry = (
+  market: Market,
+  day: DayFigures,
+  { bestBidTicks, bestAskTicks }: Quotes,
+  isFrozen: boolean,
+  settings: HttpSettings,
+): Json => ({
+  ticker_id: tickerIdOf(market),
+  trading_pairs: tickerIdOf(market),
+  base_currency: market.base.symbol,
+  quote_currency: market.quote.symbol,
+  last_price: priceOf(day.lastPriceTicks, market),
+  lowest_ask: priceOrNull(bestAskTicks, market),
+  highest_bid: priceOrNull(bestBidTicks, market),
+  base_volume: sizeOf(day.baseSteps, market),
+  quote_volume: quoteOf(day.quoteAtoms, market),
+  price_change_percent_24h: formatScaled(changeInHundredths(day), 2),
+  highest_price_24h: priceOrNull(day.highTicks, market),
+  lowest_price_24h: priceOrNull(day.lowTicks, market),
+  type: 'spot',
+  is_frozen: isFrozen,
+  isFrozen: isFrozen ? '1' : '0',
+  trade_url: tradeUrlOf(market, settings),
+});
+
+/** Listed markets that have ever traded. */
+export const tickersReply = ({ markets, figures, quotes }: Board, settings: HttpSettings): Json =>
+  markets.filter(isListed).flatMap((market) => {
+    const day = figures.bySymbol.get(market.symbol);
+    return day === undefined ? [] : [tickerReply(market, day, quotes.get(market.symbol)!, settings)];
+  });
+
+const tickerReply = (
+  market: Market,
+  day: DayFigures,
+  { bestBidTicks, bestAskTicks }: Quotes,
+  settings: HttpSettings,
+): Json => ({
+  ticker_id: tickerIdOf(market),
+  base_currency: market.base.symbol,
+  target_currency: market.quote.symbol,
+  last_price: priceOf(day.lastPriceTicks, market),
+  base_volume: sizeOf(day.baseSteps, market),
+  target_volume: quoteOf(day.quoteAtoms, market),
+  pool_id: poolIdOf(market, settings),
+  bid: priceOrNull(bestBidTicks, market),
+  ask: priceOrNull(bestAskTicks, market),
+  ...(day.highTicks !== null && { high: priceOf(day.highTicks, market) }),
+  ...(day.lowTicks !== null && { low: priceOf(day.lowTicks, market) }),
+});
+
+/** @param levels most of each side */
+export function orderBookReply(market: Market, book: Book, levels: number): Json {
+  const side = (all: readonly Level[]): Json =>
+    all
+      .slice(0, levels)
+      .map(({ priceTicks, sizeSteps }) => [priceOf(priceTicks, market), sizeOf(sizeSteps, market)]);
+  return {
+    ticker_id: tickerIdOf(market),
+    timestamp: String(book.timeMs),
+    bids: side(book.bids),
+    asks: side(book.asks),
+  };
+}
+
+/** @param trades newest first */
+export const historicalTradesReply = (market: Market, trades: readonly Trade[]): Json => ({
+  buy: trades.filter(({ takerSide }) => takerSide === 'buy').map((trade) => historicalTrade(market, trade)),
+  sell: trades.filter(({ takerSide }) => takerSide === 'sell').map((trade) => historicalTrade(market, trade)),
+});
+
+const historicalTrade = (market: Market, trade: Trade): Json => ({
+  trade_id: trade.tradeId,
+  price: priceOf(trade.priceTicks, market),
+  base_volume: sizeOf(trade.sizeSteps, market),
+  target_volume: quoteOf(notionalAtoms(trade), market),
+  trade_timestamp: String(Math.floor(trade.timeMs / 1000)),
+  type: trade.takerSide,
+});

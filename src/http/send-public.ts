@@ -1,0 +1,68 @@
+/** Writes a public answer: one that many may share, compressed when they ask for it, unless they have it already. */
+
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Request, Response } from 'express';
+import type { Answer } from './endpoint.ts';
+
+/** No cache may make an answer older than by this second. */
+const CACHE_CONTROL = 'public, max-age=1, must-revalidate';
+
+const compress = promisify(gzip);
+
+/** What is made of an answer once, however many it is sent to. */
+class Prepared {
+  readonly #text: string;
+  readonly etag: string;
+  readonly bytes: number;
+  #gzipped: Promise<Buffer> | undefined;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.bytes = Buffer.byteLength(text);
+    // Weak: it stands for the compressed bytes too.
+    this.etag = `W/"${createHash('sha1').update(text).digest('base64url')}"`;
+  }
+
+  gzipped(): Promise<Buffer> {
+    this.#gzipped ??= compress(this.#text);
+    return this.#gzipped;
+  }
+}
+
+const prepared = new WeakMap<Answer, Prepared>();
+
+function prepare(answer: Answer): Prepared {
+  let made = prepared.get(answer);
+  if (made === undefined) {
+    made = new Prepared(answer.text);
+    prepared.set(answer, made);
+  }
+  return made;
+}
+
+export async function sendPublic(request: Request, response: Response, answer: Answer): Promise<void> {
+  const made = prepare(answer);
+  response.setHeader('Cache-Control', CACHE_CONTROL);
+  response.setHeader('ETag', made.etag);
+  response.setHeader('Vary', 'Accept-Encoding');
+  if (request.fresh) {
+    response.statusCode = 304;
+    response.end();
+    return;
+  }
+  response.setHeader('Content-Type', answer.contentType);
+  if (wantsGzip(request)) {
+    const body = await made.gzipped();
+    response.setHeader('Content-Encoding', 'gzip');
+    response.setHeader('Content-Length', body.length);
+    response.end(body);
+  } else {
+    response.setHeader('Content-Length', made.bytes);
+    response.end(answer.text);
+  }
+}
+
+const wantsGzip = (request: Request): boolean =>
+  request.headers['accept-encoding'] !== undefined && request.acceptsEncodings('gzip', 'identity') === 'gzip';
