@@ -48,7 +48,9 @@ async function main(argv: readonly string[]): Promise<void> {
   const config = readConfig(process.env);
   switch (name) {
     case 'api':
-    case 'settlement': {
+    case 'stream':
+    case 'settlement':
+    case 'snapshot': {
       const { startStandalone } = await import('./roles/standalone.ts');
       const logger = pino({ level: config.logLevel });
       const starting = startStandalone(name, config, logger);

@@ -9,6 +9,8 @@ import { startApi } from './api.ts';
 import { openBackends } from './backends.ts';
 import type { RunningRole } from './running-role.ts';
 import { startSettlement } from './settlement.ts';
+import { startSnapshot } from './snapshot.ts';
+import { openStreamsOn } from './stream.ts';
 
 const DEMO: Omit<MarketSpec, 'symbol' | 'tickSize' | 'sizeStep' | 'networkId'> = {
   status: 'active',
@@ -34,14 +36,17 @@ export async function startAll(
   const backends = openBackends('all', served, logger);
   print('Preparing the ledger …');
   const api = await startApi(backends, config.jwtSecret ?? embedded.jwtSecret);
+  const streams = openStreamsOn(api.server, backends);
   const settlement = await startSettlement(backends);
+  const snapshot = await startSnapshot(backends);
   if (isOwn) await createDemoMarkets(backends.engine, config.networkId);
   if (config.webHosts.length === 0)
     print('WEB_HOSTS is not set: nobody can sign in by EIP-4361 (SIWE) until it is.');
   for (const line of welcome(api.port, await backends.engine.markets(), isOwn)) print(line);
   return {
     async stop(drainMs) {
-      await api.stop(drainMs);
+      await Promise.all([streams.stop(drainMs), api.stop(drainMs)]);
+      await snapshot.stop(drainMs);
       await settlement.stop(drainMs);
       await backends.close();
       await embedded.stop();

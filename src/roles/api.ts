@@ -1,5 +1,6 @@
 /** The API: a stateless replica; any number of them serve one engine. */
 
+import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openAuth } from '../auth/index.ts';
 import { createApp } from '../http/app.ts';
@@ -13,6 +14,7 @@ import { untilDone, untilTrue } from './waiting.ts';
 
 export interface RunningApi extends RunningRole {
   readonly port: number;
+  readonly server: Server;
 }
 
 /** Starts to listen once Postgres has its tables and the engine is open. */
@@ -46,6 +48,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   const port = await listen(server, config.port);
   return {
     port,
+    server,
     async stop(drainMs) {
       stopping = true;
       await sleep(drainMs);

@@ -7,35 +7,43 @@ import { type Engine, openEngine } from '../engine/index.ts';
 import { type Metrics, openMetrics } from '../http/metrics.ts';
 import { type Ledger, openLedger } from '../ledger/index.ts';
 import { type MarketData, openMarketData } from '../market-data/index.ts';
-import { connectRedis, queueConnection } from './connections.ts';
+import { connectRedis, connectSubscriber, queueConnection } from './connections.ts';
 import { keepEngineOpen } from './engine-gate.ts';
 
-export interface Backends {
+/** What every role has. The engine is open only where Postgres is at hand; markets can be read without. */
+export interface Connections {
   readonly config: Config;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly engineRedis: Redis;
-  /** Challenges, limits, pub/sub. */
+  /** Challenges, limits, frames. */
   readonly queueRedis: Redis;
-  /** Of the same server, for BullMQ. */
-  readonly queueOptions: RedisOptions;
+  /** A connection of its own to the same server, for pub/sub. */
+  openSubscriber(purpose: string): Redis;
   readonly engine: Engine;
+  close(): Promise<void>;
+}
+
+export interface Backends extends Connections {
+  /** Of the queue's Redis, for BullMQ. */
+  readonly queueOptions: RedisOptions;
   readonly ledger: Ledger;
   /** One for all roles of the process, so that a day's figures are kept once. */
   readonly marketData: MarketData;
-  close(): Promise<void>;
 }
 
 /** Where the servers are; a configuration whose gaps have been filled. */
 export type ServedConfig = Config & { readonly redisUrl: string; readonly databaseUrl: string };
 
+const queueUrlOf = ({ queueRedisUrl, redisUrl }: ServedConfig): string => queueRedisUrl ?? redisUrl;
+
 /** Begins to connect and returns at once: what is away is waited for, and told. Connections carry the role's name. */
-export function openBackends(role: string, config: ServedConfig, logger: Logger): Backends {
+export function openConnections(role: string, config: ServedConfig, logger: Logger): Connections {
   const metrics = openMetrics();
   const complain = (message: string): void => logger.warn(message);
-  const queueUrl = config.queueRedisUrl ?? config.redisUrl;
   const engineRedis = connectRedis(config.redisUrl, `${role}-engine`, complain);
-  const queueRedis = connectRedis(queueUrl, `${role}-queue`, complain);
+  const queueRedis = connectRedis(queueUrlOf(config), `${role}-queue`, complain);
+  const subscribers: Redis[] = [];
   const engine = openEngine({
     redis: engineRedis,
     maxMakers: config.maxMakers,
@@ -43,16 +51,34 @@ export function openBackends(role: string, config: ServedConfig, logger: Logger)
     observe: metrics.observeScript,
     warn: complain,
   });
+  return {
+    ...{ config, logger, metrics, engineRedis, queueRedis, engine },
+    openSubscriber(purpose) {
+      const subscriber = connectSubscriber(queueUrlOf(config), `${role}-${purpose}`, complain);
+      subscribers.push(subscriber);
+      return subscriber;
+    },
+    async close() {
+      for (const redis of [engineRedis, queueRedis, ...subscribers]) redis.disconnect();
+    },
+  };
+}
+
+/** As openConnections, with Postgres and with an engine that is opened as soon as it can be. */
+export function openBackends(role: string, config: ServedConfig, logger: Logger): Backends {
+  const connections = openConnections(role, config, logger);
+  const { engine, engineRedis } = connections;
   const ledger = openLedger({ databaseUrl: config.databaseUrl });
   const gate = keepEngineOpen({ redis: engineRedis, engine, ledger, logger });
   return {
-    ...{ config, logger, metrics, engineRedis, queueRedis, engine, ledger },
+    ...connections,
+    ledger,
     marketData: openMarketData({ engine, ledger }),
-    queueOptions: queueConnection(queueUrl),
+    queueOptions: queueConnection(queueUrlOf(config)),
     async close() {
       gate.stop();
       await ledger.close();
-      for (const redis of [engineRedis, queueRedis]) redis.disconnect();
+      await connections.close();
     },
   };
 }

@@ -29,6 +29,14 @@ export function connectRedis(url: string, name: string, onError: (message: strin
   return redis;
 }
 
+/** A connection that hears channels, and nothing else; which ones after a break is for its user to say. */
+export function connectSubscriber(url: string, name: string, onError: (message: string) => void): Redis {
+  const options = { ...HONEST, autoResubscribe: false, connectionName: `redbook-${name}` };
+  const redis = new Redis(url, options);
+  redis.on('error', (error: Error) => onError(`${name}: ${error.message || error.name}`));
+  return redis;
+}
+
 /** Options for BullMQ, which makes connections of its own; its blocking reads wait for a lost server without end. */
 export function queueConnection(url: string): RedisOptions {
   const { hostname, port, username, password, pathname, protocol } = new URL(url);

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { type Config, ConfigError } from '../config.ts';
 import { findEmbedded } from '../embedded/index.ts';
+import { framesAgeMs } from '../feed/index.ts';
 import type { OperatorServices } from '../operator/services.ts';
 import { openWakeUps } from '../queue/index.ts';
 import { openBackends, type ServedConfig } from './backends.ts';
@@ -37,7 +38,7 @@ async function countReplicas(engineRedis: Redis): Promise<Record<string, number>
 
 export async function openOperatorServices(config: Config): Promise<OperatorServices> {
   const backends = openBackends('operator', locateServers(config), pino({ level: 'silent' }));
-  const { engine, ledger, engineRedis, queueOptions } = backends;
+  const { engine, ledger, engineRedis, queueRedis, queueOptions } = backends;
   await Promise.race([
     untilTrue('the matching engine', backends.logger, () => engine.isOpen()),
     new Promise((resolve) => setTimeout(resolve, PATIENCE_MS).unref()),
@@ -49,6 +50,7 @@ export async function openOperatorServices(config: Config): Promise<OperatorServ
     networkId: config.networkId,
     queueCounts: () => queue.counts(),
     replicas: () => countReplicas(engineRedis),
+    snapshotAgeMs: () => framesAgeMs(queueRedis),
     async close() {
       await queue.close();
       await backends.close();

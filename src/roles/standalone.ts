@@ -4,10 +4,18 @@ import type { Logger } from 'pino';
 import { type Config, requireFor } from '../config.ts';
 import { openLedger } from '../ledger/index.ts';
 import { startApi } from './api.ts';
-import { type Backends, openBackends, type ServedConfig } from './backends.ts';
+import {
+  type Backends,
+  type Connections,
+  openBackends,
+  openConnections,
+  type ServedConfig,
+} from './backends.ts';
 import { startProbes } from './probes.ts';
 import type { RunningRole } from './running-role.ts';
 import { startSettlement } from './settlement.ts';
+import { startSnapshot } from './snapshot.ts';
+import { startStream } from './stream.ts';
 import { untilDone } from './waiting.ts';
 
 /** A role that serves no API answers probes on the same port. */
@@ -24,10 +32,29 @@ const withProbes =
     };
   };
 
+/** A role on the servers it needs, which are left when it has stopped. */
+const on =
+  <Opened extends Connections>(
+    open: (role: string, config: ServedConfig, logger: Logger) => Opened,
+    start: (opened: Opened) => Promise<RunningRole>,
+  ) =>
+  async (role: string, config: ServedConfig, logger: Logger): Promise<RunningRole> => {
+    const opened = open(role, config, logger);
+    const running = await start(opened);
+    return {
+      async stop(drainMs) {
+        await running.stop(drainMs);
+        await opened.close();
+      },
+    };
+  };
+
 const STARTS = {
-  api: (backends: Backends) => startApi(backends, backends.config.jwtSecret!),
-  settlement: withProbes(startSettlement),
-} satisfies Record<string, (backends: Backends) => Promise<RunningRole>>;
+  api: on(openBackends, (backends) => startApi(backends, backends.config.jwtSecret!)),
+  stream: on(openConnections, startStream),
+  settlement: on(openBackends, withProbes(startSettlement)),
+  snapshot: on(openBackends, withProbes(startSnapshot)),
+};
 
 export type StandaloneRole = keyof typeof STARTS;
 
@@ -38,15 +65,9 @@ export async function startStandalone(
   logger: Logger,
 ): Promise<RunningRole> {
   requireFor(role, config);
-  const backends = openBackends(role, config as ServedConfig, logger);
-  const running = await STARTS[role](backends);
+  const running = await STARTS[role](role, config as ServedConfig, logger);
   logger.info({ role }, 'running');
-  return {
-    async stop(drainMs) {
-      await running.stop(drainMs);
-      await backends.close();
-    },
-  };
+  return running;
 }
 
 /** Brings the database to this release and ends. */

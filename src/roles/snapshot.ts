@@ -1,0 +1,35 @@
+/** Snapshots: builds the frames of the streams; any number of workers run, one builds each tick. */
+
+import { openPublisher } from '../feed/index.ts';
+import { openSnapshotTicker } from '../queue/index.ts';
+import { createSnapshots } from '../workers/snapshot.ts';
+import type { Backends } from './backends.ts';
+import type { RunningRole } from './running-role.ts';
+import { untilDone } from './waiting.ts';
+
+export async function startSnapshot(backends: Backends): Promise<RunningRole> {
+  const { logger, metrics, engine, ledger, marketData, queueRedis, queueOptions } = backends;
+  await untilDone('Postgres', logger, () => ledger.migrate());
+  const publisher = openPublisher({ redis: queueRedis, subscriber: backends.openSubscriber('wanted') });
+  const snapshots = createSnapshots({ engine, marketData, publisher, log: logger });
+  const ticker = openSnapshotTicker({
+    connection: queueOptions,
+    tick: () => snapshots.tick(),
+    onError: (error) => logger.warn({ err: error }, 'snapshots'),
+  });
+  metrics.gauge('redbook_snapshot_age_seconds', 'Age of the newest frames, whoever built them.', async () => {
+    const ageMs = await publisher.ageMs();
+    return ageMs === null ? {} : ageMs / 1_000;
+  });
+  metrics.gauge(
+    'redbook_snapshot_build_seconds',
+    'Time that this process took for its last tick.',
+    async () => snapshots.buildMs() / 1_000,
+  );
+  return {
+    async stop() {
+      await ticker.close();
+      publisher.close();
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/** The streams: a replica that passes on what the snapshot worker publishes; any number of them run. */
+
+import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openFollower } from '../feed/index.ts';
+import { createProbeApp } from '../http/app.ts';
+import { createHttpServer } from '../http/server.ts';
+import { openStreams } from '../stream/index.ts';
+import type { Connections } from './backends.ts';
+import { closeGently, listen } from './listening.ts';
+import type { RunningRole } from './running-role.ts';
+
+export interface RunningStreams extends RunningRole {
+  /** Whether frames can come. */
+  isOpen(): boolean;
+}
+
+/** The streams on a server that serves something else as well. */
+export function openStreamsOn(server: Server, connections: Connections): RunningStreams {
+  const { config, logger, metrics, engine, queueRedis } = connections;
+  const follower = openFollower({ redis: queueRedis, subscriber: connections.openSubscriber('frames') });
+  const streams = openStreams({
+    follower,
+    settings: config,
+    log: logger,
+    hasMarket: async (symbol) => (await engine.market(symbol)) !== undefined,
+  });
+  streams.attach(server);
+  metrics.gauge(
+    'redbook_stream_clients',
+    'Clients by stream.',
+    async () => ({ ...streams.clients() }),
+    'stream',
+  );
+  metrics.gauge(
+    'redbook_stream_frames',
+    'Frames of a tick that clients got (sent) or lost because they lagged (skipped), since the start.',
+    async () => ({ ...streams.tally() }),
+    'outcome',
+  );
+  metrics.gauge('redbook_stream_frame_age_seconds', 'Time since frames came.', async () => {
+    const ageMs = streams.frameAgeMs();
+    return ageMs === undefined ? {} : ageMs / 1_000;
+  });
+  return {
+    isOpen: () => follower.isOpen(),
+    // For the first half of the time new clients still come, from balancers that have not heard.
+    async stop(drainMs) {
+      await sleep(drainMs / 2);
+      await streams.drain(drainMs / 2);
+      follower.close();
+    },
+  };
+}
+
+export async function startStream(
+  connections: Connections,
+): Promise<RunningRole & { readonly port: number }> {
+  const { config, logger, metrics, engineRedis } = connections;
+  let stopping = false;
+  const ready = async () => {
+    const checks = {
+      process: stopping ? 'stopping' : 'ok',
+      frames: streams.isOpen() ? 'ok' : 'the queue’s Redis is away',
+      engine: engineRedis.status === 'ready' ? 'ok' : engineRedis.status,
+    };
+    return { ready: Object.values(checks).every((state) => state === 'ok'), checks };
+  };
+  const server = createHttpServer(createProbeApp({ logger, metrics, ready }));
+  const streams = openStreamsOn(server, connections);
+  const port = await listen(server, config.port);
+  return {
+    port,
+    async stop(drainMs) {
+      stopping = true;
+      await streams.stop(drainMs);
+      await closeGently(server);
+    },
+  };
+}
