@@ -1,0 +1,201 @@
+/** The service as it runs: one process or many, stopped and killed in every way. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { freePort } from '../../src/embedded/ports.ts';
+import { ethersSigner } from '../auth/signers.ts';
+import { freshDatabase, freshRedis } from '../support/servers.ts';
+import { type Call, eventually, operate, type Service, signIn, startService } from '../support/service.ts';
+
+type Json = Record<string, unknown>;
+
+const order = (side: string, price: number, size: number, clientOrderId: string): object => ({
+  market: 'ETH/USDC',
+  side,
+  type: 'limit',
+  price,
+  size,
+  clientOrderId,
+});
+
+const statusesOf = async (call: Call): Promise<unknown[]> =>
+  ((await call('GET', '/v1/orders')).body.orders as Json[]).map(({ status }) => status);
+
+/** Places until the service can: what failed with the outcome unknown is asked again under the same id. */
+async function placeInTheEnd(call: Call, body: object): Promise<Json> {
+  let placed: Json = {};
+  await eventually('the order is placed', async () => {
+    const reply = await call('POST', '/v1/orders', body).catch(() => undefined);
+    placed = reply?.body ?? {};
+    return reply?.status === 200;
+  });
+  return placed;
+}
+
+/** Processes of the embedded servers below a data folder, by their command lines or folders. */
+function serversOf(dataDir: string): number[] {
+  const { redis, postgres } = JSON.parse(readFileSync(join(dataDir, 'servers.json'), 'utf8'));
+  return [redis.process.pid, postgres.process.pid];
+}
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+};
+
+describe('the all-in-one', function () {
+  this.timeout(120_000);
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-all-'));
+  const settings: Record<string, string> = { DATA_DIR: join(folder, 'data') };
+  const alice = ethersSigner();
+  let service: Service;
+  let call: Call;
+
+  before(async () => {
+    settings.PORT = String(await freePort());
+    service = await startService('all', settings);
+    call = (await signIn(service.url, alice))(service.url);
+    await operate(settings, 'account', 'credit', alice.address, 'USDC', '10000', '--reference', 'first');
+    await operate(settings, 'account', 'credit', alice.address, 'ETH', '10', '--reference', 'second');
+  });
+  after(async () => {
+    await service?.end('SIGKILL');
+    if (isRunning(serversOf(settings.DATA_DIR!)[0]!))
+      await eventually('it ends', async () => !serversOf(settings.DATA_DIR!).some(isRunning), 30_000);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('publishes the demo markets, says where it listens and what to try', async () => {
+    const { markets } = (await call('GET', '/v1/markets')).body as { markets: Json[] };
+    expect(markets.map(({ symbol }) => symbol)).to.deep.equal(['ETH/USDC', 'BTC/USDC']);
+    expect(service.output()).to.include(`http://localhost:${settings.PORT}`).and.to.include('npm run demo');
+  });
+
+  it('finds everything as it was after it was stopped and started again', async () => {
+    await call('POST', '/v1/orders', order('buy', 2000, 1, 'kept'));
+    const before = await call('GET', '/v1/orders');
+    const pids = serversOf(settings.DATA_DIR!);
+    expect(await service.end('SIGINT')).to.equal(0);
+    expect(pids.filter(isRunning)).to.deep.equal([]);
+
+    service = await startService('all', settings);
+    expect((await call('GET', '/v1/orders')).body).to.deep.equal(before.body);
+    const { body } = await call('POST', '/v1/orders', order('buy', 1, 1, 'kept'));
+    expect([body.status, body.price]).to.deep.equal(['resting', 2000]);
+    const portfolio = (await call('GET', `/v1/portfolio/${alice.address}`)).body as { balances: Json[] };
+    expect(portfolio.balances.find(({ asset }) => asset === 'USDC')).to.include({
+      total: 10_000,
+      reserved: 2000,
+    });
+  });
+
+  it('heals when its Redis and its Postgres are killed, and loses nothing', async () => {
+    for (const [round, pid] of serversOf(settings.DATA_DIR!).entries()) {
+      process.kill(pid, 'SIGKILL');
+      const placed = await placeInTheEnd(call, order('buy', 1000 + round, 1, `round ${round}`));
+      expect(placed.status).to.equal('resting');
+      await eventually('lists answer', async () => (await call('GET', '/v1/orders')).status === 200);
+    }
+    expect(await statusesOf(call)).to.deep.equal(['resting', 'resting', 'resting']);
+    const { holds } = (await operate(settings, 'ledger', 'reconcile')) as { holds: boolean };
+    expect(holds).to.equal(true);
+  });
+
+  it('leaves no server behind when it is killed, and goes on at the next start', async () => {
+    const pids = serversOf(settings.DATA_DIR!);
+    await service.end('SIGKILL');
+    await eventually('its servers end', async () => !pids.some(isRunning), 30_000);
+    service = await startService('all', settings);
+    expect(await statusesOf(call)).to.deep.equal(['resting', 'resting', 'resting']);
+    expect((await call('DELETE', '/v1/orders')).body.count).to.equal(3);
+  });
+
+  it('shows newcomers a demo that ends well', () => {
+    const output = execFileSync(process.execPath, ['--import=tsx', 'src/main.ts', 'demo'], {
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings },
+      encoding: 'utf8',
+    });
+    expect(output).to.include('everything holds');
+  });
+});
+
+describe('roles as processes', function () {
+  this.timeout(120_000);
+  const running: Service[] = [];
+  let shared: Record<string, string>;
+
+  const start = async (role: string): Promise<Service> => {
+    const service = await startService(role, { ...shared, PORT: String(await freePort()) });
+    running.push(service);
+    return service;
+  };
+
+  before(async () => {
+    shared = {
+      REDIS_URL: await freshRedis(),
+      DATABASE_URL: await freshDatabase(),
+      JWT_SECRET: 'a secret of the tests, 32 bytes or more',
+      WEB_HOSTS: 'redbook.example',
+      DRAIN_MS: '300',
+      LOG_LEVEL: 'warn',
+    };
+  });
+  after(() => Promise.all(running.map((service) => service.end('SIGKILL'))));
+
+  it('share sessions, orders and ids, and go one by one without losing a request', async () => {
+    const [first, second] = await Promise.all([start('api'), start('api')]);
+    const [worker] = await Promise.all([start('settlement'), start('settlement')]);
+    await operate(shared, 'asset', 'set', 'USDC', '--scale', '6');
+    const rules = [
+      '--tick-size',
+      '0.01',
+      '--size-step',
+      '0.001',
+      '--min-order-size',
+      'null',
+      '--max-order-size',
+      'null',
+    ];
+    await operate(shared, 'market', 'create', 'ETH/USDC', ...rules, '--fee-bps', '10');
+    const signer = ethersSigner();
+    await operate(shared, 'account', 'credit', signer.address, 'USDC', '100000', '--reference', 'a deposit');
+    const at = await signIn(first.url, signer);
+
+    const replies = await Promise.all(
+      Array.from({ length: 100 }, (_none, index) =>
+        at(index % 2 === 0 ? first.url : second.url)('POST', '/v1/orders', order('buy', 10, 1, 'the same')),
+      ),
+    );
+    expect(new Set(replies.map(({ status, body }) => `${status} ${body.id}`)).size).to.equal(1);
+
+    // While one replica drains and ends, its requests under way and the other's are answered.
+    let isOver = false;
+    const load = async (url: string, name: string): Promise<number> => {
+      let placed = 0;
+      while (!isOver) {
+        const { status } = await at(url)('POST', '/v1/orders', order('buy', 11, 0.001, `${name} ${placed}`));
+        expect(status).to.equal(200);
+        placed += 1;
+      }
+      return placed;
+    };
+    const loads = [load(second.url, 'a'), load(second.url, 'b')];
+    await worker.end('SIGKILL');
+    expect(await first.end('SIGTERM')).to.equal(0);
+    isOver = true;
+    const placed = (await Promise.all(loads)).reduce((sum, count) => sum + count);
+    expect(placed).to.be.greaterThan(0);
+
+    const { holds } = (await operate(shared, 'ledger', 'reconcile')) as { holds: boolean };
+    expect(holds).to.equal(true);
+    const status = (await operate(shared, 'status')) as { replicas: Json };
+    expect(status.replicas).to.deep.equal({ api: 1, settlement: 1 });
+  });
+});

@@ -1,0 +1,119 @@
+/** Redbook as processes, driven from outside: by HTTP, by the operator's command line, and by signals. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { LoginTypedData } from '../../src/auth/index.ts';
+import type { Signer } from '../auth/signers.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const START_PATIENCE_MS = 60_000;
+
+export interface Service {
+  readonly child: ChildProcess;
+  readonly url: string;
+  /** What it printed so far. */
+  output(): string;
+  /** Sends a signal and waits for the end. @returns the exit code, null after a SIGKILL */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Only what the process needs: the servers of the tests are not its business. */
+function environment(settings: Record<string, string>): NodeJS.ProcessEnv {
+  const { PATH, HOME, LANG } = process.env;
+  return { PATH, HOME, LANG, ...settings };
+}
+
+/** Starts `redbook <role>` and waits until it is ready. */
+export async function startService(role: string, settings: Record<string, string>): Promise<Service> {
+  const child = spawn(process.execPath, ['--import=tsx', 'src/main.ts', role], {
+    cwd: ROOT,
+    env: environment(settings),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const url = `http://127.0.0.1:${settings.PORT}`;
+  const gone = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  const deadlineMs = Date.now() + START_PATIENCE_MS;
+  while (!(await isReady(url))) {
+    if (child.exitCode !== null || Date.now() > deadlineMs)
+      throw new Error(`${role} does not start:\n${output}`);
+    await sleep(50);
+  }
+  return {
+    child,
+    url,
+    output: () => output,
+    async end(signal) {
+      child.kill(signal);
+      return gone;
+    },
+  };
+}
+
+export const isReady = (url: string): Promise<boolean> =>
+  fetch(`${url}/readyz`).then(
+    (response) => response.ok,
+    () => false,
+  );
+
+/** Waits until `holds` does. */
+export async function eventually(
+  what: string,
+  holds: () => Promise<boolean>,
+  withinMs = 15_000,
+): Promise<void> {
+  for (const deadlineMs = Date.now() + withinMs; !(await holds()); await sleep(50)) {
+    if (Date.now() > deadlineMs) throw new Error(`${what}: not within ${withinMs} ms`);
+  }
+}
+
+/** Runs an operator's command. @returns the document it answered with */
+export async function operate(settings: Record<string, string>, ...command: string[]): Promise<unknown> {
+  const child = spawn(process.execPath, ['--import=tsx', 'src/main.ts', ...command, '--json'], {
+    cwd: ROOT,
+    env: environment(settings),
+  });
+  let [out, err] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text;
+  });
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${err}`);
+  return JSON.parse(out);
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+export type Call = (method: string, path: string, body?: object) => Promise<Reply>;
+
+/** Signs a wallet in at a service. @returns calls under its session, at any replica */
+export async function signIn(url: string, signer: Signer): Promise<(url: string) => Call> {
+  const anonymous = callerOf(url, {});
+  const { body } = await anonymous('POST', '/v1/auth/challenge', { address: signer.address });
+  const signature = await signer.signTyped(body.typedData as LoginTypedData);
+  const verified = await anonymous('POST', '/v1/auth/verify', { address: signer.address, signature });
+  return (at) => callerOf(at, { authorization: `Bearer ${verified.body.token}` });
+}
+
+const callerOf =
+  (url: string, headers: Record<string, string>): Call =>
+  async (method, path, body) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
