@@ -1,0 +1,117 @@
+import { expect } from 'chai';
+import type { EngineEvent } from '../../src/domain/event.ts';
+import type { OrderTerms, Side, Trade } from '../../src/domain/order.ts';
+import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { seedOf } from '../support/seed.ts';
+import { seededEvents, WALLETS } from '../support/seeded-events.ts';
+import { freshDatabase } from '../support/servers.ts';
+import { query } from './tables.ts';
+
+const CANDLES = `select market, open_ms::text, open_ticks::text, high_ticks::text, low_ticks::text, close_ticks::text,
+  volume_steps::text, quote_atoms::text, first_trade_id::text, last_trade_id::text from candles order by 1, 2`;
+
+/** What the candles must be, from the trades by window functions. */
+const FROM_TRADES = `select distinct market, (time_ms / 60000 * 60000)::text as open_ms,
+    (first_value(price_ticks) over minute)::text as open_ticks, (max(price_ticks) over minute)::text as high_ticks,
+    (min(price_ticks) over minute)::text as low_ticks, (last_value(price_ticks) over minute)::text as close_ticks,
+    (sum(size_steps) over minute)::text as volume_steps, (sum(notional_atoms) over minute)::text as quote_atoms,
+    (min(trade_id) over minute)::text as first_trade_id, (max(trade_id) over minute)::text as last_trade_id
+  from trades window minute as (partition by market, time_ms / 60000 order by trade_id
+    rows between unbounded preceding and unbounded following) order by 1, 2`;
+
+describe('the candles of the ledger', () => {
+  const ledgers: Ledger[] = [];
+  const freshLedger = async (): Promise<{ ledger: Ledger; databaseUrl: string }> => {
+    const databaseUrl = await freshDatabase();
+    const ledger = openLedger({ databaseUrl });
+    ledgers.push(ledger);
+    await ledger.migrate();
+    return { ledger, databaseUrl };
+  };
+
+  after(() => Promise.all(ledgers.map((ledger) => ledger.close())));
+
+  it('follow from the trades, one a minute, with batches that end anywhere', async () => {
+    const { ledger, databaseUrl } = await freshLedger();
+    const events = seededEvents(seedOf('minutes')).next(2_000);
+    for (let at = 0; at < events.length; at += 37) await ledger.settle(events.slice(at, at + 37));
+    const candles = await query(databaseUrl, CANDLES);
+    expect(candles.length).to.be.above(10);
+    expect(candles).to.deep.equal(await query(databaseUrl, FROM_TRADES));
+  });
+
+  it('are made of the trades that were there before there were candles', async () => {
+    const { ledger, databaseUrl } = await freshLedger();
+    await ledger.settle(seededEvents(3).next(1_500));
+    const candles = await query(databaseUrl, CANDLES);
+    await query(
+      databaseUrl,
+      `drop table candles; drop index trades_public; create index trades_market on trades (market, trade_id);
+       delete from knex_migrations where name = '004_market_data'`,
+    );
+    await ledger.migrate();
+    expect(candles.length).to.be.above(5);
+    expect(await query(databaseUrl, CANDLES)).to.deep.equal(candles);
+  });
+
+  it('hold sums that 64 bits do not', async () => {
+    const { ledger, databaseUrl } = await freshLedger();
+    await ledger.settle(largestTrades(1_200));
+    const [candle] = await query<{ volume_steps: string; quote_atoms: string }>(databaseUrl, CANDLES);
+    const volume = 1_200n * LARGEST;
+    expect(candle).to.include({ volume_steps: String(volume), quote_atoms: String(volume) });
+    expect(volume > 2n ** 63n).to.equal(true);
+    const { last } = await ledger.minutesOfMarket('A/B', 0);
+    expect(last!.volumeSteps).to.equal(volume);
+  });
+});
+
+const LARGEST = 2n ** 53n - 1n;
+
+/** Pairs of orders that fill each other whole, in one minute: the most that one order can carry exactly. */
+function largestTrades(count: number): EngineEvent[] {
+  const events: EngineEvent[] = [];
+  const place = (side: Side, makerOrderId: string | null): string => {
+    const sequence = events.length + 1;
+    const order = largestOrder(sequence, side);
+    const trades = makerOrderId === null ? [] : [largestTrade(order, makerOrderId)];
+    const isFilled = trades.length > 0;
+    events.push({
+      ...{
+        epoch: 1,
+        sequence,
+        timeMs: 60_000,
+        digest: String(sequence),
+        kind: 'order_placed',
+        order,
+        trades,
+      },
+      status: isFilled ? 'filled' : 'resting',
+      filledSteps: isFilled ? LARGEST : 0n,
+      ...{ rejectReason: null, expired: [] },
+    });
+    return order.id;
+  };
+  for (let pair = 0; pair < count; pair += 1) place('buy', place('sell', null));
+  return events;
+}
+
+const largestOrder = (sequence: number, side: Side): OrderTerms => ({
+  ...{ id: String(sequence), wallet: WALLETS[side === 'buy' ? 0 : 1]!, market: 'A/B', side, type: 'limit' },
+  ...{ timeInForce: 'GTC', postOnly: false, leverage: null, priceTicks: 1n, sizeSteps: LARGEST },
+  ...{ clientOrderId: null, createdAtMs: 60_000, sequence },
+  lot: { base: 'A', quote: 'B', baseAtomsPerStep: 1n, quoteAtomsPerLot: 1n },
+});
+
+const largestTrade = (taker: OrderTerms, makerOrderId: string): Trade => ({
+  ...{
+    tradeId: taker.sequence,
+    market: 'A/B',
+    takerSide: 'buy',
+    priceTicks: 1n,
+    sizeSteps: LARGEST,
+    feeAtoms: 0n,
+  },
+  ...{ takerOrderId: taker.id, makerOrderId, takerWallet: taker.wallet, makerWallet: WALLETS[1]! },
+  ...{ timeMs: 60_000, sequence: taker.sequence, lot: taker.lot },
+});

@@ -1,0 +1,118 @@
+import { expect } from 'chai';
+import { type Candle, TIMEFRAMES, type Timeframe } from '../../src/domain/candle.ts';
+import { random, seedOf } from '../support/seed.ts';
+import { MARKETS } from '../support/seeded-events.ts';
+import { type Replica, type SimulatedMarket, simulatedMarket } from './simulated-market.ts';
+
+/** Where buckets of many timeframes end together: leap and other Februaries, ends of years, Mondays. */
+const ENDS = [
+  '2023-02-28T00:00:00Z',
+  '2023-03-01T00:00:00Z',
+  '2023-03-06T00:00:00Z',
+  '2023-12-31T00:00:00Z',
+  '2024-01-01T00:00:00Z',
+  '2024-02-29T00:00:00Z',
+  '2024-03-01T00:00:00Z',
+  '2024-03-31T01:00:00Z',
+  '2024-03-31T04:00:00Z',
+  '2024-04-01T00:00:00Z',
+  '2024-12-30T00:00:00Z',
+  '2025-01-01T00:00:00Z',
+  '2025-01-01T00:05:00Z',
+  '2025-01-01T00:15:00Z',
+  '2025-01-01T00:16:00Z',
+].map((time) => Date.parse(time));
+
+/** The start of a time's bucket, as Postgres tells it. */
+const START_OF: Readonly<Record<Timeframe, (timeMs: string) => string>> = {
+  '1m': (timeMs) => truncated('minute', timeMs),
+  '5m': (timeMs) => binned('5 minutes', timeMs),
+  '15m': (timeMs) => binned('15 minutes', timeMs),
+  '1h': (timeMs) => truncated('hour', timeMs),
+  '4h': (timeMs) => binned('4 hours', timeMs),
+  '1D': (timeMs) => truncated('day', timeMs),
+  '1W': (timeMs) => truncated('week', timeMs),
+  '1M': (timeMs) => truncated('month', timeMs),
+};
+const timestamp = (timeMs: string): string => `(timestamp 'epoch' + ${timeMs} * interval '1 millisecond')`;
+const truncated = (unit: string, timeMs: string): string =>
+  `extract(epoch from date_trunc('${unit}', ${timestamp(timeMs)})) * 1000`;
+const binned = (stride: string, timeMs: string): string =>
+  `extract(epoch from date_bin('${stride}', ${timestamp(timeMs)}, timestamp '2001-01-01')) * 1000`;
+
+type Row = Record<'start' | 'open' | 'high' | 'low' | 'close' | 'volume', number> | null;
+
+/** The candle at a time, NUMERIC, from all executions before. */
+async function recomputed(market: SimulatedMarket, symbol: string, timeframe: Timeframe): Promise<Row> {
+  const startOf = START_OF[timeframe];
+  const [row] = await market.query<NonNullable<Row> & { last: number }>(
+    `select ${startOf('$2::numeric')}::float8 as start,
+       ((array_agg(price_ticks order by trade_id) filter (where at_ms >= ${startOf('$2::numeric')}))[1])::float8 as open,
+       (max(price_ticks) filter (where at_ms >= ${startOf('$2::numeric')}))::float8 as high,
+       (min(price_ticks) filter (where at_ms >= ${startOf('$2::numeric')}))::float8 as low,
+       ((array_agg(price_ticks order by trade_id desc))[1])::float8 as close,
+       coalesce(sum(size_steps) filter (where at_ms >= ${startOf('$2::numeric')}), 0)::float8 as volume
+     from executions where market = $1`,
+    [symbol, market.nowMs()],
+  );
+  if (!row || row.close === null) return null;
+  const flat = row.close;
+  return { ...row, open: row.open ?? flat, high: row.high ?? flat, low: row.low ?? flat };
+}
+
+const rowOf = (candle: Candle | null): Row =>
+  candle && {
+    start: candle.openMs,
+    open: Number(candle.openTicks),
+    high: Number(candle.highTicks),
+    low: Number(candle.lowTicks),
+    close: Number(candle.closeTicks),
+    volume: Number(candle.volumeSteps),
+  };
+
+async function agree(market: SimulatedMarket, replicas: readonly Replica[], where: string): Promise<void> {
+  for (const { symbol } of MARKETS) {
+    for (const timeframe of TIMEFRAMES) {
+      const expected = await recomputed(market, symbol, timeframe);
+      for (const [index, { candles }] of replicas.entries()) {
+        const read = rowOf(await candles.read(symbol, timeframe));
+        expect(read, `${symbol} ${timeframe}, replica ${index}, ${where}`).to.deep.equal(expected);
+      }
+    }
+  }
+}
+
+describe('candles', () => {
+  it('of all timeframes equal a recomputation at every end of a bucket, whatever is settled, restarts included', async () => {
+    const seed = seedOf('candles');
+    const dice = random(seed);
+    const market = await simulatedMarket(seed, ENDS[0]! - 60_000);
+    const steady = market.replica();
+    await agree(market, [steady], 'before anything happened');
+    for (const endMs of ENDS) {
+      const untilEnd = [endMs - 61_000, endMs - 60_001, endMs - 2_000, endMs - 1].map((timeMs) =>
+        Math.max(timeMs, market.nowMs()),
+      );
+      const where = `SEED=${seed}, ${new Date(endMs).toISOString()}`;
+      await market.happen(untilEnd.flatMap((timeMs) => Array(10).fill(timeMs)));
+      await market.settle(dice.pick([0, 5, 15, 35]));
+      await agree(market, [steady, market.replica()], `${where}, before`);
+      market.advanceTo(endMs);
+      await agree(market, [steady], `${where}, nothing executed yet`);
+      await market.happen([endMs, ...Array(8).fill(endMs + 1), endMs + 59_999, endMs + 60_000]);
+      await agree(market, [steady, market.replica()], `${where}, after`);
+      if (dice.chance(0.7)) await market.settle(dice.pick([0, 0, 6, 12]));
+      await agree(market, [steady, market.replica()], `${where}, settled`);
+    }
+    await market.close();
+  });
+
+  it('of a market that never traded are null', async () => {
+    const market = await simulatedMarket(1, ENDS[0]!);
+    await market.happen(Array(23).fill(ENDS[0]!));
+    await market.settle();
+    const { candles } = market.replica();
+    for (const timeframe of TIMEFRAMES) expect(await candles.read('NO/NE', timeframe)).to.equal(null);
+    await market.close();
+  });
+});

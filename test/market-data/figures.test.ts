@@ -1,0 +1,188 @@
+import { expect } from 'chai';
+import { Refusal } from '../../src/domain/errors.ts';
+import { changeInHundredths } from '../../src/domain/rolling-day.ts';
+import type { Figures } from '../../src/market-data/index.ts';
+import { startPostgresServer } from '../support/postgres-server.ts';
+import { type Random, random, seedOf } from '../support/seed.ts';
+import { MARKETS } from '../support/seeded-events.ts';
+import { type Replica, type SimulatedMarket, simulatedMarket } from './simulated-market.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** 2024-02-27T13:00:00Z. */
+const START_MS = Date.UTC(2024, 1, 27, 13);
+
+/** Figures as text, one row a market. */
+type Rows = Record<string, Record<string, string | null>>;
+
+/** The window once more: NUMERIC, from all executions, nothing kept. */
+async function recomputed(market: SimulatedMarket, asOfMs: number): Promise<Rows> {
+  const rows = await market.query<{ market: string } & Record<string, string | null>>(
+    `select market,
+       (array_agg(price_ticks order by trade_id desc))[1] as last,
+       (array_agg(price_ticks order by trade_id) filter (where at_ms >= $2))[1] as first,
+       max(price_ticks) filter (where at_ms >= $2) as high, min(price_ticks) filter (where at_ms >= $2) as low,
+       coalesce(sum(size_steps) filter (where at_ms >= $2), 0) as base,
+       coalesce(sum(quote_atoms) filter (where at_ms >= $2), 0) as quote,
+       (count(*) filter (where at_ms >= $2))::text as trades
+     from executions where at_ms < $1 group by market`,
+    [asOfMs, asOfMs - DAY_MS],
+  );
+  return Object.fromEntries(rows.map(({ market: symbol, ...row }) => [symbol, row]));
+}
+
+const textOf = ({ bySymbol }: Figures): Rows =>
+  Object.fromEntries(
+    [...bySymbol].map(([symbol, day]) => [
+      symbol,
+      {
+        last: String(day.lastPriceTicks),
+        first: day.firstPriceTicks === null ? null : String(day.firstPriceTicks),
+        high: day.highTicks === null ? null : String(day.highTicks),
+        low: day.lowTicks === null ? null : String(day.lowTicks),
+        base: String(day.baseSteps),
+        quote: String(day.quoteAtoms),
+        trades: String(day.trades),
+      },
+    ]),
+  );
+
+/** The last millisecond of a second, so that nobody is answered from a second that the clock has left. */
+const endOfSecond = (timeMs: number): number => timeMs - (timeMs % 1000) + 999;
+
+/** Rises by steps from nothing to many hours: bursts within a second, quiet days. */
+function timesAfter(dice: Random, fromMs: number, count: number): number[] {
+  const times: number[] = [];
+  let timeMs = fromMs;
+  for (let index = 0; index < count; index += 1) {
+    timeMs += dice.pick([0, 0, 1, 17, 400, 1000, 7_000, 61_000, dice.below(HOUR_MS)]);
+    if (dice.chance(0.003)) timeMs += dice.below(DAY_MS * 1.5);
+    times.push(timeMs);
+  }
+  return times;
+}
+
+async function agree(market: SimulatedMarket, { figures }: Pick<Replica, 'figures'>, where: string) {
+  const read = await figures.read();
+  expect(read.asOfMs, where).to.equal(market.nowMs() - (market.nowMs() % 1000));
+  expect(textOf(read), where).to.deep.equal(await recomputed(market, read.asOfMs));
+}
+
+describe('figures of the last 24 hours', () => {
+  const markets: SimulatedMarket[] = [];
+  const opened = async (...args: Parameters<typeof simulatedMarket>): Promise<SimulatedMarket> => {
+    const market = await simulatedMarket(...args);
+    markets.push(market);
+    return market;
+  };
+
+  after(() => Promise.all(markets.map((market) => market.close())));
+
+  it('equal a recomputation at any time of many days, whatever is settled, restarts included', async () => {
+    const seed = seedOf('figures');
+    const dice = random(seed);
+    const market = await opened(seed, START_MS);
+    const steady = market.replica();
+    let restarting = market.replica();
+    for (let step = 0; step < 160; step += 1) {
+      const where = `SEED=${seed}, step ${step}`;
+      await market.happen(timesAfter(dice, market.nowMs(), dice.pick([0, 1, 5, 60, 300])));
+      if (dice.chance(0.7)) await market.settle(dice.pick([0, 0, 3, 60]));
+      market.advanceTo(endOfSecond(market.nowMs() + dice.pick([0, 0, 1000, 2000, 86_400_000])));
+      if (dice.chance(0.2)) restarting = market.replica();
+      if (dice.chance(0.8)) await agree(market, steady, where);
+      await agree(market, restarting, `${where}, restarted`);
+    }
+    const days = (market.nowMs() - START_MS) / DAY_MS;
+    const [count] = await market.query<{ count: string }>('select count(*) from executions');
+    expect(days).to.be.above(20);
+    expect(Number(count!.count)).to.be.above(2_000);
+  });
+
+  it('let an execution go with the second in which it becomes a day old, and not before', async () => {
+    const market = await opened(11, START_MS);
+    const replica = market.replica();
+    await market.happen(Array.from({ length: 200 }, (_, index) => START_MS + index * 100));
+    await market.settle(30);
+    for (const sinceMs of [19_999, 20_999, DAY_MS - 1, DAY_MS, DAY_MS + 1, DAY_MS + 9_500, DAY_MS + 19_999]) {
+      market.advanceTo(START_MS + sinceMs);
+      await agree(market, market.replica(), `${sinceMs} ms later`);
+      if (sinceMs % 1000 === 999) await agree(market, replica, `${sinceMs} ms later, kept`);
+    }
+    market.advanceTo(START_MS + DAY_MS + 21_999);
+    const { bySymbol } = await replica.figures.read();
+    for (const { symbol } of MARKETS) {
+      expect(bySymbol.get(symbol)).to.deep.include({ trades: 0, baseSteps: 0n, highTicks: null });
+      expect(bySymbol.get(symbol)!.lastPriceTicks > 0n).to.equal(true);
+    }
+  });
+
+  it('are read once for all who ask, and once for each second', async () => {
+    const market = await opened(12, START_MS);
+    await market.happen(Array.from({ length: 100 }, (_, index) => START_MS + index));
+    let reads = 0;
+    const counting = Object.assign(Object.create(market.ledger), {
+      secondsAfter: (...args: Parameters<typeof market.ledger.secondsAfter>) => {
+        reads += 1;
+        return market.ledger.secondsAfter(...args);
+      },
+    });
+    const { figures } = market.replica(counting);
+    market.advanceTo(START_MS + 5_000);
+    const all = await Promise.all(Array.from({ length: 100 }, () => figures.read()));
+    expect(new Set(all).size).to.equal(1);
+    expect(await figures.read()).to.equal(all[0]);
+    expect(reads).to.equal(1);
+  });
+
+  it('catch up in parts with more trades than one read takes', async () => {
+    const seed = 13;
+    const market = await opened(seed, START_MS);
+    await market.happen(timesAfter(random(seed), START_MS, 600));
+    await market.settle();
+    market.advanceTo(endOfSecond(market.nowMs()));
+    const small = Object.assign(Object.create(market.ledger), {
+      secondsAfter: (tradeId: number, beforeMs: number) => market.ledger.secondsAfter(tradeId, beforeMs, 7),
+    });
+    await agree(market, market.replica(small), 'seven at a time');
+  });
+
+  it('are refused while Postgres is away, and exact again when it is back', async () => {
+    const server = await startPostgresServer();
+    const market = await simulatedMarket(14, START_MS, server.url);
+    await market.happen(Array.from({ length: 300 }, (_, index) => START_MS + index * 1_000));
+    await market.settle(50);
+    const [kept, asked] = [market.replica(), market.replica()];
+    market.advanceTo(endOfSecond(market.nowMs()));
+    await kept.figures.read();
+    market.advanceTo(market.nowMs() + 1_000);
+    await server.kill();
+    for (const { figures } of [kept, asked, kept, asked]) {
+      const error = await figures.read().catch((thrown) => thrown);
+      expect(error).to.be.instanceOf(Refusal).with.property('code', 'SERVICE_UNAVAILABLE');
+    }
+    await server.start();
+    await market.settle(20);
+    await agree(market, kept, 'kept');
+    await agree(market, asked, 'first asked while Postgres was away');
+    await market.close();
+    await server.stop();
+  });
+
+  it('round the change of price half up, away from zero', () => {
+    const change = (first: bigint | null, last: bigint): bigint =>
+      changeInHundredths({
+        ...{ firstPriceTicks: first, lastPriceTicks: last, highTicks: null, lowTicks: null },
+        ...{ baseSteps: 0n, quoteAtoms: 0n, trades: 0 },
+      });
+    expect(change(80_000n, 80_001n), '0.00125 %').to.equal(0n);
+    expect(change(20_000n, 20_001n), '0.005 %').to.equal(1n);
+    expect(change(20_000n, 19_999n), '-0.005 %').to.equal(-1n);
+    expect(change(80_000n, 79_999n), '-0.00125 %').to.equal(0n);
+    expect(change(3n, 4n), '33.333… %').to.equal(3_333n);
+    expect(change(3n, 5n), '66.666… %').to.equal(6_667n);
+    expect(change(1n, 2n ** 53n)).to.equal((2n ** 53n - 1n) * 10_000n);
+    expect(change(7n, 7n)).to.equal(0n);
+    expect(change(null, 7n)).to.equal(0n);
+  });
+});

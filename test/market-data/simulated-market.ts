@@ -1,0 +1,120 @@
+/**
+ * Days of trading in seconds: a valid stream of events at times of our choosing, an engine that serves it as far
+ * as its clock has come, a real ledger that is as far behind as we want, and all executions once more in a plain
+ * table of NUMERICs for recomputing.
+ */
+
+import pg from 'pg';
+import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
+import { notionalAtoms, type Trade } from '../../src/domain/order.ts';
+import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { CurrentCandles } from '../../src/market-data/current-candles.ts';
+import { RollingFigures } from '../../src/market-data/rolling-figures.ts';
+import { UnsettledReader } from '../../src/market-data/unsettled-trades.ts';
+import { seededEvents } from '../support/seeded-events.ts';
+import { freshDatabase } from '../support/servers.ts';
+
+/** One process' market data over the simulated engine. */
+export interface Replica {
+  readonly figures: RollingFigures;
+  readonly candles: CurrentCandles;
+}
+
+export interface SimulatedMarket {
+  readonly ledger: Ledger;
+  /** Moves the engine's clock on. */
+  advanceTo(timeMs: number): void;
+  nowMs(): number;
+  /** The engine's next events, one at each of the times; the clock ends at the last. */
+  happen(timesMs: readonly number[]): Promise<void>;
+  /** Settles all but the last `behind` events, and trims what was settled before. */
+  settle(behind?: number): Promise<void>;
+  /** A process that starts now. */
+  replica(ledger?: Ledger): Replica;
+  /** Asks the table of executions: market, trade_id, at_ms, price_ticks, size_steps, quote_atoms. */
+  query<Row extends pg.QueryResultRow>(sql: string, parameters?: readonly unknown[]): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+/**
+ * @param startMs the clock at the beginning; nothing has happened before
+ * @param databaseUrl an empty database; a fresh one of the test servers when left out
+ */
+export async function simulatedMarket(
+  seed: number,
+  startMs: number,
+  databaseUrl?: string,
+): Promise<SimulatedMarket> {
+  const connectionString = databaseUrl ?? (await freshDatabase());
+  const ledger = openLedger({ databaseUrl: connectionString });
+  await ledger.migrate();
+  const pool = new pg.Pool({ connectionString, max: 1 });
+  pool.on('error', () => {});
+  await pool.query(
+    `create table executions (market text, trade_id numeric, at_ms numeric, price_ticks numeric,
+       size_steps numeric, quote_atoms numeric)`,
+  );
+  const source = seededEvents(seed);
+  let stream: EngineEvent[] = [];
+  let clockMs = startMs;
+
+  const engine = {
+    isOpen: () => true,
+    time: async () => clockMs,
+    readEvents: async (after: Cursor, count: number) =>
+      stream.filter(({ sequence }) => sequence >= after.sequence).slice(0, count + 1),
+  };
+  return {
+    ledger,
+    nowMs: () => clockMs,
+    advanceTo(timeMs) {
+      clockMs = Math.max(clockMs, timeMs);
+    },
+    async happen(timesMs) {
+      const events = source.next(timesMs.length).map((event, index) => at(event, timesMs[index]!));
+      stream.push(...events);
+      clockMs = Math.max(clockMs, ...timesMs);
+      const trades = events.flatMap((event) => (event.kind === 'order_placed' ? event.trades : []));
+      await insertExecutions(pool, trades);
+    },
+    async settle(behind = 0) {
+      const settled = await ledger.settle(stream.slice(0, Math.max(0, stream.length - behind)));
+      stream = stream.filter(({ sequence }) => sequence >= settled.sequence);
+    },
+    replica(of = ledger) {
+      const unsettled = new UnsettledReader(engine, of);
+      return { figures: new RollingFigures(unsettled, of), candles: new CurrentCandles(unsettled, of) };
+    },
+    query: async (sql, parameters = []) => (await pool.query(sql, parameters as unknown[])).rows,
+    async close() {
+      await pool.end();
+      await ledger.close();
+    },
+  };
+}
+
+/** The same event at another time. */
+function at(event: EngineEvent, timeMs: number): EngineEvent {
+  if (event.kind !== 'order_placed') return { ...event, timeMs };
+  return {
+    ...event,
+    timeMs,
+    order: { ...event.order, createdAtMs: timeMs },
+    trades: event.trades.map((trade) => ({ ...trade, timeMs })),
+  };
+}
+
+async function insertExecutions(pool: pg.Pool, trades: readonly Trade[]): Promise<void> {
+  await pool.query(
+    `insert into executions
+     select * from unnest($1::text[], $2::numeric[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[])`,
+    [
+      trades.map(({ market }) => market),
+      trades.map(({ tradeId }) => tradeId),
+      trades.map(({ timeMs }) => timeMs),
+      trades.map(({ priceTicks }) => priceTicks),
+      trades.map(({ sizeSteps }) => sizeSteps),
+      trades.map(notionalAtoms),
+    ],
+  );
+}
