@@ -1,0 +1,45 @@
+/**
+ * The engine's scripts on a real Redis do what the reference does: every reply, event, balance, reservation and
+ * book, over thousands of random operations. `SEED=… npx mocha …` repeats a run.
+ */
+
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { seedOf } from '../support/seed.ts';
+import { freshRedis } from '../support/servers.ts';
+import { runEquivalence } from './equivalence.ts';
+import type { Outcomes } from './outcomes.ts';
+
+describe('equivalence of the engine and the reference', function () {
+  this.timeout(300_000);
+  let redis: Redis;
+
+  before(async () => {
+    redis = new Redis(await freshRedis());
+  });
+  after(() => redis.disconnect());
+
+  const run = (
+    name: string,
+    operations: number,
+    maxMakers: number,
+    maxLiveOrders: number,
+  ): Promise<Outcomes> =>
+    runEquivalence({ redis, seed: seedOf(name), operations, limits: { maxMakers, maxLiveOrders } });
+
+  it('holds over 10,000 operations that meet every outcome often', async () => {
+    const outcomes = await run('10,000 operations', 10_000, 10, 10);
+    expect(outcomes.missing(10_000), outcomes.table()).to.deep.equal([]);
+  });
+
+  it('holds where few makers are met and few orders may be live', async () => {
+    const outcomes = await run('tight limits', 3_000, 3, 8);
+    expect(outcomes.counts.get('stopped by the bound on makers')).to.be.above(0);
+    expect(outcomes.counts.get('BAD_REQUEST')).to.be.above(25);
+  });
+
+  it('holds where books are deep and one order meets many', async () => {
+    const outcomes = await run('deep books', 4_000, 1_000, 200);
+    expect(outcomes.counts.get('more makers than one page')).to.be.above(0);
+  });
+});

@@ -1,0 +1,691 @@
+/** Runs random operations through the engine and the reference side by side; the first difference ends it. */
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Redis } from 'ioredis';
+import { OperatorRefusal, Refusal } from '../../src/domain/errors.ts';
+import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
+import type { Market } from '../../src/domain/market.ts';
+import type { ClosedOrder, OrderTerms, Trade } from '../../src/domain/order.ts';
+import type { OrderRequest } from '../../src/domain/placing.ts';
+import { parseDecimal } from '../../src/domain/units.ts';
+import { type Engine, openEngine } from '../../src/engine/index.ts';
+import type { Script } from '../../src/scripts/index.ts';
+import { random } from '../support/seed.ts';
+import { Generator, type Operation } from './generator.ts';
+import { Outcomes } from './outcomes.ts';
+import {
+  type ClosedRecord,
+  type MovementRecord,
+  type ReferenceEvent,
+  ReferenceExchange,
+  type ReferenceLimits,
+  type ReferenceTrade,
+} from './reference-book.ts';
+import type { ReferenceMarket, Request, Rules } from './reference-rules.ts';
+import { CLOSED, DEFAULT_SCALE, MARKETS, SCALES, TRADERS, WALLETS, WHALES } from './stage.ts';
+
+type CloseAll =
+  | Extract<Operation, { do: 'cancel_all' | 'clear' }>
+  | { readonly do: 'hold'; readonly wallet: string };
+
+export interface RunOptions {
+  /** Emptied first. */
+  readonly redis: Redis;
+  readonly seed: number;
+  readonly operations: number;
+  readonly limits: ReferenceLimits;
+  /** Where scripts come from; altered ones must be found out. */
+  readonly load?: (name: string) => Script;
+  /** Told after every operation how many there were. */
+  readonly onOperation?: (done: number, outcomes: Outcomes) => void;
+  /** Settled events are let go of every so many operations; default never. */
+  readonly trimEvery?: number;
+}
+
+/** The engine and the reference differ, or what the engine holds contradicts itself. */
+export class Divergence extends Error {
+  override readonly name = 'Divergence';
+  /** What differed: `reply`, `events`, `balances of USD`, … */
+  readonly what: string;
+
+  constructor(what: string, actual: unknown, expected: unknown) {
+    super(`${what}\n  engine:    ${show(actual)}\n  reference: ${show(expected)}`);
+    this.what = what;
+  }
+}
+
+const show = (value: unknown): string =>
+  JSON.stringify(
+    value,
+    (_name, part) => {
+      if (typeof part === 'bigint') return part.toString();
+      return part instanceof Map ? Object.fromEntries(part) : part;
+    },
+    1,
+  )?.replaceAll(/\n\s*/g, ' ') ?? String(value);
+
+function compare(what: string, actual: unknown, expected: unknown): void {
+  if (!isDeepStrictEqual(actual, expected)) throw new Divergence(what, actual, expected);
+}
+
+/** Everything is looked at after so many operations; in between, only what an operation may have touched. */
+const LOOK_AT_ALL_EVERY = 20;
+const MOST_LEVELS = 250;
+const UNKNOWN_ORDER_ID = `0000${'00'.repeat(15)}`;
+const ORDER_ID = /^[0-9a-f]{34}$/;
+
+export async function runEquivalence(options: RunOptions): Promise<Outcomes> {
+  await options.redis.flushdb();
+  // A connection of its own: each engine listens to its connection for as long as that lives.
+  const redis = options.redis.duplicate();
+  try {
+    return await runOn(redis, options);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function runOn(redis: Redis, options: RunOptions): Promise<Outcomes> {
+  const { limits, seed, operations, load, trimEvery } = options;
+  const engine = openEngine({ redis, ...limits, ...(load && { load }) });
+  await engine.open({ epoch: 0, sequence: 0 });
+  const run = new Run(engine, new ReferenceExchange(limits));
+  await run.prepare();
+  const generator = new Generator(random(seed), run.reference);
+  let place = 'the beginning';
+  try {
+    for (let done = 1; done <= operations; done += 1) {
+      const operation = generator.next();
+      place = `operation ${done}: ${show(operation)}`;
+      await run.perform(operation);
+      if (done % LOOK_AT_ALL_EVERY === 0 || done === operations) await run.lookAtAll();
+      if (trimEvery && done % trimEvery === 0) await run.trim();
+      options.onOperation?.(done, run.outcomes);
+    }
+    place = 'the end';
+    if (!trimEvery) await run.lookAtUnsettled();
+  } catch (error) {
+    if (error instanceof Error) error.message = `seed ${seed}, ${place}\n${error.message}`;
+    throw error;
+  }
+  return run.outcomes;
+}
+
+class Run {
+  readonly reference: ReferenceExchange;
+  readonly outcomes = new Outcomes();
+  readonly #engine: Engine;
+  readonly #numbers = new Map<string, number>();
+  readonly #ids: string[] = [];
+  /** Sequences of the events that touched a wallet. */
+  readonly #touched = new Map<string, number[]>();
+  #cursor: Cursor = { epoch: 0, sequence: 0 };
+  #last: EngineEvent | undefined;
+  #lastTradeId = 0;
+
+  constructor(engine: Engine, reference: ReferenceExchange) {
+    this.#engine = engine;
+    this.reference = reference;
+  }
+
+  /** Publishes the markets and funds the wallets, in both. */
+  async prepare(): Promise<void> {
+    for (const [symbol, scale] of SCALES) {
+      await this.#engine.setAsset({ symbol, scale });
+      this.reference.scales.set(symbol, scale);
+    }
+    // Assets' scales are no business of the reference's events.
+    await this.#readEvents();
+    for (const rules of MARKETS) {
+      const { tradingEnabled: _enabled, ...spec } = rules;
+      for (const asset of rules.symbol.split('/')) {
+        if (!this.reference.scales.has(asset)) this.reference.scales.set(asset, DEFAULT_SCALE);
+      }
+      await this.#engine.createMarket({ ...spec, status: rules.status as 'active', networkId: '1' });
+      this.reference.publish(rules);
+    }
+    await this.#compareEvents();
+    await this.perform({ do: 'change', market: CLOSED, change: { tradingEnabled: false } });
+    for (const [asset, scale] of this.reference.scales) {
+      const usual = BigInt(Math.round(300 * 10 ** scale));
+      for (const wallet of TRADERS) await this.#fund(wallet, asset, usual);
+    }
+    for (const wallet of WHALES)
+      for (const asset of ['USD', 'WHALE']) await this.#fund(wallet, asset, 2n ** 57n);
+    await this.lookAtAll();
+  }
+
+  #fund(wallet: string, asset: string, atoms: bigint): Promise<void> {
+    const reference = `opening ${wallet} ${asset}`;
+    return this.perform({ do: 'move', movement: { kind: 'credited', wallet, asset, atoms, reference } });
+  }
+
+  async perform(operation: Operation): Promise<void> {
+    switch (operation.do) {
+      case 'place':
+        await this.#place(operation);
+        break;
+      case 'cancel':
+      case 'void':
+        await this.#closeOne(operation);
+        break;
+      case 'cancel_all':
+      case 'clear':
+      case 'hold':
+        await this.#closeAll(operation as CloseAll);
+        break;
+      case 'move':
+        await this.#move(operation.movement);
+        break;
+      default:
+        await this.#switch(operation);
+    }
+    await this.#compareEvents();
+    await this.#lookAt(this.#assetsTouchedBy(operation));
+    await this.#lookAtLive();
+    if (operation.do === 'place' && this.reference.market(operation.request.market)) {
+      await this.#lookAtLevels(operation.request.market);
+    }
+  }
+
+  // --- commands ------------------------------------------------------------------------------------------
+
+  async #place(operation: Operation & { do: 'place' }): Promise<void> {
+    const { wallet, request, isRestricted } = operation;
+    const expected = this.reference.place(wallet, request, isRestricted);
+    this.outcomes.placed(operation, expected, this.reference);
+    const command = { wallet, request: asEngineTakes(request), restricted: isRestricted };
+    const actual = await outcomeOf(async () => {
+      const placement = await this.#engine.placeOrder(command);
+      if (placement.outcome !== 'unchecked') return placement;
+      // Redis has forgotten the id, or the filter mistakes it: whoever asks looks into Postgres, which remembers.
+      if ('replayed' in expected)
+        return { outcome: 'claimed' as const, orderId: this.#ids[expected.replayed]! };
+      return this.#engine.placeOrder({ ...command, checkedAtMs: placement.timeMs });
+    });
+    if ('refused' in actual) return compare('reply', actual, withoutPlan(expected));
+    if (actual.outcome === 'claimed') {
+      return compare('reply', { replayed: this.#numbers.get(actual.orderId) }, withoutPlan(expected));
+    }
+    if (actual.outcome === 'unchecked') throw new Divergence('reply', actual, expected);
+    if (!('placed' in expected)) throw new Divergence('reply', actual, expected);
+    this.#bind(actual.order.id, expected.placed.number);
+    const market = this.reference.market(request.market)!;
+    const { filledSteps, status } = actual.order;
+    compare(
+      'reply',
+      {
+        placed: { ...this.#termsIn(market, actual.order), filled: filledSteps * market.step, status },
+        trades: this.#tradesIn(market, actual.trades),
+        rejectReason: actual.rejectReason,
+      },
+      withoutPlan(expected),
+    );
+    this.#replied = actual.trades;
+  }
+
+  /** Trades of the last reply, which the event must repeat. */
+  #replied: readonly Trade[] | undefined;
+
+  #bind(id: string, number: number): void {
+    if (!ORDER_ID.test(id) || this.#numbers.has(id)) throw new Divergence('order id', id, 'a new one');
+    this.#numbers.set(id, number);
+    this.#ids[number] = id;
+  }
+
+  async #closeOne(operation: Operation & { do: 'cancel' | 'void' }): Promise<void> {
+    const { order } = operation;
+    const id = (order !== null && this.#ids[order]) || UNKNOWN_ORDER_ID;
+    const [owner, cause] =
+      operation.do === 'cancel' ? [operation.wallet, 'cancel' as const] : [null, 'void' as const];
+    const expected = this.reference.closeOne(owner, order ?? -1, cause);
+    const actual = await outcomeOf(async () =>
+      this.#closedIn([
+        await (owner === null ? this.#engine.voidOrder(id) : this.#engine.cancelOrder(owner, id)),
+      ]),
+    );
+    compare('reply', actual, 'refused' in expected ? expected : [expected]);
+    if ('refused' in expected) return this.outcomes.add(expected.refused);
+    this.outcomes.add(cause === 'void' ? 'voided' : 'cancelled');
+    if (expected.status === 'partially_filled_cancelled') this.outcomes.add('cancelled after fills');
+  }
+
+  async #closeAll(operation: CloseAll): Promise<void> {
+    const [expected, command] = this.#closings(operation);
+    compare('reply', await outcomeOf(async () => this.#closedIn(await command())), inOrder(expected));
+    if (expected.length > 1) this.outcomes.add('several cancelled at once');
+  }
+
+  #closings(operation: CloseAll): [ClosedRecord[], () => Promise<ClosedOrder[]>] {
+    const { reference } = this;
+    const engine = this.#engine;
+    switch (operation.do) {
+      case 'cancel_all': {
+        const { wallet, market } = operation;
+        return [reference.closeAll(wallet, market, 'cancel'), () => engine.cancelAll(wallet, market)];
+      }
+      case 'clear': {
+        const { market } = operation;
+        return [reference.closeAll(null, market, 'clear'), () => engine.clearMarket(market)];
+      }
+      default:
+        return [reference.hold(operation.wallet), () => engine.hold(operation.wallet)];
+    }
+  }
+
+  async #move(movement: MovementRecord): Promise<void> {
+    const expected = this.reference.move(movement);
+    const { atoms, ...rest } = movement;
+    const command = { ...rest, amountAtoms: atoms };
+    const actual = await outcomeOf(async () => {
+      let moved = await this.#engine.moveFunds(command);
+      if (moved.outcome === 'unchecked') {
+        if ('known' in expected) return expected;
+        moved = await this.#engine.moveFunds(command, moved.timeMs);
+      }
+      if (moved.outcome === 'unchecked') throw new Divergence('reply', moved, expected);
+      const { amountAtoms, ...record } = moved.movement;
+      const answer = { ...record, atoms: amountAtoms };
+      return moved.outcome === 'moved' ? { moved: answer } : { known: answer };
+    });
+    compare('reply', actual, expected);
+    if ('refused' in expected) this.outcomes.add(expected.refused);
+    else this.outcomes.add('moved' in expected ? 'moved' : 'movement known');
+  }
+
+  async #switch(operation: Operation): Promise<void> {
+    const { reference } = this;
+    const engine = this.#engine;
+    const [expected, command] = ((): [unknown, () => Promise<unknown>] => {
+      switch (operation.do) {
+        case 'release':
+          return [reference.release(operation.wallet), () => engine.release(operation.wallet)];
+        case 'pause':
+          return [reference.pause(true), () => engine.pause()];
+        case 'resume':
+          return [reference.pause(false), () => engine.resume()];
+        case 'require_terms':
+          return [reference.requireTerms(operation.version), () => engine.requireTerms(operation.version)];
+        case 'accept_terms': {
+          const { wallet, version } = operation;
+          return [reference.acceptTerms(wallet, version), () => engine.acceptTerms(wallet, version)];
+        }
+        case 'change': {
+          const { market, change } = operation;
+          const { symbol: _symbol, tickSize: _tick, sizeStep: _step, ...changeable } = change;
+          return [
+            reference.change(market, change),
+            async () => void (await engine.setMarket(market, changeable)),
+          ];
+        }
+        default:
+          throw new Error(`no such operation: ${operation.do}`);
+      }
+    })();
+    compare('reply', await outcomeOf(command), expected);
+  }
+
+  // --- events --------------------------------------------------------------------------------------------
+
+  async #compareEvents(): Promise<void> {
+    const expected = this.reference.takeEvents();
+    const events = await this.#readEvents();
+    const actual = events.map((event) => this.#eventIn(event));
+    compare('events', sortedClosings(actual), sortedClosings(expected.map(withClosedInOrder)));
+    for (const event of events) this.#noteWallets(event);
+    const replied = this.#replied;
+    this.#replied = undefined;
+    const [placed] = events;
+    if (replied !== undefined && placed?.kind === 'order_placed') compare('trades', replied, placed.trades);
+  }
+
+  /** New events; the one at the cursor must still be what it was. */
+  async #readEvents(): Promise<EngineEvent[]> {
+    const found = await this.#engine.readEvents(this.#cursor, 1_000);
+    if (this.#last !== undefined) compare('event at the cursor', found.shift()?.digest, this.#last.digest);
+    for (const event of found) {
+      const { epoch, sequence, timeMs } = event;
+      compare('event sequence', sequence, this.#cursor.sequence + 1);
+      if (timeMs < (this.#last?.timeMs ?? 0)) throw new Divergence('event time', timeMs, this.#last?.timeMs);
+      this.#cursor = { epoch, sequence };
+      this.#last = event;
+    }
+    return found;
+  }
+
+  #eventIn(event: EngineEvent): ReferenceEvent {
+    switch (event.kind) {
+      case 'order_placed': {
+        const market = this.reference.market(event.order.market)!;
+        const { status, filledSteps, rejectReason } = event;
+        compare('time of the order', event.order.createdAtMs, event.timeMs);
+        for (const { tradeId } of event.trades) {
+          if (tradeId <= this.#lastTradeId)
+            throw new Divergence('trade id', tradeId, `> ${this.#lastTradeId}`);
+          this.#lastTradeId = tradeId;
+        }
+        return {
+          kind: event.kind,
+          order: { ...this.#termsIn(market, event.order), filled: filledSteps * market.step, status },
+          rejectReason,
+          trades: this.#tradesIn(market, event.trades),
+          expired: this.#closedIn(event.expired),
+        };
+      }
+      case 'orders_closed':
+        return { kind: event.kind, cause: event.cause, orders: this.#closedIn(event.orders) };
+      case 'credited':
+      case 'debited': {
+        const { kind, wallet, asset, amountAtoms, reference } = event;
+        return { kind, wallet, asset, atoms: amountAtoms, reference };
+      }
+      case 'market_changed':
+        return { kind: event.kind, market: rulesIn(event.market), version: event.market.version };
+      case 'asset_changed':
+        throw new Divergence('events', event, 'no change of an asset');
+      default: {
+        const { epoch: _epoch, sequence: _sequence, timeMs: _time, digest: _digest, ...body } = event;
+        return body;
+      }
+    }
+  }
+
+  #termsIn(market: ReferenceMarket, order: OrderTerms) {
+    const { wallet, side, type, timeInForce, postOnly, clientOrderId, priceTicks, sizeSteps, leverage } =
+      order;
+    const { base, quote, baseAtomsPerStep } = order.lot;
+    compare(
+      'lot',
+      [base, quote, baseAtomsPerStep],
+      [market.base, market.quote, market.step / market.baseAtom],
+    );
+    return {
+      ...{ wallet, side, type, timeInForce, postOnly, clientOrderId, market: order.market },
+      number: this.#numberOf(order.id),
+      leverage: leverage === null ? null : String(leverage),
+      price: priceTicks === null ? null : priceTicks * market.tick,
+      size: sizeSteps * market.step,
+    };
+  }
+
+  #tradesIn(market: ReferenceMarket, trades: readonly Trade[]): ReferenceTrade[] {
+    return trades.map(({ makerOrderId, makerWallet, priceTicks, sizeSteps, feeAtoms }) => ({
+      maker: this.#numberOf(makerOrderId),
+      makerWallet,
+      price: priceTicks * market.tick,
+      size: sizeSteps * market.step,
+      feeAtoms,
+    }));
+  }
+
+  #closedIn(orders: readonly ClosedOrder[]): ClosedRecord[] {
+    return inOrder(orders.map(({ id, ...rest }) => ({ ...rest, number: this.#numberOf(id) })));
+  }
+
+  /** -1 for an id that no order was given. */
+  #numberOf(id: string): number {
+    return this.#numbers.get(id) ?? -1;
+  }
+
+  #noteWallets(event: EngineEvent): void {
+    for (const wallet of walletsOf(event)) {
+      const sequences = this.#touched.get(wallet) ?? [];
+      sequences.push(event.sequence);
+      this.#touched.set(wallet, sequences);
+    }
+  }
+
+  // --- state ---------------------------------------------------------------------------------------------
+
+  #assetsTouchedBy(operation: Operation): readonly string[] {
+    switch (operation.do) {
+      case 'place': {
+        const market = this.reference.market(operation.request.market);
+        return market ? [market.base, market.quote] : [];
+      }
+      case 'move':
+        return [operation.movement.asset];
+      case 'cancel':
+      case 'void':
+      case 'cancel_all':
+      case 'clear':
+      case 'hold':
+        return [...this.reference.scales.keys()];
+      default:
+        return [];
+    }
+  }
+
+  /** Balances, reservations and books of assets, against the reference and against one another. */
+  async #lookAt(assets: readonly string[]): Promise<void> {
+    const best = new Map<string, { buy?: bigint; sell?: bigint }>();
+    const snapshots = await Promise.all(assets.map((asset) => this.#engine.snapshotAsset(asset)));
+    for (const [index, { balances, supplyAtoms, resting, sequence }] of snapshots.entries()) {
+      const asset = assets[index]!;
+      compare('sequence of a snapshot', sequence, this.#cursor.sequence);
+      const reserved = new Map<string, bigint>();
+      for (const { wallet, side, priceTicks, remainingSteps, market } of resting) {
+        const { quoteAtomsPerLot, baseAtomsPerStep } = market;
+        const atoms = remainingSteps * (side === 'buy' ? priceTicks * quoteAtomsPerLot : baseAtomsPerStep);
+        reserved.set(wallet, (reserved.get(wallet) ?? 0n) + atoms);
+        const quotes = best.get(market.symbol) ?? {};
+        quotes[side] ??= priceTicks;
+        best.set(market.symbol, quotes);
+      }
+      let total = 0n;
+      for (const [account, { availableAtoms, reservedAtoms }] of balances) {
+        total += availableAtoms + reservedAtoms;
+        compare(`invariant: reserved = live orders in ${asset}`, reservedAtoms, reserved.get(account) ?? 0n);
+        if (availableAtoms < 0n)
+          throw new Divergence('invariant: a negative balance', availableAtoms, account);
+      }
+      compare(`invariant: conservation of ${asset}`, total, supplyAtoms);
+      compare(`supply of ${asset}`, supplyAtoms, this.reference.supply.get(asset));
+      compare(`balances of ${asset}`, balancesIn(balances), this.#balancesOf(asset));
+      this.#compareBooks(asset, resting);
+    }
+    for (const [symbol, { buy, sell }] of best) {
+      if (buy !== undefined && sell !== undefined && buy >= sell) {
+        throw new Divergence(`invariant: the book of ${symbol} is crossed`, buy, sell);
+      }
+    }
+  }
+
+  #balancesOf(asset: string): Map<string, readonly [available: bigint, reserved: bigint]> {
+    const house = this.reference.house.get(asset)!;
+    const balances = new Map<string, readonly [bigint, bigint]>(house > 0n ? [['house', [house, 0n]]] : []);
+    for (const wallet of WALLETS) {
+      const { available, reserved } = this.reference.account(wallet, asset);
+      if (available !== 0n || reserved !== 0n) balances.set(wallet, [available, reserved]);
+    }
+    return balances;
+  }
+
+  #compareBooks(asset: string, resting: Awaited<ReturnType<Engine['snapshotAsset']>>['resting']): void {
+    const actual = resting.map(({ id, wallet, side, priceTicks, remainingSteps, market }) => {
+      const { tick, step } = this.reference.market(market.symbol)!;
+      const [price, remaining] = [priceTicks * tick, remainingSteps * step];
+      return { order: this.#numberOf(id), market: market.symbol, side, wallet, price, remaining };
+    });
+    const expected = this.reference.markets.flatMap(({ base, quote, rules }) => {
+      if (base !== asset && quote !== asset) return [];
+      const side = base === asset ? 'sell' : 'buy';
+      return this.reference.book(rules.symbol, side).map(({ number, wallet, price, size, filled }) => ({
+        ...{ order: number, market: rules.symbol, side, wallet, price, remaining: size - filled },
+      }));
+    });
+    compare(`books that reserve ${asset}`, actual, expected);
+  }
+
+  /** The levels of a book add up its orders. */
+  async #lookAtLevels(symbol: string): Promise<void> {
+    const { tick, step } = this.reference.market(symbol)!;
+    const levels = await this.#engine.readBook((await this.#engine.market(symbol))!, MOST_LEVELS);
+    for (const [side, actual] of [
+      ['buy', levels.bids],
+      ['sell', levels.asks],
+    ] as const) {
+      const expected = new Map<bigint, bigint>();
+      for (const { price, size, filled } of this.reference.book(symbol, side)) {
+        expected.set(price! / tick, (expected.get(price! / tick) ?? 0n) + (size - filled) / step);
+      }
+      compare(
+        `levels of ${symbol}`,
+        actual.map(({ priceTicks, sizeSteps }) => [priceTicks, sizeSteps]),
+        [...expected],
+      );
+    }
+  }
+
+  /** The lists of live orders hold what the books hold. */
+  async #lookAtLive(): Promise<void> {
+    const live = await this.#engine.snapshotLive();
+    const actual = [...live].map(([id, { wallet }]) => ({ number: this.#numberOf(id), wallet }));
+    const expected = this.reference.live.map(({ number, wallet }) => ({ number, wallet }));
+    compare('live orders', inOrder(actual), inOrder(expected));
+  }
+
+  async lookAtAll(): Promise<void> {
+    await this.#lookAt([...this.reference.scales.keys()]);
+    await this.#lookAtMarkets();
+    const wallet = WALLETS[this.#cursor.sequence % WALLETS.length]!;
+    const balances = await this.#engine.balancesOf(wallet);
+    for (const { asset, availableAtoms, reservedAtoms } of balances) {
+      const { available, reserved } = this.reference.account(wallet, asset);
+      compare(`${asset} of ${wallet}`, [availableAtoms, reservedAtoms], [available, reserved]);
+    }
+    compare('hold', (await this.#engine.accountOf(wallet)).held, this.reference.held.has(wallet));
+    compare(
+      'live orders of a wallet',
+      await this.#engine.liveOrderCount(wallet),
+      this.reference.liveOf(wallet).length,
+    );
+    const { sequence, paused, termsVersion } = await this.#engine.state();
+    compare(
+      'state',
+      { sequence, paused, termsVersion },
+      {
+        sequence: this.#cursor.sequence,
+        paused: this.reference.isPaused,
+        termsVersion: this.reference.requiredTerms,
+      },
+    );
+  }
+
+  async #lookAtMarkets(): Promise<void> {
+    const markets = await this.#engine.markets();
+    compare(
+      'markets',
+      markets.map((market) => ({ market: rulesIn(market), version: market.version })),
+      this.reference.markets.map(({ rules, version }) => ({ market: rules, version })),
+    );
+    for (const { symbol } of markets) await this.#lookAtLevels(symbol);
+    const quotes = await this.#engine.quotes(markets);
+    for (const { rules, tick, last } of this.reference.markets) {
+      const best = (side: 'buy' | 'sell'): bigint | null => {
+        const [order] = this.reference.book(rules.symbol, side);
+        return order === undefined ? null : order.price! / tick;
+      };
+      const lastTicks = last === null ? null : last / tick;
+      compare(`quotes of ${rules.symbol}`, quotes.get(rules.symbol), {
+        bestBidTicks: best('buy'),
+        bestAskTicks: best('sell'),
+        lastTicks,
+      });
+    }
+  }
+
+  /** Every event that touched a wallet is still found by it, when none is settled. */
+  async lookAtUnsettled(): Promise<void> {
+    for (const wallet of WALLETS) {
+      const events = await this.#engine.unsettledOf(wallet);
+      compare(
+        `unsettled events of ${wallet}`,
+        events.map(({ sequence }) => sequence),
+        this.#touched.get(wallet) ?? [],
+      );
+    }
+  }
+
+  /** As settlement does, which is always done here. */
+  async trim(): Promise<void> {
+    await this.#engine.trim(this.#cursor);
+    this.#touched.clear();
+  }
+}
+
+// --- the engine's words in the reference's ----------------------------------------------------------------
+
+const decimalOf = (text: string) => {
+  const value = parseDecimal(text);
+  if (value === undefined) throw new Error(`${text} is not read as a decimal`);
+  return value;
+};
+
+function asEngineTakes({ price, size, quoteAmount, leverage, ...rest }: Request): OrderRequest {
+  return {
+    ...rest,
+    leverage: leverage === null ? null : decimalOf(leverage),
+    ...(price !== undefined && { price: decimalOf(price) }),
+    ...(size !== undefined && { size: decimalOf(size) }),
+    ...(quoteAmount !== undefined && { quoteAmount: decimalOf(quoteAmount) }),
+  };
+}
+
+async function outcomeOf<Answer>(command: () => Promise<Answer>): Promise<Answer | { refused: string }> {
+  try {
+    return await command();
+  } catch (error) {
+    if (error instanceof Refusal || error instanceof OperatorRefusal) return { refused: error.code };
+    if (error instanceof Divergence) throw error;
+    throw new Divergence('error', error instanceof Error ? error.message : error, 'an answer');
+  }
+}
+
+function withoutPlan<Answer extends object>(answer: Answer): Omit<Answer, 'plan'> {
+  const { plan: _plan, ...rest } = answer as Answer & { plan?: unknown };
+  return rest as Omit<Answer, 'plan'>;
+}
+
+const inOrder = <One extends { readonly number: number }>(orders: readonly One[]): One[] =>
+  [...orders].sort((a, b) => a.number - b.number);
+
+function withClosedInOrder(event: ReferenceEvent): ReferenceEvent {
+  if (event.kind === 'orders_closed') return { ...event, orders: inOrder(event.orders) };
+  if (event.kind === 'order_placed') return { ...event, expired: inOrder(event.expired) };
+  return event;
+}
+
+/** One command closes orders market by market, in an order that nothing promises. */
+function sortedClosings(events: readonly ReferenceEvent[]): ReferenceEvent[] {
+  const marketOf = (event: ReferenceEvent): string =>
+    event.kind === 'orders_closed' ? event.orders[0]!.market : '';
+  return [...events].sort((a, b) => (marketOf(a) < marketOf(b) ? -1 : 1));
+}
+
+function rulesIn(market: Market): Rules {
+  const { symbol, status, tradingEnabled, sellEnabled, visible, feeBps, tickSize, sizeStep } = market;
+  const { minOrderSize, maxOrderSize, selfTrade, referencePrice } = market;
+  return {
+    ...{ symbol, status, tradingEnabled, sellEnabled, visible, feeBps, tickSize, sizeStep },
+    ...{ minOrderSize, maxOrderSize, selfTrade, referencePrice },
+  };
+}
+
+function balancesIn(
+  balances: ReadonlyMap<string, { availableAtoms: bigint; reservedAtoms: bigint }>,
+): Map<string, readonly [bigint, bigint]> {
+  const held = [...balances].filter(([, one]) => one.availableAtoms !== 0n || one.reservedAtoms !== 0n);
+  return new Map(held.map(([account, one]) => [account, [one.availableAtoms, one.reservedAtoms]]));
+}
+
+function walletsOf(event: EngineEvent): Set<string> {
+  switch (event.kind) {
+    case 'order_placed':
+      return new Set([event.order.wallet, ...event.trades.map(({ makerWallet }) => makerWallet)]);
+    case 'orders_closed':
+      return new Set(event.orders.map(({ wallet }) => wallet));
+    default:
+      return new Set('wallet' in event ? [event.wallet] : []);
+  }
+}

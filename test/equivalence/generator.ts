@@ -1,0 +1,659 @@
+/**
+ * Random operations from a seed, tuned so that every outcome is met often. It looks at the reference to aim:
+ * at a price that crosses, a size that the book just fills, a wallet that is at its cap.
+ */
+
+import type { Side, TimeInForce } from '../../src/domain/order.ts';
+import type { Random } from '../support/seed.ts';
+import { unitsOf, writeDecimal } from './decimals.ts';
+import type { MovementRecord, ReferenceExchange, ReferenceOrder } from './reference-book.ts';
+import { notionalAtoms, type ReferenceMarket, type Request, type Rules } from './reference-rules.ts';
+import {
+  BUSY,
+  BUY_ONLY,
+  CLOSED,
+  HUGE,
+  MID_TICKS,
+  NEVER_TRADED,
+  PRE_OPEN,
+  TRADERS,
+  WALLETS,
+  WHALES,
+} from './stage.ts';
+
+export type Operation =
+  | {
+      readonly do: 'place';
+      readonly wallet: string;
+      readonly request: Request;
+      readonly isRestricted: boolean;
+    }
+  /** An order by the reference's number; null: an id that no order has. */
+  | { readonly do: 'cancel'; readonly wallet: string; readonly order: number | null }
+  | { readonly do: 'cancel_all'; readonly wallet: string; readonly market: string | null }
+  | { readonly do: 'void'; readonly order: number | null }
+  | { readonly do: 'clear'; readonly market: string }
+  | { readonly do: 'move'; readonly movement: MovementRecord }
+  | { readonly do: 'hold' | 'release'; readonly wallet: string }
+  | { readonly do: 'pause' | 'resume' }
+  | { readonly do: 'require_terms'; readonly version: string | null }
+  | { readonly do: 'accept_terms'; readonly wallet: string; readonly version: string }
+  | { readonly do: 'change'; readonly market: string; readonly change: Partial<Rules> };
+
+const TIMES_IN_FORCE: readonly TimeInForce[] = ['GTC', 'IOC', 'FOK'];
+const SIDES: readonly Side[] = ['buy', 'sell'];
+const ID_ALPHABET = [
+  'a',
+  'B',
+  '7',
+  ' ',
+  '"',
+  '\\',
+  '\n',
+  'é',
+  'e\u0301',
+  '\u{1f40b}',
+  '\ufeff',
+  '\u202e',
+  '{}',
+  '%',
+];
+const MOST_CODE_POINTS = 128;
+const REMEMBERED_IDS = 200;
+
+const opposite = (side: Side): Side => (side === 'buy' ? 'sell' : 'buy');
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+export class Generator {
+  readonly #dice: Random;
+  readonly #book: ReferenceExchange;
+  readonly #sentIds: { wallet: string; id: string }[] = [];
+  readonly #movements: MovementRecord[] = [];
+  readonly #intents: readonly (readonly [weight: number, intent: () => Operation])[];
+  readonly #weight: number;
+  #made = 0;
+
+  constructor(dice: Random, book: ReferenceExchange) {
+    this.#dice = dice;
+    this.#book = book;
+    this.#intents = this.#plan();
+    this.#weight = this.#intents.reduce((sum, [weight]) => sum + weight, 0);
+  }
+
+  next(): Operation {
+    this.#made += 1;
+    const operation = this.#endWindow() ?? this.#draw();
+    return operation.do === 'place' ? this.#polish(operation) : operation;
+  }
+
+  /** Weights in tenths of a percent, roughly. */
+  #plan(): readonly (readonly [number, () => Operation])[] {
+    return [
+      [330, () => this.#quote()],
+      [160, () => this.#take()],
+      [44, () => this.#sweep()],
+      [90, () => this.#meetOwn()],
+      [50, () => this.#huge()],
+      [125, () => this.#fillOrKill()],
+      [125, () => this.#postOnly()],
+      [85, () => this.#spend()],
+      [44, () => this.#spendTooLittle()],
+      [26, () => this.#spendOnNothing()],
+      [50, () => this.#allIn()],
+      [20, () => this.#bargain()],
+      [190, () => this.#atCap()],
+      [80, () => this.#replay()],
+      [32, () => this.#place({ ...this.#plain(), market: this.#dice.pick(['NO/SUCH', 'alpha/usd', '']) })],
+      [40, () => this.#invalid()],
+      [50, () => this.#place({ ...this.#plain(), market: CLOSED })],
+      [30, () => this.#preOpen()],
+      [56, () => this.#crossPreOpen()],
+      [40, () => this.#preOpenByType()],
+      [10, () => this.#place({ ...this.#limit(BUY_ONLY, 'buy', -1n, 1n) })],
+      [42, () => this.#place({ ...this.#limit(BUY_ONLY, 'sell', 0n, 1n) })],
+      [34, () => this.#place({ ...this.#plain(), reduceOnly: true })],
+      [62, () => this.#place(this.#offTick(this.#plain()))],
+      [62, () => this.#place(this.#offStep(this.#plain()))],
+      [46, () => this.#place({ ...this.#plainOn(BUSY[0]), size: this.#dice.pick(['0.003', '0.006']) })],
+      [42, () => this.#place({ ...this.#limit(BUSY[0], this.#side(), 0n, this.#between(1001, 5000)) })],
+      [50, () => this.#tooLargeToBeExact()],
+      [50, () => this.#withoutReference()],
+      [42, () => this.#place(this.#plain(), true)],
+      [105, () => this.#cancel()],
+      [10, () => this.#cancelAll()],
+      [9, () => ({ do: 'void', order: this.#someOrder() })],
+      [1, () => ({ do: 'clear', market: this.#dice.pick([...BUSY, PRE_OPEN]) })],
+      [60, () => this.#credit()],
+      [40, () => this.#debit()],
+      [18, () => ({ do: 'hold', wallet: this.#dice.pick(WALLETS) })],
+      [13, () => ({ do: 'pause' })],
+      [15, () => ({ do: 'require_terms', version: `v${this.#dice.below(4)}` })],
+      [
+        5,
+        () => ({ do: 'accept_terms', wallet: this.#dice.pick(WALLETS), version: `v${this.#dice.below(4)}` }),
+      ],
+      [20, () => this.#change()],
+    ];
+  }
+
+  #draw(): Operation {
+    let drawn = this.#dice.below(this.#weight);
+    for (const [weight, intent] of this.#intents) {
+      if (drawn < weight) return intent();
+      drawn -= weight;
+    }
+    return this.#quote();
+  }
+
+  /** Pauses, holds, terms and closed markets end after a while, or nothing else would be seen. */
+  #endWindow(): Operation | undefined {
+    const { isPaused, held, requiredTerms, markets } = this.#book;
+    if (isPaused && this.#dice.chance(0.15)) return { do: 'resume' };
+    const [wallet] = held;
+    if (wallet !== undefined && this.#dice.chance(0.1)) return { do: 'release', wallet };
+    if (requiredTerms !== null) {
+      const stale = WALLETS.filter((one) => !this.#book.hasAcceptedTerms(one));
+      if (stale.length > 0 && this.#dice.chance(0.35)) {
+        return { do: 'accept_terms', wallet: this.#dice.pick(stale), version: requiredTerms };
+      }
+      if (this.#dice.chance(0.02)) return { do: 'require_terms', version: null };
+    }
+    for (const { rules } of markets) {
+      if (rules.symbol === CLOSED || !this.#dice.chance(0.2)) continue;
+      const change = wayBack(rules);
+      if (change !== undefined) return { do: 'change', market: rules.symbol, change };
+    }
+    return undefined;
+  }
+
+  // --- orders that trade ---------------------------------------------------------------------------------
+
+  /** A limit order near the middle; three of four stand back from it. */
+  #quote(): Operation {
+    const wallet = this.#wallet();
+    if (this.#book.liveOf(wallet).length >= this.#book.limits.maxLiveOrders) return this.#cancel(wallet);
+    const market = this.#busy();
+    const back = this.#dice.chance(0.75) ? -this.#between(1, 8) : this.#between(0, 3);
+    const request = this.#limit(market, this.#side(), back, this.#usualSteps(market));
+    const timeInForce = this.#dice.chance(0.95) ? 'GTC' : 'IOC';
+    return this.#place({ ...request, timeInForce }, false, wallet);
+  }
+
+  /** Reaches for some of what stands on the other side, and often for more than there is. */
+  #take(): Operation {
+    const market = this.#busy();
+    const side = this.#side();
+    const wallet = this.#wallet();
+    const price = this.#best(market, opposite(side), wallet) ?? this.#limit(market, side, 0n, 1n).price!;
+    const depth = this.#depth(market, opposite(side), wallet, price);
+    const steps = this.#dice.chance(0.7) ? depth + this.#between(1, 9) : this.#usualSteps(market);
+    const request = { ...this.#limit(market, side, 0n, steps), price };
+    if (this.#dice.chance(0.2)) return this.#place(this.#asMarket(request), false, wallet);
+    const timeInForce = this.#dice.chance(0.6) ? 'IOC' : 'GTC';
+    return this.#place({ ...request, timeInForce }, false, wallet);
+  }
+
+  /** Clears a side of a book, from a wallet with no orders there: many makers, more than one page of them. */
+  #sweep(): Operation {
+    const deepest = [...BUSY]
+      .flatMap((symbol) =>
+        SIDES.map((side) => ({ symbol, side, orders: this.#book.book(symbol, side).length })),
+      )
+      .sort((a, b) => b.orders - a.orders)[0]!;
+    const isDeep = deepest.orders > 8;
+    if (!isDeep && this.#dice.chance(0.6)) return this.#quote();
+    const { symbol, side } = isDeep ? deepest : { symbol: this.#busy(), side: this.#side() };
+    const steps = this.#depth(symbol, side) + this.#between(-5, 5);
+    const deep = this.#limit(symbol, opposite(side), 60n, steps);
+    const request = this.#dice.chance(0.6) ? this.#asMarket(deep) : { ...deep, timeInForce: 'IOC' as const };
+    return this.#place(request, false, this.#dice.pick(WHALES));
+  }
+
+  /** Crosses an order of its own wallet, with or without others before it. */
+  #meetOwn(): Operation {
+    const own = this.#book.live.filter(({ market }) => BUSY.some((symbol) => symbol === market));
+    if (own.length === 0) return this.#quote();
+    const { market, side, wallet, price } = this.#dice.pick(own);
+    const { price: _middle, ...request } = this.#limit(
+      market,
+      opposite(side),
+      0n,
+      this.#usualSteps(market) * 2n,
+    );
+    const timeInForce = this.#dice.pick(['GTC', 'GTC', 'IOC'] as const);
+    return this.#place({ ...request, price: writeDecimal(price!), timeInForce }, false, wallet);
+  }
+
+  /**
+   * Between whales, in amounts near 2^53 atoms: notional x bps leaves 1 over a multiple of 10,000, which the
+   * plain formula of the fee loses in doubles.
+   */
+  #huge(): Operation {
+    const wallet = this.#dice.pick(WHALES);
+    const side = this.#side();
+    const market = this.#book.market(HUGE)!;
+    const [best] = this.#book.book(HUGE, opposite(side));
+    if (best !== undefined && best.wallet !== wallet && this.#dice.chance(0.6)) {
+      const request = this.#limit(HUGE, side, 0n, (best.size - best.filled) / market.step);
+      return this.#place({ ...request, price: writeDecimal(best.price!), timeInForce: 'IOC' }, false, wallet);
+    }
+    if (this.#book.liveOf(wallet).length > 4) return { do: 'cancel_all', wallet, market: HUGE };
+    const ticks = MID_TICKS[HUGE]! - this.#between(1, 999) * (side === 'buy' ? 1n : -1n);
+    const bps = BigInt(market.rules.feeBps);
+    const first = 1_100_000n + BigInt(this.#dice.below(5_000_000));
+    let steps = first;
+    while (steps < first + 10_000n && (ticks * steps * bps) % 10_000n !== 1n) steps += 1n;
+    const request = { ...this.#limit(HUGE, side, 0n, steps), price: writeDecimal(ticks * market.tick) };
+    return this.#place(request, false, wallet);
+  }
+
+  #fillOrKill(): Operation {
+    const market = this.#dice.pick(BUSY);
+    const side = this.#side();
+    const wallet = this.#wallet();
+    const reach = this.#between(0, 8);
+    const request = this.#limit(market, side, reach, 1n);
+    const depth = this.#depth(market, opposite(side), wallet, request.price);
+    const usual = this.#usualSteps(market);
+    const wanted = this.#dice.chance(0.75) ? least(usual, most(1n, depth)) : depth + this.#between(1, 3);
+    const size = this.#sizeText(market, wanted);
+    const killable = { ...request, size, timeInForce: 'FOK' as const };
+    return this.#place(this.#dice.chance(0.25) ? this.#asMarket(killable) : killable, false, wallet);
+  }
+
+  #postOnly(): Operation {
+    const market = this.#dice.pick(BUSY);
+    const side = this.#side();
+    const [best] = this.#book.book(market, opposite(side));
+    const request = this.#limit(market, side, -this.#between(2, 10), this.#usualSteps(market));
+    const price = best && this.#dice.chance(0.5) ? writeDecimal(best.price!) : request.price!;
+    const wallet = best && this.#dice.chance(0.2) ? best.wallet : this.#wallet();
+    return this.#place({ ...request, price, postOnly: true }, false, wallet);
+  }
+
+  /** A market buy by quote amount; often exactly what some asks cost, or one atom off it. */
+  #spend(): Operation {
+    const market = this.#book.market(this.#dice.pick(BUSY))!;
+    const book = this.#book.book(market.rules.symbol, 'sell');
+    const asks = book.slice(0, 1 + this.#dice.below(4));
+    const cost = asks.reduce(
+      (sum, ask) => sum + notionalAtoms(market, ask.price!, ask.size - ask.filled),
+      0n,
+    );
+    const atoms = this.#dice.chance(0.5)
+      ? cost + this.#between(-1, 1)
+      : (cost * BigInt(this.#dice.below(1500))) / 1000n;
+    // The owner of the next ask, who must not meet it when the amount is used up before.
+    const next = book[asks.length]?.wallet;
+    const wallet = next !== undefined && this.#dice.chance(0.4) ? next : this.#wallet();
+    return this.#place(this.#forAmount(market, most(1n, atoms)), false, wallet);
+  }
+
+  #spendTooLittle(): Operation {
+    const symbols = BUSY.filter((symbol) => this.#book.book(symbol, 'sell').length > 0);
+    if (symbols.length === 0) return this.#quote();
+    const market = this.#book.market(this.#dice.pick(symbols))!;
+    const [best] = this.#book.book(market.rules.symbol, 'sell');
+    const step = notionalAtoms(market, best!.price!, market.step);
+    const others = TRADERS.filter((wallet) => wallet !== best!.wallet);
+    return this.#place(this.#forAmount(market, most(1n, step - 1n)), false, this.#dice.pick(others));
+  }
+
+  #spendOnNothing(): Operation {
+    const market = this.#book.market(this.#dice.pick([NEVER_TRADED, BUY_ONLY]))!;
+    return this.#place(this.#forAmount(market, this.#between(1, 9_999_999)));
+  }
+
+  /** Exactly all that the wallet has, or one step more. */
+  #allIn(): Operation {
+    const wallet = this.#wallet();
+    const market = this.#book.market(this.#dice.pick([BUSY[1], BUSY[2]]))!;
+    const side = this.#side();
+    const request = this.#limit(market.rules.symbol, side, -this.#between(9, 20), 1n);
+    const asset = side === 'buy' ? market.quote : market.base;
+    const { available } = this.#book.account(wallet, asset);
+    const each =
+      side === 'buy'
+        ? notionalAtoms(market, unitsOf(request.price!), market.step)
+        : market.step / market.baseAtom;
+    const steps = available / each + (this.#dice.chance(0.25) ? 0n : 1n);
+    return this.#place({ ...request, size: this.#sizeText(market.rules.symbol, steps) }, false, wallet);
+  }
+
+  /** A buy that the wallet could not pay at its limit price, but often can at the prices it fills at. */
+  #bargain(): Operation {
+    const market = this.#book.market(this.#dice.pick([BUSY[1], BUSY[2]]))!;
+    const { symbol } = market.rules;
+    const asks = this.#book.book(symbol, 'sell');
+    const strangers = TRADERS.filter((trader) => asks.every((ask) => ask.wallet !== trader));
+    const wallet = strangers.length > 0 ? this.#dice.pick(strangers) : this.#wallet();
+    const request = this.#limit(symbol, 'buy', this.#between(10, 60), 1n);
+    const each = notionalAtoms(market, unitsOf(request.price!), market.step);
+    const steps = this.#book.account(wallet, market.quote).available / each + this.#between(1, 5);
+    const timeInForce = this.#dice.pick(['GTC', 'IOC'] as const);
+    return this.#place({ ...request, size: this.#sizeText(symbol, steps), timeInForce }, false, wallet);
+  }
+
+  /** Small orders far from the middle, from the wallet with the most of them. */
+  #atCap(): Operation {
+    const byLive = [...TRADERS].sort((a, b) => this.#book.liveOf(b).length - this.#book.liveOf(a).length);
+    const market = this.#dice.chance(0.5) ? BUSY[0] : this.#busy();
+    const side = this.#dice.chance(0.7) ? 'sell' : 'buy';
+    const request = this.#limit(market, side, -this.#between(10, 40), this.#leastSteps(market));
+    return this.#place(request, false, byLive[0]!);
+  }
+
+  #replay(): Operation {
+    if (this.#sentIds.length === 0) return this.#quote();
+    const { wallet, id } = this.#dice.pick(this.#sentIds);
+    const request = { ...this.#plain(), clientOrderId: id };
+    const owner = this.#dice.chance(0.15) ? this.#wallet() : wallet;
+    return this.#place(
+      this.#dice.chance(0.3) ? { ...request, size: '-1', market: '?' } : request,
+      false,
+      owner,
+    );
+  }
+
+  // --- orders that are refused ---------------------------------------------------------------------------
+
+  #invalid(): Operation {
+    const request = this.#plain();
+    const { price: _price, ...unpriced } = request;
+    return this.#place(
+      this.#dice.pick<() => Request>([
+        () => ({ ...request, size: this.#dice.pick(['0', '-0', '-1', '0e5', '-0.003']) }),
+        () => unpriced,
+        () => ({ ...this.#asMarket(request), postOnly: true }),
+        () => ({ ...request, postOnly: true, timeInForce: this.#dice.pick(['IOC', 'FOK']) }),
+        () => ({ ...request, leverage: this.#dice.pick(['101', '100.5', '1e3', '100.00000000000001']) }),
+      ])(),
+    );
+  }
+
+  #preOpen(): Operation {
+    const side = this.#side();
+    return this.#place(this.#limit(PRE_OPEN, side, -this.#between(1, 5), this.#between(1, 9)));
+  }
+
+  #crossPreOpen(): Operation {
+    const side = this.#side();
+    const [best] = this.#book.book(PRE_OPEN, opposite(side));
+    if (best === undefined) return this.#preOpen();
+    return this.#place({ ...this.#limit(PRE_OPEN, side, 0n, 1n), price: writeDecimal(best.price!) });
+  }
+
+  #preOpenByType(): Operation {
+    const request = this.#limit(PRE_OPEN, this.#side(), 0n, 1n);
+    if (this.#dice.chance(0.5)) return this.#place(this.#asMarket(request));
+    return this.#place({ ...request, timeInForce: this.#dice.pick(['IOC', 'FOK']) });
+  }
+
+  #tooLargeToBeExact(): Operation {
+    const market = this.#dice.pick([BUSY[1], HUGE]);
+    const request = this.#limit(market, this.#side(), 0n, 1n);
+    const size = this.#dice.pick(['9007199254740992', '1e11', '900719925474099.2', '1e300', '2000000000']);
+    return this.#place(
+      this.#dice.chance(0.3) ? { ...this.#asMarket(request), size: '1e20' } : { ...request, size },
+    );
+  }
+
+  #withoutReference(): Operation {
+    return this.#place(this.#asMarket(this.#limit(NEVER_TRADED, this.#side(), 0n, this.#between(100, 300))));
+  }
+
+  #offTick(request: Request): Request {
+    const extra = this.#dice.pick(['0.00001', '0.0000000000000000001', '0.000123']);
+    return { ...request, price: this.#plus(request.price!, extra) };
+  }
+
+  #offStep(request: Request): Request {
+    const extra = this.#dice.pick(['0.001', '0.000000001', `0.${'0'.repeat(38)}1`]);
+    return { ...request, size: this.#plus(request.size!, extra) };
+  }
+
+  /** The sum as text, also where it is finer than units. */
+  #plus(text: string, extra: string): string {
+    const [whole, fraction = ''] = text.split('.') as [string, string?];
+    const places = extra.length - 2;
+    if (places <= 18) return writeDecimal(unitsOf(text) + unitsOf(extra));
+    return `${whole}.${fraction.padEnd(places - 1, '0')}1`;
+  }
+
+  // --- everything else -----------------------------------------------------------------------------------
+
+  #cancel(wallet?: string): Operation {
+    const order = this.#someOrder(wallet);
+    const owner = this.#book.live.find(({ number }) => number === order)?.wallet;
+    const asks = owner === undefined || this.#dice.chance(0.15) ? this.#wallet() : owner;
+    return { do: 'cancel', wallet: wallet ?? asks, order };
+  }
+
+  /** A live order, less often one that ended or never was. */
+  #someOrder(wallet?: string): number | null {
+    const live = wallet === undefined ? this.#book.live : this.#book.liveOf(wallet);
+    const partly = live.filter(({ filled }) => filled > 0n);
+    if (partly.length > 0 && this.#dice.chance(0.3)) return this.#dice.pick(partly).number;
+    if (live.length > 0 && this.#dice.chance(0.7)) return this.#dice.pick(live).number;
+    const newest = this.#book.live.at(-1)?.number ?? 0;
+    return this.#dice.chance(0.3) ? null : this.#dice.below(newest + 1);
+  }
+
+  #cancelAll(): Operation {
+    const market = this.#dice.chance(0.6) ? null : this.#dice.pick([...BUSY, PRE_OPEN, BUY_ONLY]);
+    return { do: 'cancel_all', wallet: this.#dice.pick(WALLETS), market };
+  }
+
+  #credit(): Operation {
+    const asset = this.#dice.pick(['USD', 'ALPHA', 'BETA', 'GAMMA', 'YEN', 'DELTA', 'EPSILON']);
+    const atom = 10 ** (this.#book.scales.get(asset)! - 2);
+    const atoms = this.#dice.chance(0.06)
+      ? 2n ** 62n - BigInt(this.#dice.below(3))
+      : BigInt(Math.ceil((1 + this.#dice.below(60_000)) * atom));
+    return this.#move('credited', this.#dice.pick(TRADERS), asset, atoms);
+  }
+
+  #debit(): Operation {
+    const wallet = this.#wallet();
+    const asset = this.#dice.pick(['USD', 'ALPHA', 'BETA', 'GAMMA', 'YEN']);
+    const { available } = this.#book.account(wallet, asset);
+    const part = (available * BigInt(this.#dice.below(300))) / 1000n;
+    const atoms = this.#dice.chance(0.6) ? part : available + this.#between(0, 2);
+    return this.#move('debited', wallet, asset, most(1n, atoms));
+  }
+
+  #move(kind: 'credited' | 'debited', wallet: string, asset: string, atoms: bigint): Operation {
+    const reference = `${kind} ${this.#made} ${this.#idText()}`;
+    const movement = { kind, wallet, asset, atoms, reference };
+    const earlier = this.#movements.length > 0 && this.#dice.chance(0.1) && this.#dice.pick(this.#movements);
+    if (earlier) {
+      const again = this.#dice.chance(0.5) ? earlier : { ...movement, reference: earlier.reference };
+      return { do: 'move', movement: again };
+    }
+    this.#movements.push(movement);
+    if (this.#movements.length > REMEMBERED_IDS) this.#movements.shift();
+    return { do: 'move', movement };
+  }
+
+  #change(): Operation {
+    const market = this.#dice.pick([...BUSY, ...BUSY, ...BUSY, PRE_OPEN, NEVER_TRADED, CLOSED]);
+    const changes: readonly Partial<Rules>[] =
+      market === CLOSED
+        ? [
+            { status: 'halted', tradingEnabled: true },
+            { status: 'delisted', tradingEnabled: true },
+            { status: 'active', tradingEnabled: false },
+          ]
+        : [
+            { status: this.#dice.pick(['halted', 'delisted']) },
+            { tradingEnabled: false },
+            { sellEnabled: false },
+            { visible: this.#dice.chance(0.5) },
+            { feeBps: this.#dice.pick([0, 1, 7, 7, 10, 250, 1000, 1001]) },
+            { selfTrade: this.#dice.pick(['expire_taker', 'expire_maker', 'expire_both']) },
+            { referencePrice: this.#dice.pick(['5', '20.05', '7e-3', null]) },
+            this.#dice.pick([{ minOrderSize: '9' }, { maxOrderSize: '5.000' }, { maxOrderSize: '0.001' }]),
+            { minOrderSize: '0.05', maxOrderSize: '0.049' },
+            ...(market === PRE_OPEN ? [{ status: 'active' as const }] : []),
+          ];
+    return { do: 'change', market, change: this.#dice.pick(changes) };
+  }
+
+  // --- parts of requests ---------------------------------------------------------------------------------
+
+  #place(request: Request, isRestricted = false, wallet = this.#wallet()): Operation & { do: 'place' } {
+    return { do: 'place', wallet, request, isRestricted };
+  }
+
+  /** A second fault now and then, so that the precedence of refusals shows; ids; other spellings of numbers. */
+  #polish(operation: Operation & { do: 'place' }): Operation {
+    let { request } = operation;
+    if (this.#dice.chance(0.04)) request = this.#blemish(request);
+    if (request.clientOrderId === null && this.#dice.chance(0.3)) {
+      request = { ...request, clientOrderId: this.#idText() };
+    }
+    if (request.clientOrderId !== null) {
+      this.#sentIds.push({ wallet: operation.wallet, id: request.clientOrderId });
+      if (this.#sentIds.length > REMEMBERED_IDS) this.#sentIds.shift();
+    }
+    if (request.leverage === null && this.#dice.chance(0.1)) {
+      request = { ...request, leverage: this.#dice.pick(['1', '10', '50']) };
+    }
+    const { price, size } = request;
+    if (price !== undefined) request = { ...request, price: this.#respell(price) };
+    if (size !== undefined) request = { ...request, size: this.#respell(size) };
+    return { ...operation, request };
+  }
+
+  #blemish(request: Request): Request {
+    const faults: readonly (() => Request)[] = [
+      () => ({ ...request, market: this.#dice.pick(['NO/SUCH', CLOSED, PRE_OPEN, BUY_ONLY]) }),
+      () => ({ ...request, reduceOnly: true }),
+      () => ({ ...request, leverage: '101' }),
+      () => ({ ...request, timeInForce: this.#dice.pick(TIMES_IN_FORCE) }),
+      () => (request.price === undefined ? request : this.#offTick({ ...request, price: '20' })),
+      () => (request.size === undefined ? request : this.#offStep({ ...request, size: '20' })),
+      () =>
+        request.size === undefined ? request : { ...request, size: this.#dice.pick(['0', '1e30', '1e-9']) },
+    ];
+    return this.#dice.pick(faults)();
+  }
+
+  #respell(text: string): string {
+    if (!this.#dice.chance(0.08) || /e/i.test(text)) return text;
+    return this.#dice.pick([`${text}e0`, `${text}E+0`, text.includes('.') ? `${text}000` : `${text}.0`]);
+  }
+
+  /** From the one on hold more often, so that the hold is met. */
+  #wallet(): string {
+    const [held] = this.#book.held;
+    return held !== undefined && this.#dice.chance(0.5) ? held : this.#dice.pick(TRADERS);
+  }
+
+  /** One market more often than the others, so that its book gets deep. */
+  #busy(): string {
+    return this.#dice.chance(0.3) ? BUSY[0] : this.#dice.pick(BUSY);
+  }
+
+  #side(): Side {
+    return this.#dice.pick(SIDES);
+  }
+
+  #between(first: number, last: number): bigint {
+    return BigInt(first + this.#dice.below(last - first + 1));
+  }
+
+  #idText(): string {
+    if (this.#dice.chance(0.04)) return '\u{1f40b}'.repeat(MOST_CODE_POINTS - 8) + this.#made;
+    const length = 1 + this.#dice.below(6);
+    return `${this.#made}${Array.from({ length }, () => this.#dice.pick(ID_ALPHABET)).join('')}`;
+  }
+
+  /** A GTC limit order at the middle, `reach` ticks towards the other side. */
+  #limit(symbol: string, side: Side, reach: bigint, steps: bigint): Request {
+    const market = this.#book.market(symbol)!;
+    const scale = symbol === BUSY[1] ? 25n : 1n;
+    const ticks = MID_TICKS[symbol]! + reach * scale * (side === 'buy' ? 1n : -1n);
+    return {
+      ...{ market: symbol, side, type: 'limit', timeInForce: 'GTC', clientOrderId: null, leverage: null },
+      ...{ postOnly: false, reduceOnly: false },
+      price: writeDecimal(most(1n, ticks) * market.tick),
+      size: this.#sizeText(symbol, steps),
+    };
+  }
+
+  #plain(): Request {
+    return this.#plainOn(this.#dice.pick(BUSY));
+  }
+
+  #plainOn(market: string): Request {
+    return this.#limit(market, this.#side(), -this.#between(1, 9), this.#usualSteps(market));
+  }
+
+  #asMarket(request: Request): Request {
+    const { price, ...rest } = request;
+    const timeInForce = this.#dice.pick(TIMES_IN_FORCE);
+    const market = { ...rest, type: 'market' as const, timeInForce: isFok(request) ? 'FOK' : timeInForce };
+    return this.#dice.chance(0.2) && price !== undefined ? { ...market, price } : market;
+  }
+
+  #forAmount(market: ReferenceMarket, atoms: bigint): Request {
+    const { size: _size, ...request } = this.#asMarket(this.#limit(market.rules.symbol, 'buy', 0n, 1n));
+    const exact = writeDecimal(atoms * market.quoteAtom);
+    const finer = exact.includes('.') ? `${exact}${'0'.repeat(20)}9` : `${exact}.000000000000000000000001`;
+    return { ...request, quoteAmount: this.#dice.chance(0.2) ? finer : exact };
+  }
+
+  #sizeText(symbol: string, steps: bigint): string {
+    return writeDecimal(most(this.#leastSteps(symbol), steps) * this.#book.market(symbol)!.step);
+  }
+
+  #leastSteps(symbol: string): bigint {
+    const { rules, step } = this.#book.market(symbol)!;
+    if (rules.minOrderSize === null) return 1n;
+    return (unitsOf(rules.minOrderSize) + step - 1n) / step;
+  }
+
+  #usualSteps(symbol: string): bigint {
+    return symbol === BUSY[0] ? this.#between(3, 60) : this.#between(1, 90);
+  }
+
+  /** The best price of a side, or one a little behind it, that is not the wallet's own. */
+  #best(symbol: string, side: Side, wallet: string): string | undefined {
+    const others = this.#book.book(symbol, side).filter((order) => order.wallet !== wallet);
+    const order = others[Math.min(this.#dice.below(3), others.length - 1)];
+    return order && writeDecimal(order.price!);
+  }
+
+  /** Steps that stand on a side within a price, without the wallet's own. */
+  #depth(symbol: string, side: Side, wallet?: string, price?: string): bigint {
+    const limit = price === undefined ? null : unitsOf(price);
+    const isWithin = (order: ReferenceOrder): boolean =>
+      limit === null || (side === 'sell' ? order.price! <= limit : order.price! >= limit);
+    return this.#book
+      .book(symbol, side)
+      .filter((order) => order.wallet !== wallet && isWithin(order))
+      .reduce((sum, { size, filled }) => sum + (size - filled) / this.#book.market(symbol)!.step, 0n);
+  }
+}
+
+const isFok = ({ timeInForce }: Request): boolean => timeInForce === 'FOK';
+
+/** Undoes what keeps a market from trading as it is meant to. */
+function wayBack(rules: Rules): Partial<Rules> | undefined {
+  const isOdd = rules.status === 'halted' || rules.status === 'delisted' || rules.status === 'active';
+  if (rules.symbol === PRE_OPEN) return isOdd ? { status: 'pre_open' } : wayBackFromRules(rules);
+  if (rules.status !== 'active') return { status: 'active' };
+  return wayBackFromRules(rules);
+}
+
+function wayBackFromRules(rules: Rules): Partial<Rules> | undefined {
+  if (!rules.tradingEnabled) return { tradingEnabled: true };
+  if (!rules.sellEnabled && rules.symbol !== BUY_ONLY) return { sellEnabled: true };
+  if (rules.symbol === NEVER_TRADED && rules.referencePrice !== null) return { referencePrice: null };
+  const isFirst = rules.symbol === BUSY[0];
+  if (rules.maxOrderSize !== (isFirst ? '3' : null)) return { maxOrderSize: isFirst ? '3' : null };
+  const usualMin = isFirst ? '0.009' : rules.symbol === NEVER_TRADED ? '1' : null;
+  return rules.minOrderSize === usualMin ? undefined : { minOrderSize: usualMin };
+}

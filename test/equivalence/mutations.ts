@@ -1,0 +1,137 @@
+/** The scripts, broken on purpose. Each variant changes one place; the equivalence must find every one. */
+
+import { loadScript, type Script, scriptOf } from '../../src/scripts/index.ts';
+
+export interface Mutation {
+  /** What the broken engine does. */
+  readonly name: string;
+  readonly script: string;
+  /** A text that the script holds exactly once, and what stands in its place. */
+  readonly from: string;
+  readonly to: string;
+}
+
+const inPlacing = (name: string, from: string, to: string): Mutation => ({
+  ...{ name, script: 'place_order', from, to },
+});
+const inCancelling = (name: string, from: string, to: string): Mutation => ({
+  ...{ name, script: 'cancel_orders', from, to },
+});
+
+export const MUTATIONS: readonly Mutation[] = [
+  inPlacing('rounds the fee down', 'math.ceil((notional - whole', 'math.floor((notional - whole'),
+  inPlacing(
+    'computes the fee in one multiplication of doubles',
+    'return whole * bps + math.ceil((notional - whole * 10000) * bps / 10000)',
+    'return math.ceil(notional * bps / 10000)',
+  ),
+  inPlacing('loses the fee', "add(quote, 'house', walk.fee)", ''),
+  inPlacing('charges a seller no fee', 'walk.notional - walk.fee', 'walk.notional'),
+  inPlacing(
+    'meets the worst price first',
+    'for _, member in ipairs(page) do',
+    'for index = #page, 1, -1 do local member = page[index]',
+  ),
+  inPlacing(
+    'meets the newest order of a price first',
+    "'BYLEX', 'LIMIT', 0, page_size)",
+    `'BYLEX', 'LIMIT', 0, page_size)
+    table.sort(page, function(a, b)
+      local one, other = string.sub(a, 1, 7), string.sub(b, 1, 7)
+      if one == other then return a > b end
+      return one < other
+    end)`,
+  ),
+  inPlacing(
+    "trades at the taker's price",
+    'local price = price_key(other_side(order.side), key)',
+    'local price = order.price or price_key(other_side(order.side), key)',
+  ),
+  inPlacing(
+    'holds an order against its limit price although it fills below',
+    'return walk.notional + walk.fee + rest',
+    'return math.max(walk.notional, walk.filled * (order.price or 0) * market.quote_per_lot) + walk.fee + rest',
+  ),
+  inPlacing(
+    'does not put back a maker that was cut',
+    "redis.call('ZADD', book, '0', head .. remainder(1, one.left))",
+    '',
+  ),
+  inPlacing('forgets that a maker had fills', 'remainder(1, one.left)', 'remainder(0, one.left)'),
+  inPlacing(
+    'fills orders of one wallet against each other',
+    'if wallet ~= order.wallet then',
+    'if true then',
+  ),
+  inPlacing(
+    'does not give back what an expired own order held',
+    "redis.call('HINCRBY', changes.maker_asset, order.wallet .. 'a', text(one.held))",
+    '',
+  ),
+  inPlacing(
+    'fills a FOK in part',
+    "elseif order.time_in_force == 'FOK' and remaining > 0 then",
+    'elseif false then',
+  ),
+  inPlacing('lets an IOC remainder rest', "and order.time_in_force == 'GTC' and", 'and'),
+  inPlacing(
+    'lets post-only cross an own order',
+    'walk.crosses = true',
+    'walk.crosses = walk.crosses or string.sub(member, 16, 35) ~= order.wallet',
+  ),
+  inPlacing(
+    'takes reserved funds for available ones',
+    "if tonumber(redis.call('HGET', asset, order.wallet .. 'a') or 0) < need then",
+    `if tonumber(redis.call('HGET', asset, order.wallet .. 'a') or 0)
+      + tonumber(redis.call('HGET', asset, order.wallet .. 'r') or 0) < need then`,
+  ),
+  inPlacing('meets one maker too many', 'if met == most_makers then', 'if met > most_makers then'),
+  inPlacing('lets one live order too many rest', 'if live >= limits.live then', 'if live > limits.live then'),
+  inPlacing(
+    'pays the fee out of a quote amount',
+    'quote_per_lot, order.budget - walk.notional',
+    'quote_per_lot, order.budget - walk.notional - walk.fee',
+  ),
+  inPlacing(
+    'does not remember a client order id',
+    'if claim then write_claim(keys, state, claim, order.reference) end',
+    '',
+  ),
+  inPlacing('skips a sequence', 'state.sequence = state.sequence + 1', 'state.sequence = state.sequence + 2'),
+  inPlacing(
+    'gives a trade id twice',
+    "'trade', text(state.trade + #walk.fills)",
+    "'trade', text(state.trade)",
+  ),
+  inPlacing('does not look at a custody hold', 'if state.held then', 'if false then'),
+  inPlacing('hides a fill from its maker until it is settled', 'wallets[one.wallet] = true', ''),
+  inPlacing(
+    'leaves filled sizes in the levels of the book',
+    'write_levels(keys.levels[other_side(order.side)], changes.levels)',
+    '',
+  ),
+  inCancelling(
+    'releases one step less than a cancelled order held',
+    'local held = left * (',
+    'local held = (left - 1) * (',
+  ),
+  inCancelling(
+    'does not tell that a cancelled order had fills',
+    "struct.pack('>I1I2', had_fills,",
+    "struct.pack('>I1I2', 0,",
+  ),
+  inCancelling("cancels another wallet's order", "if owner ~= '' and wallet ~= owner then", 'if false then'),
+];
+
+/** Loads the scripts with one of them broken. */
+export function loadBroken({ name, script, from, to }: Mutation): (name: string) => Script {
+  return (loaded) => {
+    const { source } = loadScript(loaded);
+    if (loaded !== script) return scriptOf(loaded, source);
+    const [before, after, ...more] = source.split(from);
+    if (before === undefined || after === undefined || more.length > 0) {
+      throw new Error(`"${name}": ${script} must hold exactly once: ${from}`);
+    }
+    return scriptOf(loaded, before + to + after);
+  };
+}

@@ -1,0 +1,75 @@
+/** Where the random runs play: assets, markets with awkward rules, wallets with awkward bytes. */
+
+import type { Rules } from './reference-rules.ts';
+
+/** Assets with a scale of their own; BETA keeps the default of 8. */
+export const SCALES: ReadonlyMap<string, number> = new Map([
+  ['USD', 6],
+  ['ALPHA', 9],
+  ['GAMMA', 2],
+  ['YEN', 3],
+  ['WHALE', 0],
+]);
+export const DEFAULT_SCALE = 8;
+
+const rules = (symbol: string, own: Partial<Rules>): Rules => ({
+  symbol,
+  status: 'active',
+  tradingEnabled: true,
+  sellEnabled: true,
+  visible: true,
+  feeBps: 7,
+  tickSize: '0.01',
+  sizeStep: '0.01',
+  minOrderSize: null,
+  maxOrderSize: null,
+  selfTrade: 'expire_taker',
+  referencePrice: null,
+  ...own,
+});
+
+/** Where most of the trading is: every self-trade policy, published and unpublished ticks and steps. */
+export const BUSY = ['ALPHA/USD', 'BETA/USD', 'GAMMA/YEN'] as const;
+/** Notionals so large that notional x bps is past 2^53. */
+export const HUGE = 'WHALE/USD';
+export const PRE_OPEN = 'DELTA/USD';
+export const BUY_ONLY = 'EPSILON/USD';
+/** Nothing ever rests or trades here. */
+export const NEVER_TRADED = 'ZETA/USD';
+export const CLOSED = 'ETA/USD';
+
+export const MARKETS: readonly Rules[] = [
+  rules(BUSY[0], { tickSize: '0.05', sizeStep: '0.003', minOrderSize: '0.009', maxOrderSize: '3' }),
+  rules(BUSY[1], { tickSize: null, feeBps: 1000, selfTrade: 'expire_maker' }),
+  rules(BUSY[2], { tickSize: '0.05', sizeStep: null, feeBps: 0, selfTrade: 'expire_both' }),
+  rules(HUGE, { tickSize: '0.000001', sizeStep: '1' }),
+  rules(PRE_OPEN, { status: 'pre_open', sizeStep: '0.1' }),
+  rules(BUY_ONLY, { tickSize: '1', sizeStep: '1', sellEnabled: false }),
+  rules(NEVER_TRADED, { minOrderSize: '1' }),
+  rules(CLOSED, {}),
+];
+
+/** The price that trading swings around, in ticks. */
+export const MID_TICKS: Readonly<Record<string, bigint>> = {
+  [BUSY[0]]: 400n,
+  [BUSY[1]]: 50_000n,
+  [BUSY[2]]: 100n,
+  [HUGE]: 1_234_567_891n,
+  [PRE_OPEN]: 300n,
+  [BUY_ONLY]: 10n,
+  [NEVER_TRADED]: 100n,
+  [CLOSED]: 100n,
+};
+
+/** Wallets at the edges of the byte order that books and lists are kept in, and beside one another. */
+export const TRADERS = [
+  `0x${'00'.repeat(20)}`,
+  `0x${'00'.repeat(19)}01`,
+  `0x${'ff'.repeat(19)}fe`,
+  `0x${'ff'.repeat(20)}`,
+  '0x5b2d0a5d3b5c28285b2d0a5d3b5c28285b2d0a5d',
+  '0x61726d61726d61726d61726d61726d61726d6172',
+] as const;
+/** Wallets that can pay for `HUGE`: their balances are past 2^53 atoms. */
+export const WHALES = [`0x${'fe'.repeat(20)}`, `0x${'0a'.repeat(20)}`] as const;
+export const WALLETS: readonly string[] = [...TRADERS, ...WHALES];
