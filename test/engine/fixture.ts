@@ -27,8 +27,12 @@ export interface Bench {
   close(): void;
 }
 
+/** One server for all benches, emptied for each: starting one takes longer than most tests. */
+let shared: Promise<string> | undefined;
+
 export async function openBench(options: Partial<EngineOptions> = {}): Promise<Bench> {
-  const url = await freshRedis();
+  shared ??= freshRedis();
+  const url = await shared;
   const connections: Redis[] = [];
   const open = async (): Promise<{ redis: Redis; engine: Engine }> => {
     const redis = new Redis(url);
@@ -37,6 +41,9 @@ export async function openBench(options: Partial<EngineOptions> = {}): Promise<B
     await engine.open(EMPTY);
     return { redis, engine };
   };
+  const empty = new Redis(url);
+  await empty.flushdb();
+  empty.disconnect();
   return {
     ...(await open()),
     replica: async () => (await open()).engine,
