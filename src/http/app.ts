@@ -3,6 +3,7 @@
 import express, { type Express, type Request, type RequestHandler } from 'express';
 import { Refusal } from '../domain/errors.ts';
 import type { Query } from './endpoint.ts';
+import { requestLimits } from './limits/index.ts';
 import { readBody } from './middleware/body.ts';
 import { anyOrigin, type Cors, everyOrigin, preflight, webOrigins } from './middleware/cors.ts';
 import { blockedCountry } from './middleware/country.ts';
@@ -55,13 +56,19 @@ function addRoutes(app: Express, services: Services): void {
   const isBlocked = blockedCountry(services.settings);
   const methods = new Map<string, string[]>();
   const deprecate = deprecation(legacyPrefix, MARKET_DATA_PREFIX);
+  const limit = requestLimits(services);
   const routes = [
-    ...ROUTES.map((route) => ({ route, setHeaders: [corsOf[route[2]]] })),
-    ...legacyRoutes(legacyPrefix).map((route) => ({ route, setHeaders: [corsOf[route[2]], deprecate] })),
+    ...ROUTES.map((route) => ({ route, setHeaders: [corsOf[route[2]]], announced: true })),
+    ...legacyRoutes(legacyPrefix).map((route) => ({
+      route,
+      setHeaders: [corsOf[route[2]], deprecate],
+      announced: false,
+    })),
   ];
-  for (const { route, setHeaders } of routes) {
-    const [method, path] = route;
-    register(app, method, path, enter(path, ...setHeaders), serve(route, services, isBlocked));
+  for (const { route, setHeaders, announced } of routes) {
+    const [method, path, , , bucket] = route;
+    const limits = bucket === undefined ? [] : [limit(bucket, announced)];
+    register(app, method, path, enter(path, ...setHeaders), ...limits, serve(route, services, isBlocked));
     methods.set(path, [...(methods.get(path) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
   }
   for (const { route, setHeaders } of routes) {

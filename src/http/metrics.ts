@@ -1,6 +1,6 @@
 /** Prometheus metrics of one process; roles feed it, `/metrics` shows it. The home of prom-client. */
 
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** What a gauge reads at each scrape: one number, or one a label value. */
 export type Reading = number | Readonly<Record<string, number>>;
@@ -9,6 +9,8 @@ export interface Metrics {
   observeRequest(method: string, route: string, status: number, seconds: number): void;
   /** To be given to the engine as its `observe`. */
   observeScript(script: string, seconds: number): void;
+  /** What became of a request to a limited route. */
+  countLimited(bucket: string, decision: string): void;
   /**
    * A gauge that is read at each scrape; one that cannot be read is left out of that scrape.
    * @param label names what the keys of a record reading are
@@ -40,15 +42,23 @@ export function openMetrics(): Metrics {
     buckets: SCRIPT_BUCKETS,
     registers,
   });
+  const limited = new Counter({
+    name: 'redbook_http_limit_decisions_total',
+    help: 'Requests to limited routes, by bucket and decision: allowed, limited, or failed to be counted.',
+    labelNames: ['bucket', 'decision'],
+    registers,
+  });
   // A labelled child is looked up by a hash of its labels each time: half the cost of an observation.
   const requestChild = remembered((method: string, route: string, status: number) =>
     requests.labels(method, route, String(status)),
   );
   const scriptChild = remembered((script: string) => scripts.labels(script));
+  const limitedChild = remembered((bucket: string, decision: string) => limited.labels(bucket, decision));
 
   return {
     observeRequest: (method, route, status, seconds) => requestChild(method, route, status).observe(seconds),
     observeScript: (script, seconds) => scriptChild(script).observe(seconds),
+    countLimited: (bucket, decision) => limitedChild(bucket, decision).inc(),
     gauge(name, help, read, label) {
       new Gauge({
         name,

@@ -19,23 +19,30 @@ import { postVerify } from './endpoints/post-verify.ts';
 import { getLivez, getMetrics, getReadyz } from './endpoints/probes.ts';
 import { getSiweNonce, postSiweNonce } from './endpoints/siwe-nonce.ts';
 import { postSiweVerify } from './endpoints/siwe-verify.ts';
+import type { Bucket } from './limits/index.ts';
 
 export type Method = 'GET' | 'POST' | 'DELETE';
 
 /**
  * Who may call: `anyone`; `public`, anyone, and caches may keep the answer; `login`, anyone outside the blocked
- * countries; `wallet`, the holder of a session.
+ * countries; `wallet`, the holder of a session. Routes with a bucket are limited: they share its count.
  */
 export type Route =
-  | readonly [method: Method, path: string, caller: 'anyone' | 'public' | 'login', endpoint: Endpoint]
+  | readonly [
+      method: Method,
+      path: string,
+      caller: 'anyone' | 'public' | 'login',
+      endpoint: Endpoint,
+      bucket?: Bucket,
+    ]
   | readonly [method: Method, path: string, caller: 'wallet', endpoint: WalletEndpoint];
 
 export const ROUTES: readonly Route[] = [
-  ['POST', '/v1/auth/challenge', 'login', postChallenge],
-  ['POST', '/v1/auth/verify', 'login', postVerify],
-  ['GET', '/api/auth/nonce', 'login', getSiweNonce],
-  ['POST', '/api/auth/nonce', 'login', postSiweNonce],
-  ['POST', '/api/auth/verify', 'login', postSiweVerify],
+  ['POST', '/v1/auth/challenge', 'login', postChallenge, 'challenge'],
+  ['POST', '/v1/auth/verify', 'login', postVerify, 'verify'],
+  ['GET', '/api/auth/nonce', 'login', getSiweNonce, 'challenge'],
+  ['POST', '/api/auth/nonce', 'login', postSiweNonce, 'challenge'],
+  ['POST', '/api/auth/verify', 'login', postSiweVerify, 'verify'],
 
   ['GET', '/v1/markets', 'anyone', getMarkets],
 
@@ -47,13 +54,13 @@ export const ROUTES: readonly Route[] = [
   ['GET', '/v1/trades', 'wallet', getTrades],
   ['POST', '/v1/account/terms', 'wallet', postTerms],
 
-  ['GET', '/v1/market-data/pairs', 'public', getPairs],
-  ['GET', '/v1/market-data/summary', 'public', getSummary],
-  ['GET', '/v1/market-data/tickers', 'public', getTickers],
-  ['GET', '/v1/market-data/orderbook', 'public', getOrderbook],
-  ['GET', '/v1/market-data/orderbook/:ticker_id', 'public', getOrderbook],
-  ['GET', '/v1/market-data/trades', 'public', getHistoricalTrades],
-  ['GET', '/v1/market-data/trades/:ticker_id', 'public', getHistoricalTrades],
+  ['GET', '/v1/market-data/pairs', 'public', getPairs, 'market-data'],
+  ['GET', '/v1/market-data/summary', 'public', getSummary, 'market-data'],
+  ['GET', '/v1/market-data/tickers', 'public', getTickers, 'market-data'],
+  ['GET', '/v1/market-data/orderbook', 'public', getOrderbook, 'market-data'],
+  ['GET', '/v1/market-data/orderbook/:ticker_id', 'public', getOrderbook, 'market-data'],
+  ['GET', '/v1/market-data/trades', 'public', getHistoricalTrades, 'market-data'],
+  ['GET', '/v1/market-data/trades/:ticker_id', 'public', getHistoricalTrades, 'market-data'],
 ];
 
 export const MARKET_DATA_PREFIX = '/v1/market-data';

@@ -1,5 +1,6 @@
 /** What the HTTP side needs from the process it runs in. A role puts it together; nothing here is opened or closed. */
 
+import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Auth } from '../auth/index.ts';
 import type { Engine } from '../engine/index.ts';
@@ -45,6 +46,8 @@ export interface Services extends ProbeServices {
   readonly engine: Engine;
   readonly ledger: Ledger;
   readonly marketData: MarketData;
+  /** Counts requests to limited routes; replicas that share it share the limits. Should not queue while it is away. */
+  readonly limitsRedis: Redis;
   readonly settings: HttpSettings;
   /** Tells settlement that there are new events; coalesces, returns at once and never throws. */
   wake(): void;

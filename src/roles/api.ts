@@ -33,6 +33,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
     engine,
     ledger,
     marketData,
+    limitsRedis: queueRedis,
     settings: config,
     wake: () => wakeUps.wake(),
     auth: openAuth({

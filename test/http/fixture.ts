@@ -164,6 +164,7 @@ async function openReplica(
   const services: Services = {
     ...{ auth, engine, ledger, settings, logger, metrics, ready, wake: () => undefined },
     marketData: openMarketData({ engine, ledger }),
+    limitsRedis: connection,
     ...instead,
   };
   return {

@@ -1,0 +1,107 @@
+/** Request limits: contract section 8. The home of express-rate-limit; the counting is our own. */
+
+import type { Request, RequestHandler, Response } from 'express';
+import { type AugmentedRequest, rateLimit, type Store } from 'express-rate-limit';
+import { Refusal } from '../../domain/errors.ts';
+import type { Services } from '../services.ts';
+import { BUCKETS, type Bucket, type BucketRule, WINDOW_MS } from './buckets.ts';
+import { addressOf, sessionOf } from './client.ts';
+import { addressLog, clientLog } from './keys.ts';
+import { type CountRequest, openRequestLog } from './request-log.ts';
+
+export type { Bucket } from './buckets.ts';
+
+/** What becomes of a request: let through, refused, or not counted because Redis is away. */
+export type Decision = 'allowed' | 'limited' | 'failed';
+
+/** Makes the middleware of a bucket; the `announced` one sends the `RateLimit-*` headers. */
+export type RequestLimits = (bucket: Bucket, announced: boolean) => RequestHandler;
+
+/** When the oldest request leaves the window; by Redis' clock, so how long that is from now must come along. */
+interface WindowEnd extends Date {
+  readonly retryAfterSeconds: number;
+}
+
+export type LimitServices = Pick<Services, 'auth' | 'limitsRedis' | 'logger' | 'metrics'>;
+
+/** All replicas that are given the same Redis share what they count. */
+export function requestLimits({ auth, limitsRedis: redis, logger, metrics }: LimitServices): RequestLimits {
+  const count = openRequestLog({ redis, windowMs: WINDOW_MS, logger });
+  return (bucket, announced) => {
+    const rule: BucketRule = BUCKETS[bucket];
+    const observe = (decision: Decision) => metrics.countLimited(bucket, decision);
+    const limiter = rateLimit({
+      windowMs: WINDOW_MS,
+      limit: rule.limit,
+      store: storeOf(rule, count, observe),
+      keyGenerator: (request) => logsOf(bucket, rule, auth, request).join(' '),
+      // Its `RateLimit-Reset` counts from now; the contract's is a point in time.
+      standardHeaders: false,
+      legacyHeaders: false,
+      handler: (_request, _response, next) => next(new Refusal('RATE_LIMITED')),
+      passOnStoreError: rule.whenAway === 'serve',
+      // It tells of each failure of the store; the store tells when it begins and when it is over.
+      logger: { error: () => undefined, warn: () => undefined },
+      // They look for mistakes in other set-ups: default keys, stores of one process.
+      validate: false,
+    });
+    return (request, response, next) =>
+      limiter(request, response, (error?: unknown) => {
+        setHeaders(request, response, announced);
+        next(error);
+      });
+  };
+}
+
+/** express-rate-limit has one key for a request: ours are the logs it is counted in, with spaces between them. */
+function logsOf(bucket: Bucket, { addressCeiling }: BucketRule, auth: Services['auth'], request: Request) {
+  const address = addressOf(request);
+  const session = sessionOf(auth, request);
+  const log = clientLog(bucket, session === undefined ? `address:${address}` : `session:${session}`);
+  return addressCeiling === undefined ? [log] : [log, addressLog(bucket, address)];
+}
+
+function storeOf(
+  { limit, addressCeiling }: BucketRule,
+  count: CountRequest,
+  observe: (decision: Decision) => void,
+): Store {
+  const limits = addressCeiling === undefined ? [limit] : [limit, addressCeiling];
+  const neverCalled = (): never => {
+    throw new Error('a request that was counted stays counted');
+  };
+  return {
+    async increment(logs) {
+      try {
+        const { counted, remaining, resetsAtSeconds, retryAfterSeconds } = await count(
+          logs.split(' '),
+          limits,
+        );
+        observe(counted ? 'allowed' : 'limited');
+        const resetTime: WindowEnd = Object.assign(new Date(resetsAtSeconds * 1000), { retryAfterSeconds });
+        return { totalHits: counted ? limit - remaining : limit + 1, resetTime };
+      } catch (error) {
+        observe('failed');
+        throw error;
+      }
+    },
+    decrement: neverCalled,
+    resetKey: neverCalled,
+  };
+}
+
+/**
+ * A ceiling shows only in how many are left: `RateLimit-Limit` is what the contract says. Of a request that could
+ * not be counted there is nothing to tell.
+ */
+function setHeaders(request: Request, response: Response, announced: boolean): void {
+  const count = (request as AugmentedRequest).rateLimit;
+  if (count === undefined) return;
+  const end = count.resetTime as WindowEnd;
+  if (announced) {
+    response.setHeader('RateLimit-Limit', count.limit);
+    response.setHeader('RateLimit-Remaining', count.remaining);
+    response.setHeader('RateLimit-Reset', end.getTime() / 1000);
+  }
+  if (end.retryAfterSeconds > 0) response.setHeader('Retry-After', end.retryAfterSeconds);
+}

@@ -1,0 +1,10 @@
+/** The one place that names what request limits keep in Redis. */
+
+import type { Bucket } from './buckets.ts';
+
+/** Log of one client, a session or an address, in one bucket: a string of times. */
+export const clientLog = (bucket: Bucket, client: string): string => `{redbook}:limit:${bucket}:${client}`;
+
+/** Log of all requests to a bucket that came from one address, whatever sessions they carried. */
+export const addressLog = (bucket: Bucket, address: string): string =>
+  `{redbook}:limit:${bucket}:all:${address}`;
