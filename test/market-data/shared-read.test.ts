@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { cappedReads, oneAtATime } from '../../src/market-data/shared-read.ts';
+
+/** A read that takes some milliseconds and tells when it began. */
+function slowRead(): { read: () => Promise<number>; begun: number[]; most: () => number } {
+  const begun: number[] = [];
+  let [underWay, most] = [0, 0];
+  return {
+    begun,
+    most: () => most,
+    async read() {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      const now = performance.now();
+      begun.push(now);
+      await sleep(5);
+      underWay -= 1;
+      return now;
+    },
+  };
+}
+
+describe('a shared read', () => {
+  it('is one at a time, and began after all who are answered with it asked', async () => {
+    const { read, begun, most } = slowRead();
+    const shared = oneAtATime(read);
+    const ask = async (): Promise<void> => {
+      const askedAt = performance.now();
+      expect((await shared()) >= askedAt).to.equal(true);
+    };
+    const asked: Promise<void>[] = [];
+    for (let round = 0; round < 40; round += 1) {
+      asked.push(...Array.from({ length: 25 }, ask));
+      await sleep(1);
+    }
+    await Promise.all(asked);
+    expect(most()).to.equal(1);
+    expect(begun.length).to.be.below(42);
+  });
+
+  it('that fails is the failure of those who shared it, and of nobody after', async () => {
+    let fails = true;
+    const shared = oneAtATime(async () => {
+      if (fails) throw new Error('away');
+      return 'answer';
+    });
+    const outcomes = await Promise.allSettled([shared(), shared()]);
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected']);
+    fails = false;
+    expect(await shared()).to.equal('answer');
+  });
+
+  it('is fresh for who asks now and then, and for a flood at most twenty times a second', async () => {
+    let reads = 0;
+    const shared = cappedReads(async () => {
+      reads += 1;
+      return reads;
+    });
+    for (let count = 1; count <= 300; count += 1) expect(await shared()).to.equal(count);
+    const begun = performance.now();
+    let answers = 0;
+    while (performance.now() - begun < 500) {
+      answers += 1;
+      await shared();
+      if (answers % 100 === 0) await sleep(0);
+    }
+    expect(answers).to.be.above(1_000);
+    expect(reads - 300).to.be.within(5, 12);
+  });
+});

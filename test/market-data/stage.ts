@@ -1,0 +1,65 @@
+/** A real engine and a real ledger, settled as far as a test wants, and processes that read their market data. */
+
+import { Redis } from 'ioredis';
+import type { Trade } from '../../src/domain/order.ts';
+import { type Engine, openEngine } from '../../src/engine/index.ts';
+import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { type MarketData, openMarketData } from '../../src/market-data/index.ts';
+import { ALICE, BOB, fund, LIMITS, limit, place, publishPlain } from '../engine/fixture.ts';
+import { freshDatabase, freshRedis } from '../support/servers.ts';
+
+export interface Stage {
+  readonly redis: Redis;
+  readonly engine: Engine;
+  readonly ledger: Ledger;
+  readonly databaseUrl: string;
+  /** Another process' market data. */
+  replica(): MarketData;
+  /** Settles up to `behind` events before the end. */
+  settle(behind?: number): Promise<void>;
+  /** Alice offers, Bob takes: executions of one step each, in the order of the prices. */
+  trade(market: string, side: 'buy' | 'sell', prices: readonly number[]): Promise<Trade[]>;
+  close(): Promise<void>;
+}
+
+/** With plain markets `A/Q` and `B/Q`, on which Alice and Bob have all they need. */
+export async function openStage(redisUrl?: string): Promise<Stage> {
+  const [url, databaseUrl] = [redisUrl ?? (await freshRedis()), await freshDatabase()];
+  const redis = new Redis(url);
+  redis.on('error', () => {});
+  const engine = openEngine({ redis, ...LIMITS });
+  const ledger = openLedger({ databaseUrl });
+  await ledger.migrate();
+  await engine.open(await ledger.cursor());
+  for (const market of ['A/Q', 'B/Q']) await publishPlain(engine, market).catch(() => {});
+  for (const wallet of [ALICE, BOB])
+    await fund(engine, wallet, { A: 10n ** 9n, B: 10n ** 9n, Q: 10n ** 15n });
+
+  const settle: Stage['settle'] = async (behind = 0) => {
+    for (;;) {
+      const [cursor, { sequence }] = [await ledger.cursor(), await engine.state()];
+      const count = Math.min(sequence - behind - cursor.sequence, 1_000);
+      if (count <= 0) return;
+      const events = await engine.readEvents(cursor, count);
+      const fresh = events.filter((event) => event.sequence <= sequence - behind);
+      await engine.trim(await ledger.settle(fresh));
+    }
+  };
+  return {
+    ...{ redis, engine, ledger, databaseUrl, settle },
+    replica: () => openMarketData({ engine, ledger }),
+    async trade(market, side, prices) {
+      const trades: Trade[] = [];
+      const offered = side === 'buy' ? 'sell' : 'buy';
+      for (const price of prices) {
+        await place(engine, ALICE, limit(market, offered, price, 1));
+        trades.push(...(await place(engine, BOB, limit(market, side, price, 1))).trades);
+      }
+      return trades;
+    },
+    async close() {
+      await ledger.close();
+      redis.disconnect();
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import { expect } from 'chai';
+import { Refusal } from '../../src/domain/errors.ts';
+import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
+import type { Trade } from '../../src/domain/order.ts';
+import { tradesBeyond, UnsettledReader } from '../../src/market-data/unsettled-trades.ts';
+import { seededEvents } from '../support/seeded-events.ts';
+
+const tradesOf = (events: readonly EngineEvent[]): Trade[] =>
+  events.flatMap((event) => (event.kind === 'order_placed' ? event.trades : []));
+
+/** An engine and a ledger that say what a test wants them to. */
+class Stores {
+  stream: EngineEvent[] = [];
+  cursor: Cursor = { epoch: 0, sequence: 0 };
+  timeMs = 0;
+  open = true;
+  eventsRead = 0;
+
+  readonly reader = new UnsettledReader(
+    {
+      isOpen: () => this.open,
+      time: async () => this.timeMs,
+      readEvents: async (after, count) => {
+        const isFrom = ({ epoch, sequence }: Cursor): boolean =>
+          epoch > after.epoch || (epoch === after.epoch && sequence >= after.sequence);
+        const events = this.stream.filter(isFrom).slice(0, count + 1);
+        this.eventsRead += events.length;
+        return events;
+      },
+    },
+    { cursor: async () => ({ ...this.cursor, digest: null, timeMs: null, settledAtMs: null }) },
+  );
+
+  settle(count: number): void {
+    const { epoch, sequence } = this.stream[count - 1]!;
+    this.cursor = { epoch, sequence };
+  }
+}
+
+const codeOf = async (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'answered',
+    (error) => (error instanceof Refusal ? error.code : String(error)),
+  );
+
+describe('unsettled trades', () => {
+  const events = seededEvents(5).next(2_600);
+
+  it('are all after the cursor, however many, and each event is read once', async () => {
+    const stores = new Stores();
+    stores.stream = events.slice(0, 2_500);
+    expect((await stores.reader.read()).trades).to.deep.equal(tradesOf(stores.stream));
+    const first = stores.eventsRead;
+    stores.stream = events;
+    stores.settle(2_450);
+    const { trades, after } = await stores.reader.read();
+    expect(trades).to.deep.equal(tradesOf(events.slice(2_450)));
+    expect(after.sequence).to.equal(2_450);
+    expect(stores.eventsRead - first).to.be.at.most(101);
+  });
+
+  it('begin after the cursor when Postgres has come further than was read', async () => {
+    const stores = new Stores();
+    stores.stream = events.slice(0, 500);
+    await stores.reader.read();
+    stores.stream = events.slice(900, 1_200);
+    stores.settle(100);
+    expect((await stores.reader.read()).trades).to.deep.equal(tradesOf(events.slice(1_000, 1_200)));
+  });
+
+  it('are those of a Postgres snapshot taken later', async () => {
+    const stores = new Stores();
+    stores.stream = events.slice(0, 400);
+    stores.settle(200);
+    const unsettled = await stores.reader.read();
+    const { epoch, sequence } = events[299]!;
+    expect(tradesBeyond({ epoch, sequence }, unsettled)).to.deep.equal(tradesOf(events.slice(300, 400)));
+    expect(() => tradesBeyond({ epoch, sequence: 199 }, unsettled)).to.throw(Refusal);
+  });
+
+  it('are forgotten when the engine comes back without their events', async () => {
+    const stores = new Stores();
+    stores.stream = events.slice(0, 400);
+    stores.settle(300);
+    await stores.reader.read();
+    // The events from 351 on are lost, and their sequences given out again in another epoch.
+    const others = seededEvents(6)
+      .next(400)
+      .slice(350)
+      .map((event) => ({ ...event, epoch: 900 }));
+    stores.stream = [...events.slice(250, 350), ...others];
+    const expected = [...tradesOf(events.slice(300, 350)), ...tradesOf(others)];
+    expect((await stores.reader.read()).trades).to.deep.equal(expected);
+    stores.stream = stores.stream.slice(0, 100);
+    expect((await stores.reader.read()).trades).to.deep.equal(tradesOf(events.slice(300, 350)));
+  });
+
+  it('begin again when Postgres comes back with less', async () => {
+    const stores = new Stores();
+    stores.stream = events.slice(0, 400);
+    stores.settle(300);
+    await stores.reader.read();
+    stores.settle(250);
+    expect((await stores.reader.read()).trades).to.deep.equal(tradesOf(events.slice(250, 400)));
+  });
+
+  it('are refused when an event is missing, and while the engine is not open', async () => {
+    const stores = new Stores();
+    stores.stream = [...events.slice(0, 200), ...events.slice(201, 300)];
+    stores.settle(200);
+    expect(await codeOf(stores.reader.read())).to.equal('SERVICE_UNAVAILABLE');
+    stores.stream = events.slice(0, 300);
+    expect(await codeOf(stores.reader.read())).to.equal('answered');
+    stores.open = false;
+    expect(await codeOf(stores.reader.read())).to.equal('SERVICE_UNAVAILABLE');
+  });
+
+  it('tell a time that never goes back, nor behind the last event', async () => {
+    const stores = new Stores();
+    const times: number[] = [];
+    for (const timeMs of [events[99]!.timeMs + 5_000, events[99]!.timeMs - 5_000]) {
+      stores.timeMs = timeMs;
+      times.push((await stores.reader.read()).timeMs);
+    }
+    stores.stream = events;
+    times.push((await stores.reader.read()).timeMs);
+    const late = events[99]!.timeMs + 5_000;
+    expect(times).to.deep.equal([late, late, Math.max(late, events.at(-1)!.timeMs)]);
+  });
+});
