@@ -1,16 +1,22 @@
 /** Runs random operations through the engine and the reference side by side; the first difference ends it. */
 
-import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
-import { OperatorRefusal, Refusal } from '../../src/domain/errors.ts';
 import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
-import type { Market } from '../../src/domain/market.ts';
 import type { ClosedOrder, OrderTerms, Trade } from '../../src/domain/order.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
-import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import type { Script } from '../../src/scripts/index.ts';
 import { random } from '../support/seed.ts';
+import { compare, Divergence, outcomeOf, show } from './divergence.ts';
+import {
+  asEngineTakes,
+  balancesIn,
+  inOrder,
+  rulesIn,
+  sortedClosings,
+  walletsOf,
+  withClosedInOrder,
+  withoutPlan,
+} from './engine-words.ts';
 import { Generator, type Operation } from './generator.ts';
 import { Outcomes } from './outcomes.ts';
 import {
@@ -21,7 +27,7 @@ import {
   type ReferenceLimits,
   type ReferenceTrade,
 } from './reference-book.ts';
-import type { ReferenceMarket, Request, Rules } from './reference-rules.ts';
+import type { ReferenceMarket } from './reference-rules.ts';
 import { CLOSED, DEFAULT_SCALE, MARKETS, SCALES, TRADERS, WALLETS, WHALES } from './stage.ts';
 
 type CloseAll =
@@ -40,32 +46,6 @@ export interface RunOptions {
   readonly onOperation?: (done: number, outcomes: Outcomes) => void;
   /** Settled events are let go of every so many operations; default never. */
   readonly trimEvery?: number;
-}
-
-/** The engine and the reference differ, or what the engine holds contradicts itself. */
-export class Divergence extends Error {
-  override readonly name = 'Divergence';
-  /** What differed: `reply`, `events`, `balances of USD`, … */
-  readonly what: string;
-
-  constructor(what: string, actual: unknown, expected: unknown) {
-    super(`${what}\n  engine:    ${show(actual)}\n  reference: ${show(expected)}`);
-    this.what = what;
-  }
-}
-
-const show = (value: unknown): string =>
-  JSON.stringify(
-    value,
-    (_name, part) => {
-      if (typeof part === 'bigint') return part.toString();
-      return part instanceof Map ? Object.fromEntries(part) : part;
-    },
-    1,
-  )?.replaceAll(/\n\s*/g, ' ') ?? String(value);
-
-function compare(what: string, actual: unknown, expected: unknown): void {
-  if (!isDeepStrictEqual(actual, expected)) throw new Divergence(what, actual, expected);
 }
 
 /** Everything is looked at after so many operations; in between, only what an operation may have touched. */
@@ -122,6 +102,8 @@ class Run {
   #cursor: Cursor = { epoch: 0, sequence: 0 };
   #last: EngineEvent | undefined;
   #lastTradeId = 0;
+  /** Trades of the last reply, which the event must repeat. */
+  #replied: readonly Trade[] | undefined;
 
   constructor(engine: Engine, reference: ReferenceExchange) {
     this.#engine = engine;
@@ -150,8 +132,10 @@ class Run {
       const usual = BigInt(Math.round(300 * 10 ** scale));
       for (const wallet of TRADERS) await this.#fund(wallet, asset, usual);
     }
-    for (const wallet of WHALES)
+    for (const wallet of WHALES) {
       for (const asset of ['USD', 'WHALE']) await this.#fund(wallet, asset, 2n ** 57n);
+      for (const asset of ['ALPHA', 'BETA', 'GAMMA', 'YEN']) await this.#fund(wallet, asset, 10n ** 13n);
+    }
     await this.lookAtAll();
   }
 
@@ -223,9 +207,6 @@ class Run {
     );
     this.#replied = actual.trades;
   }
-
-  /** Trades of the last reply, which the event must repeat. */
-  #replied: readonly Trade[] | undefined;
 
   #bind(id: string, number: number): void {
     if (!ORDER_ID.test(id) || this.#numbers.has(id)) throw new Divergence('order id', id, 'a new one');
@@ -611,81 +592,5 @@ class Run {
   async trim(): Promise<void> {
     await this.#engine.trim(this.#cursor);
     this.#touched.clear();
-  }
-}
-
-// --- the engine's words in the reference's ----------------------------------------------------------------
-
-const decimalOf = (text: string) => {
-  const value = parseDecimal(text);
-  if (value === undefined) throw new Error(`${text} is not read as a decimal`);
-  return value;
-};
-
-function asEngineTakes({ price, size, quoteAmount, leverage, ...rest }: Request): OrderRequest {
-  return {
-    ...rest,
-    leverage: leverage === null ? null : decimalOf(leverage),
-    ...(price !== undefined && { price: decimalOf(price) }),
-    ...(size !== undefined && { size: decimalOf(size) }),
-    ...(quoteAmount !== undefined && { quoteAmount: decimalOf(quoteAmount) }),
-  };
-}
-
-async function outcomeOf<Answer>(command: () => Promise<Answer>): Promise<Answer | { refused: string }> {
-  try {
-    return await command();
-  } catch (error) {
-    if (error instanceof Refusal || error instanceof OperatorRefusal) return { refused: error.code };
-    if (error instanceof Divergence) throw error;
-    throw new Divergence('error', error instanceof Error ? error.message : error, 'an answer');
-  }
-}
-
-function withoutPlan<Answer extends object>(answer: Answer): Omit<Answer, 'plan'> {
-  const { plan: _plan, ...rest } = answer as Answer & { plan?: unknown };
-  return rest as Omit<Answer, 'plan'>;
-}
-
-const inOrder = <One extends { readonly number: number }>(orders: readonly One[]): One[] =>
-  [...orders].sort((a, b) => a.number - b.number);
-
-function withClosedInOrder(event: ReferenceEvent): ReferenceEvent {
-  if (event.kind === 'orders_closed') return { ...event, orders: inOrder(event.orders) };
-  if (event.kind === 'order_placed') return { ...event, expired: inOrder(event.expired) };
-  return event;
-}
-
-/** One command closes orders market by market, in an order that nothing promises. */
-function sortedClosings(events: readonly ReferenceEvent[]): ReferenceEvent[] {
-  const marketOf = (event: ReferenceEvent): string =>
-    event.kind === 'orders_closed' ? event.orders[0]!.market : '';
-  return [...events].sort((a, b) => (marketOf(a) < marketOf(b) ? -1 : 1));
-}
-
-function rulesIn(market: Market): Rules {
-  const { symbol, status, tradingEnabled, sellEnabled, visible, feeBps, tickSize, sizeStep } = market;
-  const { minOrderSize, maxOrderSize, selfTrade, referencePrice } = market;
-  return {
-    ...{ symbol, status, tradingEnabled, sellEnabled, visible, feeBps, tickSize, sizeStep },
-    ...{ minOrderSize, maxOrderSize, selfTrade, referencePrice },
-  };
-}
-
-function balancesIn(
-  balances: ReadonlyMap<string, { availableAtoms: bigint; reservedAtoms: bigint }>,
-): Map<string, readonly [bigint, bigint]> {
-  const held = [...balances].filter(([, one]) => one.availableAtoms !== 0n || one.reservedAtoms !== 0n);
-  return new Map(held.map(([account, one]) => [account, [one.availableAtoms, one.reservedAtoms]]));
-}
-
-function walletsOf(event: EngineEvent): Set<string> {
-  switch (event.kind) {
-    case 'order_placed':
-      return new Set([event.order.wallet, ...event.trades.map(({ makerWallet }) => makerWallet)]);
-    case 'orders_closed':
-      return new Set(event.orders.map(({ wallet }) => wallet));
-    default:
-      return new Set('wallet' in event ? [event.wallet] : []);
   }
 }

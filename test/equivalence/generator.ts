@@ -3,6 +3,7 @@
  * at a price that crosses, a size that the book just fills, a wallet that is at its cap.
  */
 
+import { SELF_TRADE_POLICIES } from '../../src/domain/market.ts';
 import type { Side, TimeInForce } from '../../src/domain/order.ts';
 import type { Random } from '../support/seed.ts';
 import { unitsOf, writeDecimal } from './decimals.ts';
@@ -13,6 +14,7 @@ import {
   BUY_ONLY,
   CLOSED,
   HUGE,
+  MARKETS,
   MID_TICKS,
   NEVER_TRADED,
   PRE_OPEN,
@@ -87,7 +89,7 @@ export class Generator {
     return operation.do === 'place' ? this.#polish(operation) : operation;
   }
 
-  /** Weights in tenths of a percent, roughly. */
+  /** What is tried, and how often beside the others. */
   #plan(): readonly (readonly [number, () => Operation])[] {
     return [
       [330, () => this.#quote()],
@@ -95,40 +97,40 @@ export class Generator {
       [44, () => this.#sweep()],
       [90, () => this.#meetOwn()],
       [50, () => this.#huge()],
-      [125, () => this.#fillOrKill()],
-      [125, () => this.#postOnly()],
-      [85, () => this.#spend()],
-      [44, () => this.#spendTooLittle()],
+      [152, () => this.#fillOrKill()],
+      [135, () => this.#postOnly()],
+      [110, () => this.#spend()],
+      [52, () => this.#spendTooLittle()],
       [26, () => this.#spendOnNothing()],
       [50, () => this.#allIn()],
       [20, () => this.#bargain()],
-      [190, () => this.#atCap()],
-      [80, () => this.#replay()],
+      [270, () => this.#atCap()],
+      [105, () => this.#replay()],
       [32, () => this.#place({ ...this.#plain(), market: this.#dice.pick(['NO/SUCH', 'alpha/usd', '']) })],
       [40, () => this.#invalid()],
       [50, () => this.#place({ ...this.#plain(), market: CLOSED })],
       [30, () => this.#preOpen()],
-      [56, () => this.#crossPreOpen()],
-      [40, () => this.#preOpenByType()],
+      [62, () => this.#crossPreOpen()],
+      [52, () => this.#preOpenByType()],
       [10, () => this.#place({ ...this.#limit(BUY_ONLY, 'buy', -1n, 1n) })],
-      [42, () => this.#place({ ...this.#limit(BUY_ONLY, 'sell', 0n, 1n) })],
-      [34, () => this.#place({ ...this.#plain(), reduceOnly: true })],
-      [62, () => this.#place(this.#offTick(this.#plain()))],
-      [62, () => this.#place(this.#offStep(this.#plain()))],
-      [46, () => this.#place({ ...this.#plainOn(BUSY[0]), size: this.#dice.pick(['0.003', '0.006']) })],
-      [42, () => this.#place({ ...this.#limit(BUSY[0], this.#side(), 0n, this.#between(1001, 5000)) })],
-      [50, () => this.#tooLargeToBeExact()],
-      [50, () => this.#withoutReference()],
-      [42, () => this.#place(this.#plain(), true)],
-      [105, () => this.#cancel()],
+      [58, () => this.#place({ ...this.#limit(BUY_ONLY, 'sell', 0n, 1n) })],
+      [46, () => this.#place({ ...this.#plain(), reduceOnly: true })],
+      [74, () => this.#place(this.#offTick(this.#plain()))],
+      [74, () => this.#place(this.#offStep(this.#plain()))],
+      [58, () => this.#place({ ...this.#plainOn(BUSY[0]), size: this.#dice.pick(['0.003', '0.006']) })],
+      [58, () => this.#place({ ...this.#limit(BUSY[0], this.#side(), 0n, this.#between(1001, 5000)) })],
+      [58, () => this.#tooLargeToBeExact()],
+      [60, () => this.#withoutReference()],
+      [48, () => this.#place(this.#plain(), true)],
+      [115, () => this.#cancel()],
       [10, () => this.#cancelAll()],
       [9, () => ({ do: 'void', order: this.#someOrder() })],
       [1, () => ({ do: 'clear', market: this.#dice.pick([...BUSY, PRE_OPEN]) })],
       [60, () => this.#credit()],
       [40, () => this.#debit()],
-      [18, () => ({ do: 'hold', wallet: this.#dice.pick(WALLETS) })],
-      [13, () => ({ do: 'pause' })],
-      [15, () => ({ do: 'require_terms', version: `v${this.#dice.below(4)}` })],
+      [26, () => ({ do: 'hold', wallet: this.#dice.pick(WALLETS) })],
+      [20, () => ({ do: 'pause' })],
+      [21, () => ({ do: 'require_terms', version: `v${this.#dice.below(4)}` })],
       [
         5,
         () => ({ do: 'accept_terms', wallet: this.#dice.pick(WALLETS), version: `v${this.#dice.below(4)}` }),
@@ -491,7 +493,7 @@ export class Generator {
             { sellEnabled: false },
             { visible: this.#dice.chance(0.5) },
             { feeBps: this.#dice.pick([0, 1, 7, 7, 10, 250, 1000, 1001]) },
-            { selfTrade: this.#dice.pick(['expire_taker', 'expire_maker', 'expire_both']) },
+            ...SELF_TRADE_POLICIES.map((selfTrade) => ({ selfTrade })),
             { referencePrice: this.#dice.pick(['5', '20.05', '7e-3', null]) },
             this.#dice.pick([{ minOrderSize: '9' }, { maxOrderSize: '5.000' }, { maxOrderSize: '0.001' }]),
             { minOrderSize: '0.05', maxOrderSize: '0.049' },
@@ -594,7 +596,11 @@ export class Generator {
   #asMarket(request: Request): Request {
     const { price, ...rest } = request;
     const timeInForce = this.#dice.pick(TIMES_IN_FORCE);
-    const market = { ...rest, type: 'market' as const, timeInForce: isFok(request) ? 'FOK' : timeInForce };
+    const market = {
+      ...rest,
+      type: 'market' as const,
+      timeInForce: request.timeInForce === 'FOK' ? 'FOK' : timeInForce,
+    };
     return this.#dice.chance(0.2) && price !== undefined ? { ...market, price } : market;
   }
 
@@ -638,22 +644,13 @@ export class Generator {
   }
 }
 
-const isFok = ({ timeInForce }: Request): boolean => timeInForce === 'FOK';
-
 /** Undoes what keeps a market from trading as it is meant to. */
 function wayBack(rules: Rules): Partial<Rules> | undefined {
-  const isOdd = rules.status === 'halted' || rules.status === 'delisted' || rules.status === 'active';
-  if (rules.symbol === PRE_OPEN) return isOdd ? { status: 'pre_open' } : wayBackFromRules(rules);
-  if (rules.status !== 'active') return { status: 'active' };
-  return wayBackFromRules(rules);
-}
-
-function wayBackFromRules(rules: Rules): Partial<Rules> | undefined {
+  const { status, minOrderSize, maxOrderSize } = MARKETS.find(({ symbol }) => symbol === rules.symbol)!;
+  if (rules.status !== status) return { status };
   if (!rules.tradingEnabled) return { tradingEnabled: true };
   if (!rules.sellEnabled && rules.symbol !== BUY_ONLY) return { sellEnabled: true };
   if (rules.symbol === NEVER_TRADED && rules.referencePrice !== null) return { referencePrice: null };
-  const isFirst = rules.symbol === BUSY[0];
-  if (rules.maxOrderSize !== (isFirst ? '3' : null)) return { maxOrderSize: isFirst ? '3' : null };
-  const usualMin = isFirst ? '0.009' : rules.symbol === NEVER_TRADED ? '1' : null;
-  return rules.minOrderSize === usualMin ? undefined : { minOrderSize: usualMin };
+  if (rules.maxOrderSize !== maxOrderSize) return { maxOrderSize };
+  return rules.minOrderSize === minOrderSize ? undefined : { minOrderSize };
 }

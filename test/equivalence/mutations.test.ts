@@ -3,7 +3,8 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { freshRedis } from '../support/servers.ts';
-import { Divergence, type RunOptions, runEquivalence } from './equivalence.ts';
+import { Divergence } from './divergence.ts';
+import { type RunOptions, runEquivalence } from './equivalence.ts';
 import { loadBroken, MUTATIONS } from './mutations.ts';
 
 const SEEDS = [1, 2, 3] as const;

@@ -1,0 +1,87 @@
+/** A Redis without room: nothing new is placed, and everything that makes room or only looks goes on. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { type Engine, openEngine } from '../../src/engine/index.ts';
+import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
+import {
+  ALICE,
+  BOB,
+  eventsOf,
+  expectConserved,
+  fund,
+  held,
+  LIMITS,
+  limit,
+  movement,
+  place,
+  publishPlain,
+  refusedWithoutWriting,
+} from './fixture.ts';
+
+const M = 'ETH/USD';
+
+describe('engine: a Redis that is full', function () {
+  this.timeout(60_000);
+  let folder: string;
+  let server: RedisServer;
+  let redis: Redis;
+  let engine: Engine;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'redbook-full-'));
+    server = await startRedisServer(folder);
+    redis = new Redis(server.url);
+    engine = openEngine({ redis, ...LIMITS });
+    await engine.open({ epoch: 0, sequence: 0 });
+    await publishPlain(engine, M);
+    await fund(engine, ALICE, { ETH: 100n });
+    await fund(engine, BOB, { USD: 1_000n });
+    for (const price of [10, 11, 12]) await place(engine, ALICE, limit(M, 'sell', price, 5));
+    await redis.config('SET', 'maxmemory', '1');
+  });
+  after(async () => {
+    redis.disconnect();
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('refuses a placement before it has begun', async () => {
+    for (const request of [
+      limit(M, 'buy', 10, 1),
+      limit(M, 'buy', 1, 1, { clientOrderId: 'full' }),
+      limit(M, 'buy', 20, 15, { timeInForce: 'FOK' }),
+    ]) {
+      const code = await refusedWithoutWriting(redis, () => place(engine, BOB, request));
+      expect(code).to.equal('SERVICE_UNAVAILABLE');
+    }
+  });
+
+  it('reads, cancels, debits, holds, pauses and trims', async () => {
+    const { resting } = await engine.snapshotAsset('ETH');
+    expect((await engine.cancelOrder(ALICE, resting[0]!.id)).status).to.equal('cancelled');
+    await engine.moveFunds(movement('debited', BOB, 'USD', 1n));
+    expect(await engine.hold(ALICE)).to.have.length(2);
+    await engine.release(ALICE);
+    await engine.pause();
+    await engine.resume();
+    await engine.setMarket(M, { feeBps: 1 });
+    expect(await held(engine, ALICE, 'ETH')).to.deep.equal([100n, 0n]);
+    expect(await engine.unsettledOf(ALICE)).to.not.deep.equal([]);
+    expect(await engine.findClientOrder(BOB, 'full')).to.deep.equal({ outcome: 'unclaimed' });
+    const { epoch, sequence } = await engine.state();
+    await engine.trim({ epoch, sequence });
+    expect(await eventsOf(engine)).to.have.length(sequence);
+  });
+
+  it('places again once there is room', async () => {
+    await redis.config('SET', 'maxmemory', '0');
+    const request = limit(M, 'sell', 10, 1, { clientOrderId: 'full' });
+    expect((await place(engine, ALICE, request)).order.status).to.equal('resting');
+    await expectConserved(engine, 'ETH');
+    await expectConserved(engine, 'USD');
+  });
+});

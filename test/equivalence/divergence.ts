@@ -1,0 +1,43 @@
+/** What ends a run: the engine and the reference answer, write or hold different things. */
+
+import { isDeepStrictEqual } from 'node:util';
+import { OperatorRefusal, Refusal } from '../../src/domain/errors.ts';
+
+/** The engine and the reference differ, or what the engine holds contradicts itself. */
+export class Divergence extends Error {
+  override readonly name = 'Divergence';
+  /** What differed: `reply`, `events`, `balances of USD`, … */
+  readonly what: string;
+
+  constructor(what: string, actual: unknown, expected: unknown) {
+    super(`${what}\n  engine:    ${show(actual)}\n  reference: ${show(expected)}`);
+    this.what = what;
+  }
+}
+
+export const show = (value: unknown): string =>
+  JSON.stringify(
+    value,
+    (_name, part) => {
+      if (typeof part === 'bigint') return part.toString();
+      return part instanceof Map ? Object.fromEntries(part) : part;
+    },
+    1,
+  )?.replaceAll(/\n\s*/g, ' ') ?? String(value);
+
+export function compare(what: string, actual: unknown, expected: unknown): void {
+  if (!isDeepStrictEqual(actual, expected)) throw new Divergence(what, actual, expected);
+}
+
+/** What a command answers, or the code it is refused with; any other failure is a difference. */
+export async function outcomeOf<Answer>(
+  command: () => Promise<Answer>,
+): Promise<Answer | { refused: string }> {
+  try {
+    return await command();
+  } catch (error) {
+    if (error instanceof Refusal || error instanceof OperatorRefusal) return { refused: error.code };
+    if (error instanceof Divergence) throw error;
+    throw new Divergence('error', error instanceof Error ? error.message : error, 'an answer');
+  }
+}

@@ -1,0 +1,72 @@
+/** What the engine says in the words of the reference, and the other way round. */
+
+import type { EngineEvent } from '../../src/domain/event.ts';
+import type { Market } from '../../src/domain/market.ts';
+import type { OrderRequest } from '../../src/domain/placing.ts';
+import { parseDecimal } from '../../src/domain/units.ts';
+import type { ReferenceEvent } from './reference-book.ts';
+import type { Request, Rules } from './reference-rules.ts';
+
+const decimalOf = (text: string) => {
+  const value = parseDecimal(text);
+  if (value === undefined) throw new Error(`${text} is not read as a decimal`);
+  return value;
+};
+
+export function asEngineTakes({ price, size, quoteAmount, leverage, ...rest }: Request): OrderRequest {
+  return {
+    ...rest,
+    leverage: leverage === null ? null : decimalOf(leverage),
+    ...(price !== undefined && { price: decimalOf(price) }),
+    ...(size !== undefined && { size: decimalOf(size) }),
+    ...(quoteAmount !== undefined && { quoteAmount: decimalOf(quoteAmount) }),
+  };
+}
+
+export function withoutPlan<Answer extends object>(answer: Answer): Omit<Answer, 'plan'> {
+  const { plan: _plan, ...rest } = answer as Answer & { plan?: unknown };
+  return rest as Omit<Answer, 'plan'>;
+}
+
+export const inOrder = <One extends { readonly number: number }>(orders: readonly One[]): One[] =>
+  [...orders].sort((a, b) => a.number - b.number);
+
+export function withClosedInOrder(event: ReferenceEvent): ReferenceEvent {
+  if (event.kind === 'orders_closed') return { ...event, orders: inOrder(event.orders) };
+  if (event.kind === 'order_placed') return { ...event, expired: inOrder(event.expired) };
+  return event;
+}
+
+/** One command closes orders market by market, in an order that nothing promises. */
+export function sortedClosings(events: readonly ReferenceEvent[]): ReferenceEvent[] {
+  const marketOf = (event: ReferenceEvent): string =>
+    event.kind === 'orders_closed' ? event.orders[0]!.market : '';
+  return [...events].sort((a, b) => (marketOf(a) < marketOf(b) ? -1 : 1));
+}
+
+export function rulesIn(market: Market): Rules {
+  const { symbol, status, tradingEnabled, sellEnabled, visible, feeBps, tickSize, sizeStep } = market;
+  const { minOrderSize, maxOrderSize, selfTrade, referencePrice } = market;
+  return {
+    ...{ symbol, status, tradingEnabled, sellEnabled, visible, feeBps, tickSize, sizeStep },
+    ...{ minOrderSize, maxOrderSize, selfTrade, referencePrice },
+  };
+}
+
+export function balancesIn(
+  balances: ReadonlyMap<string, { availableAtoms: bigint; reservedAtoms: bigint }>,
+): Map<string, readonly [bigint, bigint]> {
+  const held = [...balances].filter(([, one]) => one.availableAtoms !== 0n || one.reservedAtoms !== 0n);
+  return new Map(held.map(([account, one]) => [account, [one.availableAtoms, one.reservedAtoms]]));
+}
+
+export function walletsOf(event: EngineEvent): Set<string> {
+  switch (event.kind) {
+    case 'order_placed':
+      return new Set([event.order.wallet, ...event.trades.map(({ makerWallet }) => makerWallet)]);
+    case 'orders_closed':
+      return new Set(event.orders.map(({ wallet }) => wallet));
+    default:
+      return new Set('wallet' in event ? [event.wallet] : []);
+  }
+}
