@@ -1,0 +1,302 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { bucketStartMs, TIMEFRAMES } from '../../src/domain/candle.ts';
+import { NumberLiteral, readJson } from '../../src/http/json.ts';
+import { freshRedisServer } from '../support/servers.ts';
+import { type Exchange, openExchange, type Replica } from './exchange.ts';
+import { market, parsed, type Seen, type Watcher, watch } from './watcher.ts';
+
+/** As text, digit for digit, with every number as it was written. */
+const exact = (value: unknown): unknown => {
+  if (value instanceof NumberLiteral) return value.text;
+  if (Array.isArray(value)) return value.map(exact);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, exact(one)]));
+};
+// biome-ignore lint/suspicious/noExplicitAny: JSON of any shape, which the tests look into
+const read = (text: string): any => exact(readJson(text));
+
+const typed = (type: string) => (seen: readonly Seen[]) => seen.some((one) => parsed(one).type === type);
+const atLeast = (count: number) => (seen: readonly Seen[]) => seen.length >= count;
+
+/** Takes its time: it begins before the other tests, and ends with its own. */
+async function breakOfRedis(): Promise<void> {
+  const feed = await freshRedisServer();
+  const exchange = await openExchange(feed.url);
+  try {
+    const [replica] = await Promise.all([exchange.replica(), exchange.worker()]);
+    const watchers = ['/ws', market('ETH/USDC')].map((path) => watch(replica.port, path));
+    await Promise.all(watchers.map((one) => one.until(atLeast(3))));
+    await feed.kill();
+    await sleep(200);
+    const before = watchers.map(({ seen }) => seen.length);
+    await sleep(2_500);
+    expect(watchers.map(({ seen }) => seen.length)).to.deep.equal(before);
+    expect(replica.streams.clients()).to.deep.equal({ general: 1, market: 1 });
+    const newcomer = watch(replica.port, '/ws');
+    expect((await newcomer.until(typed('ticker'))).map((one) => parsed(one).type)[0]).to.equal('snapshot');
+    await feed.start();
+    await Promise.all(watchers.map((one, at) => one.until(atLeast(before[at]! + 3), 8_000)));
+    for (const { ws } of watchers) expect(ws.readyState).to.equal(ws.OPEN);
+    for (const one of [...watchers, newcomer]) one.close();
+  } finally {
+    await exchange.close();
+    await feed.stop();
+  }
+}
+
+describe('the streams', function () {
+  this.timeout(60_000);
+  const watchers: Watcher[] = [];
+  let exchange: Exchange;
+  let replica: Replica;
+  let api: { port: number };
+
+  const see = (port: number, path: string, ...options: Parameters<typeof watch>[2][]): Watcher => {
+    const watcher = watch(port, path, ...options);
+    watchers.push(watcher);
+    return watcher;
+  };
+  const rest = async (path: string): Promise<string> =>
+    (await fetch(`http://127.0.0.1:${api.port}${path}`)).text();
+
+  let broken: Promise<void>;
+
+  before(async () => {
+    broken = breakOfRedis();
+    broken.catch(() => undefined);
+    exchange = await openExchange();
+    for (let level = 1; level <= 260; level += 1) {
+      await exchange.quote('buy', (2000 - level / 100).toFixed(2), '0.123');
+      await exchange.quote('sell', (2000.03 + level / 100).toFixed(2), '1.5');
+    }
+    await exchange.take('buy', '2');
+    await exchange.take('sell', '0.2');
+    for (let trade = 0; trade < 70; trade += 1) await exchange.take(trade % 3 ? 'buy' : 'sell', '0.001');
+    [api, replica] = await Promise.all([exchange.allInOne(), exchange.replica(), exchange.worker()]);
+    await sleep(1_100); // the figures are of a whole second: from now on nothing changes any more
+  });
+  afterEach(() => {
+    for (const watcher of watchers.splice(0)) watcher.close();
+  });
+  after(() => exchange.close());
+
+  it('begin at once with what there is, on every replica the same bytes', async () => {
+    const first = see(api.port, '/ws');
+    await first.until(typed('ticker'));
+    const begunMs = performance.now();
+    const later = see(replica.port, '/ws');
+    await later.until(typed('ticker'), 500);
+    const view = market('ETH/USDC', '1h');
+    const views = [api.port, replica.port, api.port].map((port) => see(port, view));
+    await Promise.all(views.map((one) => one.until(atLeast(1), 1_000)));
+    expect(performance.now() - begunMs).to.be.below(1_500);
+    const texts = ({ seen }: Watcher) => seen.slice(0, 3).map(({ text }) => text);
+    expect(texts(later)).to.deep.equal(texts(first));
+    expect(new Set(views.map(({ seen }) => seen[0]!.text)).size).to.equal(1);
+  });
+
+  it('show in general a snapshot first, and then tickers of every market', async () => {
+    const { seen } = see(replica.port, '/ws');
+    await sleep(4_500);
+    const types = seen.map((one) => parsed(one).type);
+    expect(types[0]).to.equal('snapshot');
+    expect(types.slice(1)).to.satisfy((all: string[]) => all.every((type) => type === 'ticker'));
+    const symbols = seen.slice(1).map((one) => parsed(one).symbol);
+    expect(symbols.slice(0, 4)).to.deep.equal(['ETH/USDC', 'BTC/USDC', 'ETH/USDC', 'BTC/USDC']);
+    expect(seen.length % 2).to.equal(1);
+    const [, ethereum, bitcoin] = seen;
+    expect(Object.keys(parsed(ethereum!))).to.deep.equal([
+      ...['type', 'symbol', 'mark', 'index', 'volume24h', 'openInterest', 'change24h'],
+    ]);
+    expect(parsed(bitcoin!)).to.deep.equal({
+      ...{ type: 'ticker', symbol: 'BTC/USDC', mark: null, index: null },
+      ...{ volume24h: 0, openInterest: 0, change24h: 0 },
+    });
+  });
+
+  it('show what REST shows, to the digit', async () => {
+    const general = see(api.port, '/ws');
+    const one = see(api.port, market('ETH/USDC'));
+    await Promise.all([general.until(atLeast(3)), one.until(atLeast(1))]);
+    const [markets, book, prints, tickers, summary] = await Promise.all(
+      ['markets', 'market-data/orderbook?ticker_id=ETH_USDC&depth=500']
+        .concat([
+          'market-data/trades?ticker_id=ETH_USDC&limit=60',
+          'market-data/tickers',
+          'market-data/summary',
+        ])
+        .map((path) => rest(`/v1/${path}`)),
+    );
+    const list = markets!.slice('{"markets":'.length, -1);
+    expect(general.seen[0]!.text).to.equal(`{"type":"snapshot","markets":${list}}`);
+
+    const frame = read(one.seen.at(-1)!.text);
+    const side = (levels: { price: string; size: string }[]) =>
+      levels.map(({ price, size }) => [price, size]);
+    const { bids, asks } = read(book!);
+    expect(side(frame.book.bids)).to.have.length(250).and.to.deep.equal(bids);
+    expect(side(frame.book.asks)).to.have.length(250).and.to.deep.equal(asks);
+
+    const { buy, sell } = read(prints!);
+    const newestFirst = [...buy, ...sell].sort((a, b) => Number(b.trade_id) - Number(a.trade_id));
+    expect(frame.trades).to.have.length(60);
+    expect(
+      frame.trades.map(({ price, size, side, time }: Record<string, string>) => [
+        ...[price, size, side, String(Math.floor(Number(time) / 1000))],
+      ]),
+    ).to.deep.equal(
+      newestFirst.map((print) => [print.price, print.base_volume, print.type, print.trade_timestamp]),
+    );
+
+    const ticker = read(tickers!).find((entry: { ticker_id: string }) => entry.ticker_id === 'ETH_USDC');
+    const entry = read(summary!).ETH_USDC;
+    expect(frame.ticker.volume24h).to.equal(ticker.base_volume);
+    expect(Number(frame.ticker.change24h)).to.equal(Number(entry.price_change_percent_24h));
+    expect(Number(frame.ticker.mark)).to.be.closeTo((Number(ticker.bid) + Number(ticker.ask)) / 2, 1e-9);
+    expect(frame.ticker.index).to.equal(frame.ticker.mark);
+    expect(one.seen.at(-1)!.text).to.include(general.seen[1]!.text);
+  });
+
+  it('show the candle of every timeframe, in its own bucket', async () => {
+    const views = TIMEFRAMES.map((tf) => see(replica.port, market('ETH/USDC', tf)));
+    await Promise.all(views.map((view) => view.until(atLeast(1))));
+    const { trades } = await exchange.backends.ledger.tradesOfMarket('ETH/USDC', { limit: 500 });
+    for (const [at, timeframe] of TIMEFRAMES.entries()) {
+      const { tf, candle } = parsed(views[at]!.seen[0]!);
+      const openMs = bucketStartMs(timeframe, candle.time * 1_000);
+      expect(tf).to.equal(timeframe);
+      expect(candle.time * 1_000).to.equal(openMs);
+      // A kept frame is up to two seconds old: its bucket may be over by now.
+      expect([Date.now(), Date.now() - 4_000].map((ms) => bucketStartMs(timeframe, ms))).to.include(openMs);
+      const inside = trades.filter(({ timeMs }) => timeMs >= openMs);
+      const volume = inside.reduce((sum, { sizeSteps }) => sum + Number(sizeSteps), 0) / 1_000;
+      expect(candle.volume).to.be.closeTo(volume, 1e-9);
+      expect(candle.close).to.equal(Number(trades[0]!.priceTicks) / 100);
+      const prices = (inside.length > 0 ? inside : trades.slice(0, 1)).map((one) => Number(one.priceTicks));
+      expect([candle.high, candle.low]).to.deep.equal([Math.max(...prices) / 100, Math.min(...prices) / 100]);
+    }
+    const empty = see(replica.port, market('BTC/USDC'));
+    const [seen] = await empty.until(atLeast(1));
+    expect(parsed(seen!)).to.deep.include({ candle: null, trades: [], book: { bids: [], asks: [] } });
+  });
+
+  it('begin and go on with a market that is new', async () => {
+    const general = see(replica.port, '/ws');
+    await general.until(typed('ticker'));
+    await exchange.market({ symbol: 'SOL/USDC', tickSize: '0.001', referencePrice: '150.5' });
+    const view = see(replica.port, market('SOL/USDC', '4h'));
+    await general.until((seen) => seen.some((one) => parsed(one).symbol === 'SOL/USDC'), 4_300);
+    await view.until(atLeast(1), 4_300);
+    expect(parsed(view.seen[0]!).ticker).to.include({ mark: 150.5, index: 150.5 });
+    const newcomer = see(api.port, '/ws');
+    await newcomer.until(atLeast(4));
+    expect(parsed(newcomer.seen[0]!).markets.map((one: { symbol: string }) => one.symbol)).to.deep.equal([
+      ...['ETH/USDC', 'BTC/USDC', 'SOL/USDC'],
+    ]);
+  });
+
+  const refused: [what: string, path: string, code: number, error: string][] = [
+    ['an unknown symbol', market('DOGE/USDC'), 4404, 'MARKET_NOT_FOUND'],
+    ['a symbol in the wrong case', market('eth/usdc'), 4404, 'MARKET_NOT_FOUND'],
+    ['a missing symbol', '/ws/market?tf=1m', 4400, 'VALIDATION_ERROR'],
+    ['an empty symbol', '/ws/market?symbol=', 4400, 'VALIDATION_ERROR'],
+    ['two symbols', '/ws/market?symbol=ETH%2FUSDC&symbol=BTC%2FUSDC', 4400, 'VALIDATION_ERROR'],
+    ['an unknown timeframe', market('ETH/USDC', '2m'), 4400, 'VALIDATION_ERROR'],
+    ['a timeframe in the wrong case', market('ETH/USDC', '1d'), 4400, 'VALIDATION_ERROR'],
+    ['an empty timeframe', market('ETH/USDC', ''), 4400, 'VALIDATION_ERROR'],
+  ];
+  for (const [what, path, closeCode, errorCode] of refused) {
+    it(`tell of ${what}, and close with ${closeCode}`, async () => {
+      const watcher = see(replica.port, path);
+      expect(await watcher.ended).to.deep.equal({ code: closeCode, reason: errorCode });
+      expect(watcher.seen.map(parsed)).to.have.length(1);
+      expect(parsed(watcher.seen[0]!)).to.include({ type: 'error', code: errorCode });
+      expect(Object.keys(parsed(watcher.seen[0]!))).to.deep.equal(['type', 'error', 'code']);
+    });
+  }
+
+  it('are of one minute where no timeframe is asked for', async () => {
+    const [seen] = await see(replica.port, '/ws/market?symbol=ETH/USDC').until(atLeast(1));
+    expect(parsed(seen!)).to.include({ type: 'market', symbol: 'ETH/USDC', tf: '1m' });
+  });
+
+  it('are nowhere else', async () => {
+    const paths = ['/', '/ws/', '/ws/market/', '/ws/other', '/WS', '/v1/markets', '//ws'];
+    const ends = await Promise.all(paths.map((path) => see(replica.port, path).ended));
+    for (const { code, reason } of ends) {
+      expect(code).to.equal(404);
+      expect(JSON.parse(reason)).to.include({ statusCode: 404, code: 'NOT_FOUND', error: 'Not Found' });
+    }
+    const response = await fetch(`http://127.0.0.1:${api.port}/ws`);
+    expect(response.status).to.equal(404);
+  });
+
+  it('do not listen, and close on whoever says more than a kilobyte', async () => {
+    const [quiet, loud, piecemeal] = [1, 2, 3].map(() => see(replica.port, market('ETH/USDC')));
+    await Promise.all([quiet, loud, piecemeal].map((one) => one!.until(atLeast(1))));
+    quiet!.ws.send('{"op":"subscribe"}');
+    quiet!.ws.send('x'.repeat(1_024));
+    quiet!.ws.send(Buffer.alloc(1_024));
+    loud!.ws.send('x'.repeat(1_025));
+    piecemeal!.ws.send('x'.repeat(1_000), { fin: false });
+    piecemeal!.ws.send('x'.repeat(25), { fin: true });
+    expect((await loud!.ended).code).to.equal(1009);
+    expect((await piecemeal!.ended).code).to.equal(1009);
+    await quiet!.until(atLeast(2), 4_300);
+  });
+
+  it('take so many connections and no more, in all and from one address', async () => {
+    const limited = await exchange.replica({ wsMaxClients: 4, wsMaxClientsPerAddress: 2, trustProxyHops: 1 });
+    const from = (address: string) => see(limited.port, '/ws', { headers: { 'x-forwarded-for': address } });
+    const inside = async (...opened: Watcher[]) =>
+      Promise.all(opened.map((one) => one.until(typed('ticker'))));
+    const refusal = async (watcher: Watcher) => {
+      const { code, reason } = await watcher.ended;
+      return [code, JSON.parse(reason).code];
+    };
+    const [first, second] = [from('2001:db8:1:2::1'), from('2001:db8:1:2:ffff::9')];
+    await inside(first, second);
+    // Of the same /64; and what a client says of itself counts for nothing.
+    expect(await refusal(from('2001:db8:1:2:3:4:5:6'))).to.deep.equal([429, 'RATE_LIMITED']);
+    expect(await refusal(from('203.0.113.7, 2001:db8:1:2::1'))).to.deep.equal([429, 'RATE_LIMITED']);
+    await inside(from('203.0.113.7'), from('2001:db8:1:3::1'));
+    expect(await refusal(from('203.0.113.8'))).to.deep.equal([503, 'SERVICE_UNAVAILABLE']);
+    first.close();
+    await sleep(100);
+    await inside(from('203.0.113.8'));
+    expect(limited.streams.clients()).to.deep.equal({ general: 4, market: 0 });
+    second.close();
+    await sleep(100);
+    expect(limited.streams.clients().general).to.equal(3);
+  });
+
+  it('drop whoever does not answer a ping', async () => {
+    const strict = await exchange.replica({ heartbeatMs: 300 });
+    const [alive, dead] = [see(strict.port, '/ws'), see(strict.port, '/ws', { autoPong: false })];
+    expect((await dead.ended).code).to.equal(1006);
+    await sleep(700);
+    expect(alive.ws.readyState).to.equal(alive.ws.OPEN);
+  });
+
+  it('tell everybody to reconnect when they go away, one after the other', async () => {
+    const leaving = await exchange.replica();
+    const opened = Array.from({ length: 20 }, () => see(leaving.port, '/ws'));
+    await Promise.all(opened.map((one) => one.until(typed('ticker'))));
+    const begunMs = performance.now();
+    const goneAtMs: number[] = [];
+    for (const one of opened) void one.ended.then(() => goneAtMs.push(performance.now() - begunMs));
+    const drained = leaving.streams.drain(1_000);
+    expect((await see(leaving.port, '/ws').ended).code).to.equal(503);
+    await drained;
+    for (const { code, reason } of await Promise.all(opened.map((one) => one.ended))) {
+      expect(code).to.equal(1001);
+      expect(reason).to.match(/^reconnect in \d+ ms$/);
+    }
+    expect(goneAtMs.filter((ms) => ms < 350)).to.have.length.within(4, 9);
+    expect(goneAtMs.at(-1)).to.be.within(700, 1_500);
+    expect(leaving.streams.clients()).to.deep.equal({ general: 0, market: 0 });
+  });
+
+  it('keep their clients while their Redis is away, and go on by themselves', () => broken);
+});

@@ -1,0 +1,264 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { type Follower, openFollower, openPublisher, TICK_MS, writeMessage } from '../../src/feed/index.ts';
+import { GENERAL, marketChannel, TICKS } from '../../src/feed/keys.ts';
+import { readMessage } from '../../src/feed/message.ts';
+import type { MarketData } from '../../src/market-data/index.ts';
+import { openSnapshotTicker } from '../../src/queue/index.ts';
+import type { Backends } from '../../src/roles/backends.ts';
+import { connectRedis, connectSubscriber, queueConnection } from '../../src/roles/connections.ts';
+import { createSnapshots, type Snapshots } from '../../src/workers/snapshot.ts';
+import { type Exchange, openExchange } from '../stream/exchange.ts';
+import { freshRedis } from '../support/servers.ts';
+import { sideBySide } from '../support/side-by-side.ts';
+
+const log = pino({ level: 'silent' });
+
+interface Heard {
+  readonly channel: string;
+  readonly tick: number;
+  readonly text: string;
+  readonly atMs: number;
+}
+
+/** A feed for one scenario alone. */
+interface Room {
+  readonly redisUrl: string;
+  readonly redis: Redis;
+  /** A worker, with a market data of its own choosing. */
+  worker(marketData?: Partial<MarketData>): Snapshots;
+  follower(): Follower;
+  /** What goes over channels, as it is. */
+  hear(...channels: string[]): Promise<Heard[]>;
+  closing: (() => unknown)[];
+}
+
+const untilTickBegins = (): Promise<void> => sleep(TICK_MS - (Date.now() % TICK_MS) + 20);
+
+async function openRoom({ engine, marketData: real }: Backends): Promise<Room> {
+  const redisUrl = await freshRedis();
+  const closing: (() => unknown)[] = [];
+  const connect = async (open: typeof connectRedis): Promise<Redis> => {
+    const redis = open(redisUrl, 'test', () => undefined);
+    closing.push(() => redis.disconnect());
+    if (redis.status !== 'ready') await new Promise((resolve) => redis.once('ready', resolve));
+    return redis;
+  };
+  const redis = await connect(connectRedis);
+  const subscriber = (): Redis => {
+    const opened = connectSubscriber(redisUrl, 'test', () => undefined);
+    closing.push(() => opened.disconnect());
+    return opened;
+  };
+  return {
+    redisUrl,
+    redis,
+    closing,
+    worker(marketData = {}) {
+      const publisher = openPublisher({ redis, subscriber: subscriber() });
+      closing.push(() => publisher.close());
+      return createSnapshots({ engine, log, publisher, marketData: { ...real, ...marketData } });
+    },
+    follower() {
+      const opened = openFollower({ redis, subscriber: subscriber() });
+      closing.push(() => opened.close());
+      return opened;
+    },
+    async hear(...channels) {
+      const heard: Heard[] = [];
+      const listening = await connect(connectSubscriber);
+      listening.on('messageBuffer', (channel: Buffer, message: Buffer) => {
+        const { tick, frames } = readMessage(message);
+        heard.push({ channel: channel.toString(), tick, text: frames.join('\n'), atMs: Date.now() });
+      });
+      await listening.subscribe(...channels);
+      return heard;
+    },
+  };
+}
+
+describe('snapshots', function () {
+  this.timeout(60_000);
+  let exchange: Exchange;
+
+  before(async () => {
+    exchange = await openExchange();
+    await exchange.quote('buy', '1999', '1');
+    await exchange.quote('sell', '2001', '1');
+    await exchange.take('buy', '0.5');
+  });
+  after(() => exchange.close());
+
+  const inRoom = (scenario: (room: Room) => Promise<void>) => async (): Promise<void> => {
+    const room = await openRoom(exchange.backends);
+    try {
+      await scenario(room);
+    } finally {
+      for (const close of room.closing.reverse()) await close();
+    }
+  };
+
+  sideBySide({
+    'are built by one of all workers, each tick once, however often they are woken': inRoom(async (room) => {
+      const heard = await room.hear(GENERAL);
+      const workers = Array.from({ length: 4 }, () => room.worker());
+      await sleep(100);
+      await untilTickBegins();
+      let taken = 0;
+      for (const endMs = Date.now() + 3 * TICK_MS - 200; Date.now() < endMs; await sleep(10)) {
+        const ticked = await Promise.all(workers.flatMap((one) => [one.tick(), one.tick()]));
+        taken += ticked.filter((one) => one.taken).length;
+      }
+      const ticks = heard.map(({ tick }) => tick);
+      expect(taken).to.equal(3);
+      expect(ticks).to.deep.equal([ticks[0], ticks[0]! + 1, ticks[0]! + 2]);
+    }),
+
+    'go on when a worker is stuck in the midst of a tick': inRoom(async (room) => {
+      const heard = await room.hear(GENERAL);
+      const stuck = room.worker({ figures: () => new Promise(() => undefined) });
+      const other = room.worker();
+      await sleep(100);
+      await untilTickBegins();
+      void stuck.tick();
+      await sleep(50);
+      expect(await other.tick()).to.include({ taken: false });
+      expect(heard).to.deep.equal([]);
+      await untilTickBegins();
+      expect(await stuck.tick()).to.include({ taken: false });
+      expect(await other.tick()).to.include({ taken: true });
+      expect(heard).to.have.length(1);
+    }),
+
+    'go on when the clock of Redis was set back, and when Redis lost its memory': inRoom(async (room) => {
+      const heard = await room.hear(GENERAL);
+      const one = room.worker();
+      await sleep(100);
+      const ahead = Math.floor(Date.now() / TICK_MS) + 1_000_000;
+      const { redis } = room;
+      await redis.hset(TICKS, { slot: ahead, tick: ahead });
+      await untilTickBegins();
+      await one.tick();
+      await untilTickBegins();
+      await one.tick();
+      await redis.flushall();
+      await one.tick();
+      const [first = 0, second, third] = heard.map(({ tick }) => tick);
+      expect([first, second]).to.deep.equal([ahead + 1, ahead + 2]);
+      expect(third).to.be.closeTo(Date.now() / TICK_MS, 2);
+    }),
+
+    'read a market once a tick, and only one that is watched': inRoom(async (room) => {
+      const { marketData } = exchange.backends;
+      const reads: string[] = [];
+      const counting = room.worker({
+        book: (symbol) => {
+          reads.push(`book ${symbol}`);
+          return marketData.book(symbol);
+        },
+        trades: (symbol, filter) => {
+          reads.push(`trades ${symbol} ${filter.limit}`);
+          return marketData.trades(symbol, filter);
+        },
+      });
+      const channels = (['1m', '5m', '1D'] as const).map((timeframe) =>
+        marketChannel({ symbol: 'ETH/USDC', timeframe }),
+      );
+      const heard = await room.hear(GENERAL, ...channels);
+      await untilTickBegins();
+      await counting.tick();
+      await sleep(50);
+      expect(reads.sort()).to.deep.equal(['book ETH/USDC', 'trades ETH/USDC 60']);
+      expect(heard.map(({ channel }) => channel)).to.have.members([GENERAL, ...channels]);
+    }),
+
+    'are sent again to a replica that begins to watch, and built for it alone where nobody watched': inRoom(
+      async (room) => {
+        const building = room.worker();
+        await room.hear(GENERAL);
+        await untilTickBegins();
+        await building.tick();
+        const [first, second] = [1, 2].map(() => {
+          return room.follower();
+        });
+        const seen: string[] = [];
+        const follow = (follower: typeof first, channel: string) =>
+          follower!.follow(channel, (frames) => seen.push(frames.join('\n')));
+        const view = marketChannel({ symbol: 'ETH/USDC', timeframe: '1W' });
+        for (const channel of [GENERAL, view]) {
+          follow(first, channel);
+          await sleep(150);
+          await exchange.take('sell', '0.001'); // what is shown of a tick is what it was at first
+          follow(second, channel);
+          await sleep(150);
+          expect(seen.splice(0)).to.satisfy((texts: string[]) => texts.length === 2 && texts[0] === texts[1]);
+        }
+      },
+    ),
+
+    'show what can be shown when one market cannot': inRoom(async (room) => {
+      const { marketData } = exchange.backends;
+      const [whole, broken] = (['ETH/USDC', 'BTC/USDC'] as const).map((symbol) =>
+        marketChannel({ symbol, timeframe: '1m' }),
+      );
+      const heard = await room.hear(GENERAL, whole!, broken!);
+      const one = room.worker({
+        trades: async (symbol, filter) => {
+          if (symbol === 'BTC/USDC') throw new Error('no trades today');
+          return marketData.trades(symbol, filter);
+        },
+      });
+      await untilTickBegins();
+      await one.tick();
+      await sleep(50);
+      expect(heard.map(({ channel }) => channel)).to.have.members([GENERAL, whole]);
+    }),
+
+    'reach a follower in order, none twice, whatever a late worker sends': inRoom(async (room) => {
+      const follower = room.follower();
+      const seen: string[] = [];
+      follower.follow(GENERAL, (frames) => seen.push(frames.join('+')));
+      await sleep(100);
+      const sent: [number, string[]][] = [
+        ...([
+          [100, ['a', 'b']],
+          [101, ['c']],
+          [101, ['late']],
+        ] as [number, string[]][]),
+        ...([
+          [99, ['later']],
+          [102, []],
+          [7, ['anew']],
+          [8, ['on']],
+        ] as [number, string[]][]),
+      ];
+      for (const [tick, frames] of sent) await room.redis.publish(GENERAL, writeMessage(tick, frames));
+      await sleep(50);
+      expect(seen).to.deep.equal(['a+b', 'c', '', 'anew', 'on']);
+    }),
+
+    'are ticked by jobs at even seconds, and by timers where no job comes': inRoom(async (room) => {
+      const heard = await room.hear(GENERAL);
+      const workers = [room.worker(), room.worker()];
+      const tickers = workers.map((one) =>
+        openSnapshotTicker({ connection: queueConnection(room.redisUrl), tick: () => one.tick() }),
+      );
+      room.closing.push(() => Promise.all(tickers.map((ticker) => ticker.close())));
+      const phases = () => heard.splice(0).map(({ atMs }) => atMs % TICK_MS);
+      await sleep(2 * TICK_MS);
+      phases();
+      await sleep(2 * TICK_MS);
+      const byJobs = phases();
+      expect(byJobs).to.have.length.within(1, 3);
+      expect(Math.min(...byJobs)).to.be.below(100);
+      await room.redis.del('{redbook}:snapshot:delayed');
+      await sleep(3 * TICK_MS);
+      const byTimers = phases();
+      expect(byTimers).to.have.length.within(2, 4);
+      expect(Math.max(...byTimers)).to.be.within(100, 400);
+      expect(await room.redis.exists('{redbook}:snapshot:delayed')).to.equal(1);
+    }),
+  });
+});
