@@ -3,6 +3,7 @@
  * reader of the environment; everything else is handed values. `README.md` carries CONFIG_TABLE; a test compares.
  */
 
+import { readFileSync } from 'node:fs';
 import { validateHeaderName } from 'node:http';
 import { z } from 'zod';
 
@@ -291,6 +292,11 @@ export const CONFIG_TABLE: readonly { name: string; default: string; meaning: st
   meaning: setting.meaning,
 }));
 
+/** Of the variables that hold a secret; each may be given as `NAME_FILE` instead, the path of a file that holds it. */
+export const SECRET_NAMES: readonly string[] = Object.values(SETTINGS as Record<string, Setting<unknown>>)
+  .filter(({ secret }) => secret)
+  .map(({ name }) => name);
+
 /**
  * A variable that is empty counts as not set: compose files pass those on.
  * @throws ConfigError
@@ -298,17 +304,29 @@ export const CONFIG_TABLE: readonly { name: string; default: string; meaning: st
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const read = Object.entries(SETTINGS as Record<string, Setting<unknown>>).map(([key, setting]) => [
     key,
-    parse(setting, env[setting.name] || setting.default),
+    parse(setting, given(setting, env) ?? setting.default),
   ]);
-  const given: Partial<Config> = Object.fromEntries(read.filter(([, value]) => value !== undefined));
-  const { port, redisUrl, databaseUrl } = given;
+  const set: Partial<Config> = Object.fromEntries(read.filter(([, value]) => value !== undefined));
+  const { port, redisUrl, databaseUrl } = set;
   const ownServers = !redisUrl || !databaseUrl;
   return {
-    ...given,
-    webUrl: given.webUrl ?? `http://localhost:${port}`,
-    webHosts: given.webHosts ?? (ownServers ? [`localhost:${port}`, `127.0.0.1:${port}`] : []),
-    blockedCountries: given.blockedCountries ?? [],
+    ...set,
+    webUrl: set.webUrl ?? `http://localhost:${port}`,
+    webHosts: set.webHosts ?? (ownServers ? [`localhost:${port}`, `127.0.0.1:${port}`] : []),
+    blockedCountries: set.blockedCountries ?? [],
   } as Config; // every other required field has a default in the table
+}
+
+/** What the environment says of a setting. Editors end a secret's file with a newline, which is no part of it. */
+function given({ name, secret }: Setting<unknown>, env: NodeJS.ProcessEnv): string | undefined {
+  const [text, file] = [env[name], secret && env[`${name}_FILE`]];
+  if (!file) return text || undefined;
+  if (text) throw new ConfigError(`${name} and ${name}_FILE are both set; one of them must go.`);
+  try {
+    return readFileSync(file, 'utf8').trimEnd() || undefined;
+  } catch (error) {
+    throw new ConfigError(`${name}_FILE must be a file that can be read (${(error as Error).message}).`);
+  }
 }
 
 function parse<T>(setting: Setting<T>, text: string | null): T | undefined {

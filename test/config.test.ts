@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
-import { CONFIG_TABLE, ConfigError, type Role, readConfig, requireFor } from '../src/config.ts';
+import { CONFIG_TABLE, ConfigError, type Role, readConfig, requireFor, SECRET_NAMES } from '../src/config.ts';
 
 const SECRET = 'x'.repeat(32);
 const OWN = {
@@ -149,6 +152,50 @@ describe('configuration', () => {
 
   it('counts the bytes of a secret, not its letters', () => {
     expect(readConfig({ JWT_SECRET: 'é'.repeat(16) }).jwtSecret).to.equal('é'.repeat(16));
+  });
+});
+
+describe('a secret in a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-config-'));
+  const fileOf = (text: string): string => {
+    const path = join(folder, 'secret');
+    writeFileSync(path, text);
+    return path;
+  };
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('is read, without the newline at its end', () => {
+    const config = readConfig({ REDIS_URL_FILE: fileOf(`${OWN.REDIS_URL}\n`) });
+    expect(config.redisUrl).to.equal(OWN.REDIS_URL);
+  });
+
+  it('is checked like any other, and not shown', () => {
+    const message = complaint(() => readConfig({ JWT_SECRET_FILE: fileOf('hush') }));
+    expect(message).to.equal('JWT_SECRET must be at least 32 bytes long.');
+  });
+
+  it('is not set when the file is empty, as a previous key mostly is', () => {
+    expect(readConfig({ JWT_SECRET_PREVIOUS_FILE: fileOf('\n') })).to.not.have.property('jwtSecretPrevious');
+  });
+
+  it('must be there, and must not be given twice', () => {
+    expect(complaint(() => readConfig({ JWT_SECRET_FILE: join(folder, 'none') }))).to.match(
+      /^JWT_SECRET_FILE must be a file that can be read/,
+    );
+    expect(complaint(() => readConfig({ JWT_SECRET: SECRET, JWT_SECRET_FILE: fileOf(SECRET) }))).to.equal(
+      'JWT_SECRET and JWT_SECRET_FILE are both set; one of them must go.',
+    );
+  });
+
+  it('stands for every secret, and for nothing else', () => {
+    expect(SECRET_NAMES).to.have.members([
+      'REDIS_URL',
+      'QUEUE_REDIS_URL',
+      'DATABASE_URL',
+      'JWT_SECRET',
+      'JWT_SECRET_PREVIOUS',
+    ]);
+    expect(readConfig({ PORT_FILE: fileOf('9000') }).port).to.equal(8080);
   });
 });
 
