@@ -165,11 +165,11 @@ class Run {
         await this.#switch(operation);
     }
     await this.#compareEvents();
-    await this.#lookAt(this.#assetsTouchedBy(operation));
-    await this.#lookAtLive();
+    const looks = [this.#lookAt(this.#assetsTouchedBy(operation)), this.#lookAtLive()];
     if (operation.do === 'place' && this.reference.market(operation.request.market)) {
-      await this.#lookAtLevels(operation.request.market);
+      looks.push(this.#lookAtLevels(operation.request.market));
     }
+    await Promise.all(looks);
   }
 
   // --- commands ------------------------------------------------------------------------------------------
@@ -560,7 +560,7 @@ class Run {
       markets.map((market) => ({ market: rulesIn(market), version: market.version })),
       this.reference.markets.map(({ rules, version }) => ({ market: rules, version })),
     );
-    for (const { symbol } of markets) await this.#lookAtLevels(symbol);
+    await Promise.all(markets.map(({ symbol }) => this.#lookAtLevels(symbol)));
     const quotes = await this.#engine.quotes(markets);
     for (const { rules, tick, last } of this.reference.markets) {
       const best = (side: 'buy' | 'sell'): bigint | null => {
