@@ -11,7 +11,7 @@ Replies  one number, because a table of three would be a tenth of the cost:
          refused   -(resets * 1000 + seconds until one would be counted), at least 1
          where resets is the Unix second, rounded up, in which the oldest request leaves the log with the least room
 
-A log is a string of the times in ms modulo 2^24, three bytes each, oldest first: 1.4 KB for 300 requests. It is
+A log is a string of the times in ms modulo 2^24, three bytes each, oldest first: at most 2 KB for 300 requests. It is
 written anew, with two windows to live, when it begins or something has left it, otherwise only appended to: its
 newest entry at that moment leaves within a window, and then it is written anew.
 
@@ -24,7 +24,7 @@ redis.set_repl(redis.REPL_NONE)
 
 local call, window = redis.call, tonumber(ARGV[1])
 local time = call('TIME')
-local now = time[1] * 1000 + time[2] / 1000 -- its fraction goes where it is packed
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local least, wait, kept = math.huge, 0, {}
 for i = 1, #KEYS do
   local log, first, left = call('GET', KEYS[i]) or '', 1, nil

@@ -1,0 +1,490 @@
+/** Request limits from outside, over two replicas and in real time; each scenario comes from an address of its own. */
+
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { openAuth, SESSION_SECONDS } from '../../src/auth/index.ts';
+import { openSessions } from '../../src/auth/session.ts';
+import { createHttpServer } from '../../src/http/server.ts';
+import type { HttpSettings } from '../../src/http/services.ts';
+import { connectRedis } from '../../src/roles/connections.ts';
+import { freshRedisServer } from '../support/servers.ts';
+import { sideBySide } from '../support/side-by-side.ts';
+import { type Fixture, openFixture, type Replica } from './fixture.ts';
+
+const SECRET = 'the secret that limits are tested with';
+const WALLET = `0x${'ab'.repeat(20)}`;
+const NONCE = `/api/auth/nonce?address=${WALLET}`;
+const PAIRS = '/v1/market-data/pairs';
+const WINDOW_MS = 60_000;
+
+interface Reply {
+  readonly status: number;
+  readonly code: string | undefined;
+  /** RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After; NaN where a header is missing. */
+  readonly limit: number;
+  readonly remaining: number;
+  readonly reset: number;
+  readonly retryAfter: number;
+}
+
+interface Ask {
+  readonly method?: string;
+  /** What the trusted proxy says. */
+  readonly from?: string;
+  readonly token?: string;
+  readonly headers?: Record<string, string>;
+}
+
+async function ask(base: string, path: string, { method = 'GET', from, token, headers }: Ask = {}) {
+  const response = await fetch(base + path, {
+    method,
+    headers: {
+      ...(from === undefined ? {} : { 'x-forwarded-for': from }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+  });
+  const text = await response.text();
+  const number = (name: string): number => Number(response.headers.get(name) ?? Number.NaN);
+  const reply: Reply = {
+    status: response.status,
+    code: response.ok ? undefined : JSON.parse(text).code,
+    limit: number('ratelimit-limit'),
+    remaining: number('ratelimit-remaining'),
+    reset: number('ratelimit-reset'),
+    retryAfter: number('retry-after'),
+  };
+  return reply;
+}
+
+const statusesOf = (replies: readonly Reply[]): Record<number, number> => {
+  const counts: Record<number, number> = {};
+  for (const { status } of replies) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+};
+
+const times = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_none, index) => make(index));
+
+/** At most `lanes` at a time. */
+async function inLanes<T>(count: number, lanes: number, work: (index: number) => Promise<T>): Promise<T[]> {
+  const done: T[] = [];
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < count) {
+      const index = next++;
+      done[index] = await work(index);
+    }
+  };
+  await Promise.all(times(lanes, lane));
+  return done;
+}
+
+/** One after the other, so that what loads the machine does not get into the way of what measures time. */
+function inTurn(scenarios: Scenarios): Scenarios {
+  let last: Promise<unknown> = Promise.resolve();
+  const queued = (scenario: () => Promise<void>) => () => {
+    const turn = last.then(scenario);
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+  return Object.fromEntries(Object.entries(scenarios).map(([name, scenario]) => [name, queued(scenario)]));
+}
+
+type Scenarios = Readonly<Record<string, () => Promise<void>>>;
+
+const walletOf = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
+
+describe('request limits', function () {
+  this.timeout(90_000);
+
+  let fixture: Fixture;
+  let limitsRedis: Redis;
+  /** Two replicas behind one proxy, and one that clients reach by themselves. */
+  let first: string;
+  let second: string;
+  let direct: string;
+  const servers: Server[] = [];
+  const connections: Redis[] = [];
+
+  const sessions = openSessions({
+    issuer: 'Redbook',
+    secret: SECRET,
+    previousSecret: undefined,
+    nowMs: Date.now,
+  });
+
+  const open = async (settings: Partial<HttpSettings>, redis: Redis): Promise<Replica & { url: string }> => {
+    const auth = openAuth({
+      redis: fixture.redis,
+      serviceName: 'Redbook',
+      webHosts: ['redbook.example'],
+      jwtSecret: SECRET,
+    });
+    const replica = await fixture.replica(settings, { auth, limitsRedis: redis });
+    const server = createHttpServer(replica.app);
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return { ...replica, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  };
+
+  const connect = (url: string): Redis => {
+    const redis = connectRedis(url, 'limits', () => undefined);
+    connections.push(redis);
+    return redis;
+  };
+
+  before(async () => {
+    fixture = await openFixture();
+    const { url } = await freshRedisServer();
+    limitsRedis = connect(url);
+    first = (await open({ trustProxyHops: 1 }, limitsRedis)).url;
+    second = (await open({ trustProxyHops: 1 }, connect(url))).url;
+    direct = (await open({ trustProxyHops: 0 }, limitsRedis)).url;
+  });
+
+  after(async () => {
+    for (const server of servers) {
+      server.closeAllConnections();
+      server.close();
+    }
+    for (const redis of connections) redis.disconnect();
+    await fixture.close();
+  });
+
+  const either = (index: number): string => (index % 2 === 0 ? first : second);
+
+  /** As many of them as are allowed have each another number left; the rest are refused. */
+  function expectExactly(replies: readonly Reply[], limit: number): void {
+    const allowed = replies.filter(({ status }) => status !== 429);
+    expect(allowed.length).to.equal(limit);
+    expect(new Set(allowed.map(({ remaining }) => remaining)).size).to.equal(limit);
+    for (const refused of replies.filter(({ status }) => status === 429)) {
+      expect(refused).to.include({ code: 'RATE_LIMITED', limit, remaining: 0 });
+      expect(refused.retryAfter).to.be.within(1, 60);
+    }
+  }
+
+  /** Tokens that are none of ours, each another one. */
+  function forgedToken(index: number): string {
+    const wallet = walletOf(index);
+    const [head, body, signature] = sessions.issue(WALLET).split('.') as [string, string, string];
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    const claims = part({ iss: 'Redbook', sub: wallet, iat: nowSeconds, exp: nowSeconds + SESSION_SECONDS });
+    const signedBy = (secret: string, nowMs: () => number): string =>
+      openSessions({ issuer: 'Redbook', secret, previousSecret: undefined, nowMs }).issue(wallet);
+    const kinds: readonly (() => string)[] = [
+      () => `forged-${index}`,
+      () => `${head}.${claims}.${signature}`,
+      () => `${part({ alg: 'none', typ: 'JWT' })}.${claims}.`,
+      () =>
+        `${head}.${body}.${signature.slice(0, -1)}${'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef'[index % 32]}${index}`,
+      () => signedBy('another secret of thirty-two bytes or more', Date.now),
+      () => signedBy(SECRET, () => Date.now() - SESSION_SECONDS * 1000 - 1000),
+    ];
+    return kinds[index % kinds.length]!();
+  }
+
+  const scenarios: Scenarios = {
+    async 'two replicas share a bucket exactly, in a burst'() {
+      const beganMs = Date.now();
+      const replies = await Promise.all(
+        times(400, (index) => ask(either(index), PAIRS, { from: '192.0.2.1' })),
+      );
+      expect(statusesOf(replies)).to.deep.equal({ 200: 300, 429: 100 });
+      expectExactly(replies, 300);
+      const resets = replies.map(({ reset }) => reset * 1000);
+      expect(Math.min(...resets)).to.be.at.least(beganMs + WINDOW_MS - 5);
+      expect(Math.max(...resets)).to.be.below(Date.now() + WINDOW_MS + 1000);
+      // Each of the 400 has the same oldest request.
+      expect(Math.max(...resets) - Math.min(...resets)).to.be.at.most(1000);
+    },
+
+    async '10,000 forged tokens and spoofed addresses are worth nothing to log in'() {
+      const replies = await inLanes(10_000, 40, (index) =>
+        ask(direct, NONCE, {
+          token: forgedToken(index),
+          from: `10.0.${index >> 8}.${index & 255}`,
+          headers: { forwarded: `for=10.1.1.${index & 255}`, 'x-real-ip': `10.2.2.${index & 255}` },
+        }),
+      );
+      expect(statusesOf(replies)).to.deep.equal({ 200: 30, 429: 9_970 });
+    },
+
+    async 'nor to read market data, behind a proxy that adds the address it sees'() {
+      const replies = await inLanes(2_000, 20, (index) =>
+        ask(either(index), PAIRS, {
+          token: forgedToken(index),
+          from: `10.0.${index >> 8}.${index & 255}, ::${index}, 192.0.2.5`,
+        }),
+      );
+      expect(statusesOf(replies)).to.deep.equal({ 200: 300, 429: 1_700 });
+    },
+
+    async 'a session has a bucket of its own, wherever it comes from and however it is written'() {
+      const token = sessions.issue(walletOf(1));
+      const from = '192.0.2.6';
+      const anonymous = await Promise.all(times(300, () => ask(first, PAIRS, { from })));
+      expect(statusesOf(anonymous)).to.deep.equal({ 200: 300 });
+      expect((await ask(first, PAIRS, { from })).status).to.equal(429);
+      const spellings = ['Bearer ', 'bearer  ', 'BEARER   '];
+      const replies = await Promise.all(
+        times(310, (index) =>
+          ask(either(index), PAIRS, {
+            from: index % 2 === 0 ? from : `198.51.100.${index & 255}`,
+            headers: { authorization: `${spellings[index % 3]}${token}` },
+          }),
+        ),
+      );
+      expectExactly(replies, 300);
+      const other = await ask(first, PAIRS, { from, token: sessions.issue(walletOf(2)) });
+      expect(other).to.include({ status: 200, remaining: 299 });
+    },
+
+    async 'no number of sessions lifts an address above 120 logins a minute'() {
+      const from = '192.0.2.7';
+      const tokens = times(10, (index) => sessions.issue(walletOf(100 + index)));
+      const replies = await inLanes(300, 20, (index) =>
+        ask(either(index), NONCE, { from, token: tokens[index % 10]! }),
+      );
+      expect(statusesOf(replies)).to.deep.equal({ 200: 120, 429: 180 });
+      const refused = await ask(first, NONCE, { from });
+      expect(refused).to.include({ status: 429, limit: 30, remaining: 0 });
+      expect(refused.retryAfter).to.be.within(1, 60);
+      // Of the sessions' own 30 only what was counted is gone: none has paid for what the ceiling refused.
+      const elsewhere = await Promise.all(
+        tokens.map((token) => ask(second, NONCE, { from: '192.0.2.8', token })),
+      );
+      const left = elsewhere.reduce((sum, { remaining }) => sum + remaining + 1, 0);
+      expect(left).to.equal(10 * 30 - 120);
+      expect((await ask(first, '/api/auth/verify', { method: 'POST', from })).remaining).to.equal(29);
+    },
+
+    async 'an IPv6 network of 64 bits is one client; IPv4 is the same in every form'() {
+      const network = await Promise.all(
+        times(32, (index) => ask(either(index), NONCE, { from: `2001:db8:0:1:${index}::${index}` })),
+      );
+      expectExactly(network, 30);
+      expect((await ask(first, NONCE, { from: '2001:db8:0:2::1' })).remaining).to.equal(29);
+      const forms = [
+        '192.0.2.9',
+        '::ffff:192.0.2.9',
+        '::ffff:c000:209',
+        '192.0.2.9:4711',
+        '[::ffff:192.0.2.9]:1',
+      ];
+      const mapped = await Promise.all(
+        times(35, (index) => ask(either(index), NONCE, { from: forms[index % forms.length]! })),
+      );
+      expectExactly(mapped, 30);
+    },
+
+    async 'a proxy that does not say who asks is counted itself'() {
+      const said = ['unknown', '_hidden', 'for=192.0.2.1', '999.1.1.1', '', '192.0.2.1, [::1'];
+      const replies = await inLanes(said.length, 1, (index) => ask(first, PAIRS, { from: said[index]! }));
+      expect(replies.map(({ remaining }) => remaining)).to.deep.equal(
+        said.map((_text, index) => 299 - index),
+      );
+    },
+
+    async 'each row of the contract is one bucket'() {
+      const from = '192.0.2.10';
+      const remainingOf = async (method: string, path: string): Promise<number[]> => {
+        const { limit, remaining } = await ask(first, path, { method, from });
+        return [limit, remaining];
+      };
+      const calls = [
+        ['POST', '/v1/auth/challenge', 30, 29],
+        ['GET', NONCE, 30, 28],
+        ['POST', '/api/auth/nonce', 30, 27],
+        ['HEAD', NONCE, 30, 26],
+        ['POST', '/v1/auth/verify', 30, 29],
+        ['POST', '/api/auth/verify', 30, 28],
+        ['GET', PAIRS, 300, 299],
+        ['GET', '/v1/market-data/summary', 300, 298],
+        ['GET', '/v1/market-data/tickers', 300, 297],
+        ['GET', '/v1/market-data/orderbook/ETH_USDC', 300, 296],
+        ['GET', '/v1/market-data/orderbook?ticker_id=NO_NE', 300, 295],
+        ['GET', '/v1/market-data/trades/ETH_USDC', 300, 294],
+        ['GET', '/v1/market-data/trades', 300, 293],
+      ] as const;
+      for (const [method, path, limit, remaining] of calls) {
+        if (method === 'HEAD') await fetch(first + path, { method, headers: { 'x-forwarded-for': from } });
+        else expect(await remainingOf(method, path), path).to.deep.equal([limit, remaining]);
+      }
+      await fetch(first + PAIRS, { method: 'OPTIONS', headers: { 'x-forwarded-for': from } });
+      expect(await remainingOf('GET', PAIRS), 'a preflight is free').to.deep.equal([300, 292]);
+    },
+
+    async 'the old prefix says nothing of limits, and has the same'() {
+      const from = '192.0.2.11';
+      const old = '/v1/coingecko/pairs';
+      const replies = await Promise.all(times(300, (index) => ask(either(index), old, { from })));
+      expect(statusesOf(replies)).to.deep.equal({ 200: 300 });
+      const refused = await ask(first, old, { from });
+      expect(refused).to.include({ status: 429, code: 'RATE_LIMITED' });
+      expect(refused.retryAfter).to.be.within(1, 60);
+      for (const { limit, remaining, reset } of [...replies, refused]) {
+        expect([limit, remaining, reset]).to.deep.equal([Number.NaN, Number.NaN, Number.NaN]);
+      }
+      expect(await ask(second, PAIRS, { from })).to.include({ status: 429, limit: 300 });
+    },
+
+    async 'trading routes and the list of markets have none'() {
+      const token = sessions.issue(walletOf(3));
+      for (const path of ['/v1/markets', '/v1/orders', '/v1/trades', `/v1/portfolio/${walletOf(3)}`]) {
+        const { status, limit } = await ask(first, path, { from: '192.0.2.12', token });
+        expect([status, limit], path).to.deep.equal([200, Number.NaN]);
+      }
+      const keys = await limitsRedis.keys('*192.0.2.12*');
+      expect(keys).to.deep.equal([]);
+    },
+
+    async 'a bad token does not shut anybody out of a public route'() {
+      for (const token of ['x', 'a.b.c', forgedToken(1)]) {
+        expect((await ask(first, PAIRS, { from: '192.0.2.13', token })).status).to.equal(200);
+      }
+    },
+
+    async 'a 429 can be read from a web page, and is kept by no cache'() {
+      const from = '192.0.2.14';
+      const headers = { 'x-forwarded-for': from, origin: 'https://redbook.example' };
+      await Promise.all(times(30, () => ask(first, NONCE, { from })));
+      const response = await fetch(first + NONCE, { headers });
+      expect(response.status).to.equal(429);
+      expect(await response.json()).to.have.all.keys('error', 'code');
+      expect(response.headers.get('access-control-allow-origin')).to.equal('https://redbook.example');
+      for (const name of ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After']) {
+        expect(response.headers.get('access-control-expose-headers')).to.include(name);
+        expect(response.headers.get(name), name).to.match(/^\d+$/);
+      }
+      expect(response.headers.get('cache-control')).to.equal('no-store');
+    },
+
+    async 'decisions are counted by bucket'() {
+      const replica = await open({ trustProxyHops: 1 }, limitsRedis);
+      await Promise.all(times(32, () => ask(replica.url, NONCE, { from: '192.0.2.15' })));
+      await ask(replica.url, PAIRS, { from: '192.0.2.15' });
+      const metrics = await (await fetch(`${replica.url}/metrics`)).text();
+      const count = (bucket: string, decision: string): string | undefined =>
+        new RegExp(
+          `^redbook_http_limit_decisions_total\\{bucket="${bucket}",decision="${decision}"\\} (\\d+)$`,
+          'm',
+        ).exec(metrics)?.[1];
+      expect([count('challenge', 'allowed'), count('challenge', 'limited')]).to.deep.equal(['30', '2']);
+      expect(count('market-data', 'allowed')).to.equal('1');
+    },
+
+    async 'while their Redis is away nobody signs in and everybody reads, until it is back'() {
+      const server = await freshRedisServer();
+      const redis = connect(server.url);
+      const replica = await open({ trustProxyHops: 1 }, redis);
+      const from = '192.0.2.16';
+      expect((await ask(replica.url, PAIRS, { from })).remaining).to.equal(299);
+      await server.kill();
+      for (const [method, path] of [
+        ['GET', NONCE],
+        ['POST', '/v1/auth/challenge'],
+        ['POST', '/v1/auth/verify'],
+        ['POST', '/api/auth/verify'],
+      ] as const) {
+        const reply = await ask(replica.url, path, { method, from });
+        expect(reply).to.include({ status: 503, code: 'SERVICE_UNAVAILABLE' });
+      }
+      const unlimited = await Promise.all(times(400, () => ask(replica.url, PAIRS, { from })));
+      expect(statusesOf(unlimited)).to.deep.equal({ 200: 400 });
+      expect(unlimited[0]!.limit).to.be.NaN;
+      await server.start();
+      const back = await untilCounted(replica.url, from);
+      expect(back.limit).to.equal(300);
+      expect((await ask(replica.url, NONCE, { from })).status).to.equal(200);
+      const told = replica.log.filter((line) => line.includes('limits: Redis'));
+      expect(told.map((line) => JSON.parse(line).msg)).to.deep.equal([
+        'limits: Redis does not answer',
+        'limits: Redis answers again',
+      ]);
+    },
+
+    async 'a Redis that hangs holds up one request in a second'() {
+      const server = await freshRedisServer();
+      const redis = connect(server.url);
+      const replica = await open({ trustProxyHops: 1 }, redis);
+      const from = '192.0.2.17';
+      await ask(replica.url, PAIRS, { from });
+      const admin = connect(server.url);
+      await new Promise((resolve) => admin.once('ready', resolve));
+      await admin.client('PAUSE', 6_000, 'ALL');
+      const waitsMs = await inLanes(400, 10, async () => {
+        const beganMs = performance.now();
+        await sleep(5);
+        expect((await ask(replica.url, PAIRS, { from })).status).to.equal(200);
+        return performance.now() - beganMs;
+      });
+      // Those that were under way before the first heard nothing, and then one in each second.
+      expect(waitsMs.filter((ms) => ms > 2_000).length).to.be.within(1, 12);
+      const back = await untilCounted(replica.url, from);
+      expect(back.limit).to.equal(300);
+    },
+  };
+
+  sideBySide({
+    async 'a minute that begins anew with the first request would let 59 pass in three seconds; here 30 do'() {
+      const from = '192.0.2.2';
+      const begun = await ask(first, NONCE, { from });
+      expect(begun).to.include({ status: 200, limit: 30, remaining: 29 });
+      await sleep(WINDOW_MS - 2_000);
+      const late = await Promise.all(times(29, (index) => ask(either(index), NONCE, { from })));
+      expect(statusesOf(late)).to.deep.equal({ 200: 29 });
+      const full = await ask(second, NONCE, { from });
+      expect(full).to.include({ status: 429, remaining: 0, reset: begun.reset });
+      await sleep(full.retryAfter * 1000);
+      const next = await Promise.all(times(10, (index) => ask(either(index), NONCE, { from })));
+      expect(statusesOf(next)).to.deep.equal({ 200: 1, 429: 9 });
+      // What leaves next is the first of the late ones.
+      const refused = next.find(({ status }) => status === 429)!;
+      expect(refused.retryAfter).to.be.within(50, 59);
+      expect(refused.reset).to.be.above(begun.reset + 50);
+    },
+
+    async 'a drip of 30 in a minute goes on and on, whatever minute one looks at'() {
+      for (let index = 0; index <= 30; index += 1) {
+        if (index > 0) await sleep(WINDOW_MS / 30 + 5);
+        const { status, remaining } = await ask(either(index), NONCE, { from: '192.0.2.3' });
+        expect([status, remaining], `request ${index}`).to.deep.equal([200, Math.max(29 - index, 0)]);
+      }
+    },
+
+    async 'who asks on while refused waits no longer, and may ask again after Retry-After'() {
+      const from = '192.0.2.4';
+      const burst = await Promise.all(times(30, (index) => ask(either(index), NONCE, { from })));
+      expect(statusesOf(burst)).to.deep.equal({ 200: 30 });
+      const refused = await ask(first, NONCE, { from });
+      const openAtMs = Date.now() + refused.retryAfter * 1000;
+      expect(refused.status).to.equal(429);
+      while (Date.now() < openAtMs - 1_500) {
+        const again = await ask(second, NONCE, { from });
+        expect(again).to.include({ status: 429, reset: refused.reset });
+        expect(Date.now() + again.retryAfter * 1000).to.be.within(openAtMs - 1_100, openAtMs + 1_100);
+        await sleep(500);
+      }
+      await sleep(openAtMs - Date.now());
+      expect(Date.now()).to.be.at.most(refused.reset * 1000 + 1_000);
+      expect((await ask(first, NONCE, { from })).status).to.equal(200);
+    },
+
+    ...inTurn(scenarios),
+  });
+
+  async function untilCounted(url: string, from: string): Promise<Reply> {
+    for (let attempt = 0; attempt < 100; attempt += 1) {
+      const reply = await ask(url, PAIRS, { from });
+      if (!Number.isNaN(reply.limit)) return reply;
+      await sleep(100);
+    }
+    throw new Error('limits did not come back');
+  }
+});
