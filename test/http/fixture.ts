@@ -15,6 +15,7 @@ import type { HttpSettings, Services } from '../../src/http/services.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { openMarketData } from '../../src/market-data/index.ts';
 import { ethersSigner, type Signer } from '../auth/signers.ts';
+import { documentedBy } from '../support/contract.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 
 const SECRET = 'a secret of the tests, 32 bytes or more';
@@ -76,6 +77,8 @@ export interface Fixture extends Replica {
   credit(wallet: string, funds: Readonly<Record<string, string>>): Promise<void>;
   /** Brings Postgres up to the last event, and tells Redis so. */
   settle(): Promise<void>;
+  /** Lets every client begin anew with its requests to limited routes. */
+  forgetRequests(): Promise<void>;
 }
 
 export async function openFixture(settings: Partial<HttpSettings> = {}): Promise<Fixture> {
@@ -129,6 +132,10 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
         if (settled.sequence === cursor.sequence) return;
       }
     },
+    async forgetRequests() {
+      const logs = await redis.keys('{redbook}:limit:*');
+      if (logs.length > 0) await redis.del(logs);
+    },
     async close() {
       await Promise.all(replicas.map((opened) => opened.close()));
       redis.disconnect();
@@ -168,7 +175,7 @@ async function openReplica(
     ...instead,
   };
   return {
-    app: createApp(services),
+    app: documentedBy(createApp(services), settings),
     services,
     log,
     async close() {

@@ -13,6 +13,8 @@ describe('login routes', () => {
     ({ app } = fixture);
   });
 
+  beforeEach(() => fixture.forgetRequests());
+
   after(() => fixture.close());
 
   const post = (path: string, body: object, to = app) => request(to).post(path).send(body);
