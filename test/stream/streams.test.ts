@@ -1,9 +1,15 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { WebSocket } from 'ws';
 import { bucketStartMs, TIMEFRAMES } from '../../src/domain/candle.ts';
+import { writeMessage } from '../../src/feed/index.ts';
+import { GENERAL } from '../../src/feed/keys.ts';
 import { NumberLiteral, readJson } from '../../src/http/json.ts';
-import { freshRedisServer } from '../support/servers.ts';
-import { type Exchange, openExchange, type Replica } from './exchange.ts';
+import { connectRedis } from '../../src/roles/connections.ts';
+import { freshRedis, freshRedisServer } from '../support/servers.ts';
+import { deaf } from './deaf.ts';
+import { type Exchange, openExchange, openReplica, type Replica } from './exchange.ts';
 import { market, parsed, type Seen, type Watcher, watch } from './watcher.ts';
 
 /** As text, digit for digit, with every number as it was written. */
@@ -296,6 +302,42 @@ describe('the streams', function () {
     expect(goneAtMs.filter((ms) => ms < 350)).to.have.length.within(4, 9);
     expect(goneAtMs.at(-1)).to.be.within(700, 1_500);
     expect(leaving.streams.clients()).to.deep.equal({ general: 0, market: 0 });
+  });
+
+  it('lose frames for whoever does not read, drop it after a while, and hold nothing for it', async () => {
+    const redisUrl = await freshRedis();
+    const redis = connectRedis(redisUrl, 'test', () => undefined);
+    const replica = await openReplica(redisUrl, async () => true, { wsMaxLagMs: 2_000 });
+    try {
+      const lost = await Promise.all(Array.from({ length: 20 }, () => deaf(replica.port, '/ws')));
+      const reading = new WebSocket(`ws://127.0.0.1:${replica.port}/ws`);
+      let received = 0;
+      reading.on('message', () => {
+        received += 1;
+      });
+      await once(reading, 'open');
+      const frame = JSON.stringify({ filler: 'x'.repeat(1_000_000) });
+      const begun = process.memoryUsage();
+      let [tick, mostBytes] = [0, 0];
+      // Frames so large and so many that no kernel hides who does not read.
+      for (const endMs = Date.now() + 20_000; replica.streams.clients().general > 1; await sleep(10)) {
+        if (Date.now() > endMs) throw new Error('nobody is dropped');
+        tick += 1;
+        await redis.publish(GENERAL, writeMessage(tick, ['{}', frame]));
+        mostBytes = Math.max(mostBytes, process.memoryUsage().arrayBuffers - begun.arrayBuffers);
+      }
+      await sleep(200);
+      // Kept for whoever does not read, all these frames would still be here; each of them is one megabyte.
+      expect(tick).to.be.above(50);
+      expect(mostBytes).to.be.below(tick * 500_000);
+      expect(received).to.be.above(tick * 0.8);
+      expect(replica.streams.tally().skipped).to.be.above(20 * tick * 0.3);
+      reading.terminate();
+      for (const socket of lost) socket.destroy();
+    } finally {
+      await replica.close();
+      redis.disconnect();
+    }
   });
 
   it('keep their clients while their Redis is away, and go on by themselves', () => broken);
