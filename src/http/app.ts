@@ -2,6 +2,7 @@
 
 import express, { type Express, type Request, type RequestHandler } from 'express';
 import { Refusal } from '../domain/errors.ts';
+import { allowViewer, documentation, VIEWER_PATH } from './docs/index.ts';
 import type { Query } from './endpoint.ts';
 import { requestLimits } from './limits/index.ts';
 import { readBody } from './middleware/body.ts';
@@ -20,6 +21,7 @@ import type { ProbeServices, Services } from './services.ts';
 export function createApp(services: Services): Express {
   const app = newApp(services, services.settings.trustProxyHops);
   addRoutes(app, services);
+  addDocumentation(app, services);
   return closeApp(app, services);
 }
 
@@ -74,6 +76,14 @@ function addRoutes(app: Express, services: Services): void {
   for (const { route, setHeaders } of routes) {
     const path = route[1];
     app.options(path, enter(path, ...setHeaders), preflight(methods.get(path)!));
+  }
+}
+
+function addDocumentation(app: Express, services: Services): void {
+  for (const [path, endpoint] of documentation(services.settings)) {
+    const setHeaders = path === VIEWER_PATH ? [everyOrigin, allowViewer] : [everyOrigin];
+    const serveIt = serve(['GET', path, 'public', endpoint], services, () => false);
+    register(app, 'GET', path, enter(path, ...setHeaders), serveIt);
   }
 }
 

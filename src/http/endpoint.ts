@@ -31,9 +31,13 @@ export interface Answer {
   readonly text: string;
   /** Caches may keep it for a second; the same object is sent to all it is the answer for. */
   readonly isPublic?: true;
+  /** What caches are told of a public answer that stays as it is for longer. */
+  readonly cacheControl?: string;
 }
 
 export interface Endpoint<Request = Call> {
+  /** What it requires of its body if it reads one, otherwise of its query and path: what the document says, too. */
+  readonly request?: z.ZodType;
   /** Whether it reads a JSON body; the schema says what must be in it. */
   readonly readsBody?: true;
   handle(call: Request): Promise<Answer>;

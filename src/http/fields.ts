@@ -14,23 +14,49 @@ export const text = z.string(requiredText('a string')).min(1, 'must not be empty
 
 export const address = z
   .string(requiredText('a string'))
-  .regex(ADDRESS_PATTERN, 'must be 0x and 40 hex digits');
+  .regex(ADDRESS_PATTERN, 'must be 0x and 40 hex digits')
+  .meta({
+    description: 'wallet address, in any case',
+    examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],
+  });
 
 export const oneOf = <const Values extends readonly string[]>(values: Values) =>
   z.enum(values, requiredText(`one of ${values.join(', ')}`));
 
 export const flag = z.boolean('must be true or false');
 
-/** A JSON number or a decimal string, read exactly. */
-export const decimal = z.unknown().transform((value, context): Decimal => {
-  const digits = value instanceof NumberLiteral ? value.text : value;
-  const number = typeof digits === 'string' ? parseDecimal(digits) : undefined;
-  if (number !== undefined) return number;
-  context.addIssue({ code: 'custom', message: 'must be a finite decimal number' });
-  return z.NEVER;
-});
+/** Zod cannot tell what passes a function, so those that check by one say it in JSON Schema. */
+const DECIMAL_JSON = {
+  oneOf: [
+    { type: 'number' },
+    { type: 'string', pattern: String.raw`^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$`, maxLength: 400 },
+  ],
+};
 
-export const positiveDecimal = decimal.refine(isPositive, 'must be positive');
+export const POSITIVE_DECIMAL_JSON = {
+  oneOf: [
+    { type: 'number', exclusiveMinimum: 0 },
+    {
+      type: 'string',
+      pattern: String.raw`^(?=[0.]*[1-9])(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$`,
+      maxLength: 400,
+    },
+  ],
+};
+
+/** A JSON number or a decimal string, read exactly. */
+export const decimal = z
+  .unknown()
+  .transform((value, context): Decimal => {
+    const digits = value instanceof NumberLiteral ? value.text : value;
+    const number = typeof digits === 'string' ? parseDecimal(digits) : undefined;
+    if (number !== undefined) return number;
+    context.addIssue({ code: 'custom', message: 'must be a finite decimal number' });
+    return z.NEVER;
+  })
+  .meta(DECIMAL_JSON);
+
+export const positiveDecimal = decimal.refine(isPositive, 'must be positive').meta(POSITIVE_DECIMAL_JSON);
 
 const MOST_CHARACTERS = 128;
 
@@ -38,13 +64,20 @@ const MOST_CHARACTERS = 128;
 export const clientOrderId = z
   .string('must be a string')
   .refine((id) => id !== '' && [...id].length <= MOST_CHARACTERS, 'must have 1 to 128 characters')
-  .refine((id) => !id.includes('\0') && id.isWellFormed(), 'must be valid text without U+0000');
+  .refine((id) => !id.includes('\0') && id.isWellFormed(), 'must be valid text without U+0000')
+  .meta({ minLength: 1, maxLength: MOST_CHARACTERS, pattern: '^[^\\u0000]*$' });
+
+/** For the digits of a query parameter: what they stand for, in place of the text that carries them. */
+export const INTEGER_JSON = { type: 'integer', minLength: undefined, pattern: undefined };
 
 /** A query parameter that, where it is there, is there once and not empty. */
 export const queryText = z.string('must be given once').min(1, 'must not be empty');
 
 /** A query parameter that is a whole number, not negative; absurdly large ones are Infinity. */
-export const count = queryText.regex(/^\d+$/, 'must be a whole number, not negative').transform(Number);
+export const count = queryText
+  .regex(/^\d+$/, 'must be a whole number, not negative')
+  .transform(Number)
+  .meta({ ...INTEGER_JSON, minimum: 0 });
 
 /** A market symbol as a filter; whether there is such a market is the handler's to find out. */
-export const marketFilter = queryText.optional();
+export const marketFilter = queryText.optional().describe('symbol of a market: only of this one');

@@ -44,7 +44,7 @@ function prepare(answer: Answer): Prepared {
 
 export async function sendPublic(request: Request, response: Response, answer: Answer): Promise<void> {
   const made = prepare(answer);
-  response.setHeader('Cache-Control', CACHE_CONTROL);
+  response.setHeader('Cache-Control', answer.cacheControl ?? CACHE_CONTROL);
   response.setHeader('ETag', made.etag);
   response.setHeader('Vary', 'Accept-Encoding');
   if (request.fresh) {

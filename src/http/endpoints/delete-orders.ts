@@ -10,6 +10,7 @@ import { closedReply } from '../replies/order.ts';
 const schema = z.strictObject({ market: marketFilter });
 
 export const deleteOrders: WalletEndpoint = {
+  request: schema,
   async handle({ services, wallet, query }) {
     const { market } = checked(schema, query);
     const { engine } = services;

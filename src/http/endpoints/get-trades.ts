@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { Refusal } from '../../domain/errors.ts';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';
-import { marketFilter, queryText } from '../fields.ts';
+import { INTEGER_JSON, marketFilter, queryText } from '../fields.ts';
 import { tradesOf } from '../order-history.ts';
 import { marketsOf } from '../replies/market.ts';
 import { walletTradeReply } from '../replies/order.ts';
@@ -16,10 +16,16 @@ const schema = z.object({
   limit: queryText
     .regex(/^-?\d+$/, 'must be a whole number')
     .transform((digits) => Math.min(Math.max(Number(digits), 1), HIGHEST_LIMIT))
-    .default(DEFAULT_LIMIT),
+    .default(DEFAULT_LIMIT)
+    .meta({
+      ...INTEGER_JSON,
+      default: DEFAULT_LIMIT,
+      description: 'what is out of 1 to 500 counts as its end',
+    }),
 });
 
 export const getTrades: WalletEndpoint = {
+  request: schema,
   async handle({ services, wallet, query }) {
     const { market, limit } = checked(schema, query);
     if (market !== undefined && (await services.engine.market(market)) === undefined) {

@@ -7,6 +7,7 @@ import { address } from '../fields.ts';
 const schema = z.object({ address });
 
 export const postChallenge: Endpoint = {
+  request: schema,
   readsBody: true,
   async handle({ services, body }) {
     const { address } = checked(schema, body);

@@ -6,7 +6,16 @@ import type { RejectReason } from '../../domain/order.ts';
 import type { OrderRequest } from '../../domain/placing.ts';
 import { compareWith, type Decimal, isWhole } from '../../domain/units.ts';
 import { type Answer, describeIssues, jsonText, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
-import { address, clientOrderId, decimal, flag, oneOf, positiveDecimal, text } from '../fields.ts';
+import {
+  address,
+  clientOrderId,
+  decimal,
+  flag,
+  oneOf,
+  POSITIVE_DECIMAL_JSON,
+  positiveDecimal,
+  text,
+} from '../fields.ts';
 import { orderOf } from '../order-history.ts';
 import { type OrderWithTrades, placingReply } from '../replies/order.ts';
 import type { Services } from '../services.ts';
@@ -16,24 +25,59 @@ const isLeverage = (value: Decimal): boolean =>
   compareWith(value, 100) > 0 ||
   (isWhole(value) && compareWith(value, 1) >= 0 && compareWith(value, 50) <= 0);
 
+const LEVERAGE_JSON = {
+  oneOf: [
+    { type: 'integer', minimum: 1, maximum: 50 },
+    { type: 'string', pattern: '^([1-9]|[1-4]\\d|50)$' },
+  ],
+};
+
+/** The two refinements once more, for the document. */
+const SIZED_OR_FOR_AN_AMOUNT = [
+  { title: 'by size', required: ['size'], properties: { quoteAmount: false } },
+  {
+    title: 'by quote amount',
+    required: ['quoteAmount'],
+    properties: { size: false, type: { const: 'market' }, side: { const: 'buy' } },
+  },
+];
+
+const EXAMPLES = [
+  { market: 'ETH/USDC', side: 'buy', type: 'limit', price: 2000, size: 1, clientOrderId: 'my-order-1' },
+  { market: 'ETH/USDC', side: 'buy', type: 'market', quoteAmount: '250.5' },
+];
+
 /**
  * Any finite size passes here: one that is not positive is INVALID_ORDER, which the engine refuses at its
  * place among the other refusals.
  */
 const schema = z
   .object({
-    market: text,
+    market: text.describe('symbol of a market'),
     side: oneOf(['buy', 'sell']),
     type: oneOf(['limit', 'market']),
-    price: positiveDecimal.optional(),
-    size: decimal.optional(),
-    quoteAmount: positiveDecimal.optional(),
-    clientOrderId: clientOrderId.optional(),
-    timeInForce: oneOf(['GTC', 'IOC', 'FOK']).optional(),
-    postOnly: flag.optional(),
-    reduceOnly: flag.optional(),
-    leverage: decimal.refine(isLeverage, 'must be a whole number from 1 to 50').optional(),
-    account: address.optional(),
+    price: positiveDecimal.optional().describe('of limit orders, which need one: a multiple of `tickSize`'),
+    size: decimal
+      .optional()
+      .meta({ ...POSITIVE_DECIMAL_JSON, description: 'in base units: a multiple of `sizeStep`' }),
+    quoteAmount: positiveDecimal
+      .optional()
+      .describe(
+        'market buys only, in place of `size`: buys the whole size steps that this pays for, its fee apart',
+      ),
+    clientOrderId: clientOrderId
+      .optional()
+      .describe(
+        'unique per wallet and remembered for good: given again, it stands for the order it was first given for',
+      ),
+    timeInForce: oneOf(['GTC', 'IOC', 'FOK']).optional().describe('GTC unless given'),
+    postOnly: flag.optional().describe('refuses an order that would take liquidity at once'),
+    reduceOnly: flag.optional().describe('for position markets, of which there are none yet'),
+    leverage: decimal
+      .refine(isLeverage, 'must be a whole number from 1 to 50')
+      .optional()
+      .meta({ ...LEVERAGE_JSON, description: 'stored, without effect on spot markets' }),
+    account: address.optional().describe('must be the wallet of the session'),
   })
   .refine(
     ({ size, quoteAmount }) => (size === undefined) !== (quoteAmount === undefined),
@@ -42,11 +86,13 @@ const schema = z
   .refine(
     ({ quoteAmount, type, side }) => quoteAmount === undefined || (type === 'market' && side === 'buy'),
     'quoteAmount is only for market buys',
-  );
+  )
+  .meta({ oneOf: SIZED_OR_FOR_AN_AMOUNT, examples: EXAMPLES });
 
 type OrderBody = z.infer<typeof schema>;
 
 export const postOrder: WalletEndpoint = {
+  request: schema,
   readsBody: true,
   async handle(call) {
     const parsed = schema.safeParse(call.body);

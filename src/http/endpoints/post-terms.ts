@@ -7,6 +7,7 @@ import { text } from '../fields.ts';
 const schema = z.object({ version: text });
 
 export const postTerms: WalletEndpoint = {
+  request: schema,
   readsBody: true,
   async handle({ services, wallet, body }) {
     const { version } = checked(schema, body);

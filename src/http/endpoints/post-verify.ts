@@ -7,6 +7,7 @@ import { address, text } from '../fields.ts';
 const schema = z.object({ address, signature: text });
 
 export const postVerify: Endpoint = {
+  request: schema,
   readsBody: true,
   async handle({ services, body }) {
     const { address, signature } = checked(schema, body);

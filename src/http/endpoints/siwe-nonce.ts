@@ -7,6 +7,7 @@ import { address } from '../fields.ts';
 const schema = z.object({ address });
 
 export const getSiweNonce: Endpoint = {
+  request: schema,
   async handle({ services, query }) {
     const { address } = checked(schema, query);
     return plainText(await services.auth.nonce(address));
@@ -15,6 +16,7 @@ export const getSiweNonce: Endpoint = {
 
 /** Takes the address from the query like GET, or from a body; the body is looked at only without it. */
 export const postSiweNonce: Endpoint = {
+  request: schema,
   readsBody: true,
   async handle({ services, query, body }) {
     const { address } = checked(schema, query.address === undefined ? body : query);

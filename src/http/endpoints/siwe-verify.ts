@@ -7,6 +7,7 @@ import { address, text } from '../fields.ts';
 const schema = z.object({ address, message: text, signature: text });
 
 export const postSiweVerify: Endpoint = {
+  request: schema,
   readsBody: true,
   async handle({ services, body }) {
     const { address, message, signature } = checked(schema, body);

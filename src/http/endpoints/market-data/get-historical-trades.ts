@@ -15,15 +15,17 @@ const unixSeconds = count.transform((seconds) => Math.min(seconds, LATEST_SECOND
 
 const schema = z.object({
   ticker_id: tickerId,
-  type: oneOf(['all', 'buy', 'sell']).default('all'),
+  type: oneOf(['all', 'buy', 'sell']).default('all').describe("the taker's side"),
   limit: count
     .default(HIGHEST_LIMIT)
-    .transform((limit) => (limit === 0 ? HIGHEST_LIMIT : Math.min(limit, HIGHEST_LIMIT))),
-  start_time: unixSeconds,
-  end_time: unixSeconds,
+    .transform((limit) => (limit === 0 ? HIGHEST_LIMIT : Math.min(limit, HIGHEST_LIMIT)))
+    .meta({ default: HIGHEST_LIMIT, description: 'of both sides together; 0, and all above 500, is 500' }),
+  start_time: unixSeconds.describe('Unix seconds, inclusive'),
+  end_time: unixSeconds.describe('Unix seconds, inclusive'),
 });
 
 export const getHistoricalTrades: Endpoint = {
+  request: schema,
   async handle({ services: { engine, marketData }, query, params }) {
     const { ticker_id, type, limit, start_time, end_time } = checked(schema, { ...query, ...params });
     if (start_time !== undefined && end_time !== undefined && start_time > end_time) {

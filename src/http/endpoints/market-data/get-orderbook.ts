@@ -15,10 +15,14 @@ const levelsOf = (depth: number): number =>
 
 const schema = z.object({
   ticker_id: tickerId,
-  depth: count.default(DEFAULT_DEPTH).transform(levelsOf),
+  depth: count.default(DEFAULT_DEPTH).transform(levelsOf).meta({
+    default: DEFAULT_DEPTH,
+    description: 'levels of both sides together, half of them of each; 0, and all from 500 on, is 250 a side',
+  }),
 });
 
 export const getOrderbook: Endpoint = {
+  request: schema,
   async handle({ services: { engine, marketData }, query, params }) {
     const { ticker_id, depth: levels } = checked(schema, { ...query, ...params });
     const market = await marketOfTicker(engine, ticker_id);

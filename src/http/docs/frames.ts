@@ -1,0 +1,94 @@
+/** The frames of both streams: contract 6. The snapshot worker writes them; the tests read real ones by these. */
+
+import { z } from 'zod';
+import { TIMEFRAMES } from '../../domain/candle.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import { amount, marketSymbol, side } from '../replies/amounts-schema.ts';
+import { marketSchema } from '../replies/market-schema.ts';
+
+export const timeframe = z.enum(TIMEFRAMES);
+
+const TICKER = {
+  ...{ type: 'ticker', symbol: 'ETH/USDC', mark: 2000.5, index: 2000.5, volume24h: 12.4 },
+  ...{ openInterest: 0, change24h: -0.48 },
+};
+
+export const snapshotFrameSchema = z
+  .strictObject({ type: z.literal('snapshot'), markets: z.array(marketSchema) })
+  .describe('The first frame: every market, as `GET /v1/markets` has it.');
+
+export const tickerFrameSchema = z
+  .strictObject({
+    type: z.literal('ticker'),
+    symbol: marketSymbol,
+    mark: amount
+      .nullable()
+      .describe(
+        'mid of a two-sided book, else last execution, else the only quoted side, else the reference price',
+      ),
+    index: amount.nullable().describe('the reference price, else the mark'),
+    volume24h: amount.describe('base quantity of the executions of the last 24 hours'),
+    openInterest: amount.describe('0: spot markets only'),
+    change24h: z
+      .number()
+      .describe('percent, of the last price against the first execution of the last 24 hours'),
+  })
+  .meta({ description: 'A market at a glance; null: nothing prices it.', examples: [TICKER] });
+
+const level = z.strictObject({ price: amount, size: amount });
+
+export const candleSchema = z.strictObject({
+  time: z.int().min(0).describe("Unix seconds of the bucket's start, UTC; weeks begin on Monday"),
+  open: amount,
+  high: amount,
+  low: amount,
+  close: amount,
+  volume: amount.describe('base quantity; 0 in a bucket without executions, flat at the last price'),
+});
+
+export const marketFrameSchema = z
+  .strictObject({
+    type: z.literal('market'),
+    symbol: marketSymbol,
+    tf: timeframe,
+    ticker: tickerFrameSchema,
+    book: z.strictObject({
+      bids: z.array(level).max(250).describe('best first'),
+      asks: z.array(level).max(250).describe('best first'),
+    }),
+    trades: z
+      .array(
+        z.strictObject({
+          price: amount,
+          size: amount,
+          side: side.describe("the taker's"),
+          time: z.int().min(0).describe('Unix milliseconds'),
+        }),
+      )
+      .max(60)
+      .describe('the latest, newest first'),
+    candle: candleSchema.nullable().describe('the current one; null: the market never traded'),
+  })
+  .meta({
+    description: 'All of one market, complete each time.',
+    examples: [
+      {
+        type: 'market',
+        symbol: 'ETH/USDC',
+        tf: '1m',
+        ticker: TICKER,
+        book: { bids: [{ price: 2000, size: 0.6 }], asks: [{ price: 2001, size: 1.25 }] },
+        trades: [{ price: 2000.5, size: 0.4, side: 'buy', time: 1767605400000 }],
+        candle: { time: 1767605400, open: 2000, high: 2000.5, low: 2000, close: 2000.5, volume: 0.8 },
+      },
+    ],
+  });
+
+const REFUSALS = ['VALIDATION_ERROR', 'MARKET_NOT_FOUND'] as const satisfies readonly ErrorCode[];
+
+export const errorFrameSchema = z
+  .strictObject({ type: z.literal('error'), error: z.string().min(1), code: z.enum(REFUSALS) })
+  .meta({
+    description: 'Why the stream is not shown; the connection closes after it.',
+    examples: [{ type: 'error', error: 'symbol is required, once', code: 'VALIDATION_ERROR' }],
+  });

@@ -1,0 +1,36 @@
+/** Headers of replies that mean something to a client of this API. */
+
+const integer = (minimum: number) => ({ type: 'integer', minimum });
+const text = { type: 'string', minLength: 1 };
+
+export const HEADERS = {
+  'X-Request-Id': {
+    description: 'Names the request in the log; as the request says it, or new.',
+    schema: text,
+  },
+  'RateLimit-Limit': {
+    description: 'Requests of one session, or of one address without one, in any 60 seconds.',
+    schema: integer(1),
+  },
+  'RateLimit-Remaining': { description: 'How many more there may be now.', schema: integer(0) },
+  'RateLimit-Reset': {
+    description: 'Unix seconds: when the oldest request of the last 60 seconds no longer counts.',
+    schema: integer(0),
+  },
+  'Retry-After': { description: 'Seconds to wait.', schema: integer(1) },
+  ETag: { description: 'For `If-None-Match`.', schema: text },
+  'Cache-Control': { description: 'No cache makes a reply older than by a second.', schema: text },
+  Deprecation: { description: 'The path is deprecated.', schema: { type: 'string', const: 'true' } },
+  Link: { description: 'Where the same is found from now on.', schema: text },
+} as const;
+
+export type HeaderName = keyof typeof HEADERS;
+
+export const LIMIT_HEADERS: readonly HeaderName[] = [
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+];
+
+export const headerRefs = (names: readonly HeaderName[]): Record<string, { $ref: string }> =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

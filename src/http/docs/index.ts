@@ -1,0 +1,28 @@
+/** What tells about the API, and is no part of it: two documents, and a page to read them. */
+
+import { type Answer, type Endpoint, jsonText } from '../endpoint.ts';
+import type { HttpSettings } from '../services.ts';
+import { asyncApiDocument } from './asyncapi.ts';
+import type { Part } from './json-schema.ts';
+import { openApiDocument } from './openapi.ts';
+import { viewerRoutes } from './viewer.ts';
+
+export { allowViewer, VIEWER_PATH } from './viewer.ts';
+
+/** Public, and answered to `GET`. */
+export const documentation = (settings: HttpSettings): (readonly [path: string, endpoint: Endpoint])[] => [
+  ['/v1/openapi.json', written(() => openApiDocument(settings))],
+  ['/v1/asyncapi.json', written(() => asyncApiDocument(settings))],
+  ...viewerRoutes(settings.serviceName),
+];
+
+/** Written when it is first asked for, and never again. */
+function written(make: () => Part): Endpoint {
+  let answer: Answer | undefined;
+  return {
+    async handle() {
+      answer ??= { ...jsonText(JSON.stringify(make())), isPublic: true };
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,225 @@
+/** The OpenAPI 3.1 document: made of the route table, of the schemas that requests are checked by, and of the replies'. */
+
+import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { BUCKETS, type Bucket } from '../limits/buckets.ts';
+import { errorCode, errorSchema, unexpectedErrorSchema } from '../replies/error-schema.ts';
+import * as login from '../replies/login-schema.ts';
+import * as marketData from '../replies/market-data-schema.ts';
+import { marketSchema, marketsSchema } from '../replies/market-schema.ts';
+import * as orders from '../replies/order-schema.ts';
+import { balanceSchema, portfolioSchema } from '../replies/portfolio-schema.ts';
+import { livenessSchema, metricsText, readinessSchema } from '../replies/probe-schema.ts';
+import { legacyRoutes, MARKET_DATA_PREFIX, PROBES, ROUTES } from '../routes.ts';
+import type { HttpSettings } from '../services.ts';
+import { HEADERS, type HeaderName, headerRefs, LIMIT_HEADERS } from './headers.ts';
+import { type JsonSchema, nameSchemas, type Part, requestJsonSchema } from './json-schema.ts';
+import { OPERATIONS, type Operation, TAGS } from './operations.ts';
+
+const { schemas, refTo } = nameSchemas({
+  Error: errorSchema,
+  ErrorCode: errorCode,
+  UnexpectedError: unexpectedErrorSchema,
+  Challenge: login.challengeSchema,
+  Verified: login.verifiedSchema,
+  Nonce: login.nonceText,
+  SiweSession: login.siweSessionSchema,
+  AcceptedTerms: login.acceptedTermsSchema,
+  Market: marketSchema,
+  Markets: marketsSchema,
+  Balance: balanceSchema,
+  Portfolio: portfolioSchema,
+  Fill: orders.fillSchema,
+  Order: orders.orderSchema,
+  Orders: orders.ordersSchema,
+  Placement: orders.placementSchema,
+  ClosedOrder: orders.closedOrderSchema,
+  ClosedOrders: orders.closedOrdersSchema,
+  WalletTrade: orders.walletTradeSchema,
+  WalletTrades: orders.walletTradesSchema,
+  Pair: marketData.pairSchema,
+  Pairs: marketData.pairsSchema,
+  SummaryEntry: marketData.summaryEntrySchema,
+  Summary: marketData.summarySchema,
+  Ticker: marketData.tickerSchema,
+  Tickers: marketData.tickersSchema,
+  OrderBook: marketData.orderBookSchema,
+  HistoricalTrade: marketData.historicalTradeSchema,
+  HistoricalTrades: marketData.historicalTradesSchema,
+  Liveness: livenessSchema,
+  Readiness: readinessSchema,
+  Metrics: metricsText,
+});
+
+/** A route of any kind, with what decides over its headers and refusals. */
+interface Documented {
+  readonly method: string;
+  /** As in the route table. */
+  readonly path: string;
+  readonly caller: 'anyone' | 'public' | 'login' | 'wallet';
+  readonly endpoint: Pick<Endpoint, 'request' | 'readsBody'>;
+  readonly bucket?: Bucket | undefined;
+  readonly operation: Operation;
+  readonly isDeprecated: boolean;
+}
+
+function documentedRoutes(legacyPrefix: string): Documented[] {
+  const describe = (
+    [method, path, caller, endpoint, bucket]: (typeof ROUTES)[number],
+    isDeprecated = false,
+  ) => {
+    const key = isDeprecated ? path.replace(legacyPrefix, MARKET_DATA_PREFIX) : path;
+    return { method, path, caller, endpoint, bucket, isDeprecated, operation: operationOf(method, key) };
+  };
+  return [
+    ...ROUTES.map((route) => describe(route)),
+    ...PROBES.map(([method, path]) => ({
+      ...{ method, path, caller: 'anyone' as const, endpoint: {}, isDeprecated: false },
+      operation: operationOf(method, path),
+    })),
+    ...legacyRoutes(legacyPrefix).map((route) => describe(route, true)),
+  ];
+}
+
+function operationOf(method: string, path: string): Operation {
+  const operation = OPERATIONS[`${method} ${path}`];
+  if (operation === undefined) throw new Error(`${method} ${path} is not documented`);
+  return operation;
+}
+
+const DESCRIPTION = `A wallet-authenticated spot exchange and its public market data.
+
+- Protected routes want \`Authorization: Bearer <token>\`; a token comes from the login routes, by a wallet's signature.
+- Amounts of trading routes are JSON numbers, written exactly; read them as decimals. Requests may carry decimal strings in their place.
+- Every error carries a stable \`code\`; branch on it, not on the message. Unknown routes answer 404 in the shape of \`UnexpectedError\`, unexpected errors 500.
+- Limited routes count the requests of a session, or of an address without one, over any 60 seconds, and say so in \`RateLimit-*\`; a 429 says in \`Retry-After\` how long to wait.
+- \`GET\` routes answer \`HEAD\` too, and every path answers \`OPTIONS\`.
+- There are two public WebSocket streams: see the [AsyncAPI document](/v1/asyncapi.json).`;
+
+export function openApiDocument({ serviceName, legacyPrefix }: HttpSettings): Part {
+  const paths: Record<string, Part> = {};
+  for (const route of documentedRoutes(legacyPrefix)) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationPart(route) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: `${serviceName} API`,
+      version: '1',
+      description: DESCRIPTION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'this service' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas,
+      headers: HEADERS,
+      securitySchemes: {
+        session: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'From a login route; valid eight hours.',
+        },
+      },
+    },
+  };
+}
+
+function operationPart(route: Documented): Part {
+  const { operation, caller, bucket, isDeprecated } = route;
+  const limit = bucket === undefined || isDeprecated ? [] : [`${BUCKETS[bucket].limit} requests a minute.`];
+  const description = [...(operation.description === undefined ? [] : [operation.description]), ...limit];
+  return {
+    operationId: isDeprecated ? `${operation.id}Legacy` : operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    ...(description.length > 0 && { description: description.join(' ') }),
+    ...(isDeprecated && { deprecated: true }),
+    security: caller === 'wallet' ? [{ session: [] }] : [],
+    ...requestPart(route),
+    responses: responsesPart(route),
+  };
+}
+
+/** Parameters and body. What an endpoint does not read from its body comes from its path, or from the query. */
+function requestPart({ path, endpoint, operation }: Documented): Part {
+  const parameters = Object.entries(operation.parameters ?? {}).map(([name, schema]) =>
+    parameterPart(path, name, requestJsonSchema(schema), !schema.safeParse(undefined).success),
+  );
+  const { request, readsBody } = endpoint;
+  if (request === undefined) return { parameters };
+  const schema = requestJsonSchema(request);
+  if (readsBody) {
+    const required = operation.bodyIsOptional !== true;
+    return { parameters, requestBody: { required, content: { 'application/json': { schema } } } };
+  }
+  const properties = Object.entries(schema.properties as Record<string, JsonSchema>);
+  return {
+    parameters: properties.map(([name, property]) =>
+      parameterPart(path, name, property, schema.required?.includes(name) ?? false),
+    ),
+  };
+}
+
+function parameterPart(path: string, name: string, json: JsonSchema, required: boolean): Part {
+  const { description, ...schema } = json;
+  const place = path.includes(`:${name}`) ? 'path' : 'query';
+  return { name, in: place, required, ...(description !== undefined && { description }), schema };
+}
+
+function responsesPart(route: Documented): Part {
+  const { operation, caller } = route;
+  const { reply, contentType = 'application/json', alsoWith = [] } = operation;
+  const content = { [contentType]: { schema: refTo(reply) } };
+  const headers = headersPart(route, caller === 'public' ? ['ETag', 'Cache-Control'] : []);
+  const responses: Record<string, Part> = { 200: { description: operation.summary, headers, content } };
+  for (const status of alsoWith) responses[status] = { description: 'as the body says', headers, content };
+  if (caller === 'public') responses[304] = { description: 'unchanged since that ETag', headers };
+  const codes = [...codesOf(route)];
+  for (const status of new Set(codes.map((code) => ERRORS[code].status))) {
+    const ofStatus = codes.filter((code) => ERRORS[code].status === status);
+    responses[status] ??= errorPart(route, ofStatus);
+  }
+  return responses;
+}
+
+/** Every refusal that the way to a route and the route itself may end in. */
+function codesOf({ caller, endpoint, bucket, operation }: Documented): Set<ErrorCode> {
+  return new Set<ErrorCode>([
+    'EXPRESS_ERR_INVALID_URL',
+    ...(caller === 'wallet' ? (['UNAUTHORIZED'] as const) : []),
+    ...(caller === 'login' ? (['RESTRICTED_JURISDICTION'] as const) : []),
+    ...(endpoint.readsBody ? BODY_CODES : []),
+    ...(endpoint.request === undefined ? [] : (['VALIDATION_ERROR'] as const)),
+    ...(operation.codes ?? []),
+    ...(bucket === undefined ? [] : (['RATE_LIMITED'] as const)),
+    'INTERNAL_ERROR',
+    'SERVICE_UNAVAILABLE',
+  ]);
+}
+
+const BODY_CODES: readonly ErrorCode[] = [
+  'EXPRESS_ERR_INVALID_JSON',
+  'EXPRESS_ERR_BODY_ABORTED',
+  'EXPRESS_ERR_BODY_TOO_LARGE',
+  'EXPRESS_ERR_UNSUPPORTED_MEDIA_TYPE',
+];
+
+function errorPart(route: Documented, codes: readonly ErrorCode[]): Part {
+  const shape = codes.includes('INTERNAL_ERROR') ? unexpectedErrorSchema : errorSchema;
+  const narrowed = { type: 'object', properties: { code: { type: 'string', enum: codes } } };
+  return {
+    description: codes.map((code) => `- \`${code}\`: ${ERRORS[code].meaning}`).join('\n'),
+    headers: headersPart(route, codes.includes('RATE_LIMITED') ? ['Retry-After'] : []),
+    content: { 'application/json': { schema: { allOf: [refTo(shape), narrowed] } } },
+  };
+}
+
+function headersPart({ bucket, isDeprecated }: Documented, own: readonly HeaderName[]): Part {
+  const limits = bucket === undefined || isDeprecated ? [] : LIMIT_HEADERS;
+  const deprecation: readonly HeaderName[] = isDeprecated ? ['Deprecation', 'Link'] : [];
+  return headerRefs(['X-Request-Id', ...limits, ...deprecation, ...own]);
+}

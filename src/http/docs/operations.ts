@@ -1,0 +1,227 @@
+/** What each route is for and may answer: the text of the document. Requests tell for themselves, by their schemas. */
+
+import { z } from 'zod';
+import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
+import { address } from '../fields.ts';
+import {
+  acceptedTermsSchema,
+  challengeSchema,
+  nonceText,
+  siweSessionSchema,
+  verifiedSchema,
+} from '../replies/login-schema.ts';
+import {
+  historicalTradesSchema,
+  orderBookSchema,
+  pairsSchema,
+  summarySchema,
+  tickersSchema,
+} from '../replies/market-data-schema.ts';
+import { marketsSchema } from '../replies/market-schema.ts';
+import {
+  closedOrderSchema,
+  closedOrdersSchema,
+  ordersSchema,
+  placementSchema,
+  walletTradesSchema,
+} from '../replies/order-schema.ts';
+import { portfolioSchema } from '../replies/portfolio-schema.ts';
+import { livenessSchema, metricsText, readinessSchema } from '../replies/probe-schema.ts';
+
+export const TAGS = {
+  Login: 'A wallet proves itself by a signature and gets a bearer token for eight hours.',
+  Markets: 'The rules that orders must keep.',
+  Trading: 'Of the wallet of the session, and of no other.',
+  'Market data': 'Public and without a key: only genuine executions, every amount a decimal string.',
+  Operation: 'What orchestrators and monitors ask every process.',
+} as const;
+
+export interface Operation {
+  readonly id: string;
+  readonly tag: keyof typeof TAGS;
+  readonly summary: string;
+  readonly description?: string;
+  readonly reply: z.ZodType;
+  /** Of the reply, JSON unless given. */
+  readonly contentType?: 'text/plain';
+  /** Statuses besides 200 that have the same shape. */
+  readonly alsoWith?: readonly number[];
+  /** Refusals that are this route's own. */
+  readonly codes?: readonly ErrorCode[];
+  /** Parameters that no schema of the endpoint holds. */
+  readonly parameters?: Readonly<Record<string, z.ZodType>>;
+  /** Whether the body may be left out. */
+  readonly bodyIsOptional?: true;
+}
+
+/** The codes of the error table that a part of the service answers. */
+const codesOf = (producer: string): ErrorCode[] =>
+  (Object.keys(ERRORS) as ErrorCode[]).filter((code) => ERRORS[code].producer.split(', ').includes(producer));
+
+const orderBook: Omit<Operation, 'id'> = {
+  tag: 'Market data',
+  summary: 'The best levels of a book',
+  reply: orderBookSchema,
+  codes: ['VALIDATION_ERROR', 'NOT_FOUND'],
+};
+
+const historicalTrades: Omit<Operation, 'id'> = {
+  tag: 'Market data',
+  summary: 'Executions of a market, newest first',
+  reply: historicalTradesSchema,
+  codes: ['VALIDATION_ERROR', 'NOT_FOUND'],
+};
+
+const siweNonce: Omit<Operation, 'id'> = {
+  tag: 'Login',
+  summary: 'The nonce of a SIWE message',
+  description: 'For one login within five minutes; replaces any earlier nonce of the address.',
+  reply: nonceText,
+  contentType: 'text/plain',
+  codes: ['VALIDATION_ERROR'],
+};
+
+/** By method and path, as in the route table. */
+export const OPERATIONS: Readonly<Record<string, Operation>> = {
+  'POST /v1/auth/challenge': {
+    id: 'issueChallenge',
+    tag: 'Login',
+    summary: 'Typed data to sign in with',
+    description:
+      'Sign `typedData` as EIP-712 data within five minutes, and post the signature to `/v1/auth/verify`.',
+    reply: challengeSchema,
+  },
+  'POST /v1/auth/verify': {
+    id: 'verifyChallenge',
+    tag: 'Login',
+    summary: 'A signed challenge for a session',
+    description:
+      'A wrong signature, and a challenge that was used, replaced or is more than five minutes old, answer `BAD_REQUEST`.',
+    reply: verifiedSchema,
+    codes: ['BAD_REQUEST'],
+  },
+  'GET /api/auth/nonce': { id: 'getSiweNonce', ...siweNonce },
+  'POST /api/auth/nonce': {
+    id: 'postSiweNonce',
+    ...siweNonce,
+    parameters: { address: address.optional() },
+    bodyIsOptional: true,
+  },
+  'POST /api/auth/verify': {
+    id: 'verifySiwe',
+    tag: 'Login',
+    summary: 'A signed SIWE message for a session',
+    description:
+      'The message is an EIP-4361 text, signed by `personal_sign`: it names a web host of the service, the address ' +
+      'and its current nonce. Checked in the order of the codes below; the nonce is used up last.',
+    reply: siweSessionSchema,
+    codes: codesOf('SIWE login'),
+  },
+  'GET /v1/markets': {
+    id: 'getMarkets',
+    tag: 'Markets',
+    summary: 'Every market and its rules',
+    reply: marketsSchema,
+  },
+  'GET /v1/portfolio/:address': {
+    id: 'getPortfolio',
+    tag: 'Trading',
+    summary: 'What the wallet holds',
+    reply: portfolioSchema,
+    codes: ['FORBIDDEN'],
+    parameters: { address },
+  },
+  'POST /v1/orders': {
+    id: 'placeOrder',
+    tag: 'Trading',
+    summary: 'Places an order',
+    description:
+      'A `clientOrderId` that is known already answers its order as it stands now, whatever else the request says: ' +
+      'repeat a request whose reply was lost. Post-only orders that would cross and fill-or-kill orders that cannot ' +
+      'be filled are answered with 200, `accepted: false` and the status `rejected`. A request that is refused with ' +
+      'a code places nothing and leaves its `clientOrderId` free, except for `SETTLEMENT_FAILED`.',
+    reply: placementSchema,
+    codes: [...codesOf('placing'), 'FORBIDDEN'],
+  },
+  'GET /v1/orders': {
+    id: 'getOrders',
+    tag: 'Trading',
+    summary: 'The latest 100 orders, newest first',
+    description: 'Live and terminal ones, each with its fills.',
+    reply: ordersSchema,
+  },
+  'DELETE /v1/orders/:orderId': {
+    id: 'cancelOrder',
+    tag: 'Trading',
+    summary: 'Cancels a live order',
+    description: 'Works while trading is paused.',
+    reply: closedOrderSchema,
+    codes: codesOf('cancelling'),
+    parameters: { orderId: z.string().describe('as `id` of the order') },
+  },
+  'DELETE /v1/orders': {
+    id: 'cancelOrders',
+    tag: 'Trading',
+    summary: 'Cancels all live orders, or those of one market',
+    description: 'Works while trading is paused. Orders that are placed after it began are not included.',
+    reply: closedOrdersSchema,
+    codes: ['MARKET_NOT_FOUND'],
+  },
+  'GET /v1/trades': {
+    id: 'getTrades',
+    tag: 'Trading',
+    summary: 'Own trades, newest first',
+    reply: walletTradesSchema,
+    codes: ['MARKET_NOT_FOUND'],
+  },
+  'POST /v1/account/terms': {
+    id: 'acceptTerms',
+    tag: 'Trading',
+    summary: 'Accepts the terms version that is required',
+    reply: acceptedTermsSchema,
+    codes: codesOf('accepting terms'),
+  },
+  'GET /v1/market-data/pairs': {
+    id: 'getPairs',
+    tag: 'Market data',
+    summary: 'Markets that can be traded',
+    reply: pairsSchema,
+  },
+  'GET /v1/market-data/summary': {
+    id: 'getSummary',
+    tag: 'Market data',
+    summary: 'The last 24 hours of every market that traded in them',
+    reply: summarySchema,
+  },
+  'GET /v1/market-data/tickers': {
+    id: 'getTickers',
+    tag: 'Market data',
+    summary: 'The last 24 hours of the pairs',
+    description: 'A pair that has not traded for 24 hours has volumes of 0, and neither high nor low.',
+    reply: tickersSchema,
+  },
+  'GET /v1/market-data/orderbook': { id: 'getOrderBook', ...orderBook },
+  'GET /v1/market-data/orderbook/:ticker_id': { id: 'getOrderBookOf', ...orderBook },
+  'GET /v1/market-data/trades': { id: 'getHistoricalTrades', ...historicalTrades },
+  'GET /v1/market-data/trades/:ticker_id': { id: 'getHistoricalTradesOf', ...historicalTrades },
+  'GET /livez': {
+    id: 'getLiveness',
+    tag: 'Operation',
+    summary: 'The process runs',
+    reply: livenessSchema,
+  },
+  'GET /readyz': {
+    id: 'getReadiness',
+    tag: 'Operation',
+    summary: 'Whether the process can do its job',
+    reply: readinessSchema,
+    alsoWith: [503],
+  },
+  'GET /metrics': {
+    id: 'getMetrics',
+    tag: 'Operation',
+    summary: 'Figures of the process',
+    reply: metricsText,
+    contentType: 'text/plain',
+  },
+};

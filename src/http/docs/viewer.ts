@@ -1,0 +1,102 @@
+/** The page at `/docs`: a packaged viewer that shows the OpenAPI document. All of it comes from this service. */
+
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import type { Answer, Endpoint } from '../endpoint.ts';
+
+/** The viewer fetches the document, draws with images inside its style sheet, and tries routes of this service alone. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join(';');
+
+export const allowViewer = (_request: unknown, response: ServerResponse): void => {
+  response.setHeader('Content-Security-Policy', POLICY);
+};
+
+/** For files whose path changes with them. */
+const FOR_GOOD = 'public, max-age=31536000, immutable';
+
+const packages = createRequire(import.meta.url);
+const packaged = (file: string): string => packages.resolve(`swagger-ui-dist/${file}`);
+
+const { version } = JSON.parse(readFileSync(packaged('package.json'), 'utf8')) as { version: string };
+const STYLE = `docs/${version}/swagger-ui.css`;
+const SCRIPT = `docs/${version}/swagger-ui-bundle.js`;
+const START = 'docs/start.js';
+
+/** Addresses are relative, so that the page also works below a path of a proxy. */
+const page = (title: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${STYLE}">
+</head>
+<body>
+<div id="viewer"></div>
+<noscript>The page needs a script; the documents are <a href="v1/openapi.json">OpenAPI</a> and <a href="v1/asyncapi.json">AsyncAPI</a>.</noscript>
+<script src="${SCRIPT}"></script>
+<script src="${START}"></script>
+</body>
+</html>
+`;
+
+/** The validator of the viewer's makers is another host. */
+const START_SCRIPT = `SwaggerUIBundle({
+  url: 'v1/openapi.json',
+  dom_id: '#viewer',
+  deepLinking: true,
+  displayRequestDuration: true,
+  defaultModelsExpandDepth: 0,
+  validatorUrl: null,
+});
+`;
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+const escaped = (text: string): string => text.replace(/[&<>]/g, (character) => ESCAPES[character]!);
+
+const textOf = (contentType: string, text: string): Answer => ({
+  status: 200,
+  contentType: `${contentType}; charset=utf-8`,
+  text,
+  isPublic: true,
+});
+
+/** Read when it is first asked for. */
+function packagedFile(file: string, contentType: string): Endpoint {
+  let answer: Promise<Answer> | undefined;
+  return {
+    handle() {
+      answer ??= readFile(packaged(file), 'utf8').then((text) => ({
+        ...textOf(contentType, text),
+        cacheControl: FOR_GOOD,
+      }));
+      return answer;
+    },
+  };
+}
+
+function fixedText(contentType: string, text: string): Endpoint {
+  const answer = textOf(contentType, text);
+  return { handle: async () => answer };
+}
+
+export const VIEWER_PATH = '/docs';
+
+export const viewerRoutes = (serviceName: string): [path: string, endpoint: Endpoint][] => [
+  [VIEWER_PATH, fixedText('text/html', page(`${escaped(serviceName)} API`))],
+  [`/${START}`, fixedText('text/javascript', START_SCRIPT)],
+  [`/${STYLE}`, packagedFile('swagger-ui.css', 'text/css')],
+  [`/${SCRIPT}`, packagedFile('swagger-ui-bundle.js', 'text/javascript')],
+];

@@ -1,0 +1,42 @@
+/** How replies write amounts, times and names; what replies are made of is told in `*-schema.ts` beside their writers. */
+
+import { z } from 'zod';
+
+/** An amount of the trading routes and the streams. */
+export const amount = z.number().min(0).describe('exact decimal, not negative');
+
+/** An amount of the public market data. */
+export const decimalText = z
+  .string()
+  .regex(/^\d+(\.\d+)?$/)
+  .describe('exact plain decimal');
+
+/** A percentage with up to two decimals. */
+export const percentText = z
+  .string()
+  .regex(/^-?\d+(\.\d{1,2})?$/)
+  .describe('percent, up to two decimals');
+
+export const timestamp = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  .meta({ format: 'date-time', description: 'ISO 8601, UTC, milliseconds' });
+
+export const wallet = z
+  .string()
+  .regex(/^0x[0-9a-f]{40}$/)
+  .describe('wallet address in lower case');
+
+export const assetSymbol = z.string().regex(/^[A-Z0-9]{1,16}$/);
+
+export const marketSymbol = z
+  .string()
+  .regex(/^[A-Z0-9]{1,16}\/[A-Z0-9]{1,16}$/)
+  .describe('`BASE/QUOTE`');
+
+export const tickerId = z
+  .string()
+  .regex(/^[A-Z0-9]{1,16}_[A-Z0-9]{1,16}$/)
+  .describe('`BASE_QUOTE`');
+
+export const side = z.enum(['buy', 'sell']);

@@ -1,0 +1,51 @@
+/** The market record: contract 2.3. */
+
+import { z } from 'zod';
+import { MARKET_STATUSES } from '../../domain/market.ts';
+import { assetSymbol, marketSymbol } from './amounts-schema.ts';
+
+const rule = (what: string) => z.number().positive().nullable().describe(`${what}; null: not enforced`);
+const feeBps = z.int().min(0).max(1000);
+
+export const marketSchema = z
+  .strictObject({
+    symbol: marketSymbol,
+    type: z.literal('spot'),
+    status: z.enum(MARKET_STATUSES),
+    tradingEnabled: z.boolean(),
+    feeBps: feeBps.describe('equal to `takerFeeBps`'),
+    takerFeeBps: feeBps.describe('of notional, in basis points, in the quote asset'),
+    makerFeeBps: z.literal(0),
+    tickSize: rule('prices are multiples of it'),
+    sizeStep: rule('sizes are multiples of it'),
+    minOrderSize: rule('smallest size'),
+    maxOrderSize: rule('largest size'),
+    sellEnabled: z.boolean(),
+    baseToken: assetSymbol,
+    quoteToken: assetSymbol,
+    networkId: z.string(),
+  })
+  .meta({
+    description: 'A market and the rules that orders must keep.',
+    examples: [
+      {
+        symbol: 'ETH/USDC',
+        type: 'spot',
+        status: 'active',
+        tradingEnabled: true,
+        feeBps: 10,
+        takerFeeBps: 10,
+        makerFeeBps: 0,
+        tickSize: 0.01,
+        sizeStep: 0.0001,
+        minOrderSize: 0.001,
+        maxOrderSize: null,
+        sellEnabled: true,
+        baseToken: 'ETH',
+        quoteToken: 'USDC',
+        networkId: '8453',
+      },
+    ],
+  });
+
+export const marketsSchema = z.strictObject({ markets: z.array(marketSchema) });

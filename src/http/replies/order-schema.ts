@@ -1,0 +1,138 @@
+/** Orders, fills and wallet trades: contract 2.5 to 2.7. */
+
+import { z } from 'zod';
+import { ORDER_STATUSES } from '../../domain/order.ts';
+import { amount, assetSymbol, marketSymbol, side, timestamp, wallet } from './amounts-schema.ts';
+
+const orderId = z.string().min(1).describe('opaque');
+const clientOrderId = z.string().min(1).max(128).nullable();
+const tradeId = z.string().regex(/^\d+$/).describe('the same for both sides and for the public trade');
+
+const execution = {
+  role: z.enum(['maker', 'taker']),
+  price: amount,
+  size: amount,
+  notional: amount.describe('price x size, exact, in the quote asset'),
+  feeAmount: amount.describe('paid by this side; 0 as maker'),
+  feeAsset: assetSymbol,
+};
+
+const FILL = {
+  id: '281474976710657',
+  orderId: '00000000000001d4c0000000000000002a',
+  role: 'taker',
+  price: 2000,
+  size: 0.4,
+  notional: 800,
+  feeAmount: 0.8,
+  feeAsset: 'USDC',
+  createdAt: '2026-01-05T09:30:00.000Z',
+};
+
+export const fillSchema = z
+  .strictObject({ id: tradeId, orderId, ...execution, createdAt: timestamp })
+  .meta({ description: 'One side of a trade.', examples: [FILL] });
+
+const ORDER = {
+  id: FILL.orderId,
+  market: 'ETH/USDC',
+  side: 'buy',
+  type: 'limit',
+  timeInForce: 'GTC',
+  postOnly: false,
+  price: 2000,
+  size: 1,
+  filledSize: 0.4,
+  remainingSize: 0.6,
+  status: 'partially_filled',
+  clientOrderId: 'my-order-1',
+  createdAt: FILL.createdAt,
+  updatedAt: FILL.createdAt,
+  fills: [FILL],
+};
+
+export const orderSchema = z
+  .strictObject({
+    id: orderId,
+    market: marketSymbol,
+    side,
+    type: z.enum(['limit', 'market']),
+    timeInForce: z.enum(['GTC', 'IOC', 'FOK']),
+    postOnly: z.boolean(),
+    price: amount.nullable().describe('limit price; null on a market order'),
+    size: amount.describe('base units; of an order by quote amount the whole steps it was turned into'),
+    filledSize: amount,
+    remainingSize: amount,
+    status: z
+      .enum(ORDER_STATUSES)
+      .describe('live: `open`, `resting` and `partially_filled`; all others are terminal'),
+    clientOrderId: clientOrderId.describe('null: none was given'),
+    createdAt: timestamp,
+    updatedAt: timestamp.describe('of the last change of status or fills; ISO 8601'),
+    fills: z.array(fillSchema).describe('in the order of execution'),
+  })
+  .meta({ examples: [ORDER] });
+
+const rejectReason = z.enum(['POST_ONLY_WOULD_CROSS', 'FOK_NOT_FILLED']);
+
+export const placementSchema = orderSchema
+  .extend({
+    accepted: z.boolean().describe('false: the matching engine refused it, and its status is `rejected`'),
+    order: orderSchema.describe('the same order once more'),
+    rejectCode: rejectReason.optional().describe('only when this request was refused, not on a replay'),
+    rejectReason: rejectReason.optional().describe('equal to `rejectCode`'),
+  })
+  .meta({
+    description: 'The order, its fields at the top level too.',
+    examples: [{ ...ORDER, accepted: true, order: ORDER }],
+  });
+
+export const ordersSchema = z.strictObject({ orders: z.array(orderSchema).max(100) });
+
+export const closedOrderSchema = z
+  .strictObject({
+    id: orderId,
+    clientOrderId,
+    market: marketSymbol,
+    status: z.enum(['cancelled', 'partially_filled_cancelled']),
+  })
+  .meta({
+    examples: [
+      { id: ORDER.id, clientOrderId: 'my-order-1', market: 'ETH/USDC', status: 'partially_filled_cancelled' },
+    ],
+  });
+
+export const closedOrdersSchema = z.strictObject({
+  cancelled: z.array(closedOrderSchema),
+  count: z.int().min(0),
+});
+
+export const walletTradeSchema = z
+  .strictObject({
+    id: tradeId,
+    orderId: orderId.describe("the wallet's own order"),
+    market: marketSymbol,
+    side: side.describe("the wallet's own side"),
+    ...execution,
+    counterparty: wallet,
+    createdAt: timestamp,
+  })
+  .meta({
+    description: "A trade from the wallet's side.",
+    examples: [
+      {
+        ...{
+          id: FILL.id,
+          orderId: FILL.orderId,
+          market: 'ETH/USDC',
+          side: 'buy',
+          role: 'taker',
+          price: 2000,
+        },
+        ...{ size: 0.4, notional: 800, feeAmount: 0.8, feeAsset: 'USDC' },
+        ...{ counterparty: '0x52908400098527886e0f7030069857d2e4169ee7', createdAt: FILL.createdAt },
+      },
+    ],
+  });
+
+export const walletTradesSchema = z.strictObject({ trades: z.array(walletTradeSchema).max(500) });

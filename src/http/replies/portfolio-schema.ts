@@ -1,0 +1,27 @@
+/** Balances and their value: contract 2.4. */
+
+import { z } from 'zod';
+import { amount, assetSymbol, wallet } from './amounts-schema.ts';
+
+export const balanceSchema = z
+  .strictObject({
+    asset: assetSymbol,
+    total: amount,
+    reserved: amount.describe('held by resting orders: bids hold the quote asset, asks the base asset'),
+    available: amount.describe('what new orders and withdrawals can use'),
+    amount: amount.describe('equal to `total`'),
+  })
+  .meta({ examples: [{ asset: 'USDC', total: 5000, reserved: 1200, available: 3800, amount: 5000 }] });
+
+export const portfolioSchema = z
+  .strictObject({
+    address: wallet,
+    equity: amount.describe('all balances at marks, in the asset that the service values in'),
+    freeCollateral: amount.describe('the same of what is available'),
+    balances: z.array(balanceSchema),
+    // `items: false`: there are no position markets yet, and so no record of one.
+    positions: z
+      .array(z.never())
+      .meta({ items: false, maxItems: 0, description: 'empty: spot markets only' }),
+  })
+  .meta({ description: 'What a wallet holds.' });

@@ -1,0 +1,14 @@
+/** What probes answer. */
+
+import { z } from 'zod';
+
+export const livenessSchema = z.strictObject({ status: z.literal('ok') });
+
+export const readinessSchema = z
+  .strictObject({
+    ready: z.boolean(),
+    checks: z.record(z.string(), z.string()).describe('`ok`, or what is wrong, of each thing it needs'),
+  })
+  .meta({ examples: [{ ready: true, checks: { process: 'ok', engine: 'ok' } }] });
+
+export const metricsText = z.string().describe('Prometheus text format');
