@@ -45,7 +45,7 @@ type Row = Record<'start' | 'open' | 'high' | 'low' | 'close' | 'volume', number
 /** The candle at a time, NUMERIC, from all executions before. */
 async function recomputed(market: SimulatedMarket, symbol: string, timeframe: Timeframe): Promise<Row> {
   const startOf = START_OF[timeframe];
-  const [row] = await market.query<NonNullable<Row> & { last: number }>(
+  const [row] = await market.executions.query<NonNullable<Row> & { last: number }>(
     `select ${startOf('$2::numeric')}::float8 as start,
        ((array_agg(price_ticks order by trade_id) filter (where at_ms >= ${startOf('$2::numeric')}))[1])::float8 as open,
        (max(price_ticks) filter (where at_ms >= ${startOf('$2::numeric')}))::float8 as high,

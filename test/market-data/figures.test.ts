@@ -1,51 +1,16 @@
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import { changeInHundredths } from '../../src/domain/rolling-day.ts';
-import type { Figures } from '../../src/market-data/index.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
 import { type Random, random, seedOf } from '../support/seed.ts';
 import { MARKETS } from '../support/seeded-events.ts';
+import { figureRows, recomputedFigures } from './executions.ts';
 import { type Replica, type SimulatedMarket, simulatedMarket } from './simulated-market.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** 2024-02-27T13:00:00Z. */
 const START_MS = Date.UTC(2024, 1, 27, 13);
-
-/** Figures as text, one row a market. */
-type Rows = Record<string, Record<string, string | null>>;
-
-/** The window once more: NUMERIC, from all executions, nothing kept. */
-async function recomputed(market: SimulatedMarket, asOfMs: number): Promise<Rows> {
-  const rows = await market.query<{ market: string } & Record<string, string | null>>(
-    `select market,
-       (array_agg(price_ticks order by trade_id desc))[1] as last,
-       (array_agg(price_ticks order by trade_id) filter (where at_ms >= $2))[1] as first,
-       max(price_ticks) filter (where at_ms >= $2) as high, min(price_ticks) filter (where at_ms >= $2) as low,
-       coalesce(sum(size_steps) filter (where at_ms >= $2), 0) as base,
-       coalesce(sum(quote_atoms) filter (where at_ms >= $2), 0) as quote,
-       (count(*) filter (where at_ms >= $2))::text as trades
-     from executions where at_ms < $1 group by market`,
-    [asOfMs, asOfMs - DAY_MS],
-  );
-  return Object.fromEntries(rows.map(({ market: symbol, ...row }) => [symbol, row]));
-}
-
-const textOf = ({ bySymbol }: Figures): Rows =>
-  Object.fromEntries(
-    [...bySymbol].map(([symbol, day]) => [
-      symbol,
-      {
-        last: String(day.lastPriceTicks),
-        first: day.firstPriceTicks === null ? null : String(day.firstPriceTicks),
-        high: day.highTicks === null ? null : String(day.highTicks),
-        low: day.lowTicks === null ? null : String(day.lowTicks),
-        base: String(day.baseSteps),
-        quote: String(day.quoteAtoms),
-        trades: String(day.trades),
-      },
-    ]),
-  );
 
 /** The last millisecond of a second, so that nobody is answered from a second that the clock has left. */
 const endOfSecond = (timeMs: number): number => timeMs - (timeMs % 1000) + 999;
@@ -65,7 +30,7 @@ function timesAfter(dice: Random, fromMs: number, count: number): number[] {
 async function agree(market: SimulatedMarket, { figures }: Pick<Replica, 'figures'>, where: string) {
   const read = await figures.read();
   expect(read.asOfMs, where).to.equal(market.nowMs() - (market.nowMs() % 1000));
-  expect(textOf(read), where).to.deep.equal(await recomputed(market, read.asOfMs));
+  expect(figureRows(read), where).to.deep.equal(await recomputedFigures(market.executions, read.asOfMs));
 }
 
 describe('figures of the last 24 hours', () => {
@@ -94,7 +59,7 @@ describe('figures of the last 24 hours', () => {
       await agree(market, restarting, `${where}, restarted`);
     }
     const days = (market.nowMs() - START_MS) / DAY_MS;
-    const [count] = await market.query<{ count: string }>('select count(*) from executions');
+    const [count] = await market.executions.query<{ count: string }>('select count(*) from executions');
     expect(days).to.be.above(20);
     expect(Number(count!.count)).to.be.above(2_000);
   });

@@ -4,15 +4,14 @@
  * table of NUMERICs for recomputing.
  */
 
-import pg from 'pg';
 import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
-import { notionalAtoms, type Trade } from '../../src/domain/order.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { CurrentCandles } from '../../src/market-data/current-candles.ts';
 import { RollingFigures } from '../../src/market-data/rolling-figures.ts';
 import { UnsettledReader } from '../../src/market-data/unsettled-trades.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
+import { type Executions, openExecutions } from './executions.ts';
 
 /** One process' market data over the simulated engine. */
 export interface Replica {
@@ -31,8 +30,7 @@ export interface SimulatedMarket {
   settle(behind?: number): Promise<void>;
   /** A process that starts now. */
   replica(ledger?: Ledger): Replica;
-  /** Asks the table of executions: market, trade_id, at_ms, price_ticks, size_steps, quote_atoms. */
-  query<Row extends pg.QueryResultRow>(sql: string, parameters?: readonly unknown[]): Promise<Row[]>;
+  readonly executions: Executions;
   close(): Promise<void>;
 }
 
@@ -48,12 +46,7 @@ export async function simulatedMarket(
   const connectionString = databaseUrl ?? (await freshDatabase());
   const ledger = openLedger({ databaseUrl: connectionString });
   await ledger.migrate();
-  const pool = new pg.Pool({ connectionString, max: 1 });
-  pool.on('error', () => {});
-  await pool.query(
-    `create table executions (market text, trade_id numeric, at_ms numeric, price_ticks numeric,
-       size_steps numeric, quote_atoms numeric)`,
-  );
+  const executions = await openExecutions(connectionString);
   const source = seededEvents(seed);
   let stream: EngineEvent[] = [];
   let clockMs = startMs;
@@ -66,6 +59,7 @@ export async function simulatedMarket(
   };
   return {
     ledger,
+    executions,
     nowMs: () => clockMs,
     advanceTo(timeMs) {
       clockMs = Math.max(clockMs, timeMs);
@@ -75,7 +69,7 @@ export async function simulatedMarket(
       stream.push(...events);
       clockMs = Math.max(clockMs, ...timesMs);
       const trades = events.flatMap((event) => (event.kind === 'order_placed' ? event.trades : []));
-      await insertExecutions(pool, trades);
+      await executions.add(trades);
     },
     async settle(behind = 0) {
       const settled = await ledger.settle(stream.slice(0, Math.max(0, stream.length - behind)));
@@ -85,9 +79,8 @@ export async function simulatedMarket(
       const unsettled = new UnsettledReader(engine, of);
       return { figures: new RollingFigures(unsettled, of), candles: new CurrentCandles(unsettled, of) };
     },
-    query: async (sql, parameters = []) => (await pool.query(sql, parameters as unknown[])).rows,
     async close() {
-      await pool.end();
+      await executions.close();
       await ledger.close();
     },
   };
@@ -102,19 +95,4 @@ function at(event: EngineEvent, timeMs: number): EngineEvent {
     order: { ...event.order, createdAtMs: timeMs },
     trades: event.trades.map((trade) => ({ ...trade, timeMs })),
   };
-}
-
-async function insertExecutions(pool: pg.Pool, trades: readonly Trade[]): Promise<void> {
-  await pool.query(
-    `insert into executions
-     select * from unnest($1::text[], $2::numeric[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[])`,
-    [
-      trades.map(({ market }) => market),
-      trades.map(({ tradeId }) => tradeId),
-      trades.map(({ timeMs }) => timeMs),
-      trades.map(({ priceTicks }) => priceTicks),
-      trades.map(({ sizeSteps }) => sizeSteps),
-      trades.map(notionalAtoms),
-    ],
-  );
 }

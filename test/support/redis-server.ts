@@ -15,12 +15,19 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-/** @param path a folder for its data, created when missing */
-export async function startRedisServer(path: string): Promise<RedisServer> {
+/**
+ * @param path a folder for its data, created when missing
+ * @param environment variables that it has besides its own
+ */
+export async function startRedisServer(
+  path: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RedisServer> {
   const binary = await obtainRedis();
   const port = await freePort();
   const password = 'test';
-  const program = redisProgram(binary, { path, logFile: join(path, 'redis.log'), port, password });
+  const plain = redisProgram(binary, { path, logFile: join(path, 'redis.log'), port, password });
+  const program = { ...plain, env: { ...plain.env, ...environment } };
   let current: Incarnation;
   const start = async (): Promise<void> => {
     current = await launch(program);

@@ -76,11 +76,17 @@ export async function freshRedis(): Promise<string> {
   return process.env.REDIS_URL && !findRedis() ? await borrowDatabase() : (await freshRedisServer()).url;
 }
 
-/** As freshRedis, with handles to kill it and to start it again on its own data and port. */
-export async function freshRedisServer(): Promise<RedisServer> {
+/**
+ * As freshRedis, with handles to kill it and to start it again on its own data and port.
+ * @param environment variables that it has besides its own
+ */
+export async function freshRedisServer(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RedisServer> {
   const { folder, redises } = current();
   const redis = await startRedisServer(
     join(folder, `redis-${redises.length}-${randomBytes(4).toString('hex')}`),
+    environment,
   );
   redises.push(redis);
   return redis;

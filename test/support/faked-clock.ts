@@ -1,0 +1,76 @@
+/**
+ * A server's clock that a test sets: Debian's libfaketime, preloaded into that one process. Taken from the system
+ * or the cache, else fetched without root like the Redis server; where that cannot be, there is none.
+ */
+
+import { execFile } from 'node:child_process';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { cacheFolders, trusted, writableCacheFolder } from '../../src/embedded/cache-folder.mjs';
+
+const run = promisify(execFile);
+const CACHED = `libfaketime-${process.platform}-${process.arch}.so`;
+const LIBRARY = 'faketime/libfaketime.so.1';
+
+export interface FakedClock {
+  /** What a process needs in its environment to live by this clock. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** How far it is ahead of the real one, from now on; it runs at the same pace. */
+  setAhead(seconds: number): void;
+  remove(): void;
+}
+
+/** @returns undefined where no library can be had */
+export async function fakedClock(): Promise<FakedClock | undefined> {
+  const library = findLibrary() ?? (await fetchLibrary().catch(() => undefined));
+  if (library === undefined) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-clock-'));
+  const file = join(folder, 'time');
+  const setAhead = (seconds: number): void =>
+    writeFileSync(file, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}\n`);
+  setAhead(0);
+  return {
+    environment: {
+      // The C library too, so that its allocator comes before any other: jemalloc asks for the time before
+      // libfaketime is ready to tell it, and neither gets out of that.
+      LD_PRELOAD: `${library}:libc.so.6`,
+      FAKETIME_TIMESTAMP_FILE: file,
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    },
+    setAhead,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+function findLibrary(): string | undefined {
+  const cached = cacheFolders()
+    .filter(trusted)
+    .map((folder) => join(folder, CACHED));
+  return [...below('/usr/lib'), ...cached].find((file) => existsSync(file));
+}
+
+/** The library in a folder of Debian's, where each architecture has one of its own. */
+function below(libraries: string): string[] {
+  if (!existsSync(libraries)) return [];
+  const folders = readdirSync(libraries).filter((name) => name.includes('-linux-'));
+  return folders.map((name) => join(libraries, name, LIBRARY));
+}
+
+async function fetchLibrary(): Promise<string | undefined> {
+  const work = mkdtempSync(join(tmpdir(), 'redbook-faketime-'));
+  try {
+    const sandbox = `APT::Sandbox::User=${process.getuid?.() === 0 ? 'root' : ''}`;
+    await run('apt-get', ['-o', sandbox, 'download', 'libfaketime'], { cwd: work });
+    const archive = readdirSync(work).find((name) => name.endsWith('.deb'))!;
+    await run('dpkg-deb', ['-x', join(work, archive), join(work, 'root')]);
+    const library = below(join(work, 'root/usr/lib')).find((file) => existsSync(file))!;
+    const target = join(writableCacheFolder(), CACHED);
+    copyFileSync(library, target);
+    return target;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
