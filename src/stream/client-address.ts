@@ -20,24 +20,31 @@ function blockOf(address: string): string {
     .join(':')}::/64`;
 }
 
-/** One key for whatever a single subscriber can easily have many of: an IPv4 address, or the /64 of an IPv6 one. */
-export function addressKey(address: string): string {
+/** Some proxies write the port too; each connection has another. */
+const WITH_PORT = /^(?:\[(.+)\]|([\d.]+))(?::\d+)?$/;
+
+/** An IPv4 address, or the /64 of an IPv6 one; undefined for what is no address. */
+export function addressKey(text: string): string | undefined {
+  const [, bracketed, plain] = WITH_PORT.exec(text) ?? [];
+  const address = bracketed ?? plain ?? text;
   const [, mapped] = MAPPED_IPV4.exec(address) ?? [];
-  if (mapped !== undefined && isIPv4(mapped)) return mapped;
-  return isIPv6(address) ? blockOf(address) : address;
+  const unmapped = mapped ?? address;
+  if (isIPv4(unmapped)) return unmapped;
+  return isIPv6(address) ? blockOf(address) : undefined;
 }
 
 /**
- * The address that the nearest proxy we do not trust (or the client itself) came from: each of the `hops` trusted
- * proxies has added the address of its peer at the end of `X-Forwarded-For`. Nothing before that is believed.
+ * Counted is the address that the nearest proxy we do not trust (or the client itself) came from: each of the
+ * `hops` trusted proxies has added the address of its peer at the end of `X-Forwarded-For`, and nothing before that
+ * is believed. A trusted proxy that says something else (`unknown`) is counted itself.
  */
-export function clientAddress(request: IncomingMessage, hops: number): string | undefined {
-  const peer = request.socket.remoteAddress;
-  if (hops === 0) return peer;
+export function clientKey(request: IncomingMessage, hops: number): string {
+  const peer = request.socket.remoteAddress ?? 'gone';
   const header = request.headers['x-forwarded-for'];
   const forwarded = (Array.isArray(header) ? header.join(',') : (header ?? ''))
     .split(',')
     .map((address) => address.trim())
     .filter((address) => address !== '');
-  return [...forwarded, peer].at(-1 - Math.min(hops, forwarded.length));
+  const claimed = [...forwarded, peer].at(-1 - Math.min(hops, forwarded.length))!;
+  return addressKey(claimed) ?? addressKey(peer) ?? peer;
 }

@@ -10,7 +10,7 @@ import { type Follower, GENERAL, marketChannel } from '../feed/index.ts';
 import { Admission } from './admission.ts';
 import { Channel, type Tally } from './channel.ts';
 import { Client } from './client.ts';
-import { addressKey, clientAddress } from './client-address.ts';
+import { clientKey } from './client-address.ts';
 import { refuseUpgrade } from './refuse-upgrade.ts';
 import { type Asked, readRequest, type StreamRefusal, unknownMarket } from './request.ts';
 
@@ -92,7 +92,7 @@ export function openStreams(options: StreamOptions): Streams {
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     const asked = readRequest(request.url!);
     if (asked === undefined) return refuseUpgrade(socket, 'NOT_FOUND', 'no such stream');
-    const address = addressKey(clientAddress(request, settings.trustProxyHops) ?? 'unknown');
+    const address = clientKey(request, settings.trustProxyHops);
     const refused = admission.take(address);
     if (refused === 'full') return refuseUpgrade(socket, 'SERVICE_UNAVAILABLE', 'too many connections');
     if (refused !== undefined) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
-import { addressKey, clientAddress } from '../../src/stream/client-address.ts';
+import { addressKey, clientKey } from '../../src/stream/client-address.ts';
 
 const from = (remoteAddress: string, forwarded?: string | string[]): IncomingMessage =>
   ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage;
@@ -27,7 +27,7 @@ describe('the address of a client', () => {
     ],
   ];
   for (const [what, hops, request, address] of rows) {
-    it(what, () => expect(clientAddress(request, hops)).to.equal(address));
+    it(what, () => expect(clientKey(request, hops)).to.equal(address));
   }
 
   const keys: [address: string, key: string][] = [
@@ -42,7 +42,8 @@ describe('the address of a client', () => {
     ['64:ff9b::192.0.2.33', '64:ff9b:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    ['unknown', 'unknown'],
+    ['203.0.113.9:50000', '203.0.113.9'],
+    ['[2001:db8:1:2::1]:50000', '2001:db8:1:2::/64'],
   ];
   for (const [address, key] of keys) {
     it(`counts ${address} as ${key}`, () => expect(addressKey(address)).to.equal(key));

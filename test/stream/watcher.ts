@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientOptions, WebSocket } from 'ws';
+import { checkFrame } from '../support/contract.ts';
 
 export interface Seen {
   readonly text: string;
@@ -51,5 +52,12 @@ export function watch(port: number, path: string, options: ClientOptions = {}): 
   };
 }
 
+const checked = new WeakSet<Seen>();
+
+/** A frame, which must be as it is documented. */
 // biome-ignore lint/suspicious/noExplicitAny: frames of any type, which the tests look into
-export const parsed = ({ text }: Seen): any => JSON.parse(text);
+export function parsed(frame: Seen): any {
+  if (!checked.has(frame)) checkFrame(frame.text);
+  checked.add(frame);
+  return JSON.parse(frame.text);
+}
