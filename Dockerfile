@@ -1,0 +1,31 @@
+# One image for every role: `docker run redbook api`, `docker run redbook ledger reconcile`.
+#
+# The base image is pinned by version. To pin it by content as well, append the digest that
+#   docker buildx imagetools inspect node:24.21.0-bookworm-slim
+# prints: NODE=node:24.21.0-bookworm-slim@sha256:…
+ARG NODE=node:24.21.0-bookworm-slim
+
+FROM ${NODE} AS packages
+WORKDIR /redbook
+COPY package.json package-lock.json .npmrc ./
+# Node 24 runs the TypeScript sources as they are, so what translates them elsewhere stays out, and so do the
+# Postgres of `npm start` (optional) and all install scripts: nothing here needs one.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts \
+ && rm -rf node_modules/esbuild node_modules/tsx node_modules/typescript
+
+FROM ${NODE}
+ENV NODE_ENV=production PORT=8080
+WORKDIR /redbook
+COPY package.json ./
+COPY --from=packages /redbook/node_modules node_modules
+COPY lua lua
+COPY migrations migrations
+COPY src src
+# Nothing is written to disk: the root file system may be read-only, and everything in it belongs to root.
+USER 1000:1000
+EXPOSE 8080
+# Alive is not ready: a process whose Redis is away waits for it, and a restart would not bring it back sooner.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/livez').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "src/main.ts"]
+CMD ["--help"]

@@ -1,0 +1,141 @@
+/**
+ * The part of kustomize that `k8s/` uses, so that what is applied can be tested without it. Where kubectl is at
+ * hand, a test compares both. Names of generated ConfigMaps carry no hash here.
+ */
+
+import { readFileSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export interface Resource {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; labels?: Record<string, string> };
+  // biome-ignore lint/suspicious/noExplicitAny: the schemas of the API say what is here; see api-schema.ts.
+  [field: string]: any;
+}
+
+interface Generator {
+  name: string;
+  behavior?: 'merge';
+  literals?: string[];
+  files?: string[];
+  options?: { labels?: Record<string, string> };
+}
+interface Kustomization {
+  namespace?: string;
+  resources?: string[];
+  components?: string[];
+  configMapGenerator?: Generator[];
+  patches?: { path: string; target?: { kind: string; labelSelector: string } }[];
+  images?: { name: string; newName?: string; newTag?: string }[];
+}
+
+const CLUSTER_WIDE = new Set(['Namespace']);
+
+/** Documents of a YAML file; any warning of the parser is an error. */
+export function readYaml(path: string): unknown[] {
+  return parseAllDocuments(readFileSync(path, 'utf8'), { merge: true }).map((document) => {
+    for (const problem of [...document.errors, ...document.warnings]) throw problem;
+    return document.toJS();
+  });
+}
+
+/** Everything that `kubectl apply -k folder` would apply. */
+export const build = (folder: string): Resource[] => apply(folder, []);
+
+/** @param before what a component changes */
+function apply(folder: string, before: readonly Resource[]): Resource[] {
+  const [kustomization] = readYaml(join(folder, 'kustomization.yaml')) as [Kustomization];
+  const {
+    resources = [],
+    components = [],
+    configMapGenerator = [],
+    patches = [],
+    images = [],
+  } = kustomization;
+  let built = [...before];
+  for (const path of resources.map((name) => join(folder, name))) {
+    built.push(...(statSync(path).isDirectory() ? build(path) : (readYaml(path) as Resource[])));
+  }
+  for (const generator of configMapGenerator) generate(built, generator, folder);
+  for (const path of components) built = apply(join(folder, path), built);
+  for (const { path, target } of patches) {
+    const [patch] = readYaml(join(folder, path)) as [Resource];
+    const isMeant = (one: Resource): boolean =>
+      target ? fits(one, target) : one.kind === patch.kind && one.metadata.name === patch.metadata.name;
+    if (!built.some(isMeant)) throw new Error(`${join(folder, path)} patches nothing`);
+    built = built.map((one) => (isMeant(one) ? patched(one, patch) : one));
+  }
+  for (const container of built.flatMap(containersOf)) {
+    const [name, tag] = container.image.split(':') as [string, string?];
+    const image = images.find((one) => one.name === name);
+    if (image) container.image = `${image.newName ?? name}:${image.newTag ?? tag}`;
+  }
+  const { namespace } = kustomization;
+  if (namespace) for (const one of built) if (!CLUSTER_WIDE.has(one.kind)) one.metadata.namespace = namespace;
+  return built;
+}
+
+function generate(
+  built: Resource[],
+  { name, behavior, literals = [], files = [], options }: Generator,
+  folder: string,
+): void {
+  const data = Object.fromEntries([
+    ...literals.map((literal) => [
+      literal.slice(0, literal.indexOf('=')),
+      literal.slice(literal.indexOf('=') + 1),
+    ]),
+    ...files.map((file) => [basename(file), readFileSync(join(folder, file), 'utf8')]),
+  ]);
+  if (behavior === 'merge') {
+    Object.assign(built.find((one) => one.kind === 'ConfigMap' && one.metadata.name === name)!.data, data);
+    return;
+  }
+  built.push({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, ...(options?.labels && { labels: options.labels }) },
+    data,
+  });
+}
+
+function fits({ kind, metadata }: Resource, target: { kind: string; labelSelector: string }): boolean {
+  const [label, value] = target.labelSelector.split('=');
+  return kind === target.kind && metadata.labels?.[label!] === value;
+}
+
+/** A strategic merge: objects by field, lists of named things by name, other lists as a whole. */
+function patched(one: Resource, { apiVersion: _, kind: __, metadata: ___, ...patch }: Resource): Resource {
+  return merge(one as unknown as Json, patch as unknown as Json) as unknown as Resource;
+}
+
+const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isNamed = (value: Json): value is { name: string } => isObject(value) && typeof value.name === 'string';
+
+function merge(old: Json | undefined, patch: Json): Json {
+  if (isObject(old) && isObject(patch)) {
+    const merged = Object.entries(patch).map(([key, value]) => [key, merge(old[key], value)]);
+    return { ...old, ...Object.fromEntries(merged) };
+  }
+  if (Array.isArray(old) && Array.isArray(patch) && patch.every(isNamed) && old.every(isNamed)) {
+    const kept = old.map((item) => {
+      const change = patch.find(({ name }) => name === item.name);
+      return change ? merge(item, change) : item;
+    });
+    return [...patch.filter(({ name }) => !old.some((item) => item.name === name)), ...kept];
+  }
+  return structuredClone(patch);
+}
+
+export interface Container {
+  name: string;
+  image: string;
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  [field: string]: any;
+}
+
+export const containersOf = (one: Resource): Container[] => one.spec?.template?.spec?.containers ?? [];
