@@ -88,6 +88,7 @@ describe('candles', () => {
     const dice = random(seed);
     const market = await simulatedMarket(seed, ENDS[0]! - 60_000);
     const steady = market.replica();
+    const racing = market.racingReplica(dice);
     await agree(market, [steady], 'before anything happened');
     for (const endMs of ENDS) {
       const untilEnd = [endMs - 61_000, endMs - 60_001, endMs - 2_000, endMs - 1].map((timeMs) =>
@@ -96,11 +97,11 @@ describe('candles', () => {
       const where = `SEED=${seed}, ${new Date(endMs).toISOString()}`;
       await market.happen(untilEnd.flatMap((timeMs) => Array(10).fill(timeMs)));
       await market.settle(dice.pick([0, 5, 15, 35]));
-      await agree(market, [steady, market.replica()], `${where}, before`);
+      await agree(market, [steady, racing, market.replica()], `${where}, before`);
       market.advanceTo(endMs);
       await agree(market, [steady], `${where}, nothing executed yet`);
       await market.happen([endMs, ...Array(8).fill(endMs + 1), endMs + 59_999, endMs + 60_000]);
-      await agree(market, [steady, market.replica()], `${where}, after`);
+      await agree(market, [steady, racing, market.replica()], `${where}, after`);
       if (dice.chance(0.7)) await market.settle(dice.pick([0, 0, 6, 12]));
       await agree(market, [steady, market.replica()], `${where}, settled`);
     }

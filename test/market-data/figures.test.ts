@@ -48,6 +48,7 @@ describe('figures of the last 24 hours', () => {
     const dice = random(seed);
     const market = await opened(seed, START_MS);
     const steady = market.replica();
+    const racing = market.racingReplica(dice);
     let restarting = market.replica();
     for (let step = 0; step < 160; step += 1) {
       const where = `SEED=${seed}, step ${step}`;
@@ -56,6 +57,7 @@ describe('figures of the last 24 hours', () => {
       market.advanceTo(endOfSecond(market.nowMs() + dice.pick([0, 0, 1000, 2000, 86_400_000])));
       if (dice.chance(0.2)) restarting = market.replica();
       if (dice.chance(0.8)) await agree(market, steady, where);
+      if (dice.chance(0.8)) await agree(market, racing, `${where}, racing`);
       await agree(market, restarting, `${where}, restarted`);
     }
     const days = (market.nowMs() - START_MS) / DAY_MS;

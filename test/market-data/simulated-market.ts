@@ -9,6 +9,7 @@ import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { CurrentCandles } from '../../src/market-data/current-candles.ts';
 import { RollingFigures } from '../../src/market-data/rolling-figures.ts';
 import { UnsettledReader } from '../../src/market-data/unsettled-trades.ts';
+import type { Random } from '../support/seed.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
 import { type Executions, openExecutions } from './executions.ts';
@@ -30,6 +31,8 @@ export interface SimulatedMarket {
   settle(behind?: number): Promise<void>;
   /** A process that starts now. */
   replica(ledger?: Ledger): Replica;
+  /** A process between whose reads of the engine and of Postgres some events are settled. */
+  racingReplica(dice: Random): Replica;
   readonly executions: Executions;
   close(): Promise<void>;
 }
@@ -57,7 +60,30 @@ export async function simulatedMarket(
     readEvents: async (after: Cursor, count: number) =>
       stream.filter(({ sequence }) => sequence >= after.sequence).slice(0, count + 1),
   };
+  const settle: SimulatedMarket['settle'] = async (behind = 0) => {
+    const settled = await ledger.settle(stream.slice(0, Math.max(0, stream.length - behind)));
+    stream = stream.filter(({ sequence }) => sequence >= settled.sequence);
+  };
+  const replica = (of: Ledger = ledger): Replica => {
+    const unsettled = new UnsettledReader(engine, of);
+    return { figures: new RollingFigures(unsettled, of), candles: new CurrentCandles(unsettled, of) };
+  };
   return {
+    settle,
+    replica,
+    racingReplica(dice) {
+      const after =
+        <Args extends unknown[], Result>(read: (...args: Args) => Promise<Result>) =>
+        async (...args: Args): Promise<Result> => {
+          if (dice.chance(0.5)) await settle(dice.below(stream.length + 1));
+          return read(...args);
+        };
+      return replica({
+        ...ledger,
+        secondsAfter: after(ledger.secondsAfter),
+        minutesOfMarket: after(ledger.minutesOfMarket),
+      });
+    },
     ledger,
     executions,
     nowMs: () => clockMs,
@@ -70,14 +96,6 @@ export async function simulatedMarket(
       clockMs = Math.max(clockMs, ...timesMs);
       const trades = events.flatMap((event) => (event.kind === 'order_placed' ? event.trades : []));
       await executions.add(trades);
-    },
-    async settle(behind = 0) {
-      const settled = await ledger.settle(stream.slice(0, Math.max(0, stream.length - behind)));
-      stream = stream.filter(({ sequence }) => sequence >= settled.sequence);
-    },
-    replica(of = ledger) {
-      const unsettled = new UnsettledReader(engine, of);
-      return { figures: new RollingFigures(unsettled, of), candles: new CurrentCandles(unsettled, of) };
     },
     async close() {
       await executions.close();
