@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -94,10 +95,9 @@ describe('ledger processes', function () {
       databaseUrl,
       'select name from knex_migrations order by id',
     );
-    expect(applied.map(({ name }) => name)).to.deep.equal([
-      '001_engine_state',
-      '002_orders_and_trades',
-      '003_ledger',
-    ]);
+    const all = readdirSync(new URL('../../migrations/', import.meta.url))
+      .map((file) => file.replace(/\.\w+$/, ''))
+      .sort();
+    expect(applied.map(({ name }) => name)).to.deep.equal(all);
   });
 });
