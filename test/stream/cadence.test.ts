@@ -9,17 +9,18 @@ import { TICK_MS } from '../../src/feed/index.ts';
 import { GENERAL } from '../../src/feed/keys.ts';
 import { readMessage } from '../../src/feed/message.ts';
 import { connectSubscriber } from '../../src/roles/connections.ts';
-import { type Service, startService } from '../support/service.ts';
+import { eventually, type Service, startService } from '../support/service.ts';
 import { sideBySide } from '../support/side-by-side.ts';
 import { deaf } from './deaf.ts';
 import { type Exchange, openExchange } from './exchange.ts';
-import { market, parsed, type Seen, type Watcher, watch } from './watcher.ts';
+import { market, type Seen, type Watcher, watch } from './watcher.ts';
 
 const CROWD = 450;
 const DEAF = 50;
 const WATCHED_MS = 31_000;
-/** A gap between two frames, give or take. */
-const [SHORTEST_MS, LONGEST_MS] = [TICK_MS - 300, TICK_MS + 300];
+/** How far a gap between two frames may be from two seconds. */
+const LEEWAY_MS = 300;
+const PROBE_MS = 50;
 
 const startRole = async (role: string, environment: Record<string, string>): Promise<Service> =>
   startService(role, { ...environment, PORT: String(await freePort()) });
@@ -31,11 +32,34 @@ async function metric({ url }: Service, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
-const gapsOf = (seen: readonly Seen[]): number[] =>
+/** Of the last tick that a worker built; NaN while it has not begun. */
+const buildSeconds = (worker: Service): Promise<number> => metric(worker, 'redbook_snapshot_build_seconds');
+
+const gapsOf = (seen: readonly Pick<Seen, 'atMs'>[]): number[] =>
   seen.slice(1).map(({ atMs }, index) => atMs - seen[index]!.atMs);
 
-/** One frame of each tick: the general stream has one a market. */
-const ofOneMarket = ({ seen }: Watcher): Seen[] => seen.filter((one) => parsed(one).symbol === 'ETH/USDC');
+// Thousands of frames are looked at: as texts, which is a hundred times faster than reading them.
+
+/** One frame of each tick: the general stream has one a market, and a snapshot before. */
+const ofOneMarket = ({ seen }: Watcher): Seen[] =>
+  seen.filter(({ text }) => /^.{8,18}","symbol":"ETH\/USDC"/.test(text));
+
+/** Time of the newest trade of a market frame, 0 where there is none. */
+const newestTrade = ({ text }: Seen): number => Number(/"trades":\[\{[^}]*"time":(\d+)/.exec(text)?.[1] ?? 0);
+
+/** How long this process was kept from running, at most: what a busy machine does to it, it does to all of them. */
+function watchOverMachine(): () => number {
+  let [lastMs, longestMs] = [performance.now(), 0];
+  const probe = setInterval(() => {
+    const nowMs = performance.now();
+    longestMs = Math.max(longestMs, nowMs - lastMs - PROBE_MS);
+    lastMs = nowMs;
+  }, PROBE_MS);
+  return () => {
+    clearInterval(probe);
+    return longestMs;
+  };
+}
 
 describe('the streams over time', function () {
   this.timeout(90_000);
@@ -66,6 +90,8 @@ describe('the streams over time', function () {
     workers = await Promise.all(
       [environment, environment, ...others].map((one) => startRole('snapshot', one)),
     );
+    for (const one of workers)
+      await eventually('the worker works', async () => (await buildSeconds(one)) >= 0);
     workers.at(-1)!.child.kill('SIGSTOP');
     // Something happens all the time, so that no two ticks show the same.
     quoting = setInterval(() => exchange.take('buy', '0.001').catch(() => undefined), 500);
@@ -91,18 +117,20 @@ describe('the streams over time', function () {
     }
     const elsewhere = see(portOf(second), view);
     await Promise.all(crowd.map((one) => one.until((seen) => seen.length > 0)));
+    const heldUpMs = watchOverMachine();
     await sleep(WATCHED_MS);
+    const leewayMs = LEEWAY_MS + heldUpMs();
 
     const gaps = [...crowd, elsewhere].flatMap((one) => gapsOf(ofOneMarket(one).slice(1)));
     expect(gaps.length).to.be.above((CROWD * (WATCHED_MS - 2 * TICK_MS)) / TICK_MS);
-    expect(Math.min(...gaps)).to.be.above(SHORTEST_MS);
-    expect(Math.max(...gaps)).to.be.below(LONGEST_MS);
+    expect(Math.min(...gaps)).to.be.above(TICK_MS - leewayMs);
+    expect(Math.max(...gaps)).to.be.below(TICK_MS + leewayMs);
 
     // A trade is made between any two ticks, so that the newest one tells the tick.
     const ofTick = new Map<number, string>();
     for (const one of [...crowd.filter((_one, client) => client % 10 !== 0), elsewhere]) {
       for (const frame of one.seen) {
-        const time = parsed(frame).trades[0]?.time ?? 0;
+        const time = newestTrade(frame);
         if (!ofTick.has(time)) ofTick.set(time, frame.text);
         if (ofTick.get(time) !== frame.text) throw new Error('a tick looks different to two clients');
       }
@@ -118,6 +146,7 @@ describe('the streams over time', function () {
   async function takeOver(): Promise<void> {
     const { environment } = other;
     const subscriber = connectSubscriber(environment.REDIS_URL!, 'test', () => undefined);
+    const heldUpMs = watchOverMachine();
     const heard: { tick: number; atMs: number }[] = [];
     subscriber.on('messageBuffer', (_channel: Buffer, message: Buffer) => {
       heard.push({ tick: readMessage(message).tick, atMs: performance.now() });
@@ -126,14 +155,10 @@ describe('the streams over time', function () {
       await once(subscriber, 'ready');
       await subscriber.subscribe(GENERAL);
       const [dying, living, resting] = workers.slice(2) as [Service, Service, Service];
-      const built = (service: Service) => metric(service, 'redbook_snapshot_build_seconds');
       await sleep(4 * TICK_MS);
-      expect((await built(dying)) + (await built(living))).to.be.above(0);
+      expect((await buildSeconds(dying)) + (await buildSeconds(living))).to.be.above(0);
       dying.child.kill('SIGKILL');
-      const killedMs = performance.now();
       await sleep(4 * TICK_MS);
-      const next = heard.find(({ atMs }) => atMs > killedMs)!;
-      expect(next.atMs - heard[heard.indexOf(next) - 1]!.atMs).to.be.below(2 * TICK_MS + 300);
       // A worker that is held up in the midst of whatever it does comes too late for the ticks it missed.
       living.child.kill('SIGSTOP');
       resting.child.kill('SIGCONT');
@@ -141,10 +166,11 @@ describe('the streams over time', function () {
       living.child.kill('SIGCONT');
       await sleep(3 * TICK_MS);
       const ticks = heard.map(({ tick }) => tick);
+      expect(ticks.length).to.be.above(10);
       expect(new Set(ticks).size).to.equal(ticks.length);
-      const after = heard.slice(-3).map(({ atMs }) => ({ atMs, text: '' }));
-      for (const gap of gapsOf(after)) expect(gap).to.be.within(SHORTEST_MS, LONGEST_MS);
+      expect(Math.max(...gapsOf(heard))).to.be.below(2 * TICK_MS + LEEWAY_MS + heldUpMs());
     } finally {
+      heldUpMs();
       subscriber.disconnect();
     }
   }
