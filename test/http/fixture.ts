@@ -15,6 +15,7 @@ import type { HttpSettings, Services } from '../../src/http/services.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { openMarketData } from '../../src/market-data/index.ts';
 import { ethersSigner, type Signer } from '../auth/signers.ts';
+import { documentedBy } from '../support/contract.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 
 const SECRET = 'a secret of the tests, 32 bytes or more';
@@ -174,7 +175,7 @@ async function openReplica(
     ...instead,
   };
   return {
-    app: createApp(services),
+    app: documentedBy(createApp(services), settings),
     services,
     log,
     async close() {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { LoginTypedData } from '../../src/auth/index.ts';
 import type { Signer } from '../auth/signers.ts';
+import { checkReply } from './contract.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const START_PATIENCE_MS = 60_000;
@@ -115,5 +116,8 @@ const callerOf =
       headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    const { status } = response;
+    const text = await response.text();
+    checkReply({ method, path, status, headers: Object.fromEntries(response.headers), text });
+    return { status, body: JSON.parse(text) };
   };

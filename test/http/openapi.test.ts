@@ -1,0 +1,329 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { expect } from 'chai';
+import request from 'supertest';
+import { ERRORS, type ErrorCode } from '../../src/domain/errors.ts';
+import { asyncApiDocument } from '../../src/http/docs/asyncapi.ts';
+import { openApiDocument } from '../../src/http/docs/openapi.ts';
+import { readJson } from '../../src/http/json.ts';
+import { legacyRoutes, PROBES, ROUTES } from '../../src/http/routes.ts';
+import {
+  checkFrame,
+  contractOf,
+  DOCUMENT_SETTINGS,
+  documentedBy,
+  type Node,
+  type Reply,
+  schemasOf,
+} from '../support/contract.ts';
+import { type Fixture, openFixture } from './fixture.ts';
+
+/** Documented, and answered by nothing yet. */
+const RESERVED: readonly ErrorCode[] = ['RISK_LIMIT', 'CONFLICT'];
+
+const openApi = openApiDocument(DOCUMENT_SETTINGS) as Node;
+const asyncApi = asyncApiDocument(DOCUMENT_SETTINGS) as Node;
+const DOCUMENTS = { 'openapi.json': openApi, 'asyncapi.json': asyncApi };
+
+const operations = Object.entries<Node>(openApi.paths).flatMap(([path, item]) =>
+  Object.entries<Node>(item).map(([method, operation]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    operation,
+  })),
+);
+
+/** Every object inside a document, with the way to it. */
+function* nodesOf(
+  node: Node,
+  way: readonly string[] = [],
+): Generator<{ node: Node; way: readonly string[] }> {
+  if (typeof node !== 'object' || node === null) return;
+  yield { node, way };
+  for (const [key, value] of Object.entries(node)) yield* nodesOf(value, [...way, key]);
+}
+
+const nodes = (document: Node) => [...nodesOf(document)].filter(({ way }) => !way.includes('examples'));
+
+/** Where a schema stands: everything below may be a schema too. */
+const isSchema = (way: readonly string[]): boolean =>
+  ['schema', 'items', 'additionalProperties', 'payload', 'query'].includes(way.at(-1)!) ||
+  ['properties', 'schemas', 'oneOf', 'anyOf', 'allOf', 'prefixItems'].includes(way.at(-2)!);
+
+describe('the documents', () => {
+  for (const [name, document] of Object.entries(DOCUMENTS)) {
+    describe(name, () => {
+      it('passes a linter, at its strictest', async () => {
+        // Both streams are public: their operations have no security to define.
+        const rules = name === 'asyncapi.json' ? { 'security-defined': 'off' as const } : {};
+        const config = await createConfig({ extends: ['recommended-strict'], rules });
+        const source = JSON.stringify(document);
+        const problems = await lintFromString({ source, absoluteRef: `/${name}`, config });
+        const told = problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]);
+        expect(told).to.deep.equal([]);
+      });
+
+      it('has no schema that says nothing', () => {
+        const silent = nodes(document).filter(
+          ({ node, way }) => isSchema(way) && Object.keys(node).length === 0,
+        );
+        expect(silent.map(({ way }) => way.join('/'))).to.deep.equal([]);
+      });
+
+      it('knows every property of what is answered', () => {
+        const open = nodes(document).filter(
+          ({ node, way }) =>
+            node.type === 'object' &&
+            node.properties !== undefined &&
+            node.additionalProperties !== false &&
+            // Requests may carry more, which is not looked at; a narrowed schema stands beside the closed one.
+            !way.some((step) => ['requestBody', 'allOf', 'query'].includes(step)),
+        );
+        expect(open.map(({ way }) => way.join('/'))).to.deep.equal([]);
+      });
+
+      it('has examples and defaults that are what their schemas say', () => {
+        const schemaOf = schemasOf(document);
+        const wrong = nodes(document).flatMap(({ node, way }) => {
+          if (!isSchema(way)) return [];
+          const given = [...(node.examples ?? []), ...(node.default === undefined ? [] : [node.default])];
+          return given.filter((example) => !schemaOf(node)(example)).map(() => way.join('/'));
+        });
+        expect(wrong).to.deep.equal([]);
+      });
+
+      it('uses every schema that it names', () => {
+        const used = new Set(nodes(document).map(({ node }) => node.$ref));
+        const named = Object.keys(document.components.schemas);
+        expect(named.filter((name) => !used.has(`#/components/schemas/${name}`))).to.deep.equal([]);
+      });
+    });
+  }
+
+  describe('openapi.json', () => {
+    it('documents every route, and nothing else', () => {
+      const routes = [...ROUTES, ...legacyRoutes(DOCUMENT_SETTINGS.legacyPrefix), ...PROBES];
+      const names = routes.map(([method, path]) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
+      expect(operations.map(({ name }) => name)).to.have.members(names);
+    });
+
+    it('has every error code, with its status and its meaning', () => {
+      const { ErrorCode } = openApi.components.schemas;
+      expect(ErrorCode.enum).to.have.members(Object.keys(ERRORS));
+      const answered = new Set<string>();
+      for (const { operation } of operations) {
+        for (const [status, { content }] of Object.entries<Node>(operation.responses)) {
+          const codes: ErrorCode[] =
+            content?.['application/json']?.schema.allOf?.[1].properties.code.enum ?? [];
+          for (const code of codes) {
+            expect(ERRORS[code].status, code).to.equal(Number(status));
+            answered.add(code);
+          }
+        }
+      }
+      for (const [code, { status, meaning }] of Object.entries(ERRORS)) {
+        expect(ErrorCode.description).to.include(`| \`${code}\` | ${status} | ${meaning} |`);
+        if (!RESERVED.includes(code as ErrorCode)) expect(answered, code).to.include(code);
+      }
+    });
+
+    it('wants a session where one is wanted, tells limits where they are told, and what is deprecated', () => {
+      for (const [method, path, caller, , bucket] of ROUTES) {
+        const name = `${method} ${path.replace(/:(\w+)/g, '{$1}')}`;
+        const { operation } = operations.find((one) => one.name === name)!;
+        expect(operation.security, name).to.deep.equal(caller === 'wallet' ? [{ session: [] }] : []);
+        expect('RateLimit-Reset' in operation.responses[200].headers, name).to.equal(bucket !== undefined);
+        expect('Retry-After' in (operation.responses[429]?.headers ?? {}), name).to.equal(
+          bucket !== undefined,
+        );
+        expect(operation, name).to.not.have.property('deprecated');
+      }
+      for (const { name, operation } of operations.filter((one) => one.name.includes('/v1/coingecko/'))) {
+        expect(operation.deprecated, name).to.equal(true);
+        expect(operation.responses[200].headers).to.include.keys('Deprecation', 'Link');
+        expect(operation.responses[200].headers).to.not.have.any.keys('RateLimit-Reset');
+      }
+    });
+  });
+
+  it('take and refuse the same orders as the service', () => {
+    const { schema } = openApi.paths['/v1/orders'].post.requestBody.content['application/json'];
+    const isDocumented = schemasOf(openApi)(schema);
+    const placing = ROUTES.find(([method, path]) => method === 'POST' && path === '/v1/orders')![3].request!;
+    const order = { market: '"ETH/USDC"', side: '"buy"', type: '"limit"', price: '2000', size: '1' };
+    const market = { ...order, type: '"market"', price: undefined };
+    const amounts = [
+      '1',
+      '0.1',
+      '1e3',
+      '"1"',
+      '"0.5"',
+      '".5"',
+      '"5."',
+      '"1e-3"',
+      '0',
+      '-1',
+      '"0"',
+      '"0e5"',
+      '"-1"',
+    ];
+    const wrong = [
+      '""',
+      '"x"',
+      '"1,5"',
+      '" 1"',
+      '"0x10"',
+      '"NaN"',
+      '"Infinity"',
+      'null',
+      'true',
+      '[]',
+      '{}',
+      '"1e9999"',
+    ];
+    const ids = [1, 128, 129].flatMap((length) => ['a', '\u{1f600}'].map((text) => text.repeat(length)));
+    const bodies: Record<string, string | undefined>[] = [
+      ...[...amounts, ...wrong].flatMap((price) => [
+        { ...order, price },
+        { ...market, size: undefined, quoteAmount: price },
+      ]),
+      ...wrong.map((size) => ({ ...order, size })),
+      ...['1', '50', '51', '0', '-1', '1.5', '"7"', '"50"', '"51"', '"0"', '"x"', 'null'].map((leverage) => ({
+        ...order,
+        leverage,
+      })),
+      ...[...ids, '', 'a\0b'].map((id) => ({ ...order, clientOrderId: JSON.stringify(id) })),
+      ...['"GTC"', '"IOC"', '"FOK"', '"gtc"', 'null', '1'].map((timeInForce) => ({ ...order, timeInForce })),
+      ...['true', 'false', '"true"', '0'].map((postOnly) => ({ ...order, postOnly, reduceOnly: postOnly })),
+      ...[`"0x${'aB'.repeat(20)}"`, '"0x12"', '""', '1'].map((account) => ({ ...order, account })),
+      ...Object.keys(order).map((key) => ({ ...order, [key]: undefined })),
+      ...[
+        { ...market, quoteAmount: '1' },
+        { ...order, quoteAmount: '1' },
+        { ...order, size: undefined, quoteAmount: '1' },
+      ],
+      { ...market, size: undefined, quoteAmount: '1', side: '"sell"' },
+      { ...order, further: '{"unknown": 1}' },
+    ];
+    for (const body of bodies) {
+      const members = Object.entries(body).filter(([, value]) => value !== undefined);
+      const text = `{${members.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(',')}}`;
+      const isTaken = placing.safeParse(readJson(text)).success;
+      expect(isDocumented(JSON.parse(text)), text).to.equal(isTaken);
+    }
+  });
+
+  describe('as they are served', () => {
+    let fixture: Fixture;
+
+    before(async () => {
+      fixture = await openFixture();
+    });
+
+    after(() => fixture.close());
+
+    it('are these', async () => {
+      for (const [name, document] of Object.entries(DOCUMENTS)) {
+        const { status, headers, text } = await request(fixture.app).get(`/v1/${name}`);
+        expect([status, headers['content-type']]).to.deep.equal([200, 'application/json; charset=utf-8']);
+        expect(headers['access-control-allow-origin']).to.equal('*');
+        expect(text).to.equal(JSON.stringify(document));
+        const again = await request(fixture.app).get(`/v1/${name}`).set('If-None-Match', headers.etag!);
+        expect(again.status).to.equal(304);
+      }
+    });
+
+    it('have a page to read them, which takes nothing from other hosts', async () => {
+      const { status, headers, text } = await request(fixture.app).get('/docs');
+      expect([status, headers['content-type']]).to.deep.equal([200, 'text/html; charset=utf-8']);
+      const policy = headers['content-security-policy']!.split(';').map((rule) => rule.split(' '));
+      expect(policy[0]).to.deep.equal(['default-src', "'none'"]);
+      expect(policy.flatMap(([, ...sources]) => sources)).to.have.members([
+        ...["'none'", "'self'", "'self'", "'self'", 'data:', "'self'", "'none'", "'none'", "'none'"],
+      ]);
+      expect(text).to.not.match(/(src|href)="(https?:|\/\/)/);
+      const files = [...text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, file]) => file!);
+      expect(files.length).to.equal(3);
+      for (const file of files) {
+        const reply = await request(fixture.app).get(`/${file}`).set('Accept-Encoding', 'gzip');
+        expect(reply.status, file).to.equal(200);
+        const isStyle = file.endsWith('.css');
+        expect(reply.headers['content-type']).to.equal(
+          `text/${isStyle ? 'css' : 'javascript'}; charset=utf-8`,
+        );
+        expect(reply.headers['content-encoding']).to.equal('gzip');
+        const staysAsItIs = /\d+\.\d+\.\d+/.test(file);
+        expect(reply.headers['cache-control']).to.include(staysAsItIs ? 'immutable' : 'must-revalidate');
+        expect(reply.headers['content-security-policy']).to.equal(
+          "default-src 'none';frame-ancestors 'none'",
+        );
+      }
+    });
+
+    it('name a service as it is called, and its old prefix', async () => {
+      const { app } = await fixture.replica({ serviceName: 'A & <B>', legacyPrefix: '/old/data' });
+      expect((await request(app).get('/docs')).text).to.include('<title>A &amp; &lt;B&gt; API</title>');
+      const { body } = await request(app).get('/v1/openapi.json');
+      expect(body.info.title).to.equal('A & <B> API');
+      expect(body.paths).to.include.keys('/old/data/pairs').and.not.include.keys('/v1/coingecko/pairs');
+    });
+  });
+});
+
+describe('the check of replies', () => {
+  const problemsOf = contractOf(openApi);
+  const reply: Reply = {
+    ...{ method: 'GET', path: '/v1/trades?limit=1', status: 200, text: '{"trades":[]}' },
+    headers: { 'content-type': 'application/json; charset=utf-8', 'x-request-id': '1' },
+  };
+
+  const ticker = {
+    type: 'ticker',
+    symbol: 'A/B',
+    mark: 1,
+    index: null,
+    volume24h: 0,
+    openInterest: 0,
+    change24h: -1,
+  };
+
+  it('passes what is documented', () => {
+    expect(problemsOf(reply)).to.deep.equal([]);
+    checkFrame(JSON.stringify(ticker));
+  });
+
+  it('finds a status, a header, a type, a property, an amount and a code that are not', () => {
+    const found = (changed: Partial<Reply>) => problemsOf({ ...reply, ...changed }).join();
+    const refused = (code: string) => found({ status: 400, text: JSON.stringify({ error: 'x', code }) });
+    expect(found({ status: 201 })).to.equal('the status 201 is not documented');
+    expect(found({ headers: { ...reply.headers, 'x-more': '1' } })).to.equal(
+      'the header x-more is not documented',
+    );
+    expect(found({ headers: { ...reply.headers, 'ratelimit-limit': '30' } })).to.include('ratelimit-limit');
+    expect(found({ headers: { 'content-type': 'text/html' } })).to.equal(
+      'the type text/html is not documented',
+    );
+    expect(found({ text: '{"trades":[],"more":1}' }))
+      .to.include('additional properties')
+      .and.include('more');
+    expect(found({ text: '{"trades":[{}]}' })).to.include("/trades/0 must have required property 'price'");
+    expect(found({ text: '{' })).to.include('the body is no JSON');
+    expect(refused('MARKET_NOT_FOUND')).to.equal('');
+    expect(refused('SELL_DISABLED')).to.include('/code');
+    expect(found({ path: '/v1/nothing' })).to.equal('the route is not documented');
+    expect(() => checkFrame(JSON.stringify({ ...ticker, more: 1 }))).to.throw('additional properties');
+    expect(() => checkFrame('{"type":"news"}')).to.throw('not documented');
+  });
+
+  it('fails the test whose reply it is', async () => {
+    const server = documentedBy(
+      (_request: unknown, response: Node) => response.writeHead(418).end(),
+      DOCUMENT_SETTINGS,
+    );
+    const failure = await request(server)
+      .get('/livez')
+      .then(
+        () => undefined,
+        (error: Error) => error.message,
+      );
+    expect(failure).to.include('GET /livez answered 418: the status 418 is not documented');
+  });
+});
