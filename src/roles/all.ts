@@ -11,6 +11,7 @@ import type { RunningRole } from './running-role.ts';
 import { startSettlement } from './settlement.ts';
 import { startSnapshot } from './snapshot.ts';
 import { openStreamsOn } from './stream.ts';
+import { untilDone } from './waiting.ts';
 
 const DEMO: Omit<MarketSpec, 'symbol' | 'tickSize' | 'sizeStep' | 'networkId'> = {
   status: 'active',
@@ -22,6 +23,11 @@ const DEMO: Omit<MarketSpec, 'symbol' | 'tickSize' | 'sizeStep' | 'networkId'> =
   selfTrade: 'expire_taker',
   referencePrice: null,
 };
+
+const DEMO_MARKETS = [
+  { symbol: 'ETH/USDC', tickSize: '0.01', sizeStep: '0.0001' },
+  { symbol: 'BTC/USDC', tickSize: '0.1', sizeStep: '0.00001' },
+] as const;
 
 /** Starts everything and tells on `print`, in plain words, what goes on and what to try. */
 export async function startAll(
@@ -39,10 +45,12 @@ export async function startAll(
   const streams = openStreamsOn(api.server, backends);
   const settlement = await startSettlement(backends);
   const snapshot = await startSnapshot(backends);
-  if (isOwn) await createDemoMarkets(backends.engine, config.networkId);
+  const again = <T>(attempt: () => Promise<T>): Promise<T> =>
+    untilDone('the matching engine', logger, attempt);
+  if (isOwn) await createDemoMarkets(backends.engine, config.networkId, again);
   if (config.webHosts.length === 0)
     print('WEB_HOSTS is not set: nobody can sign in by EIP-4361 (SIWE) until it is.');
-  for (const line of welcome(api.port, await backends.engine.markets(), isOwn)) print(line);
+  for (const line of welcome(api.port, await again(() => backends.engine.markets()), isOwn)) print(line);
   return {
     async stop(drainMs) {
       await Promise.all([streams.stop(drainMs), api.stop(drainMs)]);
@@ -54,11 +62,24 @@ export async function startAll(
   };
 }
 
-async function createDemoMarkets(engine: Engine, networkId: string): Promise<void> {
-  if ((await engine.markets()).length > 0) return;
-  await engine.setAsset({ symbol: 'USDC', scale: 6 });
-  await engine.createMarket({ ...DEMO, symbol: 'ETH/USDC', tickSize: '0.01', sizeStep: '0.0001', networkId });
-  await engine.createMarket({ ...DEMO, symbol: 'BTC/USDC', tickSize: '0.1', sizeStep: '0.00001', networkId });
+/**
+ * Where there is no market at all, the demo's are published. The servers may go away at any moment, so each step is
+ * tried until it is done; one whose answer was lost finds its market there.
+ */
+async function createDemoMarkets(
+  engine: Engine,
+  networkId: string,
+  again: <T>(attempt: () => Promise<T>) => Promise<T>,
+): Promise<void> {
+  if ((await again(() => engine.markets())).length > 0) return;
+  await again(() => engine.setAsset({ symbol: 'USDC', scale: 6 }));
+  for (const rules of DEMO_MARKETS) {
+    await again(async () => {
+      const known = await engine.markets();
+      if (known.some(({ symbol }) => symbol === rules.symbol)) return;
+      await engine.createMarket({ ...DEMO, ...rules, networkId });
+    });
+  }
 }
 
 function welcome(port: number, markets: readonly { symbol: string }[], isOwn: boolean): string[] {
