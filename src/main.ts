@@ -67,15 +67,16 @@ async function main(argv: readonly string[]): Promise<void> {
     }
     case 'demo': {
       const { tellDemo } = await import('./roles/demo.ts');
-      process.exitCode = await tellDemo(config, print);
-      return;
+      return process.exit(await tellDemo(config, print));
     }
     default: {
       const { runOperator } = await import('./operator/command-line.ts');
-      process.exitCode = await runOperator(argv, async () => {
+      const status = await runOperator(argv, async () => {
         const { openOperatorServices } = await import('./roles/operator.ts');
         return openOperatorServices(config);
       });
+      // What was written has been taken; a connection that still looks for a server that is away keeps nobody here.
+      process.exit(status);
     }
   }
 }
