@@ -80,16 +80,16 @@ describe('the streams over time', function () {
 
   before(async () => {
     [exchange, other] = await Promise.all([openExchange(), openExchange()]);
-    for (let level = 1; level <= 250; level += 1) {
-      await exchange.quote('buy', (2000 - level / 100).toFixed(2), '0.123');
-      await exchange.quote('sell', (2000.03 + level / 100).toFixed(2), '1.5');
-    }
     const { environment } = exchange;
-    replicas = await Promise.all([1, 2].map(() => startRole('stream', environment)));
     const others = Array<Record<string, string>>(3).fill(other.environment);
-    workers = await Promise.all(
-      [environment, environment, ...others].map((one) => startRole('snapshot', one)),
-    );
+    [replicas, workers] = await Promise.all([
+      Promise.all([1, 2].map(() => startRole('stream', environment))),
+      Promise.all([environment, environment, ...others].map((one) => startRole('snapshot', one))),
+      ...Array.from({ length: 250 }, async (_none, level) => {
+        await exchange.quote('buy', (1999.99 - level / 100).toFixed(2), '0.123');
+        await exchange.quote('sell', (2000.04 + level / 100).toFixed(2), '1.5');
+      }),
+    ]);
     for (const one of workers)
       await eventually('the worker works', async () => (await buildSeconds(one)) >= 0);
     workers.at(-1)!.child.kill('SIGSTOP');
