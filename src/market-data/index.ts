@@ -22,6 +22,11 @@ export type Book = BookLevels;
 export const BOOK_LEVELS = 250;
 const FEW_LEVELS = 50;
 
+/** A client that keeps to its limit, 300 requests a minute, never uses this up. */
+const CHEAP_BURST = 300;
+/** Some milliseconds each with fifty markets. */
+const DEAR_BURST = 20;
+
 export interface TradeFilter {
   /** The taker's. */
   readonly side?: Side | undefined;
@@ -70,21 +75,21 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
   const candles = new CurrentCandles(unsettled, ledger);
   const books = new Map<string, () => Promise<Book>>();
 
-  const listing = cappedReads(async (): Promise<Listing> => {
+  const list = async (): Promise<Listing> => {
     const [markets, { paused }] = await Promise.all([engine.markets(), engine.state()]);
     return { markets, paused };
-  });
-  const board = cappedReads(async (): Promise<Board> => {
-    const [day, listed] = await Promise.all([figures.read(), listing()]);
+  };
+  const board = async (): Promise<Board> => {
+    const [day, listed] = await Promise.all([figures.read(), list()]);
     const traded = listed.markets.filter(({ symbol }) => day.bySymbol.has(symbol));
     return { ...listed, figures: day, quotes: await engine.quotes(traded) };
-  });
+  };
 
   return {
     figures: () => figures.read(),
     candle: (symbol, timeframe) => candles.read(symbol, timeframe),
-    listing,
-    board,
+    listing: cappedReads(CHEAP_BURST, list),
+    board: cappedReads(DEAR_BURST, board),
     async book(symbol, levels = BOOK_LEVELS) {
       const market = await engine.market(symbol);
       if (market === undefined) throw new Refusal('NOT_FOUND', `there is no market ${symbol}`);
@@ -92,7 +97,7 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
       const key = `${symbol} ${deep}`;
       let read = books.get(key);
       if (read === undefined) {
-        read = cappedReads(() => readBook(engine, market, deep));
+        read = cappedReads(CHEAP_BURST, () => readBook(engine, market, deep));
         books.set(key, read);
       }
       return read();

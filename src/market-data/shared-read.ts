@@ -19,14 +19,15 @@ export function oneAtATime<T>(read: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** A client that keeps to its limit, 300 requests a minute, never uses this up. */
-const BURST_READS = 300;
-/** Beyond the burst a flood of requests costs this many reads a second, and sees answers at most that old. */
+/** A flood of requests costs this many reads a second, and sees answers at most that old. */
 const READS_PER_SECOND = 20;
 
-/** As `oneAtATime`; when more is asked than the server should pay for, the last read is shared for 50 ms. */
-export function cappedReads<T>(read: () => Promise<T>): () => Promise<T> {
-  let credit = BURST_READS;
+/**
+ * As `oneAtATime`; when more is asked than the server should pay for, the last read is shared for 50 ms.
+ * @param burst reads that are made as they are asked for before that begins
+ */
+export function cappedReads<T>(burst: number, read: () => Promise<T>): () => Promise<T> {
+  let credit = burst;
   let creditedAt = performance.now();
   let last: Promise<T> | undefined;
   const fresh = oneAtATime(() => {
@@ -36,7 +37,7 @@ export function cappedReads<T>(read: () => Promise<T>): () => Promise<T> {
   });
   return () => {
     const now = performance.now();
-    credit = Math.min(BURST_READS, credit + ((now - creditedAt) / 1000) * READS_PER_SECOND);
+    credit = Math.min(burst, credit + ((now - creditedAt) / 1000) * READS_PER_SECOND);
     creditedAt = now;
     return credit >= 1 || last === undefined ? fresh() : last;
   };

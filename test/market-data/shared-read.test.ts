@@ -53,7 +53,7 @@ describe('a shared read', () => {
 
   it('is fresh for who asks now and then, and for a flood at most twenty times a second', async () => {
     let reads = 0;
-    const shared = cappedReads(async () => {
+    const shared = cappedReads(300, async () => {
       reads += 1;
       return reads;
     });
