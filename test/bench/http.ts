@@ -27,7 +27,7 @@ const DEEP = 10n ** 15n;
 const walletOf = (index: number): string => `0x${index.toString(16).padStart(40, 'c')}`;
 
 /** Starts a process of ours and waits until it answers. */
-async function start(
+export async function start(
   args: readonly string[],
   url: string,
   env: Record<string, string> = {},

@@ -1,12 +1,14 @@
-/** `npm run bench -- engine|http|streams`: figures with their targets, as ratios within one run. */
+/** `npm run bench -- engine|http|market-data|streams`: figures with their targets, as ratios within one run. */
 
 import { benchEngine } from './engine.ts';
 import { benchHttp } from './http.ts';
+import { benchMarketData } from './market-data.ts';
 import { benchStreams } from './streams.ts';
 
 const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   engine: benchEngine,
   http: benchHttp,
+  'market-data': benchMarketData,
   streams: benchStreams,
 };
 
