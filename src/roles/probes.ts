@@ -6,13 +6,9 @@ import type { Backends } from './backends.ts';
 import { listen } from './listening.ts';
 import type { RunningRole } from './running-role.ts';
 
-export async function startProbes({
-  config,
-  logger,
-  metrics,
-  engine,
-  ledger,
-}: Backends): Promise<RunningRole> {
+/** @param stage `ok` while the role does its work; before and after, what it is about */
+export async function startProbes(backends: Backends, stage: () => string): Promise<RunningRole> {
+  const { config, logger, metrics, engine, ledger } = backends;
   const app = createProbeApp({
     logger,
     metrics,
@@ -21,7 +17,7 @@ export async function startProbes({
         () => 'ok',
         (error: Error) => error.message,
       );
-      const checks = { engine: engine.isOpen() ? 'ok' : 'not open', postgres };
+      const checks = { process: stage(), engine: engine.isOpen() ? 'ok' : 'not open', postgres };
       return { ready: Object.values(checks).every((state) => state === 'ok'), checks };
     },
   });

@@ -22,10 +22,13 @@ import { untilDone } from './waiting.ts';
 const withProbes =
   (start: (backends: Backends) => Promise<RunningRole>) =>
   async (backends: Backends): Promise<RunningRole> => {
-    const probes = await startProbes(backends);
+    let stage = 'starting';
+    const probes = await startProbes(backends, () => stage);
     const running = await start(backends);
+    stage = 'ok';
     return {
       async stop(drainMs) {
+        stage = 'stopping';
         await running.stop(drainMs);
         await probes.stop(0);
       },
