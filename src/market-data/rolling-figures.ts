@@ -16,8 +16,8 @@ export interface Figures {
 
 const SECOND_MS = 1000;
 const DAY_MS = DAY_SECONDS * SECOND_MS;
-/** Trades that one statement adds up: a fraction of a second, however much there is to catch up with. */
-const TRADES_A_READ = 100_000;
+/** Trades that one statement adds up, however much there is to catch up with: 100 ms when each is of its own second. */
+const TRADES_A_READ = 20_000;
 
 export class RollingFigures {
   readonly #unsettled: Pick<UnsettledReader, 'read'>;

@@ -22,6 +22,8 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   const { config, logger, metrics, engine, ledger, marketData, queueRedis, queueOptions } = backends;
   await untilDone('Postgres', logger, () => ledger.migrate());
   await untilTrue('the matching engine', logger, () => engine.isOpen());
+  // A busy day takes a while to add up: it is begun before anybody waits for it.
+  marketData.figures().catch((error) => logger.warn({ err: error }, 'the figures of the day'));
   const wakeUps = openWakeUps({
     connection: queueOptions,
     onError: (error) => logger.warn({ err: error }, 'queue'),
