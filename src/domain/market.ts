@@ -65,20 +65,20 @@ export interface Market {
 export const MOST_MARKETS = 32_000;
 
 /** What an operator says of a new market; decimals as text, null for a rule that is not enforced. */
-export interface MarketSpec {
-  readonly symbol: string;
-  readonly status: 'active' | 'pre_open';
-  readonly sellEnabled: boolean;
-  readonly visible: boolean;
-  readonly feeBps: number;
-  readonly tickSize: string | null;
-  readonly sizeStep: string | null;
-  readonly minOrderSize: string | null;
-  readonly maxOrderSize: string | null;
-  readonly selfTrade: SelfTradePolicy;
-  readonly referencePrice: string | null;
-  readonly networkId: string;
-}
+export type MarketSpec = Pick<
+  Market,
+  | 'symbol'
+  | 'sellEnabled'
+  | 'visible'
+  | 'feeBps'
+  | 'tickSize'
+  | 'sizeStep'
+  | 'minOrderSize'
+  | 'maxOrderSize'
+  | 'selfTrade'
+  | 'referencePrice'
+  | 'networkId'
+> & { readonly status: 'active' | 'pre_open' };
 
 /** What may be changed of a published market; never tick or step. */
 export type MarketChange = Partial<

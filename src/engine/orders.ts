@@ -134,9 +134,11 @@ export class EngineOrders {
     cause: OrdersClosed['cause'],
   ): Promise<ClosedOrder[]> {
     const byMarket = new Map<number, Buffer[]>();
-    for (const { reference } of await this.liveReferences(wallet)) {
+    for (const reference of await this.liveReferences(wallet)) {
       const number = reference.readUInt16BE(0) >> 1;
-      byMarket.set(number, [...(byMarket.get(number) ?? []), reference]);
+      const ofMarket = byMarket.get(number);
+      if (ofMarket === undefined) byMarket.set(number, [reference]);
+      else ofMarket.push(reference);
     }
     const closed: ClosedOrder[] = [];
     for (const [number, references] of byMarket) {
@@ -147,14 +149,14 @@ export class EngineOrders {
     return closed;
   }
 
-  /** References of live orders, with their sizes in steps, at one moment. */
-  async liveReferences(wallet: string | null): Promise<{ reference: Buffer; member: Buffer }[]> {
+  /** References of the live orders of one wallet, or of all (null), at one moment. */
+  async liveReferences(wallet: string | null): Promise<Buffer[]> {
     const args = [wallet === null ? '' : walletBytes(wallet)];
     const [, members] = (await this.#core.run('find_live_orders', [KEYS.engine, KEYS.live], args)) as [
       Buffer,
       Buffer[],
     ];
-    return members.map((member) => ({ member, reference: member.subarray(20, 20 + REFERENCE_BYTES) }));
+    return members.map((member) => member.subarray(20, 20 + REFERENCE_BYTES));
   }
 
   #admit(command: PlaceOrder, market: Market | undefined): Promise<Reply> {
