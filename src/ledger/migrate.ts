@@ -1,9 +1,16 @@
-/** Brings the database to the schema of this release. */
+/**
+ * Brings the database to the schema of this release, or takes it as a later release left it.
+ *
+ * A release can be rolled back without a restore because migrations only add: what a later one added, this one does
+ * not look at. One that takes something away, or makes something mean something else, says so in its name
+ * (`009_breaking_…`); a release that does not know it refuses the database.
+ */
 
 import { readdir } from 'node:fs/promises';
 import knex, { type Knex } from 'knex';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
+const BREAKING = /^\d+_breaking_/;
 
 /** Any number, the same in every release: who holds it, migrates. */
 const ADVISORY_LOCK = 7_733_298_665;
@@ -12,11 +19,13 @@ const ADVISORY_LOCK = 7_733_298_665;
  * Files by name, loaded by `import`. knex's own loader looks for the nearest package.json from the
  * working directory to tell how to load a file, so it works from one directory only.
  */
-const migrationSource: Knex.MigrationSource<string> = {
-  getMigrations: async () => (await readdir(FOLDER)).filter((file) => file.endsWith('.ts')).sort(),
-  getMigrationName: (file) => file.replace(/\.ts$/, ''),
-  getMigration: async (file) => ({ ...(await import(new URL(file, FOLDER).href)), down: refuseDown }),
-};
+const migrationSource = (folder: URL): Knex.MigrationSource<string> => ({
+  getMigrations: async () => (await readdir(folder)).filter((file) => file.endsWith('.ts')).sort(),
+  getMigrationName: nameOf,
+  getMigration: async (file) => ({ ...(await import(new URL(file, folder).href)), down: refuseDown }),
+});
+
+const nameOf = (file: string): string => file.replace(/\.ts$/, '');
 
 /** knex asks every migration for a way back; a permanent memory has none. */
 const refuseDown = (): never => {
@@ -29,19 +38,48 @@ const refuseDown = (): never => {
  * Everything happens in one transaction: the advisory lock makes the others wait, and a process that
  * dies leaves neither half a schema nor a lock. (knex's own lock is a committed row, which the death of
  * its owner leaves behind for good; inside this transaction that row rolls back with the rest.)
+ *
+ * @param folder of the migrations, for tests of what a later release does
+ * @throws DatabaseTooNew
  */
-export const migrate = async (databaseUrl: string): Promise<void> => {
+export const migrate = async (databaseUrl: string, folder = FOLDER): Promise<void> => {
   const database = knex({
     client: 'pg',
     connection: { connectionString: databaseUrl, application_name: 'redbook migrate' },
     pool: { min: 0, max: 1 },
   });
+  // knex refuses every migration that it does not know; which of them are refused here is decided below.
+  const settings = { migrationSource: migrationSource(folder), disableMigrationsListValidation: true };
   try {
     await database.transaction(async (transaction) => {
       await transaction.raw('select pg_advisory_xact_lock(?)', [ADVISORY_LOCK]);
-      await transaction.migrate.latest({ migrationSource });
+      const [applied, missing]: [{ name: string }[], string[]] = await transaction.migrate.list(settings);
+      const known = (await settings.migrationSource.getMigrations([])).map(nameOf);
+      const unknown = applied.map(({ name }) => name).filter((name) => !known.includes(name));
+      checkUnknown(unknown, missing.map(nameOf));
+      await transaction.migrate.latest(settings);
     });
   } finally {
     await database.destroy();
   }
 };
+
+/** The database is of a release that this one cannot stand in for; only a later one helps. */
+export class DatabaseTooNew extends Error {}
+
+/**
+ * @param unknown migrations of the database that this release does not have
+ * @param missing migrations of this release that the database does not have
+ */
+function checkUnknown(unknown: readonly string[], missing: readonly string[]): void {
+  const breaking = unknown.find((name) => BREAKING.test(name));
+  if (breaking !== undefined) {
+    throw new DatabaseTooNew(
+      `the database has migration ${breaking}, which no release without it can work on`,
+    );
+  }
+  // Not an older release but another one: nobody has tried what these migrations come to together.
+  if (unknown.length > 0 && missing.length > 0) {
+    throw new DatabaseTooNew(`the database has ${unknown.join(', ')} and lacks ${missing.join(', ')}`);
+  }
+}

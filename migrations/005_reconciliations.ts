@@ -1,0 +1,16 @@
+/** What each reconcile found, so that processes that run on can tell it long after the command has ended. */
+
+import type { Knex } from 'knex';
+
+export const up = (knex: Knex) =>
+  knex.raw(`
+create table reconciliations (
+  finished_at   timestamptz primary key default clock_timestamp(),
+  sequence      bigint not null,
+  checks        integer not null,
+  differences   bigint not null,
+  failed_checks text[] not null
+);
+comment on table reconciliations is 'Results of \`ledger reconcile\`; the books held when there were no differences.';
+comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';
+`);

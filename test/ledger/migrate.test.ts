@@ -1,0 +1,93 @@
+/** Releases that meet on one database: a later one has been there, and goes back. */
+
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { expect } from 'chai';
+import { openLedger } from '../../src/ledger/index.ts';
+import { DatabaseTooNew, migrate } from '../../src/ledger/migrate.ts';
+import { seededEvents } from '../support/seeded-events.ts';
+import { freshDatabase } from '../support/servers.ts';
+import { query } from './tables.ts';
+
+const FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url));
+const OURS = readdirSync(FOLDER).sort();
+
+/** What an earlier release cannot work without any more, or does not know that it must write. */
+const TAKES_AWAY =
+  /\b(drop (table|column|function|trigger)|rename|alter column|add column [^,;]*not null(?! default))\b/i;
+
+describe('migrations', () => {
+  const folders: string[] = [];
+  after(() => {
+    for (const folder of folders) rmSync(folder, { recursive: true });
+  });
+
+  /** The migrations of another release: some of ours, and some of its own, by name and statement. */
+  const release = (ours: readonly string[], others: Readonly<Record<string, string>>): URL => {
+    const folder = mkdtempSync(join(tmpdir(), 'redbook-migrations-'));
+    folders.push(folder);
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+    for (const file of ours) copyFileSync(join(FOLDER, file), join(folder, file));
+    for (const [name, sql] of Object.entries(others)) {
+      writeFileSync(join(folder, `${name}.ts`), `export const up = (knex) => knex.raw(\`${sql}\`);`);
+    }
+    return pathToFileURL(`${folder}/`);
+  };
+
+  const refusal = async (attempt: Promise<unknown>): Promise<unknown> => attempt.catch((error) => error);
+
+  it('of a later release that add do not keep this one from working', async () => {
+    const databaseUrl = await freshDatabase();
+    const added =
+      'alter table orders add column note text; alter table candles add column spread_ticks bigint';
+    await migrate(
+      databaseUrl,
+      release(OURS, { '998_notes': added, '999_more': 'create table more (id int)' }),
+    );
+
+    const ledger = openLedger({ databaseUrl });
+    await ledger.migrate();
+    await ledger.settle(seededEvents(3).next(400));
+    const { sequence, checks } = await ledger.check();
+    expect(sequence).to.equal(400);
+    expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+    await ledger.close();
+    const applied = await query<{ name: string }>(
+      databaseUrl,
+      'select name from knex_migrations order by id',
+    );
+    expect(applied.map(({ name }) => name).slice(-2)).to.deep.equal(['998_notes', '999_more']);
+  });
+
+  it('of a later release that take away are refused by this one, by name', async () => {
+    const databaseUrl = await freshDatabase();
+    const gone = { '998_breaking_notes': 'alter table orders drop column leverage', '999_more': 'select 1' };
+    await migrate(databaseUrl, release(OURS, gone));
+    const error = await refusal(migrate(databaseUrl));
+    expect(error)
+      .to.be.instanceOf(DatabaseTooNew)
+      .with.property('message')
+      .that.includes('998_breaking_notes');
+    await migrate(databaseUrl, release(OURS, gone));
+  });
+
+  it('that went another way are refused, and nothing of ours is applied on top', async () => {
+    const databaseUrl = await freshDatabase();
+    await migrate(databaseUrl, release(OURS.slice(0, -1), { '998_other': 'create table other (id int)' }));
+    const error = await refusal(migrate(databaseUrl));
+    expect(error).to.be.instanceOf(DatabaseTooNew).with.property('message').that.includes('998_other');
+    const applied = await query(databaseUrl, 'select 1 from knex_migrations');
+    expect(applied).to.have.lengthOf(OURS.length);
+  });
+
+  it('say by their name when they take something away', () => {
+    const silent = OURS.filter((file) => {
+      return !file.includes('_breaking_') && TAKES_AWAY.test(readFileSync(join(FOLDER, file), 'utf8'));
+    });
+    expect(silent).to.deep.equal([]);
+    expect('alter table orders drop column leverage').to.match(TAKES_AWAY);
+    expect('alter table orders add column note text not null').to.match(TAKES_AWAY);
+  });
+});
