@@ -3,15 +3,11 @@
  * or the cache, else fetched without root like the Redis server; where that cannot be, there is none.
  */
 
-import { execFile } from 'node:child_process';
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { cacheFolders, trusted, writableCacheFolder } from '../../src/embedded/cache-folder.mjs';
+import { fetchPackage, findUnpacked } from '../../src/embedded/debian-package.mjs';
 
-const run = promisify(execFile);
-const CACHED = `libfaketime-${process.platform}-${process.arch}.so`;
 const LIBRARY = 'faketime/libfaketime.so.1';
 
 export interface FakedClock {
@@ -24,7 +20,10 @@ export interface FakedClock {
 
 /** @returns undefined where no library can be had */
 export async function fakedClock(): Promise<FakedClock | undefined> {
-  const library = findLibrary() ?? (await fetchLibrary().catch(() => undefined));
+  const library =
+    libraryIn('/usr/lib') ??
+    findUnpacked('libfaketime', libraryBelow) ??
+    (await fetchLibrary().catch(() => undefined));
   if (library === undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'redbook-clock-'));
   const file = join(folder, 'time');
@@ -45,32 +44,14 @@ export async function fakedClock(): Promise<FakedClock | undefined> {
   };
 }
 
-function findLibrary(): string | undefined {
-  const cached = cacheFolders()
-    .filter(trusted)
-    .map((folder) => join(folder, CACHED));
-  return [...below('/usr/lib'), ...cached].find((file) => existsSync(file));
-}
+const libraryBelow = (root: string): string | undefined => libraryIn(join(root, 'usr/lib'));
 
 /** The library in a folder of Debian's, where each architecture has one of its own. */
-function below(libraries: string): string[] {
-  if (!existsSync(libraries)) return [];
+function libraryIn(libraries: string): string | undefined {
+  if (!existsSync(libraries)) return undefined;
   const folders = readdirSync(libraries).filter((name) => name.includes('-linux-'));
-  return folders.map((name) => join(libraries, name, LIBRARY));
+  return folders.map((name) => join(libraries, name, LIBRARY)).find((file) => existsSync(file));
 }
 
-async function fetchLibrary(): Promise<string | undefined> {
-  const work = mkdtempSync(join(tmpdir(), 'redbook-faketime-'));
-  try {
-    const sandbox = `APT::Sandbox::User=${process.getuid?.() === 0 ? 'root' : ''}`;
-    await run('apt-get', ['-o', sandbox, 'download', 'libfaketime'], { cwd: work });
-    const archive = readdirSync(work).find((name) => name.endsWith('.deb'))!;
-    await run('dpkg-deb', ['-x', join(work, archive), join(work, 'root')]);
-    const library = below(join(work, 'root/usr/lib')).find((file) => existsSync(file))!;
-    const target = join(writableCacheFolder(), CACHED);
-    copyFileSync(library, target);
-    return target;
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-  }
-}
+const fetchLibrary = (): Promise<string> =>
+  fetchPackage({ name: 'libfaketime', packages: ['libfaketime'], look: libraryBelow });
