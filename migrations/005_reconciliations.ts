@@ -5,7 +5,8 @@ import type { Knex } from 'knex';
 export const up = (knex: Knex) =>
   knex.raw(`
 create table reconciliations (
-  finished_at   timestamptz primary key default clock_timestamp(),
+  id            bigint generated always as identity primary key,
+  finished_at   timestamptz not null default clock_timestamp(),
   sequence      bigint not null,
   checks        integer not null,
   differences   bigint not null,

@@ -11,7 +11,7 @@ import { Refusal } from '../domain/errors.ts';
 import { formatScaled } from '../domain/units.ts';
 import { renderReconciliation } from '../operator/ledger.ts';
 import { moveFundsOnce } from '../operator/movements.ts';
-import { reconcile } from '../operator/reconcile.ts';
+import { reconcile } from '../operator/reconcile/index.ts';
 import type { OperatorServices } from '../operator/services.ts';
 import { COLOURED, PLAIN } from '../operator/terminal.ts';
 import { COLUMNS, openScript, type Script } from './script.ts';

@@ -3,6 +3,7 @@
 import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Asset, Market, MarketChange, MarketSpec } from '../domain/market.ts';
 import type { ClosedOrder } from '../domain/order.ts';
+import type { Switches } from '../domain/switches.ts';
 import { orderClaim } from './claims.ts';
 import { type CoreOptions, EngineCore } from './core.ts';
 import { type Balance, EngineFunds, type Movement } from './funds.ts';
@@ -77,6 +78,7 @@ export interface Engine {
 
   snapshotAsset(asset: string): Promise<AssetSnapshot>;
   snapshotLive(): Promise<Map<string, { wallet: string }>>;
+  snapshotSwitches(): Promise<Switches & { readonly sequence: number }>;
 }
 
 export type EngineOptions = CoreOptions & OrderLimits;
@@ -133,6 +135,7 @@ export function openEngine(options: EngineOptions): Engine {
 
     snapshotAsset: (asset) => snapshots.asset(asset),
     snapshotLive: () => snapshots.live(),
+    snapshotSwitches: () => switches.all(),
   };
 }
 

@@ -1,6 +1,7 @@
 /** The kill switch, required terms, custody holds: single fields of the engine hash, each change an event. */
 
-import { walletBytes } from './codec.ts';
+import type { Switches } from '../domain/switches.ts';
+import { walletBytes, walletText } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
 import { KEYS } from './keys.ts';
 
@@ -17,6 +18,12 @@ interface SwitchChange {
 
 const walletField = (name: string, wallet: string): Buffer =>
   Buffer.concat([Buffer.from(`${name}:`), walletBytes(wallet)]);
+
+/** A field like `paused`, or of something: `hold:` and the bytes of a wallet. */
+function partsOf(field: Buffer): [name: string, subject?: Buffer] {
+  const colon = field.indexOf(':');
+  return colon < 0 ? [field.toString()] : [field.toString('latin1', 0, colon), field.subarray(colon + 1)];
+}
 
 export class EngineSwitches {
   readonly #core: EngineCore;
@@ -58,6 +65,29 @@ export class EngineSwitches {
       this.#core.redis.hmget(KEYS.engine, walletField('hold', wallet), walletField('terms', wallet)),
     );
     return { held: held != null, acceptedTerms: terms ?? null };
+  }
+
+  /** All of them, at one event. */
+  async all(): Promise<Switches & { readonly sequence: number }> {
+    const fields = (await this.#core.run('snapshot_switches', [KEYS.engine], [])) as Buffer[];
+    const plain = new Map<string, string>();
+    const holds: string[] = [];
+    const acceptedTerms = new Map<string, string>();
+    const marketVersions = new Map<number, number>();
+    for (let at = 0; at < fields.length; at += 2) {
+      const [field, value] = [fields[at]!, fields[at + 1]!.toString()];
+      const [name, subject] = partsOf(field);
+      if (subject === undefined) plain.set(name, value);
+      else if (name === 'hold') holds.push(walletText(subject));
+      else if (name === 'terms') acceptedTerms.set(walletText(subject), value);
+      else if (name === 'version') marketVersions.set(Number(subject), Number(value));
+    }
+    return {
+      sequence: Number(plain.get('sequence') ?? 0),
+      paused: plain.has('paused'),
+      termsVersion: plain.get('terms') ?? null,
+      ...{ holds, acceptedTerms, marketVersions },
+    };
   }
 
   async #set(change: SwitchChange): Promise<void> {

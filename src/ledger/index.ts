@@ -2,6 +2,7 @@
 
 import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Trade } from '../domain/order.ts';
+import type { Switches } from '../domain/switches.ts';
 import { minutesOfMarket, type SettledMinutes } from './candles.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { type EntriesFilter, entries, type LedgerEntry } from './export.ts';
@@ -17,7 +18,14 @@ import {
   type LiveOrder,
   liveOrdersAt,
 } from './reconcile.ts';
+import {
+  type LastReconciliation,
+  lastReconciliation,
+  noteReconciliation,
+  type ReconciliationNote,
+} from './reconciliations.ts';
 import { settle } from './settle.ts';
+import { readSwitches } from './switches.ts';
 import {
   lastTradesBefore,
   type MarketTradesFilter,
@@ -34,6 +42,7 @@ export { CUSTODY, type EntryKind, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry } from './export.ts';
 export type { SettledOrder } from './orders.ts';
 export type { AccountBalance, Check, LiveOrder, Violation } from './reconcile.ts';
+export type { LastReconciliation } from './reconciliations.ts';
 export type { MarketTradesFilter, SettledSeconds } from './trades.ts';
 
 /**
@@ -81,6 +90,10 @@ export interface Ledger {
   liveOrdersAt(sequence: number): AsyncIterable<LiveOrder>;
   /** What must hold within the ledger alone, and up to which event it was checked. */
   check(): Promise<{ sequence: number; checks: Check[] }>;
+  switches(): Promise<Switches & { readonly cursor: Cursor }>;
+  /** Keeps what a reconcile found. */
+  noteReconciliation(note: ReconciliationNote): Promise<void>;
+  lastReconciliation(): Promise<LastReconciliation | null>;
   /** @throws RangeError when `after` is no entry id. */
   entries(filter: EntriesFilter): AsyncIterable<LedgerEntry>;
   close(): Promise<void>;
@@ -112,6 +125,9 @@ export const openLedger = (options: { databaseUrl: string; poolSize?: number }):
     balancesAt: (asset, sequence) => balancesAt(auditing, asset, sequence),
     liveOrdersAt: (sequence) => liveOrdersAt(auditing, sequence),
     check: () => checkLedger(auditing),
+    switches: () => readSwitches(auditing),
+    noteReconciliation: (note) => noteReconciliation(reading, note),
+    lastReconciliation: () => lastReconciliation(reading),
     entries: (filter) => entries(auditing, filter),
     close: async () => {
       await Promise.all([reading.end(), settling.end(), auditing.end()]);

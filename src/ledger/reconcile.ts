@@ -203,6 +203,26 @@ const CHECKS: readonly { name: string; meaning: string; sql: string }[] = [
       where sequence < before`,
   },
   {
+    name: 'candles are their trades',
+    meaning:
+      'each one-minute candle is what the trades of its market and minute add up to, and none is missing',
+    sql: `
+      with due as (
+        select market, time_ms - time_ms % 60000 as open_ms, (min(array[trade_id, price_ticks]))[2] as open_ticks,
+          max(price_ticks) as high_ticks, min(price_ticks) as low_ticks,
+          (max(array[trade_id, price_ticks]))[2] as close_ticks, sum(size_steps) as volume_steps,
+          sum(notional_atoms) as quote_atoms, min(trade_id) as first_trade_id, max(trade_id) as last_trade_id
+        from trades group by 1, 2),
+      kept as (
+        select market, open_ms, open_ticks, high_ticks, low_ticks, close_ticks, volume_steps, quote_atoms,
+          first_trade_id, last_trade_id
+        from candles)
+      select concat_ws(' ', market, 'at', open_ms) as subject, coalesce(to_jsonb(due)::text, 'no candle') as expected,
+        coalesce(to_jsonb(kept)::text, 'no candle') as found
+      from due full join kept using (market, open_ms)
+      where to_jsonb(due) is distinct from to_jsonb(kept)`,
+  },
+  {
     name: 'no account is overdrawn',
     meaning: 'no wallet and not the house owes anything',
     sql: `

@@ -5,7 +5,7 @@ import { OperatorRefusal } from '../domain/errors.ts';
 import type { EntriesFilter } from '../ledger/index.ts';
 import { readEntryId, readTimeMs, readWholeNumber } from './arguments.ts';
 import { EXPORT_FORMATS, type ExportFormat, exportText } from './ledger-export.ts';
-import { type CheckResult, type Reconciliation, reconcile } from './reconcile.ts';
+import { type CheckResult, type Reconciliation, reconcile } from './reconcile/index.ts';
 import { column, formatCounted, renderTable, shown } from './table.ts';
 import { type Paint, write } from './terminal.ts';
 import { type Answer, addNoun, type Perform } from './verb.ts';

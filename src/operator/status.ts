@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { EngineState } from '../engine/index.ts';
-import type { SettledCursor } from '../ledger/index.ts';
+import type { LastReconciliation, SettledCursor } from '../ledger/index.ts';
 import type { OperatorServices } from './services.ts';
 import { formatCounted, renderFacts } from './table.ts';
 import type { Answer, Perform } from './verb.ts';
@@ -14,7 +14,7 @@ const PATIENCE_MS = 3_000;
 export function addStatusCommand(program: Command, perform: Perform): void {
   program
     .command('status')
-    .description('lag of settlement, age of snapshots, replicas, queue depth, pause')
+    .description('lag of settlement, last reconcile, age of snapshots, replicas, queue depth, pause')
     .action(() => perform(status));
 }
 
@@ -61,8 +61,9 @@ async function status(services: OperatorServices): Promise<Answer> {
   const { engine, ledger } = services;
   // The engine first: what it does in between is no lag of settlement.
   const state = await unlessAway(engine.state());
-  const [settled, markets, queue, replicas, snapshotAgeMs] = await Promise.all([
+  const [settled, reconciled, markets, queue, replicas, snapshotAgeMs] = await Promise.all([
     unlessAway(ledger.cursor()),
+    unlessAway(ledger.lastReconciliation()),
     unlessAway(engine.markets()),
     ifKnown(services.queueCounts),
     ifKnown(services.replicas),
@@ -80,6 +81,7 @@ async function status(services: OperatorServices): Promise<Answer> {
         ...{ epoch: settled.epoch, sequence: settled.sequence },
         ...{ lastSettledAt: isoTime(settled.settledAtMs), lag },
       },
+      reconciled: reconciled && reconciledDocument(reconciled),
       markets:
         markets?.map(({ symbol, status, tradingEnabled }) => ({ symbol, status, tradingEnabled })) ?? null,
       queue,
@@ -101,6 +103,7 @@ async function status(services: OperatorServices): Promise<Answer> {
           ],
           ['settled', settled === null ? 'Postgres is away' : `event ${formatCounted(settled.sequence)}`],
           ['lag', lag === null ? 'unknown' : `${formatCounted(lag.events)} events, ${lag.seconds} s`],
+          ['books', settled === null ? 'unknown' : reconciledInWords(reconciled)],
           ['queue', queue === null ? 'unknown' : countsInWords(queue)],
           ['replicas', replicas === null ? 'unknown' : countsInWords(replicas)],
           ['snapshots', snapshotAgeMs === null ? 'unknown' : `${(snapshotAgeMs / 1000).toFixed(1)} s old`],
@@ -112,6 +115,20 @@ async function status(services: OperatorServices): Promise<Answer> {
         ? undefined
         : new OperatorRefusal('SERVICE_UNAVAILABLE', `${away.join(' and ')} cannot be reached`),
   };
+}
+
+const reconciledDocument = ({ finishedAtMs, differences, ...note }: LastReconciliation): object => ({
+  ...{ at: isoTime(finishedAtMs), holds: differences === 0, differences, ...note },
+});
+
+function reconciledInWords(last: LastReconciliation | null): string {
+  if (last === null) return 'never';
+  const { finishedAtMs, sequence, differences, failedChecks } = last;
+  const found =
+    differences === 0
+      ? 'everything held'
+      : `${formatCounted(differences)} ${differences === 1 ? 'difference' : 'differences'} in ${failedChecks.join(', ')}`;
+  return `${found}, ${isoTime(finishedAtMs)}, event ${formatCounted(sequence)}`;
 }
 
 const isoTime = (timeMs: number | null): string | null =>

@@ -37,7 +37,7 @@ const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
   },
   'a trade is gone': {
     sql: 'delete from trades where trade_id = (select max(trade_id) from trades)',
-    seenBy: ['entries follow from trades and movements', 'fills are trades'],
+    seenBy: ['entries follow from trades and movements', 'fills are trades', 'candles are their trades'],
   },
   'an order is gone': {
     sql: 'delete from orders where id = (select maker_order_id from trades order by trade_id limit 1)',
@@ -52,12 +52,24 @@ const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
       where id = (select maker_order_id from trades order by trade_id limit 1)`,
     seenBy: ['trades fit their orders'],
   },
+  'a candle is too high': {
+    sql: 'update candles set high_ticks = high_ticks + 1 where open_ms = (select max(open_ms) from candles)',
+    seenBy: ['candles are their trades'],
+  },
+  'a candle is gone': {
+    sql: 'delete from candles where open_ms = (select max(open_ms) from candles)',
+    seenBy: ['candles are their trades'],
+  },
+  'a candle counts what nobody traded': {
+    sql: `insert into candles values ('ETH/USDC', 0, 1, 1, 1, 1, 1, 1, 1, 1)`,
+    seenBy: ['candles are their trades'],
+  },
   'trade ids are out of order': {
     sql: `update trades set trade_id = 9007199254740991 where trade_id = (select min(trade_id) from trades);
       update ledger_entries set transaction_id = 'trade-9007199254740991'
       where transaction_id = (select transaction_id from ledger_entries where kind = 'trade' order by sequence, line
         limit 1)`,
-    seenBy: ['trade ids rise'],
+    seenBy: ['trade ids rise', 'candles are their trades'],
   },
 };
 

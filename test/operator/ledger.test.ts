@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import { checkSwitches } from '../../src/operator/reconcile/switches.ts';
 import { query, TABLES } from '../ledger/tables.ts';
 import { type Desk, marketRules, openDesk, WALLET } from './fixture.ts';
 
 const MAKER = WALLET('a');
 const TAKER = WALLET('b');
+const HELD = WALLET('e');
 const MARKETS = ['ETH/USDC', 'BTC/USDC'];
 
 interface Check {
@@ -55,6 +57,10 @@ async function remember({ redis, databaseUrl }: Desk): Promise<() => Promise<voi
   };
 }
 
+/** A field of the engine hash that is of a wallet. */
+const bytesOfField = (name: string, wallet: string): Buffer =>
+  Buffer.concat([Buffer.from(`${name}:`), bytes(wallet)]);
+
 const addTo = (redis: Redis, asset: string, field: Buffer, atoms: number): Promise<unknown> =>
   redis.call('HINCRBY', `{redbook}:balances:${asset}`, field, atoms);
 
@@ -66,6 +72,11 @@ describe('operator: ledger reconcile', function () {
   let restore: () => Promise<void>;
   before(async () => {
     desk = await openBusyDesk();
+    // Some of every switch; none of them is in the way of what wallets do below.
+    await desk.ask('account', 'hold', HELD);
+    await desk.ask('terms', 'require', '1');
+    for (const wallet of [MAKER, TAKER, WALLET('c'), WALLET('d')]) await desk.engine.acceptTerms(wallet, '1');
+    await desk.settle();
     restore = await remember(desk);
   });
   afterEach(() => restore());
@@ -98,8 +109,9 @@ describe('operator: ledger reconcile', function () {
     expect(stdout).to.match(/^CHECK +ASSET +COMPARED +RESULT$/m);
     expect(stdout).to.match(/^Redis = Postgres +USDC +3 accounts at event \d+ +holds$/m);
     expect(stdout).to.match(/^live list = live orders +14 orders at event \d+ +holds$/m);
+    expect(stdout).to.match(/^switches = their events +8 switches at event \d+ +holds$/m);
     expect(stdout).to.match(/^transactions sum to zero +up to event \d+ +holds$/m);
-    expect(stdout).to.match(/everything holds: 23 checks, up to event \d+\n$/);
+    expect(stdout).to.match(/everything holds: 25 checks, up to event \d+\n$/);
   });
 
   it('waits for settlement, and gives up when it stands still', async () => {
@@ -132,6 +144,40 @@ describe('operator: ledger reconcile', function () {
     trading = false;
     await load;
     await settlement.stop();
+  });
+
+  it('follows switches that are not settled yet, and misses an event that is gone', async () => {
+    await desk.engine.pause();
+    await desk.engine.release(HELD);
+    await desk.engine.hold(TAKER);
+    await desk.engine.requireTerms('2');
+    await desk.engine.acceptTerms(MAKER, '2');
+    await desk.engine.setMarket('ETH/USDC', { feeBps: 11 });
+    expect(await checkSwitches(desk)).to.deep.include({ count: 0, compared: '9 switches at event 44' });
+    await desk.redis.xtrim('{redbook}:events', 'MAXLEN', 1);
+    const { differences } = await checkSwitches(desk);
+    expect(differences[0]).to.deep.equal({
+      subject: 'event 39',
+      expected: 'an event of the engine',
+      found: 'lost',
+    });
+  });
+
+  it('is remembered with what it found', async () => {
+    await desk.ask('ledger', 'reconcile');
+    const held = (await desk.ask('status')).reconciled;
+    expect(held).to.include({ holds: true, checks: 25, differences: 0 });
+    await desk.redis.hset('{redbook}:engine', 'paused', '1');
+    await desk.run('ledger', 'reconcile');
+    const failed = (await desk.ask('status')).reconciled;
+    expect(failed).to.deep.include({
+      holds: false,
+      differences: 1,
+      failedChecks: ['switches = their events'],
+    });
+    expect(Date.parse(failed.at)).to.be.least(Date.parse(held.at));
+    const { stdout } = await desk.run('status');
+    expect(stdout).to.match(/^books +1 difference in switches = their events, \d{4}-\S+Z, event 38$/m);
   });
 
   const damage: Record<string, { seenBy: string[]; act: (desk: Desk) => Promise<unknown> }> = {
@@ -231,6 +277,30 @@ describe('operator: ledger reconcile', function () {
         ),
       seenBy: ['book = live orders', 'live list = live orders'],
     },
+    'trading was paused in Redis alone': {
+      act: ({ redis }) => redis.hset('{redbook}:engine', 'paused', '1'),
+      seenBy: ['switches = their events'],
+    },
+    'a hold is gone from Redis': {
+      act: ({ redis }) => redis.hdel('{redbook}:engine', bytesOfField('hold', HELD)),
+      seenBy: ['switches = their events'],
+    },
+    'a hold is gone from Postgres': {
+      act: ({ databaseUrl }) => query(databaseUrl, 'delete from holds'),
+      seenBy: ['switches = their events'],
+    },
+    'other terms were accepted': {
+      act: ({ databaseUrl }) => query(databaseUrl, `update wallet_terms set version = '2'`),
+      seenBy: ['switches = their events'],
+    },
+    'other terms are required': {
+      act: ({ databaseUrl }) => query(databaseUrl, `update trading_switches set terms_version = '2'`),
+      seenBy: ['switches = their events'],
+    },
+    'the rules of a market are of another version': {
+      act: ({ redis }) => redis.hincrby('{redbook}:engine', 'version:1', 1),
+      seenBy: ['switches = their events'],
+    },
     'Postgres holds another last event': {
       act: ({ databaseUrl }) => query(databaseUrl, `update engine_cursor set digest = repeat('0', 64)`),
       seenBy: ['one history'],
@@ -246,7 +316,7 @@ describe('operator: ledger reconcile', function () {
       expect(stdout)
         .to.match(/\d differences?$/m)
         .and.to.match(/^ {4}expected /m);
-      expect(stderr).to.match(/^NOT_RECONCILED: \d+ of 23 checks do not hold\n$/);
+      expect(stderr).to.match(/^NOT_RECONCILED: \d+ of 25 checks do not hold\n$/);
     });
   }
 

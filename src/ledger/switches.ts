@@ -1,0 +1,26 @@
+/** What is switched, as of the cursor. */
+
+import type pg from 'pg';
+import type { Cursor } from '../domain/event.ts';
+import type { Switches } from '../domain/switches.ts';
+import { readCursor } from './cursor.ts';
+import { inSnapshot } from './pool.ts';
+
+export const readSwitches = (pool: pg.Pool): Promise<Switches & { readonly cursor: Cursor }> =>
+  inSnapshot(pool, async (ask) => {
+    const cursor = await readCursor(ask);
+    const [switched] = await ask<{ paused: boolean; terms_version: string | null }>(
+      'select paused, terms_version from trading_switches',
+    );
+    const holds = await ask<{ wallet: string }>('select wallet from holds');
+    const terms = await ask<{ wallet: string; version: string }>('select wallet, version from wallet_terms');
+    const markets = await ask<{ number: number; version: bigint }>('select number, version from markets');
+    return {
+      cursor,
+      paused: switched!.paused,
+      termsVersion: switched!.terms_version,
+      holds: holds.map(({ wallet }) => wallet),
+      acceptedTerms: new Map(terms.map(({ wallet, version }) => [wallet, version])),
+      marketVersions: new Map(markets.map(({ number, version }) => [number, Number(version)])),
+    };
+  });

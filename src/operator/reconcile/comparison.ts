@@ -1,0 +1,47 @@
+/** What a check compares and what it finds. */
+
+export interface Difference {
+  /** What it is about: an account, an order, a transaction. */
+  readonly subject: string;
+  readonly expected: string;
+  readonly found: string;
+}
+
+export interface CheckResult {
+  readonly name: string;
+  /** The asset it is about, or null. */
+  readonly asset: string | null;
+  /** What must hold, in a sentence. */
+  readonly meaning: string;
+  /** How much was looked at, like `1204 accounts`. */
+  readonly compared: string;
+  /** How often it does not hold. */
+  readonly count: number;
+  /** The first of them. */
+  readonly differences: readonly Difference[];
+}
+
+/** What a result shows; the others are counted. */
+export const DIFFERENCES_KEPT = 20;
+
+/** Counts what is compared and keeps the first differences. */
+export class Comparison {
+  readonly #kept: Difference[] = [];
+  #compared = 0;
+  #count = 0;
+
+  equal(subject: string, expected: string, found: string): void {
+    this.#compared += 1;
+    if (expected === found) return;
+    this.#count += 1;
+    if (this.#kept.length < DIFFERENCES_KEPT) this.#kept.push({ subject, expected, found });
+  }
+
+  /** @param compared what was looked at; `#` stands for how many comparisons there were */
+  result(name: string, asset: string | null, compared: string, meaning: string): CheckResult {
+    return {
+      ...{ name, asset, meaning, compared: compared.replace('#', String(this.#compared)) },
+      ...{ count: this.#count, differences: this.#kept },
+    };
+  }
+}

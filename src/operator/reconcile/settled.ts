@@ -1,0 +1,27 @@
+/** Reconciling compares two sides as of one event: it waits until Postgres has it. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OperatorRefusal } from '../../domain/errors.ts';
+import type { OperatorServices } from '../services.ts';
+
+export type Servers = Pick<OperatorServices, 'engine' | 'ledger'>;
+
+const LOOK_EVERY_MS = 50;
+
+/** Waits until the ledger contains an event. */
+export async function untilSettled({ ledger }: Servers, sequence: number, patienceMs: number): Promise<void> {
+  let settled = (await ledger.cursor()).sequence;
+  let movedAtMs = performance.now();
+  while (settled < sequence) {
+    if (performance.now() - movedAtMs > patienceMs) {
+      throw new OperatorRefusal(
+        'SETTLEMENT_STALLED',
+        `settlement stands still at event ${settled}, the engine is at ${sequence} or later: is a settlement process running?`,
+      );
+    }
+    await sleep(LOOK_EVERY_MS);
+    const next = (await ledger.cursor()).sequence;
+    if (next > settled) movedAtMs = performance.now();
+    settled = next;
+  }
+}
