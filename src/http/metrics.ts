@@ -6,7 +6,11 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export type Reading = number | Readonly<Record<string, number>>;
 
 export interface Metrics {
-  observeRequest(method: string, route: string, status: number, seconds: number): void;
+  beginRequest(): void;
+  /** To be called once for each request that was begun. */
+  endRequest(method: string, route: string, status: number, seconds: number): void;
+  /** What became of a request to place an order, and the code of a refusal. */
+  countOrder(outcome: string, code?: string): void;
   /** To be given to the engine as its `observe`. */
   observeScript(script: string, seconds: number): void;
   /** What became of a request to a limited route. */
@@ -16,23 +20,47 @@ export interface Metrics {
    * @param label names what the keys of a record reading are
    */
   gauge(name: string, help: string, read: () => Promise<Reading>, label?: string): void;
+  /** Counts that somebody else keeps, by the values of a label, read at each scrape. */
+  counter(name: string, help: string, read: () => Readonly<Record<string, number>>, label: string): void;
   /** Everything as Prometheus text, and its content type. */
   text(): Promise<string>;
   readonly contentType: string;
 }
 
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+/** Gauges of prom-client's own with the ending of counters; what they say is in their namesakes without it. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
 const SCRIPT_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1];
 
 export function openMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
   const requests = new Histogram({
     name: 'redbook_http_request_seconds',
     help: 'Time from the first byte of a request to the end of its reply, by method, route and status.',
     labelNames: ['method', 'route', 'status'],
     buckets: REQUEST_BUCKETS,
+    registers,
+  });
+  let requestsInFlight = 0;
+  new Gauge({
+    name: 'redbook_http_requests_in_flight',
+    help: 'Requests that are being answered, the scrape itself included.',
+    registers,
+    collect() {
+      this.set(requestsInFlight);
+    },
+  });
+  const orders = new Counter({
+    name: 'redbook_orders_total',
+    help: 'Requests to place an order: status of the order, replayed, or refused; code: why it was refused.',
+    labelNames: ['outcome', 'code'],
     registers,
   });
   const scripts = new Histogram({
@@ -52,11 +80,21 @@ export function openMetrics(): Metrics {
   const requestChild = remembered((method: string, route: string, status: number) =>
     requests.labels(method, route, String(status)),
   );
+  const orderChild = remembered((outcome: string, code: string) => orders.labels(outcome, code));
+  // An alert hangs on the first one; of a counter that begins at 1, Prometheus sees no increase.
+  orderChild('refused', 'SETTLEMENT_FAILED').inc(0);
   const scriptChild = remembered((script: string) => scripts.labels(script));
   const limitedChild = remembered((bucket: string, decision: string) => limited.labels(bucket, decision));
 
   return {
-    observeRequest: (method, route, status, seconds) => requestChild(method, route, status).observe(seconds),
+    beginRequest() {
+      requestsInFlight += 1;
+    },
+    endRequest(method, route, status, seconds) {
+      requestsInFlight -= 1;
+      requestChild(method, route, status).observe(seconds);
+    },
+    countOrder: (outcome, code = '') => orderChild(outcome, code).inc(),
     observeScript: (script, seconds) => scriptChild(script).observe(seconds),
     countLimited: (bucket, decision) => limitedChild(bucket, decision).inc(),
     gauge(name, help, read, label) {
@@ -73,6 +111,15 @@ export function openMetrics(): Metrics {
             this.remove(); // a reset gauge without labels would claim to be 0
           else
             for (const [value, count] of Object.entries(reading ?? {})) this.set({ [label]: value }, count);
+        },
+      });
+    },
+    counter(name, help, read, label) {
+      new Counter({
+        ...{ name, help, labelNames: [label], registers },
+        collect() {
+          this.reset();
+          for (const [value, count] of Object.entries(read())) this.inc({ [label]: value }, count);
         },
       });
     },

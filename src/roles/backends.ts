@@ -69,6 +69,11 @@ export function openBackends(role: string, config: ServedConfig, logger: Logger)
   const connections = openConnections(role, config, logger);
   const { engine, engineRedis } = connections;
   const ledger = openLedger({ databaseUrl: config.databaseUrl });
+  connections.metrics.gauge(
+    'redbook_engine_open',
+    '1 while this process may trade on the engine: it is there, and knows all that Postgres knows.',
+    async () => (engine.isOpen() ? 1 : 0),
+  );
   const gate = keepEngineOpen({ redis: engineRedis, engine, ledger, logger });
   return {
     ...connections,

@@ -1,5 +1,7 @@
 /** Settlement: moves what the engine did into Postgres; any number of them run, one works at a time. */
 
+import type { Metrics, Reading } from '../http/metrics.ts';
+import type { LastReconciliation, Ledger } from '../ledger/index.ts';
 import { openSettlementWorker, openWakeUps } from '../queue/index.ts';
 import { createSettlement } from '../workers/settlement.ts';
 import type { Backends } from './backends.ts';
@@ -30,6 +32,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   metrics.gauge('redbook_settlement_diverged', '1 when engine and ledger contradict each other.', async () =>
     settlement.diverged() ? 1 : 0,
   );
+  addReconcileMetrics(metrics, ledger);
   metrics.gauge('redbook_queue_jobs', 'Jobs of the wake-up queue by state.', () => queue.counts(), 'state');
   return {
     async stop() {
@@ -37,4 +40,24 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
       await queue.close();
     },
   };
+}
+
+/** A reconcile is a command that ends; what the last one found is told by processes that stay. */
+function addReconcileMetrics(metrics: Metrics, ledger: Ledger): void {
+  const ofTheLast =
+    (read: (last: LastReconciliation) => number): (() => Promise<Reading>) =>
+    async () => {
+      const last = await ledger.lastReconciliation();
+      return last === null ? {} : read(last);
+    };
+  metrics.gauge(
+    'redbook_reconcile_last_timestamp_seconds',
+    'Unix time at which the last reconcile ended; absent before the first.',
+    ofTheLast(({ finishedAtMs }) => finishedAtMs / 1_000),
+  );
+  metrics.gauge(
+    'redbook_reconcile_differences',
+    'Differences that the last reconcile found: 0 when the books held.',
+    ofTheLast(({ differences }) => differences),
+  );
 }

@@ -32,10 +32,10 @@ export function openStreamsOn(server: Server, connections: Connections): Running
     async () => ({ ...streams.clients() }),
     'stream',
   );
-  metrics.gauge(
-    'redbook_stream_frames',
-    'Frames of a tick that clients got (sent) or lost because they lagged (skipped), since the start.',
-    async () => ({ ...streams.tally() }),
+  metrics.counter(
+    'redbook_stream_frames_total',
+    'Frames of a tick that clients got (sent) or lost because they lagged (skipped).',
+    () => ({ ...streams.tally() }),
     'outcome',
   );
   metrics.gauge('redbook_stream_frame_age_seconds', 'Time since frames came.', async () => {

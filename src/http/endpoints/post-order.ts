@@ -95,17 +95,26 @@ export const postOrder: WalletEndpoint = {
   request: schema,
   readsBody: true,
   async handle(call) {
-    const parsed = schema.safeParse(call.body);
-    const refusal = parsed.success
-      ? refusedAccount(parsed.data, call.wallet)
-      : new Refusal('VALIDATION_ERROR', describeIssues(parsed.error));
-    if (refusal === undefined) return place(call, requestOf(parsed.data!));
-    // A known client order id comes first: the rest of the request counts for nothing then.
-    const known = await knownOrder(call);
-    if (known === undefined) throw refusal;
-    return replay(call, known);
+    try {
+      return await answerTo(call);
+    } catch (error) {
+      call.services.metrics.countOrder('refused', error instanceof Refusal ? error.code : 'INTERNAL_ERROR');
+      throw error;
+    }
   },
 };
+
+async function answerTo(call: WalletCall): Promise<Answer> {
+  const parsed = schema.safeParse(call.body);
+  const refusal = parsed.success
+    ? refusedAccount(parsed.data, call.wallet)
+    : new Refusal('VALIDATION_ERROR', describeIssues(parsed.error));
+  if (refusal === undefined) return place(call, requestOf(parsed.data!));
+  // A known client order id comes first: the rest of the request counts for nothing then.
+  const known = await knownOrder(call);
+  if (known === undefined) throw refusal;
+  return replay(call, known);
+}
 
 function refusedAccount({ account }: OrderBody, wallet: string): Refusal | undefined {
   return account === undefined || account.toLowerCase() === wallet
@@ -140,6 +149,7 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
     case 'placed': {
       services.wake();
       const { order, trades, rejectReason } = placement;
+      services.metrics.countOrder(order.status, rejectReason ?? '');
       return answer(services, { ...order, trades }, rejectReason);
     }
     case 'claimed':
@@ -167,8 +177,11 @@ async function settledOrderId(
   return order?.id;
 }
 
-const replay = async ({ services, wallet }: WalletCall, orderId: string): Promise<Answer> =>
-  answer(services, await orderOf(services, wallet, orderId), null);
+async function replay({ services, wallet }: WalletCall, orderId: string): Promise<Answer> {
+  const order = await orderOf(services, wallet, orderId);
+  services.metrics.countOrder('replayed');
+  return answer(services, order, null);
+}
 
 async function answer(
   { engine }: Services,

@@ -24,11 +24,12 @@ export const observer =
     response.locals.requestId = requestId;
     response.setHeader('X-Request-Id', requestId);
     const begun = performance.now();
+    metrics.beginRequest();
     response.once('close', () => {
       const seconds = (performance.now() - begun) / 1000;
       const { method, originalUrl } = request;
       const status = response.writableFinished ? response.statusCode : CLIENT_CLOSED;
-      metrics.observeRequest(method, response.locals.route ?? 'unknown', status, seconds);
+      metrics.endRequest(method, response.locals.route ?? 'unknown', status, seconds);
       const level = levelOf(status);
       if (!logger.isLevelEnabled(level)) return;
       logger[level]({ requestId, method, url: redacted(originalUrl), status, seconds }, 'request');
