@@ -22,24 +22,28 @@ function allInOneLogger({ logLevel, dataDir }: Config): Logger {
   );
 }
 
-/** Runs until a signal. SIGTERM drains, Ctrl-C has nobody to wait for, and a second signal ends at once. */
+/**
+ * Runs until a signal. SIGTERM drains, Ctrl-C has nobody to wait for, and a second signal ends at once. A role that
+ * still waits for what it depends on has nothing to end in order, and may wait for ever.
+ */
 async function runUntilSignal(
   starting: Promise<RunningRole>,
   drainMs: number,
   say: (line: string) => void,
 ): Promise<void> {
+  let running: RunningRole | undefined;
   let stopping = false;
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     if (stopping) process.exit(1);
     stopping = true;
     say('Stopping …');
-    await (await starting).stop(signal === 'SIGTERM' ? drainMs : 0);
+    await running?.stop(signal === 'SIGTERM' ? drainMs : 0);
     say('Stopped.');
     process.exit(0);
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-  await starting;
+  running = await starting;
 }
 
 /** Each way to be called imports what it needs, so that an operator's command does not wait for the servers' code. */

@@ -8,7 +8,7 @@ import { createHttpServer } from '../http/server.ts';
 import type { Readiness, Services } from '../http/services.ts';
 import { openWakeUps } from '../queue/index.ts';
 import type { Backends } from './backends.ts';
-import { closeGently, listen } from './listening.ts';
+import { listen } from './listening.ts';
 import type { RunningRole } from './running-role.ts';
 import { untilDone, untilTrue } from './waiting.ts';
 
@@ -48,14 +48,15 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
     ready: async () => readiness(backends, stopping),
   };
   const server = createHttpServer(createApp(services));
-  const port = await listen(server, config.port);
+  const listening = await listen(server, config.port);
   return {
-    port,
+    port: listening.port,
     server,
     async stop(drainMs) {
       stopping = true;
+      listening.turnAway();
       await sleep(drainMs);
-      await closeGently(server);
+      await listening.close();
       await wakeUps.close();
     },
   };

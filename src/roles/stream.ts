@@ -7,7 +7,7 @@ import { createProbeApp } from '../http/app.ts';
 import { createHttpServer } from '../http/server.ts';
 import { openStreams } from '../stream/index.ts';
 import type { Connections } from './backends.ts';
-import { closeGently, listen } from './listening.ts';
+import { listen } from './listening.ts';
 import type { RunningRole } from './running-role.ts';
 
 export interface RunningStreams extends RunningRole {
@@ -68,13 +68,13 @@ export async function startStream(
   };
   const server = createHttpServer(createProbeApp({ logger, metrics, ready }));
   const streams = openStreamsOn(server, connections);
-  const port = await listen(server, config.port);
+  const listening = await listen(server, config.port);
   return {
-    port,
+    port: listening.port,
     async stop(drainMs) {
       stopping = true;
       await streams.stop(drainMs);
-      await closeGently(server);
+      await listening.close();
     },
   };
 }
