@@ -90,7 +90,7 @@ function addDocumentation(app: Express, services: Services): void {
 function closeApp(app: Express, services: ProbeServices): Express {
   for (const [method, path, probe] of PROBES) {
     register(app, method, path, enter(path), async (_request, response) => {
-      send(response, await probe(services));
+      send(response, await probe(services, response.locals.requestId));
     });
   }
   app.use(unknownRoute);

@@ -45,8 +45,8 @@ export interface Endpoint<Request = Call> {
 
 export type WalletEndpoint = Endpoint<WalletCall>;
 
-/** An endpoint that every process has, and that needs nothing of the request. */
-export type Probe = (services: ProbeServices) => Promise<Answer>;
+/** An endpoint that every process has, and that needs nothing of the request but its id. */
+export type Probe = (services: ProbeServices, requestId: string) => Promise<Answer>;
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 

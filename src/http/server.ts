@@ -2,6 +2,7 @@
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { requestIdOf } from '../domain/request-id.ts';
 import { unexpectedAnswer } from './replies/error.ts';
 
 /** A request of 16 KB takes no honest client longer. */
@@ -30,6 +31,7 @@ function malformedReply(): string {
     `HTTP/1.1 ${status} Bad Request`,
     `Content-Type: ${contentType}`,
     `Content-Length: ${Buffer.byteLength(text)}`,
+    `X-Request-Id: ${requestIdOf()}`,
     'Connection: close',
     '',
     text,

@@ -5,7 +5,8 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { Refusal } from '../domain/errors.ts';
+import { type ErrorCode, Refusal } from '../domain/errors.ts';
+import { requestIdOf } from '../domain/request-id.ts';
 import { type Follower, GENERAL, marketChannel } from '../feed/index.ts';
 import { Admission } from './admission.ts';
 import { Channel, type Tally } from './channel.ts';
@@ -89,18 +90,23 @@ export function openStreams(options: StreamOptions): Streams {
     return channel;
   };
 
-  const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+  const upgrade = async (
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    refuse: (code: ErrorCode, error: string) => void,
+  ): Promise<void> => {
     const asked = readRequest(request.url!);
-    if (asked === undefined) return refuseUpgrade(socket, 'NOT_FOUND', 'no such stream');
+    if (asked === undefined) return refuse('NOT_FOUND', 'no such stream');
     const address = clientKey(request, settings.trustProxyHops);
     const refused = admission.take(address);
-    if (refused === 'full') return refuseUpgrade(socket, 'SERVICE_UNAVAILABLE', 'too many connections');
+    if (refused === 'full') return refuse('SERVICE_UNAVAILABLE', 'too many connections');
     if (refused !== undefined) {
-      return refuseUpgrade(socket, 'RATE_LIMITED', 'too many connections from this address');
+      return refuse('RATE_LIMITED', 'too many connections from this address');
     }
     socket.once('close', () => admission.giveBack(address));
     const refusal = await refusalOf(asked);
-    if (draining) return refuseUpgrade(socket, 'SERVICE_UNAVAILABLE', 'this replica is going away');
+    if (draining) return refuse('SERVICE_UNAVAILABLE', 'this replica is going away');
     wss.handleUpgrade(request, socket, head, (ws) => welcome(ws, socket, asked, refusal));
   };
 
@@ -138,9 +144,13 @@ export function openStreams(options: StreamOptions): Streams {
     attach(server) {
       server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
         socket.on('error', () => socket.destroy());
-        upgrade(request, socket, head).catch((error: Error) => {
-          if (!(error instanceof Refusal)) log.error({ err: error }, 'a stream could not be opened');
-          refuseUpgrade(socket, 'SERVICE_UNAVAILABLE', 'the markets cannot be read at the moment');
+        const requestId = requestIdOf(request.headers['x-request-id']);
+        const refuse = (code: ErrorCode, error: string): void =>
+          refuseUpgrade(socket, requestId, code, error);
+        upgrade(request, socket, head, refuse).catch((error: Error) => {
+          if (!(error instanceof Refusal))
+            log.error({ err: error, requestId }, 'a stream could not be opened');
+          refuse('SERVICE_UNAVAILABLE', 'the markets cannot be read at the moment');
         });
       });
     },

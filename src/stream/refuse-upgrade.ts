@@ -8,7 +8,7 @@ import { ERRORS, type ErrorCode } from '../domain/errors.ts';
 const RETRY_AFTER_SECONDS = 5;
 
 /** `{error, code}` with the code's status; an unknown route in the shape that unknown routes have. */
-export function refuseUpgrade(socket: Duplex, code: ErrorCode, error: string): void {
+export function refuseUpgrade(socket: Duplex, requestId: string, code: ErrorCode, error: string): void {
   const { status, meaning } = ERRORS[code];
   const text = STATUS_CODES[status]!;
   const body = JSON.stringify(
@@ -19,6 +19,7 @@ export function refuseUpgrade(socket: Duplex, code: ErrorCode, error: string): v
     'Connection: close',
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
     ...(code === 'NOT_FOUND' ? [] : [`Retry-After: ${RETRY_AFTER_SECONDS}`]),
   ];
   socket.once('finish', () => socket.destroy());

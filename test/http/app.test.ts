@@ -236,6 +236,15 @@ describe('the application', () => {
       expect(text).to.not.include(trader.wallet);
     });
 
+    it('say in the log which request found that nothing can be told', async () => {
+      const ready = () => Promise.reject(new Error('away'));
+      const { app, log } = await fixture.replica({}, { ready });
+      expect((await request(app).get('/readyz').set('X-Request-Id', 'abc-2')).status).to.equal(503);
+      const lines = log.map((line) => JSON.parse(line));
+      expect(lines.map(({ msg }) => msg)).to.deep.equal(['the readiness check failed', 'request']);
+      expect(lines.map(({ requestId }) => requestId)).to.deep.equal(['abc-2', 'abc-2']);
+    });
+
     it('show gauges as they stand at the scrape, and leave out those that cannot be read', async () => {
       const { app, services } = await fixture.replica();
       let lag = 3;
@@ -294,7 +303,9 @@ describe('the application', () => {
         'POST /v1/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       ]) {
         const reply = await exchange(bytes);
-        expect(reply).to.match(/^HTTP\/1\.1 400 Bad Request\r\n/);
+        expect(reply)
+          .to.match(/^HTTP\/1\.1 400 Bad Request\r\n/)
+          .and.to.match(/\r\nX-Request-Id: [\w-]{36}\r\n/);
         expect(JSON.parse(reply.split('\r\n\r\n')[1]!)).to.include({ statusCode: 400, code: 'BAD_REQUEST' });
       }
     });

@@ -234,6 +234,12 @@ describe('the streams', function () {
     expect(parsed(seen!)).to.include({ type: 'market', symbol: 'ETH/USDC', tf: '1m' });
   });
 
+  it('name a refused request as it was named', async () => {
+    const { ws } = see(replica.port, '/nowhere', { headers: { 'x-request-id': 'abc-1' } });
+    const [, response] = await once(ws, 'unexpected-response');
+    expect(response.headers['x-request-id']).to.equal('abc-1');
+  });
+
   it('are nowhere else', async () => {
     const paths = ['/', '/ws/', '/ws/market/', '/ws/other', '/WS', '/v1/markets', '//ws'];
     const ends = await Promise.all(paths.map((path) => see(replica.port, path).ended));

@@ -1,13 +1,10 @@
 /** Gives each request an id, and when it is over its place in the metrics and a line in the log. */
 
-import { randomUUID } from 'node:crypto';
 import type { Request, Response } from 'express';
 import type { Level } from 'pino';
+import { requestIdOf } from '../../domain/request-id.ts';
 import { redacted } from '../redact.ts';
 import type { ProbeServices } from '../services.ts';
-
-/** An id that a proxy or a client gave is kept, unless it could confuse who reads the log. */
-const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 /** No reply was read to its end: the status that proxies use for it. */
 const CLIENT_CLOSED = 499;
@@ -19,8 +16,7 @@ const CLIENT_CLOSED = 499;
 export const observer =
   ({ logger, metrics }: ProbeServices) =>
   (request: Request, response: Response): void => {
-    const given = request.headers['x-request-id'];
-    const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+    const requestId = requestIdOf(request.headers['x-request-id']);
     response.locals.requestId = requestId;
     response.setHeader('X-Request-Id', requestId);
     const begun = performance.now();
