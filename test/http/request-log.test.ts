@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { type CountRequest, openRequestLog } from '../../src/http/limits/request-log.ts';
+import { type CountRequest, openRequestLogs } from '../../src/http/limits/request-log.ts';
 import { loadScript, runScript, scriptOf } from '../../src/scripts/index.ts';
-import { random, seedOf } from '../support/seed.ts';
+import { random, runSeed } from '../support/seed.ts';
 import { freshRedis } from '../support/servers.ts';
 
 const WINDOW_MS = 60_000;
@@ -22,21 +22,28 @@ describe('request log', () => {
 
   after(() => redis.disconnect());
 
-  const open = (windowMs = WINDOW_MS, connection = redis): CountRequest =>
-    openRequestLog({ redis: connection, windowMs, logger: pino({ level: 'silent' }) });
+  const open = (limits: readonly number[], windowMs = WINDOW_MS, connection = redis): CountRequest =>
+    openRequestLogs({ redis: connection, windowMs, logger: pino({ level: 'silent' }) })(limits);
 
   describe('over simulated time', () => {
     /** The script as it is, but for where it reads the clock. */
-    const { source } = loadScript('count_request');
+    const { source } = loadScript('count_requests');
     const simulated = scriptOf(
       'simulated',
-      source.replace("local time = call('TIME')", 'local time = { ARGV[#ARGV - 1], ARGV[#ARGV] }'),
+      source.replace(
+        "local time = call('TIME')",
+        'local time = { table.remove(KEYS, 1), table.remove(KEYS, 1) }',
+      ),
     );
 
-    const countAt = async (atUs: number, logs: readonly string[], limits: readonly number[]) => {
-      const time = [Math.floor(atUs / 1e6), atUs % 1e6];
-      return Number(await runScript(redis, simulated, logs, [WINDOW_MS, 2 * WINDOW_MS, ...limits, ...time]));
+    /** The replies to requests that are counted together; `logs` are those of each in turn. */
+    const countAllAt = async (atUs: number, logs: readonly string[], limits: readonly number[]) => {
+      const time = [String(Math.floor(atUs / 1e6)), String(atUs % 1e6)];
+      return (await runScript(redis, simulated, [...time, ...logs], [WINDOW_MS, ...limits])) as number[];
     };
+
+    const countAt = async (atUs: number, logs: readonly string[], limits: readonly number[]) =>
+      (await countAllAt(atUs, logs, limits))[0]!;
 
     /** Every time ever counted, looked through from the first, each time. */
     class NaiveLogs {
@@ -57,9 +64,9 @@ describe('request log', () => {
       }
     }
 
-    it('counts what a naive log counts', async () => {
+    it('counts what a naive log counts, one by one and many together', async () => {
       expect(simulated.source).to.not.equal(source);
-      const dice = random(seedOf('request log'));
+      const dice = random(runSeed());
       const naive = new NaiveLogs();
       let nowUs = 1_800_000_000_000_000 + dice.below(1e9);
       const refused = [0, 0];
@@ -70,9 +77,11 @@ describe('request log', () => {
         const client = dice.below(4);
         const logs = client < 2 ? [`one ${client}`] : [`two ${client}`, 'ceiling'];
         const limits = client < 2 ? [20] : [7, 10];
-        const expected = naive.count(Math.floor(nowUs / 1000), logs, limits);
-        expect(await countAt(nowUs, logs, limits), `round ${round}`).to.equal(expected);
-        if (expected < 0) refused[logs.length - 1]! += 1;
+        const together = dice.chance(0.2) ? 1 + dice.below(5) : 1;
+        const all = Array.from({ length: together }, () => logs);
+        const expected = all.map((one) => naive.count(Math.floor(nowUs / 1000), one, limits));
+        expect(await countAllAt(nowUs, all.flat(), limits), `round ${round}`).to.deep.equal(expected);
+        refused[logs.length - 1]! += expected.filter((reply) => reply < 0).length;
       }
       expect(Math.min(...refused)).to.be.above(100);
     });
@@ -99,9 +108,9 @@ describe('request log', () => {
 
   it('gives exactly as many places as there are, to however many ask at once', async () => {
     const connections = [new Redis(url), new Redis(url), new Redis(url)];
-    const counters = connections.map((connection) => open(WINDOW_MS, connection));
+    const counters = connections.map((connection) => open([300], WINDOW_MS, connection));
     const counts = await Promise.all(
-      Array.from({ length: 900 }, (_none, index) => counters[index % 3]!(['shared'], [300])),
+      Array.from({ length: 900 }, (_none, index) => counters[index % 3]!(['shared'])),
     );
     const left = counts.filter(({ counted }) => counted).map(({ remaining }) => remaining);
     expect(left.sort((one, other) => one - other)).to.deep.equal(
@@ -111,53 +120,53 @@ describe('request log', () => {
   });
 
   it('counts in all logs or in none', async () => {
-    const count = open();
-    for (let index = 0; index < 3; index += 1) await count(['session a', 'address'], [3, 4]);
-    expect(await count(['session a', 'address'], [3, 4])).to.include({ counted: false, remaining: 0 });
-    expect(await count(['session b', 'address'], [3, 4])).to.include({ counted: true, remaining: 0 });
-    const { counted, retryAfterSeconds } = await count(['session b', 'address'], [3, 4]);
+    const count = open([3, 4]);
+    for (let index = 0; index < 3; index += 1) await count(['session a', 'address']);
+    expect(await count(['session a', 'address'])).to.include({ counted: false, remaining: 0 });
+    expect(await count(['session b', 'address'])).to.include({ counted: true, remaining: 0 });
+    const { counted, retryAfterSeconds } = await count(['session b', 'address']);
     expect([counted, retryAfterSeconds]).to.deep.equal([false, 60]);
-    expect(await count(['session b'], [3])).to.include({ counted: true, remaining: 1 });
+    expect(await open([3])(['session b'])).to.include({ counted: true, remaining: 1 });
   });
 
   it('weighs at most 2 KB for 300 requests, new or old', async () => {
     const windowMs = 300;
-    const count = open(windowMs);
-    for (let index = 0; index < 300; index += 1) await count(['heavy'], [300]);
+    const count = open([300], windowMs);
+    for (let index = 0; index < 300; index += 1) await count(['heavy']);
     expect(await redis.memory('USAGE', 'heavy')).to.be.below(2_100);
     // Places leave and are taken for three windows more.
     const untilMs = Date.now() + 3 * windowMs;
     let heaviest = 0;
     while (Date.now() < untilMs) {
-      await Promise.all(Array.from({ length: 50 }, () => count(['heavy'], [300])));
+      await Promise.all(Array.from({ length: 50 }, () => count(['heavy'])));
       heaviest = Math.max(heaviest, (await redis.memory('USAGE', 'heavy')) ?? 0);
     }
     expect(heaviest).to.be.within(900, 2_100);
   });
 
-  it('is gone two windows after it was needed, and while it is needed never', async () => {
+  it('is gone three windows after it was needed, and while it is needed never', async () => {
     const windowMs = 400;
-    const count = open(windowMs);
+    const count = open([999], windowMs);
     const beganMs = Date.now();
     let last = 0;
     while (Date.now() < beganMs + 4 * windowMs) {
-      const { remaining } = await count(['brief'], [1_000 - 1]);
+      const { remaining } = await count(['brief']);
       last = remaining;
       await sleep(10);
     }
     expect(last).to.be.below(999 - 15);
     expect(await redis.exists('brief')).to.equal(1);
-    await sleep(2 * windowMs + 50);
+    await sleep(3 * windowMs + 50);
     expect(await redis.exists('brief')).to.equal(0);
   });
 
   it('costs the server no disk write', async () => {
     const writes = async (): Promise<string | undefined> =>
       /aof_current_size:(\d+)/.exec(await redis.info('persistence'))?.[1];
-    const count = open();
-    await count(['warm up'], [10]);
+    const count = open([300]);
+    await count(['warm up']);
     const before = await writes();
-    for (let index = 0; index < 50; index += 1) await count(['dry'], [300]);
+    for (let index = 0; index < 50; index += 1) await count(['dry']);
     expect(await writes()).to.equal(before);
   });
 });

@@ -23,3 +23,10 @@ export const BUCKETS = {
 } as const satisfies Record<string, BucketRule>;
 
 export type Bucket = keyof typeof BUCKETS;
+
+/** A record of what `make` makes for each bucket. */
+export const mapBuckets = <Made>(make: (bucket: Bucket) => Made): Readonly<Record<Bucket, Made>> =>
+  Object.fromEntries((Object.keys(BUCKETS) as Bucket[]).map((bucket) => [bucket, make(bucket)])) as Record<
+    Bucket,
+    Made
+  >;

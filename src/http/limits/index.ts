@@ -4,10 +4,10 @@ import type { Request, RequestHandler, Response } from 'express';
 import { type AugmentedRequest, rateLimit, type Store } from 'express-rate-limit';
 import { Refusal } from '../../domain/errors.ts';
 import type { Services } from '../services.ts';
-import { BUCKETS, type Bucket, type BucketRule, WINDOW_MS } from './buckets.ts';
+import { BUCKETS, type Bucket, type BucketRule, mapBuckets, WINDOW_MS } from './buckets.ts';
 import { addressOf, sessionOf } from './client.ts';
 import { addressLog, clientLog } from './keys.ts';
-import { type CountRequest, openRequestLog } from './request-log.ts';
+import { type CountRequest, openRequestLogs } from './request-log.ts';
 
 export type { Bucket } from './buckets.ts';
 
@@ -26,14 +26,17 @@ export type LimitServices = Pick<Services, 'auth' | 'limitsRedis' | 'logger' | '
 
 /** All replicas that are given the same Redis share what they count. */
 export function requestLimits({ auth, limitsRedis: redis, logger, metrics }: LimitServices): RequestLimits {
-  const count = openRequestLog({ redis, windowMs: WINDOW_MS, logger });
+  const openLog = openRequestLogs({ redis, windowMs: WINDOW_MS, logger });
+  const stores = mapBuckets((bucket) => {
+    const limits = limitsOf(BUCKETS[bucket]);
+    return storeOf(limits, openLog(limits), (decision) => metrics.countLimited(bucket, decision));
+  });
   return (bucket, announced) => {
     const rule: BucketRule = BUCKETS[bucket];
-    const observe = (decision: Decision) => metrics.countLimited(bucket, decision);
     const limiter = rateLimit({
       windowMs: WINDOW_MS,
       limit: rule.limit,
-      store: storeOf(rule, count, observe),
+      store: stores[bucket],
       keyGenerator: (request) => logsOf(bucket, rule, auth, request).join(' '),
       // Its `RateLimit-Reset` counts from now; the contract's is a point in time.
       standardHeaders: false,
@@ -61,22 +64,22 @@ function logsOf(bucket: Bucket, { addressCeiling }: BucketRule, auth: Services['
   return addressCeiling === undefined ? [log] : [log, addressLog(bucket, address)];
 }
 
+/** Of each log that a request of the bucket is counted in; the first is the contract's. */
+const limitsOf = ({ limit, addressCeiling }: BucketRule): readonly [limit: number, ...ceiling: number[]] =>
+  addressCeiling === undefined ? [limit] : [limit, addressCeiling];
+
 function storeOf(
-  { limit, addressCeiling }: BucketRule,
+  [limit]: readonly [number, ...number[]],
   count: CountRequest,
   observe: (decision: Decision) => void,
 ): Store {
-  const limits = addressCeiling === undefined ? [limit] : [limit, addressCeiling];
   const neverCalled = (): never => {
     throw new Error('a request that was counted stays counted');
   };
   return {
     async increment(logs) {
       try {
-        const { counted, remaining, resetsAtSeconds, retryAfterSeconds } = await count(
-          logs.split(' '),
-          limits,
-        );
+        const { counted, remaining, resetsAtSeconds, retryAfterSeconds } = await count(logs.split(' '));
         observe(counted ? 'allowed' : 'limited');
         const resetTime: WindowEnd = Object.assign(new Date(resetsAtSeconds * 1000), { retryAfterSeconds });
         return { totalHits: counted ? limit - remaining : limit + 1, resetTime };

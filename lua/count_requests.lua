@@ -1,0 +1,85 @@
+#!lua
+--[[
+Counts requests, one after the other: each in one or more logs, if all of them have room for it; if one has none, in
+none: a request that is refused leaves no trace. A log holds the time of every request it counted in the last
+window, so that the limit holds over any stretch of that length.
+
+KEYS  the logs of each request in turn
+ARGV  1 window (ms)  2.. most requests in a window, below 1000, one for each log of a request
+Replies  one number for each request, because a table of three would be a tenth of the cost:
+         counted   resets * 1000 + how many more would be counted now
+         refused   -(resets * 1000 + seconds until one would be counted), at least 1
+         where resets is the Unix second, rounded up, in which the oldest request leaves the log with the least room
+
+A log is a string of the times in ms modulo 2^24, three bytes each, oldest first: at most 2 KB for 300 requests. It is
+appended to, and written anew only when SPARE of its times, or one that is a window and a half old, have left the
+window: what it holds then leaves within a window, and what is appended until it must be written anew within two and
+a half, so that it has three to live.
+
+A clock that steps back makes times of the future, which are as good as expired: a log then forgets, rather than
+shut a client out until the clock has caught up.
+]]
+-- Not to the append-only file, nor to replicas: reading market data must not cost a disk write. A restart forgets
+-- at most one window.
+redis.set_repl(redis.REPL_NONE)
+
+local SPARE = 24
+local call, unpack_time, floor = redis.call, struct.unpack, math.floor
+local window, logs = tonumber(ARGV[1]), #ARGV - 1
+local time = call('TIME')
+local now = time[1] * 1000 + floor(time[2] / 1000)
+local stamp = struct.pack('>I3', now % 16777216)
+
+-- In one piece: Redis makes a script's functions anew on each run, and a call costs what two entries cost.
+local replies, held = {}, {}
+for first = 1, #KEYS, logs do
+  local least, wait = math.huge, 0
+  for i = 1, logs do
+    local log = call('GET', KEYS[first + i - 1]) or ''
+    local length, expired, oldest = #log / 3, 0, 0
+    if length > 0 then
+      oldest = (now - unpack_time('>I3', log)) % 16777216
+    end
+    local left = window - oldest
+    if left <= 0 then
+      -- Seldom more than a few of the first: twice as far each time, then halfway between, to the first that is live.
+      local live = 1
+      while live < length and (now - unpack_time('>I3', log, live * 3 + 1)) % 16777216 >= window do
+        expired, live = live, live * 2
+      end
+      live = math.min(live, length)
+      while expired + 1 < live do
+        local middle = floor((expired + live) / 2)
+        if (now - unpack_time('>I3', log, middle * 3 + 1)) % 16777216 < window then
+          live = middle
+        else
+          expired = middle
+        end
+      end
+      expired, left = live, window
+      if live < length then
+        left = window - (now - unpack_time('>I3', log, live * 3 + 1)) % 16777216
+      end
+    end
+    local anew = expired == length or expired >= SPARE or oldest >= 1.5 * window
+    held[i] = anew and string.sub(log, expired * 3 + 1)
+    local room = ARGV[i + 1] - (length - expired)
+    if room < least or room == least and left > wait then
+      least, wait = room, left
+    end
+  end
+  local resets = math.ceil((now + wait) / 1000)
+  if least < 1 then
+    replies[#replies + 1] = -(resets * 1000 + math.ceil(wait / 1000))
+  else
+    for i = 1, logs do
+      if held[i] then
+        call('SET', KEYS[first + i - 1], held[i] .. stamp, 'PX', 3 * window)
+      else
+        call('APPEND', KEYS[first + i - 1], stamp)
+      end
+    end
+    replies[#replies + 1] = resets * 1000 + least - 1
+  end
+end
+return replies
