@@ -25,10 +25,17 @@ function environment(settings: Record<string, string>): NodeJS.ProcessEnv {
   return { PATH, HOME, LANG, ...settings };
 }
 
-/** Starts `redbook <role>` and waits until it is ready. */
-export async function startService(role: string, settings: Record<string, string>): Promise<Service> {
+/**
+ * Starts `redbook <role>` and waits until it is ready.
+ * @param folder of the release, this one unless given
+ */
+export async function startService(
+  role: string,
+  settings: Record<string, string>,
+  folder = ROOT,
+): Promise<Service> {
   const child = spawn(process.execPath, ['--import=tsx', 'src/main.ts', role], {
-    cwd: ROOT,
+    cwd: folder,
     env: environment(settings),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
