@@ -12,12 +12,21 @@ const PROBE_TIMEOUT_MS = 2_000;
 /**
  * Writes the settings below `path` and says how to run a server on them.
  * @param options.path its own folder; created when missing
+ * @param options.user who asks whether it is ready, by `password`
+ * @param options.settings more lines of its configuration
  */
 export function redisProgram(
   binary: RedisBinary,
-  options: { path: string; logFile: string; port: number; password: string },
+  options: {
+    path: string;
+    logFile: string;
+    port: number;
+    user?: string;
+    password: string;
+    settings?: readonly string[];
+  },
 ): ServerProgram {
-  const { path, logFile, port, password } = options;
+  const { path, logFile, port, user = 'default', password } = options;
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const settings = [
     'bind 127.0.0.1',
@@ -30,6 +39,7 @@ export function redisProgram(
     'appendonly yes',
     'appendfsync always',
     'maxmemory-policy noeviction',
+    ...(options.settings ?? []),
   ];
   // In a file, because a command line is read by everybody on the machine.
   writeFileSync(join(path, 'redis.conf'), `${settings.join('\n')}\n`, { mode: 0o600 });
@@ -41,7 +51,7 @@ export function redisProgram(
     cwd: path,
     stopSignal: 'TERM',
     logFile,
-    isReady: () => answersPing(port, password),
+    isReady: () => answersPing(port, user, password),
   };
 }
 
@@ -49,7 +59,7 @@ export const redisUrl = (port: number, password: string): string =>
   `redis://:${password}@127.0.0.1:${port}/0`;
 
 /** A server that is still loading its data answers PING with an error. */
-function answersPing(port: number, password: string): Promise<boolean> {
+function answersPing(port: number, user: string, password: string): Promise<boolean> {
   return new Promise((resolve) => {
     let reply = '';
     const socket = connect({ port, host: '127.0.0.1', timeout: PROBE_TIMEOUT_MS });
@@ -57,7 +67,7 @@ function answersPing(port: number, password: string): Promise<boolean> {
       socket.destroy();
       resolve(ready);
     };
-    socket.once('connect', () => socket.write(`AUTH ${password}\r\nPING\r\n`));
+    socket.once('connect', () => socket.write(`AUTH ${user} ${password}\r\nPING\r\n`));
     socket.on('data', (chunk) => {
       reply += chunk.toString('latin1');
       if (reply.startsWith('+OK\r\n+PONG\r\n')) done(true);

@@ -20,6 +20,8 @@ const HONEST = {
   retryStrategy: (attempt: number) => Math.min(50 * attempt, LONGEST_PAUSE_MS),
   keepAlive: 10_000,
   noDelay: true,
+  // It would tell the server the library's name and version, which no user of ours has to.
+  disableClientInfo: true,
 } satisfies RedisOptions;
 
 /** A connection for commands. Errors are logged by name; each break also ends the commands under way. */

@@ -13,6 +13,8 @@ export interface Script {
   readonly source: string;
   /** SHA-1 of the source, hex: what EVALSHA takes. Two versions of a script live side by side. */
   readonly sha: string;
+  /** It says of itself that it writes nothing: users who may only read its keys may run it. */
+  readonly readOnly: boolean;
 }
 
 export type ScriptArgument = string | Buffer | number;
@@ -22,6 +24,7 @@ export const scriptOf = (name: string, source: string): Script => ({
   name,
   source,
   sha: createHash('sha1').update(source).digest('hex'),
+  readOnly: source.startsWith('#!lua flags=no-writes'),
 });
 
 /**
@@ -75,10 +78,11 @@ export async function runScript(
   keys: readonly (string | Buffer)[],
   args: readonly ScriptArgument[],
 ): Promise<unknown> {
+  const suffix = script.readOnly ? '_ro' : '';
   try {
-    return await send(redis, 'evalsha', [script.sha, keys.length, ...keys, ...args]);
+    return await send(redis, `evalsha${suffix}`, [script.sha, keys.length, ...keys, ...args]);
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-    return send(redis, 'eval', [script.source, keys.length, ...keys, ...args]);
+    return send(redis, `eval${suffix}`, [script.source, keys.length, ...keys, ...args]);
   }
 }

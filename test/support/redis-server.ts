@@ -1,12 +1,39 @@
 /** A Redis for one test alone, which may do to it whatever a machine does to a server. */
 
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../src/embedded/ports.ts';
 import { redisProgram, redisUrl } from '../../src/embedded/redis.ts';
 import { obtainRedis } from '../../src/embedded/redis-binary.mjs';
 import { type Incarnation, launch, untilReady } from '../../src/embedded/supervise.ts';
 
+const PASSWORD = 'test';
+/** Who prepares a test and looks behind the service's back. */
+const ADMIN = 'test';
+
+/** The users that operators are given, all with one password, and the tests' own. */
+export function usersFile(): string {
+  const shipped = readFileSync(new URL('../../docs/cluster/users.acl', import.meta.url), 'utf8');
+  const digest = createHash('sha256').update(PASSWORD).digest('hex');
+  return `${shipped.replaceAll('SHA256', digest)}user ${ADMIN} on #${digest} ~* &* +@all\n`;
+}
+
+/** The same server as another user; one that was given to the tests knows none of them, and stays as it is. */
+export const asUser = (user: string, url: string): string => url.replaceAll(`//${ADMIN}:`, `//${user}:`);
+
+/** Where the Redis of `settings` is for a process of a role: each comes as users of its own. */
+export function redisOf(role: string, settings: { readonly [name: string]: string }): Record<string, string> {
+  const { REDIS_URL, QUEUE_REDIS_URL = REDIS_URL } = settings;
+  if (REDIS_URL === undefined) return {};
+  return {
+    REDIS_URL: asUser(`engine-${role}`, REDIS_URL),
+    QUEUE_REDIS_URL: asUser(`queue-${role}`, QUEUE_REDIS_URL!),
+  };
+}
+
 export interface RedisServer {
+  /** Its administrator's. */
   readonly url: string;
   /** SIGKILL; it stays down until `start`. */
   kill(): Promise<void>;
@@ -25,8 +52,11 @@ export async function startRedisServer(
 ): Promise<RedisServer> {
   const binary = await obtainRedis();
   const port = await freePort();
-  const password = 'test';
-  const plain = redisProgram(binary, { path, logFile: join(path, 'redis.log'), port, password });
+  mkdirSync(path, { recursive: true });
+  writeFileSync(join(path, 'users.acl'), usersFile());
+  const settings = ['aclfile users.acl'];
+  const logFile = join(path, 'redis.log');
+  const plain = redisProgram(binary, { path, logFile, port, user: ADMIN, password: PASSWORD, settings });
   const program = { ...plain, env: { ...plain.env, ...environment } };
   let current: Incarnation;
   const start = async (): Promise<void> => {
@@ -35,7 +65,7 @@ export async function startRedisServer(
   };
   await start();
   return {
-    url: redisUrl(port, password),
+    url: redisUrl(port, PASSWORD).replace('//', `//${ADMIN}`),
     async kill() {
       if (current.alive) process.kill(current.pid, 'SIGKILL');
       await current.gone;

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { LoginTypedData } from '../../src/auth/index.ts';
 import type { Signer } from '../auth/signers.ts';
 import { checkReply } from './contract.ts';
+import { redisOf } from './redis-server.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const START_PATIENCE_MS = 60_000;
@@ -20,9 +21,34 @@ export interface Service {
 }
 
 /** Only what the process needs: the servers of the tests are not its business. */
-function environment(settings: Record<string, string>): NodeJS.ProcessEnv {
+function environment(role: string, settings: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, LANG } = process.env;
-  return { PATH, HOME, LANG, ...settings };
+  return { PATH, HOME, LANG, ...settings, ...redisOf(role, settings) };
+}
+
+/** Starts `redbook <role>`, and does not wait until it is ready. */
+export function launchService(role: string, settings: Record<string, string>, folder = ROOT): Service {
+  const child = spawn(process.execPath, ['--import=tsx', 'src/main.ts', role], {
+    cwd: folder,
+    env: environment(role, settings),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const gone = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  return {
+    child,
+    url: `http://127.0.0.1:${settings.PORT}`,
+    output: () => output,
+    async end(signal) {
+      child.kill(signal);
+      return gone;
+    },
+  };
 }
 
 /**
@@ -34,34 +60,14 @@ export async function startService(
   settings: Record<string, string>,
   folder = ROOT,
 ): Promise<Service> {
-  const child = spawn(process.execPath, ['--import=tsx', 'src/main.ts', role], {
-    cwd: folder,
-    env: environment(settings),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-  }
-  const url = `http://127.0.0.1:${settings.PORT}`;
-  const gone = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  const service = launchService(role, settings, folder);
   const deadlineMs = Date.now() + START_PATIENCE_MS;
-  while (!(await isReady(url))) {
-    if (child.exitCode !== null || Date.now() > deadlineMs)
-      throw new Error(`${role} does not start:\n${output}`);
+  while (!(await isReady(service.url))) {
+    if (service.child.exitCode !== null || Date.now() > deadlineMs)
+      throw new Error(`${role} does not start:\n${service.output()}`);
     await sleep(50);
   }
-  return {
-    child,
-    url,
-    output: () => output,
-    async end(signal) {
-      child.kill(signal);
-      return gone;
-    },
-  };
+  return service;
 }
 
 export const isReady = (url: string): Promise<boolean> =>
@@ -85,7 +91,7 @@ export async function eventually(
 export async function operate(settings: Record<string, string>, ...command: string[]): Promise<unknown> {
   const child = spawn(process.execPath, ['--import=tsx', 'src/main.ts', ...command, '--json'], {
     cwd: ROOT,
-    env: environment(settings),
+    env: environment('operator', settings),
   });
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
