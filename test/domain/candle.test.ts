@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { bucketStartMs, TIMEFRAMES, type Timeframe } from '../../src/domain/candle.ts';
-import { random, seedOf } from '../support/seed.ts';
+import { random, runSeed } from '../support/seed.ts';
 
 const startOf = (timeframe: Timeframe, time: string): string =>
   new Date(bucketStartMs(timeframe, Date.parse(time))).toISOString().replace('.000Z', 'Z');
@@ -41,7 +41,7 @@ describe('the start of a bucket', () => {
   }
 
   it('is of UTC, on the grid of its timeframe and not after the time, whatever the time', () => {
-    const dice = random(seedOf('buckets'));
+    const dice = random(runSeed());
     for (let index = 0; index < 5_000; index += 1) {
       const timeMs = dice.below(4_200_000_000) * 1000 + dice.below(1000);
       for (const timeframe of TIMEFRAMES) {

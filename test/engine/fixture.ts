@@ -10,7 +10,7 @@ import type { Side } from '../../src/domain/order.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, type EngineOptions, openEngine, type Placement } from '../../src/engine/index.ts';
-import { freshRedis } from '../support/servers.ts';
+import { sharedRedis } from '../support/servers.ts';
 
 export const ALICE = `0x${'a1'.repeat(20)}`;
 export const BOB = `0x${'b0'.repeat(20)}`;
@@ -27,12 +27,8 @@ export interface Bench {
   close(): void;
 }
 
-/** One server for all benches, emptied for each: starting one takes longer than most tests. */
-let shared: Promise<string> | undefined;
-
 export async function openBench(options: Partial<EngineOptions> = {}): Promise<Bench> {
-  shared ??= freshRedis();
-  const url = await shared;
+  const url = await sharedRedis();
   const connections: Redis[] = [];
   const open = async (): Promise<{ redis: Redis; engine: Engine }> => {
     const redis = new Redis(url);

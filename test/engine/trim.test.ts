@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { Cursor } from '../../src/domain/event.ts';
 import { KEYS } from '../../src/engine/keys.ts';
-import { random, seedOf } from '../support/seed.ts';
+import { random, runSeed } from '../support/seed.ts';
 import {
   ALICE,
   type Bench,
@@ -75,7 +75,7 @@ describe('engine: trimming', function () {
   });
 
   it('never loses an unsettled event, or an id that Postgres may not have', async () => {
-    const dice = random(seedOf('trimming'));
+    const dice = random(runSeed());
     const { engine } = bench;
     const used: { id: string; sequence: number; orderId: string }[] = [];
     const touched: number[] = (await engine.unsettledOf(ALICE)).map((event) => event.sequence);

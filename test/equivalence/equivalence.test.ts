@@ -5,7 +5,7 @@
 
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { seedOf } from '../support/seed.ts';
+import { runSeed } from '../support/seed.ts';
 import { freshRedis } from '../support/servers.ts';
 import { runEquivalence } from './equivalence.ts';
 import type { Outcomes } from './outcomes.ts';
@@ -19,27 +19,22 @@ describe('equivalence of the engine and the reference', function () {
   });
   after(() => redis.disconnect());
 
-  const run = (
-    name: string,
-    operations: number,
-    maxMakers: number,
-    maxLiveOrders: number,
-  ): Promise<Outcomes> =>
-    runEquivalence({ redis, seed: seedOf(name), operations, limits: { maxMakers, maxLiveOrders } });
+  const run = (operations: number, maxMakers: number, maxLiveOrders: number): Promise<Outcomes> =>
+    runEquivalence({ redis, seed: runSeed(), operations, limits: { maxMakers, maxLiveOrders } });
 
   it('holds over 10,000 operations that meet every outcome often', async () => {
-    const outcomes = await run('10,000 operations', 10_000, 10, 10);
+    const outcomes = await run(10_000, 10, 10);
     expect(outcomes.missing(10_000), outcomes.table()).to.deep.equal([]);
   });
 
   it('holds where few makers are met and few orders may be live', async () => {
-    const outcomes = await run('tight limits', 3_000, 3, 8);
+    const outcomes = await run(3_000, 3, 8);
     expect(outcomes.counts.get('stopped by the bound on makers')).to.be.above(0);
     expect(outcomes.counts.get('BAD_REQUEST')).to.be.above(25);
   });
 
   it('holds where books are deep and one order meets many', async () => {
-    const outcomes = await run('deep books', 4_000, 1_000, 200);
+    const outcomes = await run(4_000, 1_000, 200);
     expect(outcomes.counts.get('more makers than one page')).to.be.above(0);
   });
 });

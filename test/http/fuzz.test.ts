@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import request, { type Response } from 'supertest';
-import { type Random, random, seedOf } from '../support/seed.ts';
+import { type Random, random, runSeed } from '../support/seed.ts';
 import { POISONED_TEXTS } from '../support/seeded-events.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
@@ -98,7 +98,7 @@ describe('fuzzed requests', () => {
     fixture = await openFixture();
     const funds = { USDC: '1000000', ETH: '1000' };
     traders = await Promise.all([fixture.trader(funds), fixture.trader(funds)]);
-    dice = random(seedOf('fuzz'));
+    dice = random(runSeed());
   });
 
   after(() => fixture.close());

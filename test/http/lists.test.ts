@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { random, seedOf } from '../support/seed.ts';
+import { random, runSeed } from '../support/seed.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
 interface Listed {
@@ -50,7 +50,7 @@ describe('lists of orders and trades', () => {
   });
 
   it('show each what it did at once, while settlement runs beside them', async () => {
-    const dice = random(seedOf('lists'));
+    const dice = random(runSeed());
     let isRunning = true;
     const settlement = (async () => {
       while (isRunning) {

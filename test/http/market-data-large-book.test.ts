@@ -5,7 +5,7 @@ import request from 'supertest';
 import type { Side } from '../../src/domain/order.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
-import { random, seedOf } from '../support/seed.ts';
+import { random, runSeed } from '../support/seed.ts';
 import { type Fixture, openFixture } from './fixture.ts';
 
 const ORDERS = 100_000;
@@ -25,7 +25,7 @@ describe('a book of 100,000 orders', () => {
   let fixture: Fixture;
   /** Price in ticks to size in steps of what rests there, kept by hand. */
   const resting: Record<Side, Sums> = { buy: new Map(), sell: new Map() };
-  const dice = random(seedOf('large book'));
+  const dice = random(runSeed());
 
   const place = async (wallet: string, side: Side, ticks: number, steps: number): Promise<string> => {
     const order: OrderRequest = {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { foldOrders, foldTrades } from '../../src/http/order-fold.ts';
 import { referenceLedger } from '../ledger/reference-ledger.ts';
-import { type Random, random, seedOf } from '../support/seed.ts';
+import { type Random, random, runSeed } from '../support/seed.ts';
 import { MARKETS, seededEvents, WALLETS } from '../support/seeded-events.ts';
 
 const EVENTS = 1_500;
@@ -31,7 +31,7 @@ describe('joining what is live and what is settled', () => {
   let dice: Random;
 
   before(() => {
-    const seed = seedOf('order fold');
+    const seed = runSeed();
     events = seededEvents(seed).next(EVENTS);
     dice = random(seed);
   });

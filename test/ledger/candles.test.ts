@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import type { OrderTerms, Side, Trade } from '../../src/domain/order.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
-import { seedOf } from '../support/seed.ts';
+import { runSeed } from '../support/seed.ts';
 import { seededEvents, WALLETS } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
 import { query } from './tables.ts';
@@ -33,7 +33,7 @@ describe('the candles of the ledger', () => {
 
   it('follow from the trades, one a minute, with batches that end anywhere', async () => {
     const { ledger, databaseUrl } = await freshLedger();
-    const events = seededEvents(seedOf('minutes')).next(2_000);
+    const events = seededEvents(runSeed()).next(2_000);
     for (let at = 0; at < events.length; at += 37) await ledger.settle(events.slice(at, at + 37));
     const candles = await query(databaseUrl, CANDLES);
     expect(candles.length).to.be.above(10);

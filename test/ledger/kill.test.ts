@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { openLedger } from '../../src/ledger/index.ts';
-import { random, seedOf } from '../support/seed.ts';
+import { random, runSeed } from '../support/seed.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
 import { contents, query } from './tables.ts';
@@ -55,7 +55,7 @@ describe('ledger processes', function () {
   });
 
   it('killed at any moment leave nothing half, and their successors go on', async () => {
-    const seed = seedOf('kills');
+    const seed = runSeed();
     const dice = random(seed);
     const count = 6_000;
     const calm = await freshDatabase();

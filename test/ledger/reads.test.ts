@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { type Ledger, type LedgerEntry, openLedger } from '../../src/ledger/index.ts';
-import { random, seedOf } from '../support/seed.ts';
+import { random, runSeed } from '../support/seed.ts';
 import { ASSETS, MARKETS, POISONED_TEXTS, seededEvents, WALLETS } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
 import { type ReferenceLedger, referenceLedger } from './reference-ledger.ts';
@@ -15,7 +15,7 @@ describe('ledger reads', () => {
   let reference: ReferenceLedger;
 
   before(async () => {
-    seed = seedOf('reads');
+    seed = runSeed();
     ledger = openLedger({ databaseUrl: await freshDatabase() });
     await ledger.migrate();
     events = seededEvents(seed).next(COUNT);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
-import { seedOf } from '../support/seed.ts';
+import { runSeed } from '../support/seed.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
 import { query } from './tables.ts';
@@ -81,7 +81,7 @@ describe('ledger check', () => {
     databaseUrl = await freshDatabase();
     ledger = openLedger({ databaseUrl });
     await ledger.migrate();
-    await ledger.settle(seededEvents(seedOf('check')).next(800));
+    await ledger.settle(seededEvents(runSeed()).next(800));
   });
 
   after(() => ledger.close());

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { type Ledger, LedgerDiverged, openLedger } from '../../src/ledger/index.ts';
-import { random, seedOf } from '../support/seed.ts';
+import { random, runSeed } from '../support/seed.ts';
 import { seededEvents, WALLETS } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
 import { contents, query, TABLES } from './tables.ts';
@@ -28,7 +28,7 @@ describe('settle', () => {
   });
 
   it('writes the same tables however the events are split, repeated and overlapped', async () => {
-    const seed = seedOf('splits');
+    const seed = runSeed();
     const dice = random(seed);
     const events = seededEvents(seed).next(3_000);
     const whole = await freshLedger();
@@ -50,7 +50,7 @@ describe('settle', () => {
 
   it('holds everything that a reconcile checks', async () => {
     const { ledger } = await freshLedger();
-    await ledger.settle(seededEvents(seedOf('checks')).next(3_000));
+    await ledger.settle(seededEvents(runSeed()).next(3_000));
     const { sequence, checks } = await ledger.check();
     expect(sequence).to.equal(3_000);
     expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
@@ -151,7 +151,7 @@ describe('settle', () => {
   });
 
   it('lets several settlers at once settle each event once', async () => {
-    const seed = seedOf('settlers');
+    const seed = runSeed();
     const events = seededEvents(seed).next(2_000);
     const alone = await freshLedger();
     await alone.ledger.settle(events);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type Candle, TIMEFRAMES, type Timeframe } from '../../src/domain/candle.ts';
-import { random, seedOf } from '../support/seed.ts';
+import { random, runSeed } from '../support/seed.ts';
 import { MARKETS } from '../support/seeded-events.ts';
 import { type Replica, type SimulatedMarket, simulatedMarket } from './simulated-market.ts';
 
@@ -84,7 +84,7 @@ async function agree(market: SimulatedMarket, replicas: readonly Replica[], wher
 
 describe('candles', () => {
   it('of all timeframes equal a recomputation at every end of a bucket, whatever is settled, restarts included', async () => {
-    const seed = seedOf('candles');
+    const seed = runSeed();
     const dice = random(seed);
     const market = await simulatedMarket(seed, ENDS[0]! - 60_000);
     const steady = market.replica();

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import { changeInHundredths } from '../../src/domain/rolling-day.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
-import { type Random, random, seedOf } from '../support/seed.ts';
+import { type Random, random, runSeed } from '../support/seed.ts';
 import { MARKETS } from '../support/seeded-events.ts';
 import { figureRows, recomputedFigures } from './executions.ts';
 import { type Replica, type SimulatedMarket, simulatedMarket } from './simulated-market.ts';
@@ -44,7 +44,7 @@ describe('figures of the last 24 hours', () => {
   after(() => Promise.all(markets.map((market) => market.close())));
 
   it('equal a recomputation at any time of many days, whatever is settled, restarts included', async () => {
-    const seed = seedOf('figures');
+    const seed = runSeed();
     const dice = random(seed);
     const market = await opened(seed, START_MS);
     const steady = market.replica();

@@ -4,7 +4,7 @@ import { Refusal } from '../../src/domain/errors.ts';
 import type { Trade } from '../../src/domain/order.ts';
 import type { MarketData, TradeFilter } from '../../src/market-data/index.ts';
 import { ALICE, BOB, limit, place } from '../engine/fixture.ts';
-import { random, seedOf } from '../support/seed.ts';
+import { random, runSeed } from '../support/seed.ts';
 import { freshRedisServer } from '../support/servers.ts';
 import { openStage, type Stage } from './stage.ts';
 
@@ -96,7 +96,7 @@ describe('the trades of a market', () => {
 
   it('are there once their order was answered, each once, while settlement runs and others read', async () => {
     const stage = await openStage();
-    const dice = random(seedOf('seam'));
+    const dice = random(runSeed());
     const answered: Trade[] = [];
     let isOver = false;
     const settling = (async () => {

@@ -17,15 +17,17 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** What it committed is on the disk: its data outlive a kill as they would in production. */
-export async function startPostgresServer(): Promise<PostgresServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'redbook-postgres-'));
+/** @param durable whether what it committed is on the disk, and its data outlive a kill as they would in production */
+export async function startPostgresServer({
+  folder = mkdtempSync(join(tmpdir(), 'redbook-postgres-')),
+  durable = true,
+} = {}): Promise<PostgresServer> {
   const password = 'test';
   const cluster = await openCluster({
     path: join(folder, 'postgres'),
     logFile: join(folder, 'postgres.log'),
     password,
-    durable: true,
+    durable,
     onProgress: () => {},
   });
   const port = await freePort();

@@ -23,9 +23,10 @@ export function random(seed: number): Random {
   };
 }
 
-/** The seed of this run, from SEED or the clock, printed under the test's name. */
-export function seedOf(name: string): number {
-  const seed = process.env.SEED ? Number(process.env.SEED) : Date.now() % 2 ** 31;
-  console.log(`      ${name}: SEED=${seed}`);
-  return seed;
+/** Once in a run, before its processes are forked: SEED, or the clock's. */
+export function drawSeed(): void {
+  process.env.SEED ||= String(Date.now() % 2 ** 31);
 }
+
+/** The seed of this run, the same in every test; the reporter tells it when one failed. */
+export const runSeed = (): number => Number(process.env.SEED);

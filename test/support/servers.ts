@@ -1,79 +1,88 @@
 /**
- * One real Redis and one real Postgres for a whole run of the tests; mocha loads this file first.
- * REDIS_URL and DATABASE_URL name servers to use instead; what the tests make there is removed at the end.
+ * One real Postgres for a whole run of the tests, and real Redis servers for whoever asks; mocha loads this file first,
+ * in a parallel run in each of its processes. DATABASE_URL names a Postgres to use instead; what the tests make there
+ * is removed.
  */
 
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import pg from 'pg';
-import { type EmbeddedServers, startEmbedded } from '../../src/embedded/index.ts';
-import { findRedis } from '../../src/embedded/redis-binary.mjs';
+import { startPostgresServer } from './postgres-server.ts';
 import { type RedisServer, startRedisServer } from './redis-server.ts';
+import { drawSeed } from './seed.ts';
 
+/** What the parent of a parallel run tells its workers, by the environment that they are born with. */
 interface Run {
-  readonly servers: EmbeddedServers;
+  /** Names a maintenance database, which stays empty. */
+  readonly databaseUrl: string;
+  /** For the data of Redis servers. */
   readonly folder: string;
-  readonly databases: string[];
-  readonly redises: RedisServer[];
-  /** Databases of a given Redis. */
-  readonly borrowed: string[];
 }
 
-const LOGICAL_DATABASES = 16;
+const RUN = 'REDBOOK_TEST_RUN';
+const MEMORY = '/dev/shm';
+const PLENTY_BYTES = 2 ** 31;
 
-let run: Run | undefined;
+let endRun: () => Promise<void> = async () => {};
 
-function current(): Run {
-  if (!run) throw new Error('the test servers are not running; is this file required by .mocharc.json?');
-  return run;
-}
+/** Made by the file, or the files, that this process runs. */
+const databases: string[] = [];
+const redises: { server: RedisServer; path: string }[] = [];
+let shared: Promise<string> | undefined;
 
 export async function mochaGlobalSetup(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'redbook-test-'));
-  const servers = await startEmbedded({
-    dataDir: join(folder, 'data'),
-    redisUrl: process.env.REDIS_URL,
-    databaseUrl: process.env.DATABASE_URL,
-    durable: false,
-  });
-  run = { servers, folder, databases: [], redises: [], borrowed: [] };
+  drawSeed();
+  const folder = mkdtempSync(join(quickFolder(), 'redbook-test-'));
+  const data = mkdtempSync(join(tmpdir(), 'redbook-test-'));
+  const sweep = sweeper(folder, data);
+  const given = process.env.DATABASE_URL;
+  const postgres = given ? undefined : await startPostgresServer({ folder: data, durable: false });
+  const run: Run = { databaseUrl: given ?? postgres!.url, folder };
+  process.env[RUN] = JSON.stringify(run);
+  endRun = async () => {
+    await postgres?.stop();
+    await sweep();
+  };
 }
 
-export async function mochaGlobalTeardown(): Promise<void> {
-  if (!run) return;
-  const { servers, folder, databases, redises, borrowed } = run;
-  await Promise.all(redises.map((redis) => redis.stop()));
-  if (process.env.DATABASE_URL) for (const name of databases) await sql(`DROP DATABASE ${name} WITH (FORCE)`);
-  for (const url of borrowed) await onRedis(url, (redis) => redis.flushdb());
-  await servers.stop();
-  rmSync(folder, { recursive: true, force: true });
-  run = undefined;
-}
+export const mochaGlobalTeardown = (): Promise<void> => endRun();
 
-/** The servers of this run; `databaseUrl` names a maintenance database, which stays empty. */
-export function servers(): { redisUrl: string; databaseUrl: string } {
-  return current().servers;
-}
+export const mochaHooks = {
+  /** Comes after each file in a parallel run, else after all of them. */
+  async afterAll(): Promise<void> {
+    shared = undefined;
+    for (const { server, path } of redises.splice(0)) {
+      await server.stop();
+      rmSync(path, { recursive: true, force: true });
+    }
+    if (process.env.DATABASE_URL)
+      for (const name of databases.splice(0)) await sql(`DROP DATABASE ${name} WITH (FORCE)`);
+  },
+};
 
 /** @returns the URL of a new, empty database */
 export async function freshDatabase(): Promise<string> {
   const name = `redbook_test_${randomBytes(6).toString('hex')}`;
   await sql(`CREATE DATABASE ${name}`);
-  current().databases.push(name);
-  const url = new URL(servers().databaseUrl);
+  databases.push(name);
+  const url = new URL(current().databaseUrl);
   url.pathname = `/${name}`;
   return url.href;
 }
 
-/**
- * @returns the URL of an empty Redis: a server of its own with the engine's settings, so that FLUSHALL, CONFIG
- *   and the script cache are nobody else's; where no server can be run, an unused database of the given Redis
- */
+/** @returns the URL of an empty server with the engine's settings: FLUSHALL, CONFIG and scripts are nobody else's */
 export async function freshRedis(): Promise<string> {
-  return process.env.REDIS_URL && !findRedis() ? await borrowDatabase() : (await freshRedisServer()).url;
+  return (await freshRedisServer()).url;
+}
+
+/** @returns the URL of a server that many tests in turn use and empty: starting one takes longer than most of them */
+export function sharedRedis(): Promise<string> {
+  shared ??= freshRedis();
+  return shared;
 }
 
 /**
@@ -83,40 +92,51 @@ export async function freshRedis(): Promise<string> {
 export async function freshRedisServer(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RedisServer> {
-  const { folder, redises } = current();
-  const redis = await startRedisServer(
-    join(folder, `redis-${redises.length}-${randomBytes(4).toString('hex')}`),
-    environment,
-  );
-  redises.push(redis);
-  return redis;
+  const path = join(current().folder, `redis-${randomBytes(6).toString('hex')}`);
+  const server = await startRedisServer(path, environment);
+  redises.push({ server, path });
+  return server;
 }
 
-async function borrowDatabase(): Promise<string> {
-  const url = new URL(servers().redisUrl);
-  for (let number = current().borrowed.length + 1; number < LOGICAL_DATABASES; number += 1) {
-    url.pathname = `/${number}`;
-    const unused = await onRedis(url.href, async (redis) => (await redis.dbsize()) === 0);
-    if (current().borrowed.includes(url.href) || !unused) continue;
-    current().borrowed.push(url.href);
-    return url.href;
-  }
-  throw new Error(
-    'the given Redis has no unused database left; install a redis-server for the tests to start',
-  );
+function current(): Run {
+  const run = process.env[RUN];
+  if (!run) throw new Error('the test servers are not running; is this file required by .mocharc.json?');
+  return JSON.parse(run);
 }
 
-async function onRedis<T>(url: string, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(url);
+/**
+ * The engine's Redis waits for the disk at every write. What that is good for, a power cut, no test makes; so its files
+ * are in memory where there is plenty, which halves the time that tests take. A killed server finds them there as well.
+ */
+function quickFolder(): string {
   try {
-    return await work(redis);
-  } finally {
-    redis.disconnect();
+    accessSync(MEMORY, constants.W_OK);
+    const { bavail, bsize } = statfsSync(MEMORY);
+    return bavail * bsize > PLENTY_BYTES ? MEMORY : tmpdir();
+  } catch {
+    return tmpdir();
   }
+}
+
+/**
+ * Removes the folders when told to, or when this process is gone, whatever ended it: a shell of its own session, which
+ * Ctrl-C does not reach, hears it by the end of its input. Servers that end at the same moment may still write.
+ */
+function sweeper(...folders: string[]): () => Promise<void> {
+  const script = 'cat >/dev/null; until rm -rf "$@"; do sleep 0.1; done';
+  const shell = spawn('/bin/sh', ['-c', script, 'redbook-sweeper', ...folders], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  const gone = once(shell, 'exit');
+  return async () => {
+    shell.stdin.end();
+    await gone;
+  };
 }
 
 async function sql(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: servers().databaseUrl });
+  const client = new pg.Client({ connectionString: current().databaseUrl });
   await client.connect();
   try {
     await client.query(statement);

@@ -11,7 +11,7 @@ import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { connectRedis } from '../../src/roles/connections.ts';
 import { createSettlement, type EventSource } from '../../src/workers/settlement.ts';
-import { type Random, random, seedOf } from '../support/seed.ts';
+import { type Random, random, runSeed } from '../support/seed.ts';
 import { POISONED_TEXTS, seededEvents, WALLETS } from '../support/seeded-events.ts';
 import { freshDatabase, freshRedisServer } from '../support/servers.ts';
 
@@ -174,7 +174,7 @@ describe('settlement', function () {
     };
 
     it('tells Postgres the same as Redis: orders, balances, live orders, settings', async () => {
-      const dice = random(seedOf('engine'));
+      const dice = random(runSeed());
       await engine.setAsset({ symbol: 'USDC', scale: 6 });
       await engine.setAsset({ symbol: 'ETH', scale: 9 });
       for (const symbol of ['ETH/USDC', 'BTC/USDC']) await publish(symbol);
