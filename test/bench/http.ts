@@ -20,11 +20,11 @@ import { median, printFigures } from './figures.ts';
 const ROUNDS = 5;
 const SECONDS = 4;
 const CONNECTIONS = 64;
-const WALLETS = 256;
-const SECRET = 'a secret of the bench, and of nothing else';
+export const WALLETS = 256;
+export const SECRET = 'a secret of the bench, and of nothing else';
 const DEEP = 10n ** 15n;
 
-const walletOf = (index: number): string => `0x${index.toString(16).padStart(40, 'c')}`;
+export const walletOf = (index: number): string => `0x${index.toString(16).padStart(40, 'c')}`;
 
 /** Starts a process of ours and waits until it answers. */
 export async function start(
@@ -48,7 +48,8 @@ export async function start(
   throw new Error(`${args.join(' ')} does not answer`);
 }
 
-async function fund(redisUrl: string): Promise<void> {
+/** A market, and wallets with more than they can spend. */
+export async function fund(redisUrl: string): Promise<void> {
   const redis = new Redis(redisUrl);
   const engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 1_000_000 });
   await engine.open({ epoch: 0, sequence: 0 });
@@ -67,26 +68,32 @@ async function fund(redisUrl: string): Promise<void> {
   redis.disconnect();
 }
 
-/** Wallets take turns: one buys, the next sells at the same price, so that every other order is filled. */
-function orders(): autocannon.Request[] {
-  const sessions = openSessions({
-    issuer: 'Redbook',
-    secret: SECRET,
-    previousSecret: undefined,
-    nowMs: Date.now,
-  });
+const sessions = openSessions({
+  issuer: 'Redbook',
+  secret: SECRET,
+  previousSecret: undefined,
+  nowMs: Date.now,
+});
+
+export const headersOf = (wallet: number): Record<string, string> => ({
+  authorization: `Bearer ${sessions.issue(walletOf(wallet))}`,
+  'content-type': 'application/json',
+});
+
+/**
+ * Wallets take turns: one buys, the next sells at the same price, so that every other order is filled.
+ * @param restingAt where all buy instead, and nothing is filled
+ */
+export function orders(restingAt?: number): autocannon.Request[] {
   return Array.from({ length: WALLETS }, (_none, index) => ({
     method: 'POST',
     path: '/v1/orders',
-    headers: {
-      authorization: `Bearer ${sessions.issue(walletOf(index))}`,
-      'content-type': 'application/json',
-    },
+    headers: headersOf(index),
     body: JSON.stringify({
       market: 'ETH/USDC',
-      side: index % 2 === 0 ? 'buy' : 'sell',
+      side: restingAt !== undefined || index % 2 === 0 ? 'buy' : 'sell',
       type: 'limit',
-      price: 2000,
+      price: restingAt ?? 2000,
       size: 0.01,
       clientOrderId: 'bench-[<id>]',
     }),

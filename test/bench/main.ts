@@ -1,8 +1,9 @@
-/** `npm run bench -- engine|http|market-data|streams`: figures with their targets, as ratios within one run. */
+/** `npm run bench -- engine|http|market-data|streams|sizing`: figures with their targets, as ratios within one run. */
 
 import { benchEngine } from './engine.ts';
 import { benchHttp } from './http.ts';
 import { benchMarketData } from './market-data.ts';
+import { benchSizing } from './sizing.ts';
 import { benchStreams } from './streams.ts';
 
 const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
@@ -10,6 +11,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   http: benchHttp,
   'market-data': benchMarketData,
   streams: benchStreams,
+  sizing: benchSizing,
 };
 
 const asked = process.argv.slice(2);

@@ -77,7 +77,7 @@ async function fillBooks(engine: Engine): Promise<void> {
 }
 
 /** Opens a stream and calls `onFrame` at the end of each frame, with its length. */
-async function open(port: number, path: string, onFrame: (bytes: number) => void): Promise<Socket> {
+export async function open(port: number, path: string, onFrame: (bytes: number) => void): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   const head = [
     ...[`GET ${path} HTTP/1.1`, 'Host: bench', 'Connection: Upgrade', 'Upgrade: websocket'],
