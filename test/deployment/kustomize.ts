@@ -138,4 +138,8 @@ export interface Container {
   [field: string]: any;
 }
 
-export const containersOf = (one: Resource): Container[] => one.spec?.template?.spec?.containers ?? [];
+/** Of pods, by whatever makes them; a CronJob's are made by its Jobs. */
+export const templateOf = ({ spec }: Resource): Resource['spec'] | undefined =>
+  spec?.jobTemplate?.spec.template ?? spec?.template;
+
+export const containersOf = (one: Resource): Container[] => templateOf(one)?.spec?.containers ?? [];

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { CONFIG_TABLE, type Role, readConfig, requireFor, SECRET_NAMES } from '../../src/config.ts';
 import { problemsOf } from './api-schema.ts';
-import { build, type Container, containersOf, type Resource, readYaml } from './kustomize.ts';
+import { build, type Container, containersOf, type Resource, readYaml, templateOf } from './kustomize.ts';
 
 const K8S = fileURLToPath(new URL('../../k8s/', import.meta.url));
 const ROLES = ['api', 'stream', 'settlement', 'snapshot'];
@@ -28,7 +28,7 @@ const hasKubectl = (): boolean => {
 };
 
 const titleOf = ({ kind, metadata }: Resource): string => `${kind} ${metadata.name}`;
-const podOf = (one: Resource): Resource['spec'] => one.spec.template.spec;
+const podOf = (one: Resource): Resource['spec'] => templateOf(one).spec;
 
 describe('the schemas of the Kubernetes API', () => {
   const deployment = (): Resource =>
@@ -80,11 +80,11 @@ for (const [name, made] of Object.entries(installations))
     const ofKind = (...kinds: string[]): Resource[] => all.filter(({ kind }) => kinds.includes(kind));
     const find = (kind: string, wanted: string): Resource | undefined =>
       all.find((one) => one.kind === kind && one.metadata.name === wanted);
-    const workloads = ofKind('Deployment', 'StatefulSet', 'Job');
+    const workloads = ofKind('Deployment', 'StatefulSet', 'Job', 'CronJob');
     const processes = workloads.filter(
       ({ metadata }) => metadata.labels?.['app.kubernetes.io/name'] === 'redbook',
     );
-    const labelsOf = (one: Resource): Record<string, string> => one.spec.template.metadata.labels;
+    const labelsOf = (one: Resource): Record<string, string> => templateOf(one).metadata.labels;
     const isOf = (selector: Record<string, string>, one: Resource): boolean =>
       Object.entries(selector).every(([label, value]) => labelsOf(one)[label] === value);
 
@@ -105,7 +105,7 @@ for (const [name, made] of Object.entries(installations))
 
     it('have every role, and no name twice', () => {
       expect(processes.map(({ metadata }) => metadata.name).sort()).to.deep.equal(
-        [...ROLES, 'migrate'].sort(),
+        [...ROLES, 'migrate', 'reconcile'].sort(),
       );
       expect(new Set(all.map(titleOf)).size).to.equal(all.length);
     });
@@ -113,7 +113,9 @@ for (const [name, made] of Object.entries(installations))
     it('give each process what its role requires, and nothing that the configuration does not know', () => {
       for (const one of processes) {
         const [container] = containersOf(one);
-        const role = container!.args[0] as Role;
+        // An operator's command needs what settlement needs: both servers.
+        const [first] = container!.args;
+        const role: Role = first === 'ledger' ? 'settlement' : first;
         const environment = environmentOf(container!);
         expect(
           Object.keys(environment).filter((variable) => !SETTINGS.has(variable)),
@@ -185,7 +187,7 @@ for (const [name, made] of Object.entries(installations))
     });
 
     it('select what is there, at ports that are there', () => {
-      for (const one of workloads.filter(({ kind }) => kind !== 'Job'))
+      for (const one of workloads.filter(({ spec }) => spec.selector))
         expect(isOf(one.spec.selector.matchLabels, one), titleOf(one)).to.equal(true);
       for (const service of ofKind('Service')) {
         const meant = workloads.filter((one) => isOf(service.spec.selector, one));
