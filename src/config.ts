@@ -3,9 +3,11 @@
  * reader of the environment; everything else is handed values. `README.md` carries CONFIG_TABLE; a test compares.
  */
 
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { validateHeaderName } from 'node:http';
 import { z } from 'zod';
+import { type RedisAddress, readRedisAddress } from './domain/redis-address.ts';
 
 export interface Config {
   /** 0: any free one. */
@@ -14,6 +16,8 @@ export interface Config {
   readonly redisUrl?: string;
   /** Absent: the same as `redisUrl`. */
   readonly queueRedisUrl?: string;
+  /** Certificates in PEM form; absent: those that Node knows. */
+  readonly redisCa?: string;
   readonly databaseUrl?: string;
   readonly jwtSecret?: string;
   readonly jwtSecretPrevious?: string;
@@ -83,6 +87,18 @@ function urlOf(...schemes: string[]): Pick<Setting<string>, 'mustBe' | 'schema'>
   return { mustBe: `a URL that begins with ${prefixes.join(' or ')}`, schema: z.string().refine(fits) };
 }
 
+const SERVER_OR_CLUSTER =
+  'redis://user:password@host:port/0, or several with commas between for a cluster (of one user, without /0); ' +
+  'rediss:// with TLS';
+
+function redisAt(
+  mustBe: string,
+  ...kinds: RedisAddress['kind'][]
+): Pick<Setting<string>, 'mustBe' | 'schema'> {
+  const fits = (text: string): boolean => kinds.some((kind) => kind === readRedisAddress(text)?.kind);
+  return { mustBe, schema: z.string().refine(fits) };
+}
+
 const secretKey: Pick<Setting<string>, 'mustBe' | 'schema' | 'secret'> = {
   mustBe: `at least ${MIN_SECRET_BYTES} bytes long`,
   schema: z.string().refine((text) => Buffer.byteLength(text) >= MIN_SECRET_BYTES),
@@ -95,6 +111,14 @@ function listOf(item: z.ZodType<string, string>): z.ZodType<string[], string> {
     .string()
     .transform((text) => text.split(',').map((part) => part.trim()))
     .pipe(z.array(item));
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).subject !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 const upperCase = z.string().transform((text) => text.toUpperCase());
@@ -130,16 +154,33 @@ const SETTINGS = {
     name: 'REDIS_URL',
     default: null,
     defaultNote: 'its own Redis (`all` only)',
-    meaning: 'Redis 7 or newer that the engine lives in',
-    ...urlOf('redis', 'rediss'),
+    meaning:
+      'Redis 7 or newer that the engine lives in; URLs of some nodes, with commas between, are a cluster',
+    // No Sentinel: it promotes a replica, which may lack what was answered.
+    ...redisAt(SERVER_OR_CLUSTER, 'server', 'cluster'),
     secret: true,
   },
   queueRedisUrl: {
     name: 'QUEUE_REDIS_URL',
     default: null,
     defaultNote: '`REDIS_URL`',
-    meaning: 'Redis for queues, rate limits and the streams',
-    ...urlOf('redis', 'rediss'),
+    meaning:
+      'Redis for queues, rate limits and the streams; `redis+sentinel://host,host/name` asks Sentinels for it',
+    ...redisAt(
+      `${SERVER_OR_CLUSTER}; redis+sentinel://user:password@host:port,host:port/name for Sentinels`,
+      'server',
+      'cluster',
+      'sentinel',
+    ),
+    secret: true,
+  },
+  redisCa: {
+    name: 'REDIS_CA',
+    default: null,
+    defaultNote: 'those of Node',
+    meaning: 'certificates, PEM, that `rediss://` servers must come from',
+    mustBe: 'certificates in PEM form',
+    schema: z.string().refine(isCertificate),
     secret: true,
   },
   databaseUrl: {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { expect } from 'chai';
 import { CONFIG_TABLE, ConfigError, type Role, readConfig, requireFor, SECRET_NAMES } from '../src/config.ts';
 
@@ -49,6 +50,7 @@ describe('configuration', () => {
       ...OWN,
       PORT: '9000',
       QUEUE_REDIS_URL: 'rediss://:secret@queue.example',
+      REDIS_CA: rootCertificates[0]!,
       JWT_SECRET_PREVIOUS: SECRET,
       WEB_URL: 'https://exchange.example/',
       WEB_HOSTS: 'Exchange.example, localhost:3000,[::1]:3000',
@@ -72,6 +74,7 @@ describe('configuration', () => {
       port: 9000,
       redisUrl: OWN.REDIS_URL,
       queueRedisUrl: 'rediss://:secret@queue.example',
+      redisCa: rootCertificates[0],
       databaseUrl: OWN.DATABASE_URL,
       jwtSecret: SECRET,
       jwtSecretPrevious: SECRET,
@@ -109,8 +112,9 @@ describe('configuration', () => {
 
   const wrong: [string, ...string[]][] = [
     ['PORT', '-1', '65536', '80.5', '0x50', 'http', '1e3', ' 80'],
-    ['REDIS_URL', 'localhost:6379', 'http://localhost', 'redis://['],
-    ['QUEUE_REDIS_URL', 'unix:/tmp/redis.sock'],
+    ['REDIS_URL', 'localhost:6379', 'http://localhost', 'redis://[', 'redis+sentinel://one,two/primary'],
+    ['QUEUE_REDIS_URL', 'unix:/tmp/redis.sock', 'redis+sentinel://one,two'],
+    ['REDIS_CA', 'redis.pem', '-----BEGIN CERTIFICATE-----'],
     ['DATABASE_URL', 'mysql://localhost/x', 'redbook'],
     ['JWT_SECRET', 'short', 'x'.repeat(31)],
     ['JWT_SECRET_PREVIOUS', 'x'.repeat(31)],
@@ -191,6 +195,7 @@ describe('a secret in a file', () => {
     expect(SECRET_NAMES).to.have.members([
       'REDIS_URL',
       'QUEUE_REDIS_URL',
+      'REDIS_CA',
       'DATABASE_URL',
       'JWT_SECRET',
       'JWT_SECRET_PREVIOUS',

@@ -25,9 +25,9 @@ export interface CoreOptions {
   readonly observe?: (script: string, seconds: number) => void;
 }
 
-/** Redis answers these when it cannot serve now; nothing was written. */
+/** Redis answers these when it cannot serve now, or another server is the one to ask; nothing was written. */
 const UNAVAILABLE_REPLY =
-  /^(LOADING|BUSY|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|NOAUTH|ERR max number)/;
+  /^(LOADING|BUSY|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|NOREPLICAS|NOAUTH|ERR max number)/;
 const STALE_RETRIES = 5;
 
 /** Turns a failure of Redis into SERVICE_UNAVAILABLE; what a script itself got wrong stays what it is. */
@@ -58,6 +58,7 @@ export class EngineCore {
   readonly #warn: (message: string) => void;
   readonly #scripts = new Map<string, Script>();
   #epoch: number | undefined;
+  #breaks = 0;
 
   constructor(options: CoreOptions) {
     this.redis = options.redis;
@@ -67,6 +68,7 @@ export class EngineCore {
     // Whatever answers after a break may be another server: it is asked who it is before anything runs on it.
     this.redis.on('close', () => {
       this.#epoch = undefined;
+      this.#breaks += 1;
     });
   }
 
@@ -88,8 +90,11 @@ export class EngineCore {
    * @throws EngineBehind when Postgres has events that this server lost.
    */
   async open(cursor: Cursor | undefined): Promise<void> {
+    const breaks = this.#breaks;
     await checkServerSettings(this.redis, this.#warn);
     const runId = /^run_id:(\w+)/m.exec(await this.redis.info('server'))?.[1];
+    if (breaks !== this.#breaks)
+      throw new Refusal('SERVICE_UNAVAILABLE', 'the server that answered may be another one by now');
     const args = [runId!, cursor?.epoch ?? '', cursor?.sequence ?? ''];
     const [outcome, epoch, sequence] = (await this.run('open_epoch', [KEYS.engine], args)) as Buffer[];
     switch (outcome!.toString()) {

@@ -1,8 +1,9 @@
 /** Channels that are heard for as long as they are asked for, whatever becomes of the connection meanwhile. */
 
 import type { Redis } from 'ioredis';
+import { TICKS } from './keys.ts';
 
-/** A connection that hears nothing looks like one that is dead: it is asked this often. */
+/** A connection that hears nothing looks like one that is dead, or one that publishers have left: it is asked this often. */
 const PROBE_MS = 5_000;
 
 export interface Listener {
@@ -48,7 +49,8 @@ export function openSubscription(redis: Redis): Subscription {
   redis.on('ready', subscribeAll);
   redis.on('messageBuffer', receive);
   const probing = setInterval(() => {
-    if (redis.status === 'ready') redis.ping().catch(reconnect);
+    // In a cluster any node takes subscriptions; a key is read at its own node alone, which is where publishers look.
+    if (redis.status === 'ready') redis.exists(TICKS).catch(reconnect);
   }, PROBE_MS);
 
   return {

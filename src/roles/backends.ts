@@ -1,13 +1,19 @@
 /** The servers behind every role: connections, and the engine and ledger on them. */
 
-import type { Redis, RedisOptions } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { type Engine, openEngine } from '../engine/index.ts';
 import { type Metrics, openMetrics } from '../http/metrics.ts';
 import { type Ledger, openLedger } from '../ledger/index.ts';
 import { type MarketData, openMarketData } from '../market-data/index.ts';
-import { connectRedis, connectSubscriber, queueConnection } from './connections.ts';
+import {
+  connectRedis,
+  connectSubscriber,
+  type Place,
+  queueConnection,
+  type ServerOptions,
+} from './connections.ts';
 import { keepEngineOpen } from './engine-gate.ts';
 
 /** What every role has. The engine is open only where Postgres is at hand; markets can be read without. */
@@ -26,7 +32,7 @@ export interface Connections {
 
 export interface Backends extends Connections {
   /** Of the queue's Redis, for BullMQ. */
-  readonly queueOptions: RedisOptions;
+  readonly queueOptions: ServerOptions;
   readonly ledger: Ledger;
   /** One for all roles of the process, so that a day's figures are kept once. */
   readonly marketData: MarketData;
@@ -35,14 +41,18 @@ export interface Backends extends Connections {
 /** Where the servers are; a configuration whose gaps have been filled. */
 export type ServedConfig = Config & { readonly redisUrl: string; readonly databaseUrl: string };
 
-const queueUrlOf = ({ queueRedisUrl, redisUrl }: ServedConfig): string => queueRedisUrl ?? redisUrl;
+const engineAt = ({ redisUrl, redisCa }: ServedConfig): Place => ({ url: redisUrl, ca: redisCa });
+const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: ServedConfig): Place => ({
+  url: queueRedisUrl ?? redisUrl,
+  ca: redisCa,
+});
 
 /** Begins to connect and returns at once: what is away is waited for, and told. Connections carry the role's name. */
 export function openConnections(role: string, config: ServedConfig, logger: Logger): Connections {
   const metrics = openMetrics();
   const complain = (message: string): void => logger.warn(message);
-  const engineRedis = connectRedis(config.redisUrl, `${role}-engine`, complain);
-  const queueRedis = connectRedis(queueUrlOf(config), `${role}-queue`, complain);
+  const engineRedis = connectRedis(engineAt(config), `${role}-engine`, complain);
+  const queueRedis = connectRedis(queueAt(config), `${role}-queue`, complain);
   const subscribers: Redis[] = [];
   const engine = openEngine({
     redis: engineRedis,
@@ -54,7 +64,7 @@ export function openConnections(role: string, config: ServedConfig, logger: Logg
   return {
     ...{ config, logger, metrics, engineRedis, queueRedis, engine },
     openSubscriber(purpose) {
-      const subscriber = connectSubscriber(queueUrlOf(config), `${role}-${purpose}`, complain);
+      const subscriber = connectSubscriber(queueAt(config), `${role}-${purpose}`, complain);
       subscribers.push(subscriber);
       return subscriber;
     },
@@ -79,7 +89,7 @@ export function openBackends(role: string, config: ServedConfig, logger: Logger)
     ...connections,
     ledger,
     marketData: openMarketData({ engine, ledger }),
-    queueOptions: queueConnection(queueUrlOf(config)),
+    queueOptions: queueConnection(queueAt(config)),
     async close() {
       gate.stop();
       await ledger.close();

@@ -1,55 +1,139 @@
 /** The one place where connections to Redis are made. */
 
 import { Redis, type RedisOptions } from 'ioredis';
+import { type Endpoint, type RedisAddress, readRedisAddress } from '../domain/redis-address.ts';
+import { type SlotRange, slotOwnerConnector } from './slot-owner.ts';
 
 /** A dependency that does not answer within this is reported as away: clients hear 503 within three seconds. */
 const ANSWER_WITHIN_MS = 2_500;
 const LONGEST_PAUSE_MS = 1_000;
-const DEFAULT_PORT = 6379;
 
-/**
- * Nothing is queued while the server is away and nothing is sent twice: a command that was sent before a
- * break may have run, and only its sender knows whether asking again is safe.
- */
-const HONEST = {
-  enableOfflineQueue: false,
-  autoResendUnfulfilledCommands: false,
-  maxRetriesPerRequest: 0,
-  commandTimeout: ANSWER_WITHIN_MS,
+/** Without the one option whose type its own constructor refuses. */
+export type ServerOptions = Omit<RedisOptions, 'replyMapping'>;
+
+/** How any connection is kept, whatever is sent over it. */
+const KEPT = {
   connectTimeout: ANSWER_WITHIN_MS,
   retryStrategy: (attempt: number) => Math.min(50 * attempt, LONGEST_PAUSE_MS),
   keepAlive: 10_000,
   noDelay: true,
   // It would tell the server the library's name and version, which no user of ours has to.
   disableClientInfo: true,
-} satisfies RedisOptions;
+} satisfies ServerOptions;
+
+/**
+ * Nothing is queued while the server is away and nothing is sent twice: a command that was sent before a
+ * break may have run, and only its sender knows whether asking again is safe.
+ */
+const HONEST = {
+  ...KEPT,
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  commandTimeout: ANSWER_WITHIN_MS,
+  // A machine that vanished closes no connection: one that has been silent for this long is looked for anew.
+  socketTimeout: 2 * ANSWER_WITHIN_MS,
+} satisfies ServerOptions;
+
+/** The server answers that it is not, or no longer, the one to ask; nothing ran. */
+const isWrongServer = (error: Error): boolean => /^(MOVED|READONLY|CLUSTERDOWN)\b/.test(error.message);
+
+export interface Place {
+  readonly url: string;
+  /** Certificates in PEM form that the server's must come from; without, those of Node. */
+  readonly ca?: string | undefined;
+}
 
 /** A connection for commands. Errors are logged by name; each break also ends the commands under way. */
-export function connectRedis(url: string, name: string, onError: (message: string) => void): Redis {
-  const redis = new Redis(url, { ...HONEST, connectionName: `redbook-${name}` });
+export function connectRedis(place: Place | string, name: string, onError: (message: string) => void): Redis {
+  return connect(place, HONEST, name, onError);
+}
+
+/** A connection that hears channels; which ones after a break is for its user to say. */
+export function connectSubscriber(
+  place: Place | string,
+  name: string,
+  onError: (message: string) => void,
+): Redis {
+  return connect(place, { ...HONEST, autoResubscribe: false }, name, onError);
+}
+
+function connect(
+  place: Place | string,
+  how: ServerOptions,
+  name: string,
+  onError: (message: string) => void,
+): Redis {
+  const connectionName = `redbook-${name}`;
+  const redis = new Redis({
+    ...how,
+    ...serverOptions(place),
+    reconnectOnError: isWrongServer,
+    connectionName,
+  });
   redis.on('error', (error: Error) => onError(`${name}: ${error.message || error.name}`));
   return redis;
 }
 
-/** A connection that hears channels, and nothing else; which ones after a break is for its user to say. */
-export function connectSubscriber(url: string, name: string, onError: (message: string) => void): Redis {
-  const options = { ...HONEST, autoResubscribe: false, connectionName: `redbook-${name}` };
-  const redis = new Redis(url, options);
-  redis.on('error', (error: Error) => onError(`${name}: ${error.message || error.name}`));
-  return redis;
-}
+/**
+ * Options for BullMQ, which makes connections of its own; its blocking reads wait for a lost server without end, and
+ * what was sent to the wrong one goes to the right one.
+ */
+export const queueConnection = (place: Place | string): ServerOptions => ({
+  ...KEPT,
+  ...serverOptions(place),
+  reconnectOnError: (error) => isWrongServer(error) && 2,
+  maxRetriesPerRequest: null,
+});
 
-/** Options for BullMQ, which makes connections of its own; its blocking reads wait for a lost server without end. */
-export function queueConnection(url: string): RedisOptions {
-  const { hostname, port, username, password, pathname, protocol } = new URL(url);
-  const { retryStrategy, keepAlive, noDelay } = HONEST;
-  return {
-    ...{ retryStrategy, keepAlive, noDelay, maxRetriesPerRequest: null },
-    host: hostname,
-    port: Number(port || DEFAULT_PORT),
-    db: Number(pathname.slice(1) || 0),
-    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
-    ...(protocol === 'rediss:' ? { tls: {} } : {}),
+/** Where a URL leads, in the words of ioredis: always to one server, which clusters and Sentinels are asked for. */
+export function serverOptions(place: Place | string): ServerOptions {
+  const { url, ca } = typeof place === 'string' ? { url: place } : place;
+  const address = readRedisAddress(url);
+  if (address === undefined) throw new Error('not the URL of a Redis');
+  const { username, password, database } = address;
+  const tls = address.tls ? { ...(ca === undefined ? {} : { ca }) } : undefined;
+  const login: ServerOptions = {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(tls === undefined ? {} : { tls }),
   };
+  return { ...login, db: database, ...wayTo(address, login) };
+}
+
+function wayTo({ kind, endpoints, primaryName }: RedisAddress, login: ServerOptions): ServerOptions {
+  switch (kind) {
+    case 'server':
+      return { ...endpoints[0]! };
+    case 'cluster':
+      return {
+        Connector: slotOwnerConnector({
+          nodes: endpoints,
+          slotsOf: (node) => slotsOf(node, login),
+          pauseMs: KEPT.retryStrategy,
+          tls: login.tls,
+        }),
+      };
+    case 'sentinel':
+      return {
+        sentinels: [...endpoints],
+        name: primaryName!,
+        sentinelRetryStrategy: KEPT.retryStrategy,
+        sentinelCommandTimeout: ANSWER_WITHIN_MS,
+        // Told by a Sentinel that another server is the primary, it leaves the one that may never say so itself.
+        failoverDetector: true,
+        ...(login.tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: login.tls }),
+      };
+  }
+}
+
+async function slotsOf(node: Endpoint, login: ServerOptions): Promise<readonly SlotRange[]> {
+  const asked = { enableOfflineQueue: true, enableReadyCheck: false, retryStrategy: () => null };
+  const redis = new Redis({ ...HONEST, ...login, ...node, ...asked });
+  redis.on('error', () => undefined); // what is asked fails with it
+  try {
+    return await redis.cluster('SLOTS');
+  } finally {
+    redis.disconnect();
+  }
 }

@@ -8,7 +8,7 @@ import { redisProgram, redisUrl } from '../../src/embedded/redis.ts';
 import { obtainRedis } from '../../src/embedded/redis-binary.mjs';
 import { type Incarnation, launch, untilReady } from '../../src/embedded/supervise.ts';
 
-const PASSWORD = 'test';
+export const PASSWORD = 'test';
 /** Who prepares a test and looks behind the service's back. */
 const ADMIN = 'test';
 
@@ -42,22 +42,24 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-/**
- * @param path a folder for its data, created when missing
- * @param environment variables that it has besides its own
- */
-export async function startRedisServer(
-  path: string,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<RedisServer> {
-  const binary = await obtainRedis();
-  const port = await freePort();
+export interface ServerStart {
+  /** Variables that it has besides its own. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly port?: number;
+  /** More lines of its configuration. */
+  readonly settings?: readonly string[];
+}
+
+/** @param path a folder for its data, created when missing */
+export async function startRedisServer(path: string, asked: ServerStart = {}): Promise<RedisServer> {
+  const port = asked.port ?? (await freePort());
   mkdirSync(path, { recursive: true });
   writeFileSync(join(path, 'users.acl'), usersFile());
-  const settings = ['aclfile users.acl'];
-  const logFile = join(path, 'redis.log');
-  const plain = redisProgram(binary, { path, logFile, port, user: ADMIN, password: PASSWORD, settings });
-  const program = { ...plain, env: { ...plain.env, ...environment } };
+  const plain = redisProgram(await obtainRedis(), {
+    ...{ path, port, user: ADMIN, password: PASSWORD, logFile: join(path, 'redis.log') },
+    settings: ['aclfile users.acl', ...(asked.settings ?? [])],
+  });
+  const program = { ...plain, env: { ...plain.env, ...asked.environment } };
   let current: Incarnation;
   const start = async (): Promise<void> => {
     current = await launch(program);

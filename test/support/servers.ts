@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { startPostgresServer } from './postgres-server.ts';
+import { startRedisCluster } from './redis-cluster.ts';
 import { type RedisServer, startRedisServer } from './redis-server.ts';
 import { drawSeed } from './seed.ts';
 
@@ -24,6 +25,8 @@ interface Run {
 }
 
 const RUN = 'REDBOOK_TEST_RUN';
+/** `cluster`: each Redis of the tests is a cluster of three primaries. */
+const REDIS = 'REDBOOK_TEST_REDIS';
 const MEMORY = '/dev/shm';
 const PLENTY_BYTES = 2 ** 31;
 
@@ -86,14 +89,16 @@ export function sharedRedis(): Promise<string> {
 }
 
 /**
- * As freshRedis, with handles to kill it and to start it again on its own data and port.
+ * As freshRedis, with handles to kill it and to start it again on its own data and port; of a cluster, the node that
+ * has our keys.
  * @param environment variables that it has besides its own
  */
 export async function freshRedisServer(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RedisServer> {
   const path = join(current().folder, `redis-${randomBytes(6).toString('hex')}`);
-  const server = await startRedisServer(path, environment);
+  const start = process.env[REDIS] === 'cluster' ? startRedisCluster : startRedisServer;
+  const server = await start(path, { environment });
   redises.push({ server, path });
   return server;
 }

@@ -1,0 +1,85 @@
+/** Where a Redis is, as a setting says it: one server, a cluster, or the server that Sentinels name. */
+
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface RedisAddress {
+  /**
+   * - `server`: the one endpoint.
+   * - `cluster`: endpoints of some of its nodes, which know the others.
+   * - `sentinel`: endpoints of Sentinels, which know where the primary is.
+   */
+  readonly kind: 'server' | 'cluster' | 'sentinel';
+  readonly endpoints: readonly Endpoint[];
+  readonly tls: boolean;
+  /** Of the Redis, not of the Sentinels. */
+  readonly username?: string;
+  readonly password?: string;
+  readonly database: number;
+  /** What the Sentinels call the primary. */
+  readonly primaryName?: string;
+}
+
+const REDIS_PORT = 6379;
+const SENTINEL_PORT = 26379;
+
+/** @returns undefined when the text has none of the forms */
+export function readRedisAddress(text: string): RedisAddress | undefined {
+  if (/^rediss?\+sentinel:/.test(text)) return readSentinels(text);
+  const servers = text.split(',').map(readServer);
+  const [first] = servers;
+  if (first === undefined) return undefined;
+  if (servers.length === 1) return first;
+  const isOneCluster = servers.every(
+    (server) =>
+      server !== undefined &&
+      server.database === 0 &&
+      server.tls === first.tls &&
+      server.username === first.username &&
+      server.password === first.password,
+  );
+  const endpoints = servers.flatMap((server) => server?.endpoints ?? []);
+  return isOneCluster ? { ...first, kind: 'cluster', endpoints } : undefined;
+}
+
+function readServer(text: string): RedisAddress | undefined {
+  if (!/^rediss?:\/\/[^/]/.test(text) || !URL.canParse(text)) return undefined;
+  const { protocol, hostname, port, pathname, search, hash, username, password } = new URL(text);
+  const [, database] = /^\/?(\d{0,4})$/.exec(pathname) ?? [];
+  const [user, secret] = [username, password].map(decoded);
+  if (hostname === '' || database === undefined || search !== '' || hash !== '') return undefined;
+  if (user === undefined || secret === undefined) return undefined;
+  return {
+    kind: 'server',
+    endpoints: [{ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || REDIS_PORT) }],
+    tls: protocol === 'rediss:',
+    ...(user === '' ? {} : { username: user }),
+    ...(secret === '' ? {} : { password: secret }),
+    database: Number(database),
+  };
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A URL has one host; these have several. Each is read as a server's of its own. */
+function readSentinels(text: string): RedisAddress | undefined {
+  const [, tls, user = '', hosts, primaryName] =
+    /^redis(s?)\+sentinel:\/\/([^@/]*@)?([^@/]+)\/([\w.-]+)$/.exec(text) ?? [];
+  if (hosts === undefined || primaryName === undefined) return undefined;
+  const servers = hosts.split(',').map((host) => readServer(`redis://${user}${host}`));
+  const [first] = servers;
+  if (first === undefined || servers.includes(undefined)) return undefined;
+  const endpoints = servers.map((server, at) => {
+    const isNamed = /:\d+$/.test(hosts.split(',')[at]!);
+    return isNamed ? server!.endpoints[0]! : { ...server!.endpoints[0]!, port: SENTINEL_PORT };
+  });
+  return { ...first, kind: 'sentinel', endpoints, tls: tls === 's', primaryName };
+}
