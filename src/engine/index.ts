@@ -41,7 +41,7 @@ export interface Engine {
   isOpen(): boolean;
   state(): Promise<EngineState>;
 
-  markets(): Promise<Market[]>;
+  markets(): Promise<readonly Market[]>;
   market(symbol: string): Promise<Market | undefined>;
   assets(): Promise<Asset[]>;
   createMarket(spec: MarketSpec): Promise<Market>;

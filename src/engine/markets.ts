@@ -24,15 +24,20 @@ export class EngineMarkets {
   readonly #core: EngineCore;
   #bySymbol = new Map<string, Market>();
   #byNumber = new Map<number, Market>();
+  /** As they were read last: to parse fifty of them takes 300 µs. */
+  #records: readonly string[] = [];
+  /** Undefined: to be listed anew. */
+  #all: readonly Market[] | undefined;
 
   constructor(core: EngineCore) {
     this.#core = core;
   }
 
-  /** Every market as it is now, in the order of creation. */
-  async all(): Promise<Market[]> {
+  /** Every market as it is now, in the order of creation; the same list for as long as nothing has changed. */
+  async all(): Promise<readonly Market[]> {
     await this.refresh();
-    return [...this.#byNumber.values()].sort((a, b) => a.number - b.number);
+    this.#all ??= [...this.#byNumber.values()].sort((a, b) => a.number - b.number);
+    return this.#all;
   }
 
   /** A market by its symbol: the last record read, which scripts hold against the one in force. */
@@ -59,7 +64,10 @@ export class EngineMarkets {
 
   async refresh(): Promise<void> {
     const records = await this.#core.call(() => this.#core.redis.hvals(KEYS.markets));
+    const same = records.length === this.#records.length;
+    if (same && records.every((record, index) => record === this.#records[index])) return;
     for (const record of records) this.#keep(readMarketRecord(record));
+    this.#records = records;
   }
 
   async assets(): Promise<Asset[]> {
@@ -136,5 +144,6 @@ export class EngineMarkets {
     if (known !== undefined && known.version >= market.version) return;
     this.#bySymbol.set(market.symbol, market);
     this.#byNumber.set(market.number, market);
+    this.#all = undefined;
   }
 }

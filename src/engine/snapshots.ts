@@ -72,28 +72,25 @@ export class EngineSnapshots {
     };
   }
 
-  /** Best prices and last execution of each market, by symbol. */
+  /** Best prices and last execution of each market, by symbol, at one moment. */
   async quotes(markets: readonly Market[]): Promise<Map<string, Quotes>> {
     if (markets.length === 0) return new Map();
-    const { redis } = this.#core;
-    const best = async (market: Market, side: 'bids' | 'asks'): Promise<bigint | null> => {
-      const [member] = await redis.zrangeBuffer(bookKey(market.symbol, side), '0', '0');
-      const book = side === 'bids' ? 'buy' : 'sell';
-      return member === undefined ? null : readBookMember(member, market.number, book).priceTicks;
+    const books = markets.flatMap(({ symbol }) => [bookKey(symbol, 'bids'), bookKey(symbol, 'asks')]);
+    const numbers = markets.map(({ number }) => number);
+    const reply = (await this.#core.run(
+      'read_quotes',
+      [KEYS.engine, ...books],
+      numbers,
+    )) as (Buffer | null)[];
+    const quotesOf = (index: number): Quotes => {
+      const [bid, ask, last] = reply.slice(index * 3, index * 3 + 3);
+      return {
+        bestBidTicks: bid == null ? null : priceOfKeyBytes(bid, 'buy'),
+        bestAskTicks: ask == null ? null : priceOfKeyBytes(ask, 'sell'),
+        lastTicks: last == null ? null : BigInt(last.toString()),
+      };
     };
-    return this.#core.call(async () => {
-      const last = redis.hmget(KEYS.engine, ...markets.map(({ number }) => `last:${number}`));
-      const quotes = markets.map(async (market, index): Promise<[string, Quotes]> => {
-        const [bestBidTicks, bestAskTicks, lasts] = await Promise.all([
-          best(market, 'bids'),
-          best(market, 'asks'),
-          last,
-        ]);
-        const lastTicks = lasts[index] == null ? null : BigInt(lasts[index]);
-        return [market.symbol, { bestBidTicks, bestAskTicks, lastTicks }];
-      });
-      return new Map(await Promise.all(quotes));
-    });
+    return new Map(markets.map(({ symbol }, index) => [symbol, quotesOf(index)]));
   }
 
   /** The best `levels` levels of each side at one moment. */

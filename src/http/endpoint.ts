@@ -59,10 +59,10 @@ export const publicJson = (value: Json): Answer => ({ ...json(value), isPublic: 
 const shared = new WeakMap<object, Map<string, Answer>>();
 
 /**
- * A public answer that is written once for as long as what it is made of is the same object.
+ * An answer that is written once for as long as what it is made of is the same object.
  * @param name tells apart what is made of the same object
  */
-export function sharedAnswer(source: object, name: string, write: () => Json): Answer {
+export function sharedAnswer(source: object, name: string, write: () => Answer): Answer {
   let answers = shared.get(source);
   if (answers === undefined) {
     answers = new Map();
@@ -70,7 +70,7 @@ export function sharedAnswer(source: object, name: string, write: () => Json): A
   }
   let answer = answers.get(name);
   if (answer === undefined) {
-    answer = publicJson(write());
+    answer = write();
     answers.set(name, answer);
   }
   return answer;

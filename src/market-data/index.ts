@@ -36,14 +36,12 @@ export interface TradeFilter {
   readonly toSeconds?: number | undefined;
 }
 
-/** Every market as it is now, and whether trading is paused for all of them. */
-export interface Listing {
-  readonly markets: readonly Market[];
-  readonly paused: boolean;
-}
-
 /** Everything that lists of markets show. */
-export interface Board extends Listing {
+export interface Board {
+  /** Every market as it is now. */
+  readonly markets: readonly Market[];
+  /** Whether trading is paused for all of them. */
+  readonly paused: boolean;
   readonly figures: Figures;
   /** Of the markets that ever traded, by symbol. */
   readonly quotes: ReadonlyMap<string, Quotes>;
@@ -51,7 +49,7 @@ export interface Board extends Listing {
 
 /**
  * Symbols are those of markets that exist. Every method may throw `Refusal` SERVICE_UNAVAILABLE; `book` and
- * `listing` go on while only Postgres is away. What they answer is shared and must not be changed; the same
+ * `markets` go on while only Postgres is away. What they answer is shared and must not be changed; the same
  * object means the same answer. All is as of after the call but for the figures; under a flood of calls it may
  * be 50 ms old.
  */
@@ -64,7 +62,7 @@ export interface MarketData {
   trades(symbol: string, filter: TradeFilter): Promise<Trade[]>;
   /** The bucket that the engine's clock is in, flat when nothing was executed in it; null: never traded. */
   candle(symbol: string, timeframe: Timeframe): Promise<Candle | null>;
-  listing(): Promise<Listing>;
+  markets(): Promise<readonly Market[]>;
   board(): Promise<Board>;
 }
 
@@ -75,20 +73,16 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
   const candles = new CurrentCandles(unsettled, ledger);
   const books = new Map<string, () => Promise<Book>>();
 
-  const list = async (): Promise<Listing> => {
-    const [markets, { paused }] = await Promise.all([engine.markets(), engine.state()]);
-    return { markets, paused };
-  };
   const board = async (): Promise<Board> => {
-    const [day, listed] = await Promise.all([figures.read(), list()]);
-    const traded = listed.markets.filter(({ symbol }) => day.bySymbol.has(symbol));
-    return { ...listed, figures: day, quotes: await engine.quotes(traded) };
+    const [day, markets, { paused }] = await Promise.all([figures.read(), engine.markets(), engine.state()]);
+    const traded = markets.filter(({ symbol }) => day.bySymbol.has(symbol));
+    return { markets, paused, figures: day, quotes: await engine.quotes(traded) };
   };
 
   return {
     figures: () => figures.read(),
     candle: (symbol, timeframe) => candles.read(symbol, timeframe),
-    listing: cappedReads(CHEAP_BURST, list),
+    markets: cappedReads(CHEAP_BURST, () => engine.markets()),
     board: cappedReads(DEAR_BURST, board),
     async book(symbol, levels = BOOK_LEVELS) {
       const market = await engine.market(symbol);

@@ -1,10 +1,11 @@
 /** `GET /v1/markets`: every market and its rules, as the next order will meet them. */
 
 import { publishedMarket } from '../../domain/published-market.ts';
-import { type Endpoint, json } from '../endpoint.ts';
+import { type Endpoint, json, sharedAnswer } from '../endpoint.ts';
 
 export const getMarkets: Endpoint = {
   async handle({ services }) {
-    return json({ markets: (await services.engine.markets()).map(publishedMarket) });
+    const markets = await services.engine.markets();
+    return sharedAnswer(markets, 'markets', () => json({ markets: markets.map(publishedMarket) }));
   },
 };

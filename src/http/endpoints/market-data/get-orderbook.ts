@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { BOOK_LEVELS } from '../../../market-data/index.ts';
-import { checked, type Endpoint, sharedAnswer } from '../../endpoint.ts';
+import { checked, type Endpoint, publicJson, sharedAnswer } from '../../endpoint.ts';
 import { count } from '../../fields.ts';
 import { orderBookReply } from '../../replies/market-data.ts';
 import { marketOfTicker, tickerId } from './ticker.ts';
@@ -27,6 +27,6 @@ export const getOrderbook: Endpoint = {
     const { ticker_id, depth: levels } = checked(schema, { ...query, ...params });
     const market = await marketOfTicker(engine, ticker_id);
     const book = await marketData.book(market.symbol, levels);
-    return sharedAnswer(book, `orderbook ${levels}`, () => orderBookReply(market, book, levels));
+    return sharedAnswer(book, `orderbook ${levels}`, () => publicJson(orderBookReply(market, book, levels)));
   },
 };

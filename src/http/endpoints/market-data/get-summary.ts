@@ -1,11 +1,11 @@
 /** `GET /v1/market-data/summary`: the last 24 hours of every market that traded in them, by ticker id. */
 
-import { type Endpoint, sharedAnswer } from '../../endpoint.ts';
+import { type Endpoint, publicJson, sharedAnswer } from '../../endpoint.ts';
 import { summaryReply } from '../../replies/market-data.ts';
 
 export const getSummary: Endpoint = {
   async handle({ services: { marketData, settings } }) {
     const board = await marketData.board();
-    return sharedAnswer(board, 'summary', () => summaryReply(board, settings));
+    return sharedAnswer(board, 'summary', () => publicJson(summaryReply(board, settings)));
   },
 };

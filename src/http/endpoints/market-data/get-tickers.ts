@@ -1,11 +1,11 @@
 /** `GET /v1/market-data/tickers`: the last 24 hours of the pairs, as a list. */
 
-import { type Endpoint, sharedAnswer } from '../../endpoint.ts';
+import { type Endpoint, publicJson, sharedAnswer } from '../../endpoint.ts';
 import { tickersReply } from '../../replies/market-data.ts';
 
 export const getTickers: Endpoint = {
   async handle({ services: { marketData, settings } }) {
     const board = await marketData.board();
-    return sharedAnswer(board, 'tickers', () => tickersReply(board, settings));
+    return sharedAnswer(board, 'tickers', () => publicJson(tickersReply(board, settings)));
   },
 };
