@@ -13,20 +13,19 @@ const compress = promisify(gzip);
 
 /** What is made of an answer once, however many it is sent to. */
 class Prepared {
-  readonly #text: string;
+  /** Bytes, because a text is copied twice on its way out. */
+  readonly body: Buffer;
   readonly etag: string;
-  readonly bytes: number;
   #gzipped: Promise<Buffer> | undefined;
 
   constructor(text: string) {
-    this.#text = text;
-    this.bytes = Buffer.byteLength(text);
+    this.body = Buffer.from(text);
     // Weak: it stands for the compressed bytes too.
-    this.etag = `W/"${createHash('sha1').update(text).digest('base64url')}"`;
+    this.etag = `W/"${createHash('sha1').update(this.body).digest('base64url')}"`;
   }
 
   gzipped(): Promise<Buffer> {
-    this.#gzipped ??= compress(this.#text);
+    this.#gzipped ??= compress(this.body);
     return this.#gzipped;
   }
 }
@@ -53,15 +52,11 @@ export async function sendPublic(request: Request, response: Response, answer: A
     return;
   }
   response.setHeader('Content-Type', answer.contentType);
-  if (wantsGzip(request)) {
-    const body = await made.gzipped();
-    response.setHeader('Content-Encoding', 'gzip');
-    response.setHeader('Content-Length', body.length);
-    response.end(body);
-  } else {
-    response.setHeader('Content-Length', made.bytes);
-    response.end(answer.text);
-  }
+  const zip = wantsGzip(request);
+  const body = zip ? await made.gzipped() : made.body;
+  if (zip) response.setHeader('Content-Encoding', 'gzip');
+  response.setHeader('Content-Length', body.length);
+  response.end(body);
 }
 
 const wantsGzip = (request: Request): boolean =>
