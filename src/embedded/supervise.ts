@@ -57,7 +57,7 @@ exit 0
 
 /** Linux can tell a server that its guard was killed; elsewhere the next start finds the server and ends it. */
 let deathSignal: boolean | undefined;
-function canSignalDeath(): boolean {
+export function canSignalDeath(): boolean {
   deathSignal ??= spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true']).status === 0;
   return deathSignal;
 }

@@ -1,8 +1,12 @@
-/** A process that does nothing but run the embedded servers of the data folder in its first argument. */
+/** A process that runs the embedded servers of the data folder in its first argument, while its parent lives. */
 
+import type { Socket } from 'node:net';
 import { startEmbedded } from '../../src/embedded/index.ts';
 
 const [dataDir = ''] = process.argv.slice(2);
+
+process.stdin.resume().once('end', () => process.exit());
+(process.stdin as unknown as Socket).unref();
 
 try {
   const servers = await startEmbedded({ dataDir, durable: false });

@@ -207,7 +207,7 @@ async function allInOne(
   const child = spawn(process.execPath, ['--import=tsx', ALL_IN_ONE, dataDir], {
     env: { ...process.env, PATH },
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: 'pipe',
   });
   let failure = '';
   child.stderr.on('data', (chunk) => {

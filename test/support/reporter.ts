@@ -4,7 +4,8 @@ import { relative } from 'node:path';
 import Mocha from 'mocha';
 import { runSeed } from './seed.ts';
 
-const { EVENT_RUN_BEGIN, EVENT_TEST_END, EVENT_HOOK_END, EVENT_RUN_END } = Mocha.Runner.constants;
+const { EVENT_RUN_BEGIN, EVENT_RUN_END, EVENT_TEST_END, EVENT_TEST_FAIL, EVENT_HOOK_END } =
+  Mocha.Runner.constants;
 const SLOWEST = 10;
 
 export default class Reporter extends Mocha.reporters.Spec {
@@ -24,6 +25,10 @@ export default class Reporter extends Mocha.reporters.Spec {
     runner.on(EVENT_HOOK_END, add);
     // Also at the start, for a run that hangs.
     runner.once(EVENT_RUN_BEGIN, () => console.log(`\n  SEED=${runSeed()}`));
+    // A file that cannot be loaded, or whose process dies, has no test to tell its name.
+    runner.prependListener(EVENT_TEST_FAIL, (test: Mocha.Test) => {
+      if (test.parent?.root && test.file) test.title += ` (${relative('', test.file)})`;
+    });
     runner.once(EVENT_RUN_END, () => {
       if (tookMs.size > SLOWEST)
         console.log(`  The files that took longest, in seconds:\n${slowest().join('\n')}\n`);

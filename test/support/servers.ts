@@ -46,6 +46,8 @@ export async function mochaGlobalSetup(): Promise<void> {
   const postgres = given ? undefined : await startPostgresServer({ folder: data, durable: false });
   const run: Run = { databaseUrl: given ?? postgres!.url, folder };
   process.env[RUN] = JSON.stringify(run);
+  // What was started ends with this process, which mocha, told to stop, may keep alive while it waits for its workers.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
   endRun = async () => {
     await postgres?.stop();
     await sweep();

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { LoginTypedData } from '../../src/auth/index.ts';
+import { canSignalDeath } from '../../src/embedded/supervise.ts';
 import type { Signer } from '../auth/signers.ts';
 import { checkReply } from './contract.ts';
 import { redisOf } from './redis-server.ts';
@@ -28,7 +29,10 @@ function environment(role: string, settings: Record<string, string>): NodeJS.Pro
 
 /** Starts `redbook <role>`, and does not wait until it is ready. */
 export function launchService(role: string, settings: Record<string, string>, folder = ROOT): Service {
-  const child = spawn(process.execPath, ['--import=tsx', 'src/main.ts', role], {
+  // Nobody is left to end it when a process of the tests is killed.
+  const mortal = canSignalDeath() ? ['setpriv', '--pdeathsig', 'KILL'] : [];
+  const [command, ...args] = [...mortal, process.execPath, '--import=tsx', 'src/main.ts', role];
+  const child = spawn(command!, args, {
     cwd: folder,
     env: environment(role, settings),
     stdio: ['ignore', 'pipe', 'pipe'],
