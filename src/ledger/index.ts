@@ -99,8 +99,8 @@ export interface Ledger {
   close(): Promise<void>;
 }
 
-/** Reads are a client's waiting time, settlement may take its while, a reconcile what it needs. */
-const PATIENCE_MS = { reading: 3_000, settling: 60_000, auditing: 0 };
+/** Reads are a client's waiting time, of three seconds at most; settlement may take its while, a reconcile what it needs. */
+const PATIENCE_MS = { reading: 2_000, settling: 60_000, auditing: 0 };
 
 /** Connects when first asked; Postgres may be away, then and at any later time. */
 export const openLedger = (options: { databaseUrl: string; poolSize?: number }): Ledger => {

@@ -15,6 +15,9 @@ const BREAKING = /^\d+_breaking_/;
 /** Any number, the same in every release: who holds it, migrates. */
 const ADVISORY_LOCK = 7_733_298_665;
 
+/** A server that hangs takes connections and says nothing. */
+const CONNECTED_WITHIN_MS = 5_000;
+
 /**
  * Files by name, loaded by `import`. knex's own loader looks for the nearest package.json from the
  * working directory to tell how to load a file, so it works from one directory only.
@@ -47,6 +50,9 @@ export const migrate = async (databaseUrl: string, folder = FOLDER): Promise<voi
     client: 'pg',
     connection: { connectionString: databaseUrl, application_name: 'redbook migrate' },
     pool: { min: 0, max: 1 },
+    acquireConnectionTimeout: CONNECTED_WITHIN_MS,
+    // What it would print is thrown as well, and told by whoever waits.
+    log: { warn: () => undefined, error: () => undefined },
   });
   // knex refuses every migration that it does not know; which of them are refused here is decided below.
   const settings = { migrationSource: migrationSource(folder), disableMigrationsListValidation: true };

@@ -14,22 +14,25 @@ const integersAsBigints: pg.CustomTypesConfig = {
 export interface PoolOptions {
   databaseUrl: string;
   size: number;
-  /** Longest run of one statement, 0 for none; a reply that never comes is given up half a second later. */
+  /** Longest run of one statement, 0 for none; a reply that never comes is given up shortly after. */
   patienceMs: number;
 }
+
+/** How much longer than a statement may run its reply is waited for. */
+const UNANSWERED_MS = 300;
 
 export const openPool = ({ databaseUrl, size, patienceMs }: PoolOptions): pg.Pool => {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     application_name: 'redbook',
     max: size,
-    connectionTimeoutMillis: 2_500,
+    connectionTimeoutMillis: 2_000,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     types: integersAsBigints,
     ...(patienceMs > 0 && {
       statement_timeout: patienceMs,
-      query_timeout: patienceMs + 500,
+      query_timeout: patienceMs + UNANSWERED_MS,
       // A process that stops in mid-transaction must not hold its locks for ever.
       idle_in_transaction_session_timeout: patienceMs,
     }),
@@ -56,6 +59,24 @@ const readerError = (error: unknown): unknown =>
     ? error
     : new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause: error });
 
+/**
+ * A reader waits no longer than for the reply to one statement, however many there are and whatever it waits for: a
+ * free connection, a server that hangs. What it asked for goes on, and ends by the limits of its own.
+ */
+const inTime = async <Result>(pool: pg.Pool, reading: Promise<Result>): Promise<Result> => {
+  const limitMs = pool.options.query_timeout;
+  if (limitMs === undefined) return reading;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(readerError(new Error('Postgres does not answer in time'))), limitMs);
+  });
+  try {
+    return await Promise.race([reading, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
 /** Runs one statement and gives its rows. */
 export type Ask = <Row extends pg.QueryResultRow>(
   sql: string,
@@ -66,10 +87,10 @@ export type Ask = <Row extends pg.QueryResultRow>(
  * Runs `read` in one read-only snapshot: everything it asks is as of the same moment.
  * Throws `Refusal` SERVICE_UNAVAILABLE when Postgres is away.
  */
-export const inSnapshot = async <Result>(
-  pool: pg.Pool,
-  read: (ask: Ask) => Promise<Result>,
-): Promise<Result> => {
+export const inSnapshot = <Result>(pool: pg.Pool, read: (ask: Ask) => Promise<Result>): Promise<Result> =>
+  inTime(pool, snapshot(pool, read));
+
+const snapshot = async <Result>(pool: pg.Pool, read: (ask: Ask) => Promise<Result>): Promise<Result> => {
   const client = await pool.connect().catch((error) => {
     // Whatever keeps a connection from being made, the ledger cannot be read.
     throw new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause: error });
@@ -95,10 +116,16 @@ export const inSnapshot = async <Result>(
 };
 
 /** Runs one statement, which is a snapshot by itself. Errors as in `inSnapshot`. */
-export const askOnce = async <Row extends pg.QueryResultRow>(
+export const askOnce = <Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   sql: string,
   parameters: readonly unknown[] = [],
+): Promise<Row[]> => inTime(pool, statement<Row>(pool, sql, parameters));
+
+const statement = async <Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  sql: string,
+  parameters: readonly unknown[],
 ): Promise<Row[]> => {
   try {
     return (await pool.query<Row>(sql, parameters as unknown[])).rows;

@@ -2,7 +2,8 @@
 
 /**
  * At most one read is under way; all who ask meanwhile share the one that begins after it. So nobody is answered
- * with what was read before they asked.
+ * with what was read before they asked. A read that fails is the failure of those as well who wait for the next one:
+ * a server that hangs is waited for once.
  */
 export function oneAtATime<T>(read: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<unknown> = Promise.resolve();
@@ -10,11 +11,18 @@ export function oneAtATime<T>(read: () => Promise<T>): () => Promise<T> {
   const begin = (): Promise<T> => {
     next = undefined;
     const reading = read();
-    underWay = reading.catch(() => undefined);
+    underWay = reading;
+    reading.catch(() => {
+      underWay = Promise.resolve();
+    });
     return reading;
   };
+  const fail = (error: unknown): never => {
+    next = undefined;
+    throw error;
+  };
   return () => {
-    next ??= underWay.then(begin);
+    next ??= underWay.then(begin, fail);
     return next;
   };
 }

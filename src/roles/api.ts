@@ -9,6 +9,7 @@ import type { Readiness, Services } from '../http/services.ts';
 import { openWakeUps } from '../queue/index.ts';
 import type { Backends } from './backends.ts';
 import { listen } from './listening.ts';
+import { queueTrouble } from './outages.ts';
 import type { RunningRole } from './running-role.ts';
 import { untilDone, untilTrue } from './waiting.ts';
 
@@ -26,7 +27,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   marketData.figures().catch((error) => logger.warn({ err: error }, 'the figures of the day'));
   const wakeUps = openWakeUps({
     connection: queueOptions,
-    onError: (error) => logger.warn({ err: error }, 'queue'),
+    onError: queueTrouble(backends),
   });
   let stopping = false;
   const services: Services = {
@@ -45,7 +46,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
       jwtSecret,
       jwtSecretPrevious: config.jwtSecretPrevious,
     }),
-    ready: async () => readiness(backends, stopping),
+    ready: () => readiness(backends, stopping),
   };
   const server = createHttpServer(createApp(services));
   const listening = await listen(server, config.port);
@@ -62,12 +63,23 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   };
 }
 
-/** An api replica can do its job while its engine is open; lists want Postgres, but trading goes on without. */
-function readiness({ engine, queueRedis }: Backends, stopping: boolean): Readiness {
+/**
+ * An api replica can do its job while its engine is open; lists want Postgres, but trading goes on without. Servers are
+ * asked: one that hangs keeps its connections.
+ */
+async function readiness(backends: Backends, stopping: boolean): Promise<Readiness> {
+  const { engine, engineRedis, queueRedis } = backends;
+  const [engineAnswer, queueAnswer] = await Promise.all([answerOf(engineRedis), answerOf(queueRedis)]);
   const checks = {
     process: stopping ? 'stopping' : 'ok',
-    engine: engine.isOpen() ? 'ok' : 'not open',
-    queueRedis: queueRedis.status === 'ready' ? 'ok' : queueRedis.status,
+    engine: engine.isOpen() ? engineAnswer : 'not open',
+    queueRedis: queueAnswer,
   };
   return { ready: Object.values(checks).every((state) => state === 'ok'), checks };
 }
+
+const answerOf = (redis: Backends['queueRedis']): Promise<string> =>
+  redis.ping().then(
+    () => 'ok',
+    (error: Error) => error.message,
+  );

@@ -2,10 +2,11 @@
 
 import { Redis, type RedisOptions } from 'ioredis';
 import { type Endpoint, type RedisAddress, readRedisAddress } from '../domain/redis-address.ts';
+import { tellOutages } from './outages.ts';
 import { type SlotRange, slotOwnerConnector } from './slot-owner.ts';
 
 /** A dependency that does not answer within this is reported as away: clients hear 503 within three seconds. */
-const ANSWER_WITHIN_MS = 2_500;
+const ANSWER_WITHIN_MS = 2_000;
 const LONGEST_PAUSE_MS = 1_000;
 
 /** Without the one option whose type its own constructor refuses. */
@@ -44,25 +45,25 @@ export interface Place {
   readonly ca?: string | undefined;
 }
 
-/** A connection for commands. Errors are logged by name; each break also ends the commands under way. */
-export function connectRedis(place: Place | string, name: string, onError: (message: string) => void): Redis {
-  return connect(place, HONEST, name, onError);
+/** A connection for commands. Its losses are told by name; each also ends the commands under way. */
+export function connectRedis(place: Place | string, name: string, tell: (message: string) => void): Redis {
+  return connect(place, HONEST, name, tell);
 }
 
 /** A connection that hears channels; which ones after a break is for its user to say. */
 export function connectSubscriber(
   place: Place | string,
   name: string,
-  onError: (message: string) => void,
+  tell: (message: string) => void,
 ): Redis {
-  return connect(place, { ...HONEST, autoResubscribe: false }, name, onError);
+  return connect(place, { ...HONEST, autoResubscribe: false }, name, tell);
 }
 
 function connect(
   place: Place | string,
   how: ServerOptions,
   name: string,
-  onError: (message: string) => void,
+  tell: (message: string) => void,
 ): Redis {
   const connectionName = `redbook-${name}`;
   const redis = new Redis({
@@ -71,7 +72,7 @@ function connect(
     reconnectOnError: isWrongServer,
     connectionName,
   });
-  redis.on('error', (error: Error) => onError(`${name}: ${error.message || error.name}`));
+  tellOutages(redis, name, tell);
   return redis;
 }
 

@@ -5,6 +5,7 @@ import type { LastReconciliation, Ledger } from '../ledger/index.ts';
 import { openSettlementWorker, openWakeUps } from '../queue/index.ts';
 import { createSettlement } from '../workers/settlement.ts';
 import type { Backends } from './backends.ts';
+import { queueTrouble } from './outages.ts';
 import type { RunningRole } from './running-role.ts';
 import { untilDone } from './waiting.ts';
 
@@ -12,7 +13,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   const { logger, metrics, engine, ledger, queueOptions } = backends;
   await untilDone('Postgres', logger, () => ledger.migrate());
   const settlement = createSettlement({ engine, ledger, log: logger });
-  const onError = (error: Error): void => logger.warn({ err: error }, 'queue');
+  const onError = queueTrouble(backends);
   // Until the engine is open its events may be another server's: they are not looked at.
   const run = async (): Promise<void> => {
     if (engine.isOpen()) await settlement.run();

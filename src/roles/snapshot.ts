@@ -4,6 +4,7 @@ import { openPublisher } from '../feed/index.ts';
 import { openSnapshotTicker } from '../queue/index.ts';
 import { createSnapshots } from '../workers/snapshot.ts';
 import type { Backends } from './backends.ts';
+import { queueTrouble } from './outages.ts';
 import type { RunningRole } from './running-role.ts';
 import { untilDone } from './waiting.ts';
 
@@ -15,7 +16,7 @@ export async function startSnapshot(backends: Backends): Promise<RunningRole> {
   const ticker = openSnapshotTicker({
     connection: queueOptions,
     tick: () => snapshots.tick(),
-    onError: (error) => logger.warn({ err: error }, 'snapshots'),
+    onError: queueTrouble(backends, 'snapshots'),
   });
   metrics.gauge('redbook_snapshot_age_seconds', 'Age of the newest frames, whoever built them.', async () => {
     const ageMs = await publisher.ageMs();

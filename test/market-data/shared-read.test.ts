@@ -51,6 +51,23 @@ describe('a shared read', () => {
     expect(await shared()).to.equal('answer');
   });
 
+  it('that fails is not followed by one for those who waited behind it', async () => {
+    let reads = 0;
+    const shared = oneAtATime(async () => {
+      reads += 1;
+      await sleep(5);
+      throw new Error(`away ${reads}`);
+    });
+    const first = shared();
+    await sleep(1);
+    const outcomes = await Promise.allSettled([first, shared(), shared()]);
+    expect(outcomes.map((one) => String((one as PromiseRejectedResult).reason))).to.deep.equal(
+      Array(3).fill('Error: away 1'),
+    );
+    await shared().catch(() => undefined);
+    expect(reads).to.equal(2);
+  });
+
   it('is fresh for who asks now and then, and for a flood at most twenty times a second', async () => {
     let reads = 0;
     const shared = cappedReads(300, async () => {

@@ -8,7 +8,15 @@ import { expect } from 'chai';
 import { freePort } from '../../src/embedded/ports.ts';
 import { ethersSigner } from '../auth/signers.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
-import { type Call, eventually, operate, type Service, signIn, startService } from '../support/service.ts';
+import {
+  type Call,
+  eventually,
+  launchService,
+  operate,
+  type Service,
+  signIn,
+  startService,
+} from '../support/service.ts';
 
 type Json = Record<string, unknown>;
 
@@ -201,5 +209,17 @@ describe('roles as processes', function () {
     expect(holds).to.equal(true);
     const status = (await operate(shared, 'status')) as { replicas: Json };
     expect(status.replicas).to.deep.equal({ api: 1, settlement: 1 });
+  });
+
+  it('end when they are told to, although they still wait for what they depend on', async () => {
+    const away = `127.0.0.1:${await freePort()}`;
+    const settings = { ...shared, REDIS_URL: `redis://${away}`, DATABASE_URL: `postgres://nobody@${away}/x` };
+    for (const role of ['api', 'settlement', 'migrate']) {
+      const service = launchService(role, { ...settings, PORT: String(await freePort()) });
+      running.push(service);
+      await eventually('it waits', async () => service.output().includes('waiting for Postgres'));
+      expect(await service.end('SIGTERM'), role).to.equal(role === 'migrate' ? null : 0);
+      for (const line of service.output().trim().split('\n')) JSON.parse(line);
+    }
   });
 });

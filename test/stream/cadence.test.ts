@@ -9,6 +9,7 @@ import { TICK_MS } from '../../src/feed/index.ts';
 import { GENERAL } from '../../src/feed/keys.ts';
 import { readMessage } from '../../src/feed/message.ts';
 import { connectSubscriber } from '../../src/roles/connections.ts';
+import { watchOverMachine } from '../support/machine.ts';
 import { eventually, type Service, startService } from '../support/service.ts';
 import { sideBySide } from '../support/side-by-side.ts';
 import { deaf } from './deaf.ts';
@@ -20,7 +21,6 @@ const DEAF = 50;
 const WATCHED_MS = 31_000;
 /** How far a gap between two frames may be from two seconds. */
 const LEEWAY_MS = 300;
-const PROBE_MS = 50;
 
 const startRole = async (role: string, environment: Record<string, string>): Promise<Service> =>
   startService(role, { ...environment, PORT: String(await freePort()) });
@@ -46,20 +46,6 @@ const ofOneMarket = ({ seen }: Watcher): Seen[] =>
 
 /** Time of the newest trade of a market frame, 0 where there is none. */
 const newestTrade = ({ text }: Seen): number => Number(/"trades":\[\{[^}]*"time":(\d+)/.exec(text)?.[1] ?? 0);
-
-/** How long this process was kept from running, at most: what a busy machine does to it, it does to all of them. */
-function watchOverMachine(): () => number {
-  let [lastMs, longestMs] = [performance.now(), 0];
-  const probe = setInterval(() => {
-    const nowMs = performance.now();
-    longestMs = Math.max(longestMs, nowMs - lastMs - PROBE_MS);
-    lastMs = nowMs;
-  }, PROBE_MS);
-  return () => {
-    clearInterval(probe);
-    return longestMs;
-  };
-}
 
 describe('the streams over time', function () {
   this.timeout(90_000);

@@ -1,0 +1,164 @@
+/** An api whose servers die or hang, one at a time: what its clients hear, how soon, and what its log says. */
+
+import { expect } from 'chai';
+import { freePort } from '../../src/embedded/ports.ts';
+import { ethersSigner } from '../auth/signers.ts';
+import { type Link, openLink } from '../support/link.ts';
+import { watchOverMachine } from '../support/machine.ts';
+import { freshDatabase, freshRedis } from '../support/servers.ts';
+import {
+  type Call,
+  eventually,
+  isReady,
+  operate,
+  type Service,
+  signIn,
+  startService,
+} from '../support/service.ts';
+
+const SAID_WITHIN_MS = 3_000;
+const AT_ONCE = 12;
+
+const SERVERS = ['engine', 'queue', 'postgres'] as const;
+type Server = (typeof SERVERS)[number];
+type Request = readonly [method: string, path: string, body?: object];
+
+const order = (): object => ({ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 10, size: 1 });
+let numbers = 0;
+const named = (): object => {
+  numbers += 1;
+  return { ...order(), clientOrderId: `outage ${numbers}` };
+};
+
+describe('an api whose servers are away', function () {
+  this.timeout(120_000);
+  const alice = ethersSigner();
+  const links = {} as Record<Server, Link>;
+  let api: Service;
+  let call: Call;
+
+  /** What depends on a server, and what does not. */
+  const requests: Record<Server, { refused: () => Request[]; served: () => Request[] }> = {
+    engine: {
+      refused: () => [
+        ['POST', '/v1/orders', order()],
+        ['POST', '/v1/orders', named()],
+        ['DELETE', '/v1/orders'],
+        ['GET', '/v1/orders'],
+        ['GET', '/v1/trades'],
+        ['GET', `/v1/portfolio/${alice.address}`],
+        ['GET', '/v1/market-data/orderbook?ticker_id=ETH_USDC'],
+      ],
+      served: () => [],
+    },
+    queue: {
+      refused: () => [['POST', '/v1/auth/challenge', { address: ethersSigner().address }]],
+      served: () => [
+        ['POST', '/v1/orders', named()],
+        ['GET', '/v1/orders'],
+        ['GET', '/v1/market-data/orderbook?ticker_id=ETH_USDC'],
+      ],
+    },
+    postgres: {
+      refused: () => [
+        ['GET', '/v1/orders'],
+        ['GET', '/v1/trades'],
+      ],
+      served: () => [
+        ['POST', '/v1/orders', named()],
+        ['DELETE', '/v1/orders'],
+        ['GET', `/v1/portfolio/${alice.address}`],
+      ],
+    },
+  };
+
+  before(async () => {
+    const [engine, queue, postgres] = await Promise.all([freshRedis(), freshRedis(), freshDatabase()]);
+    const direct = { REDIS_URL: engine, QUEUE_REDIS_URL: queue, DATABASE_URL: postgres };
+    const urls = { engine, queue, postgres };
+    for (const server of SERVERS) links[server] = await openLink(urls[server]);
+    api = await startService('api', {
+      ...{ REDIS_URL: links.engine.url, QUEUE_REDIS_URL: links.queue.url, DATABASE_URL: links.postgres.url },
+      ...{ JWT_SECRET: 'a secret of the tests, 32 bytes or more', WEB_HOSTS: 'redbook.example' },
+      PORT: String(await freePort()),
+    });
+    const rules = ['--tick-size', '0.01', '--size-step', '0.001', '--min-order-size', 'null'];
+    await operate(
+      direct,
+      'market',
+      'create',
+      'ETH/USDC',
+      ...rules,
+      '--max-order-size',
+      'null',
+      '--fee-bps',
+      '10',
+    );
+    await operate(direct, 'account', 'credit', alice.address, 'USDC', '1000000', '--reference', 'a deposit');
+    call = (await signIn(api.url, alice))(api.url);
+  });
+  after(async () => {
+    await api?.end('SIGKILL');
+    for (const link of Object.values(links)) link.close();
+  });
+
+  /** Asks many times at once. @returns the statuses that there were, with their codes, and the longest wait */
+  const ask = async (of: () => Request[]): Promise<{ answers: string[]; longestMs: number }> => {
+    const answers = new Set<string>();
+    let longestMs = 0;
+    const all = Array.from({ length: AT_ONCE }, of).flat();
+    await Promise.all(
+      all.map(async ([method, path, body]) => {
+        const begunMs = performance.now();
+        const { status, body: reply } = await call(method, path, body);
+        longestMs = Math.max(longestMs, performance.now() - begunMs);
+        answers.add(status === 200 ? '200' : `${status} ${reply.code}`);
+      }),
+    );
+    return { answers: [...answers].sort(), longestMs };
+  };
+
+  for (const server of SERVERS) {
+    for (const manner of ['cut', 'stall'] as const) {
+      it(`says so in time, and heals: ${server}, ${manner === 'cut' ? 'gone' : 'hung'}`, async () => {
+        const { refused, served } = requests[server];
+        const heldUpMs = watchOverMachine();
+        links[server][manner]();
+        try {
+          let waitedMs = 0;
+          for (let wave = 0; wave < 2; wave += 1) {
+            const { answers, longestMs } = await ask(refused);
+            expect(answers).to.deep.equal(['503 SERVICE_UNAVAILABLE']);
+            waitedMs = Math.max(waitedMs, longestMs);
+          }
+          expect(waitedMs).to.be.below(SAID_WITHIN_MS + heldUpMs());
+          expect((await ask(served)).answers).to.deep.equal(served().length > 0 ? ['200'] : []);
+          // Trading goes on without Postgres.
+          const isReadyThen = server === 'postgres';
+          await eventually('its readiness shows it', async () => (await isReady(api.url)) === isReadyThen);
+        } finally {
+          heldUpMs();
+          await links[server].mend();
+        }
+        await eventually('it is ready again', () => isReady(api.url));
+        await eventually('all is served', async () => {
+          const { status } = await call(...refused()[0]!);
+          return status === 200 && (await ask(served)).answers.every((answer) => answer === '200');
+        });
+      });
+    }
+  }
+
+  it('has told of each loss and each return once, and writes nothing but its log', () => {
+    const lines = api.output().trim().split('\n');
+    const messages = lines.map((line) => String(JSON.parse(line).msg));
+    for (const name of ['api-engine', 'api-queue']) {
+      const told = messages.filter((message) => message.startsWith(name));
+      expect(told.map((message) => message.replace(/:.*/, ''))).to.deep.equal([
+        ...[`${name} is away`, `${name} is back`],
+        ...[`${name} is away`, `${name} is back`],
+      ]);
+    }
+    expect(messages).to.not.include('queue');
+  });
+});
