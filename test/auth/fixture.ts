@@ -1,11 +1,12 @@
 /** Sign-in on a Redis of its own, and what a test may do to its records behind its back. */
 
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { CHALLENGE_LIFETIME_MS, EXPIRED_RECORD_KEPT_MS } from '../../src/auth/challenges.ts';
 import { type Auth, type AuthOptions, openAuth } from '../../src/auth/index.ts';
 import { challengeKey, type Flow } from '../../src/auth/keys.ts';
 import { type ErrorCode, Refusal } from '../../src/domain/errors.ts';
+import { openRedis } from '../support/redis-server.ts';
 import { freshRedis } from '../support/servers.ts';
 
 export const SECRET = 'a secret of the tests, 32 bytes or more';
@@ -23,13 +24,13 @@ export interface AuthFixture {
 
 export async function openFixture(): Promise<AuthFixture> {
   const url = await freshRedis();
-  const connections = [new Redis(url)];
+  const connections = [openRedis(url)];
   const redis = connections[0]!;
   const keptMs = CHALLENGE_LIFETIME_MS + EXPIRED_RECORD_KEPT_MS;
   return {
     redis,
     open(options) {
-      const connection = new Redis(url);
+      const connection = openRedis(url, 'queue-api');
       connections.push(connection);
       return openAuth({
         redis: connection,

@@ -1,14 +1,12 @@
 /** Servers that come back, and engines that are not what Postgres remembers. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { type Engine, EngineBehind, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
-import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
+import { openRedis, type RedisServer } from '../support/redis-server.ts';
 import { random, runSeed } from '../support/seed.ts';
+import { freshRedisServer } from '../support/servers.ts';
 import {
   ALICE,
   BOB,
@@ -44,21 +42,18 @@ describe('engine: epochs', function () {
   this.timeout(60_000);
 
   describe('of a server that is killed and started again', () => {
-    let folder: string;
     let server: RedisServer;
     let redis: Redis;
 
     beforeEach(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'redbook-epochs-'));
-      server = await startRedisServer(folder);
-      redis = new Redis(server.url, { enableOfflineQueue: false, retryStrategy: () => 20 });
+      server = await freshRedisServer();
+      redis = openRedis(server.url, 'engine-all', { enableOfflineQueue: false, retryStrategy: () => 20 });
       redis.on('error', () => undefined); // it is killed on purpose
       await ready();
     });
     afterEach(async () => {
       redis.disconnect();
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
     });
 
     const ready = async (): Promise<void> => {

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { OperatorRefusal, Refusal } from '../../src/domain/errors.ts';
 import type { AccountMoved, EngineEvent } from '../../src/domain/event.ts';
 import type { MarketSpec } from '../../src/domain/market.ts';
@@ -10,6 +10,7 @@ import type { Side } from '../../src/domain/order.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, type EngineOptions, openEngine, type Placement } from '../../src/engine/index.ts';
+import { openRedis } from '../support/redis-server.ts';
 import { sharedRedis } from '../support/servers.ts';
 
 export const ALICE = `0x${'a1'.repeat(20)}`;
@@ -20,6 +21,7 @@ export const LIMITS = { maxMakers: 1_000, maxLiveOrders: 10_000 };
 const EMPTY = { epoch: 0, sequence: 0 };
 
 export interface Bench {
+  /** Behind the engine's back. */
   readonly redis: Redis;
   readonly engine: Engine;
   /** Another replica: the same Redis, by a connection of its own. */
@@ -29,22 +31,20 @@ export interface Bench {
 
 export async function openBench(options: Partial<EngineOptions> = {}): Promise<Bench> {
   const url = await sharedRedis();
-  const connections: Redis[] = [];
-  const open = async (): Promise<{ redis: Redis; engine: Engine }> => {
-    const redis = new Redis(url);
-    connections.push(redis);
-    const engine = openEngine({ redis, ...LIMITS, ...options });
+  const redis = openRedis(url);
+  const connections = [redis];
+  const replica = async (): Promise<Engine> => {
+    const connection = openRedis(url, 'engine-all');
+    connections.push(connection);
+    const engine = openEngine({ redis: connection, ...LIMITS, ...options });
     await engine.open(EMPTY);
-    return { redis, engine };
+    return engine;
   };
-  const empty = new Redis(url);
-  await empty.flushdb();
-  empty.disconnect();
+  await redis.flushdb();
   return {
-    ...(await open()),
-    replica: async () => (await open()).engine,
+    ...{ redis, engine: await replica(), replica },
     close: () => {
-      for (const redis of connections) redis.disconnect();
+      for (const connection of connections) connection.disconnect();
     },
   };
 }

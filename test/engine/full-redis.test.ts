@@ -1,12 +1,10 @@
 /** A Redis without room: nothing new is placed, and everything that makes room or only looks goes on. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
-import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
+import { openRedis, type RedisServer } from '../support/redis-server.ts';
+import { freshRedisServer } from '../support/servers.ts';
 import {
   ALICE,
   BOB,
@@ -26,16 +24,16 @@ const M = 'ETH/USD';
 
 describe('engine: a Redis that is full', function () {
   this.timeout(60_000);
-  let folder: string;
   let server: RedisServer;
   let redis: Redis;
+  let connection: Redis;
   let engine: Engine;
 
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'redbook-full-'));
-    server = await startRedisServer(folder);
-    redis = new Redis(server.url);
-    engine = openEngine({ redis, ...LIMITS });
+    server = await freshRedisServer();
+    redis = openRedis(server.url);
+    connection = openRedis(server.url, 'engine-all');
+    engine = openEngine({ redis: connection, ...LIMITS });
     await engine.open({ epoch: 0, sequence: 0 });
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 100n });
@@ -44,9 +42,8 @@ describe('engine: a Redis that is full', function () {
     await redis.config('SET', 'maxmemory', '1');
   });
   after(async () => {
-    redis.disconnect();
+    for (const one of [redis, connection]) one.disconnect();
     await server.stop();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   it('refuses a placement before it has begun', async () => {

@@ -8,8 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Redis } from 'ioredis';
-import { startRedisServer } from '../support/redis-server.ts';
+import { openRedis, startRedisServer } from '../support/redis-server.ts';
 import { runEquivalence } from './equivalence.ts';
 import { Outcomes } from './outcomes.ts';
 import type { ReferenceLimits } from './reference-book.ts';
@@ -35,7 +34,7 @@ const firstSeed = wholeNumber('seed', values.seed);
 
 const folder = mkdtempSync(join(tmpdir(), 'redbook-equivalence-'));
 const server = await startRedisServer(folder);
-const redis = new Redis(server.url);
+const redis = openRedis(server.url);
 const outcomes = new Outcomes();
 const begun = performance.now();
 let done = 0;

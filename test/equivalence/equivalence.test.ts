@@ -4,7 +4,8 @@
  */
 
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
+import { openRedis } from '../support/redis-server.ts';
 import { runSeed } from '../support/seed.ts';
 import { freshRedis } from '../support/servers.ts';
 import { runEquivalence } from './equivalence.ts';
@@ -15,7 +16,7 @@ describe('equivalence of the engine and the reference', function () {
   let redis: Redis;
 
   before(async () => {
-    redis = new Redis(await freshRedis());
+    redis = openRedis(await freshRedis());
   });
   after(() => redis.disconnect());
 

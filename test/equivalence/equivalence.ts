@@ -57,7 +57,7 @@ const ORDER_ID = /^[0-9a-f]{34}$/;
 export async function runEquivalence(options: RunOptions): Promise<Outcomes> {
   await options.redis.flushdb();
   // A connection of its own: each engine listens to its connection for as long as that lives.
-  const redis = options.redis.duplicate();
+  const redis = options.redis.duplicate({ username: 'engine-all' });
   try {
     return await runOn(redis, options);
   } finally {

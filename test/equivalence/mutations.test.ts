@@ -1,7 +1,8 @@
 /** The equivalence finds mistakes: every variant of the scripts that is broken on purpose differs from the reference. */
 
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
+import { openRedis } from '../support/redis-server.ts';
 import { freshRedis } from '../support/servers.ts';
 import { Divergence } from './divergence.ts';
 import { type RunOptions, runEquivalence } from './equivalence.ts';
@@ -17,7 +18,7 @@ describe('equivalence: broken scripts are found', function () {
   let redis: Redis;
 
   before(async () => {
-    redis = new Redis(await freshRedis());
+    redis = openRedis(await freshRedis());
   });
   after(() => redis.disconnect());
 

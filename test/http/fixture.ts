@@ -2,7 +2,7 @@
 
 import { Writable } from 'node:stream';
 import type { Express } from 'express';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { type Logger, pino } from 'pino';
 import request, { type Response } from 'supertest';
 import { openAuth } from '../../src/auth/index.ts';
@@ -16,8 +16,10 @@ import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { openMarketData } from '../../src/market-data/index.ts';
 import { ethersSigner, type Signer } from '../auth/signers.ts';
 import { documentedBy } from '../support/contract.ts';
+import { openRedis } from '../support/redis-server.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 
+const LIMITS = { maxMakers: 1_000, maxLiveOrders: 10_000 };
 const SECRET = 'a secret of the tests, 32 bytes or more';
 
 const SETTINGS: HttpSettings = {
@@ -83,7 +85,7 @@ export interface Fixture extends Replica {
 
 export async function openFixture(settings: Partial<HttpSettings> = {}): Promise<Fixture> {
   const [redisUrl, databaseUrl] = await Promise.all([freshRedis(), freshDatabase()]);
-  const redis = new Redis(redisUrl);
+  const redis = openRedis(redisUrl);
   const replicas: Replica[] = [];
   const replica: Fixture['replica'] = async (more = {}, instead = {}) => {
     const opened = await openReplica(redisUrl, databaseUrl, { ...SETTINGS, ...settings, ...more }, instead);
@@ -94,7 +96,10 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
   await migration.migrate();
   await migration.close();
   const first = await replica();
-  const { engine, ledger } = first.services;
+  const { ledger } = first.services;
+  const operating = openRedis(redisUrl, 'engine-all');
+  const engine = openEngine({ redis: operating, ...LIMITS });
+  await engine.open(await ledger.cursor());
   await engine.setAsset({ symbol: 'USDC', scale: 6 });
   const market: Fixture['market'] = (spec = {}) => engine.createMarket({ ...MARKET, ...spec });
   await market();
@@ -138,7 +143,7 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
     },
     async close() {
       await Promise.all(replicas.map((opened) => opened.close()));
-      redis.disconnect();
+      for (const connection of [redis, operating]) connection.disconnect();
     },
   };
 }
@@ -149,19 +154,15 @@ async function openReplica(
   settings: HttpSettings,
   instead: Partial<Services>,
 ): Promise<Replica> {
-  const connection = new Redis(redisUrl, { enableAutoPipelining: false });
+  const engineRedis = openRedis(redisUrl, 'engine-api');
+  const queueRedis = openRedis(redisUrl, 'queue-api');
   const metrics = openMetrics();
-  const engine = openEngine({
-    redis: connection,
-    maxMakers: 1_000,
-    maxLiveOrders: 10_000,
-    observe: metrics.observeScript,
-  });
+  const engine = openEngine({ redis: engineRedis, ...LIMITS, observe: metrics.observeScript });
   const ledger = openLedger({ databaseUrl, poolSize: 4 });
   const cursor = await ledger.cursor();
   await engine.open(cursor);
   const auth = openAuth({
-    redis: connection,
+    redis: queueRedis,
     serviceName: 'Redbook',
     webHosts: settings.webHosts,
     jwtSecret: SECRET,
@@ -171,7 +172,7 @@ async function openReplica(
   const services: Services = {
     ...{ auth, engine, ledger, settings, logger, metrics, ready, wake: () => undefined },
     marketData: openMarketData({ engine, ledger }),
-    limitsRedis: connection,
+    limitsRedis: queueRedis,
     ...instead,
   };
   return {
@@ -180,7 +181,7 @@ async function openReplica(
     log,
     async close() {
       await ledger.close();
-      connection.disconnect();
+      for (const connection of [engineRedis, queueRedis]) connection.disconnect();
     },
   };
 }

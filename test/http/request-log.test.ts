@@ -2,14 +2,18 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { type CountRequest, openRequestLogs } from '../../src/http/limits/request-log.ts';
 import { loadScript, runScript, scriptOf } from '../../src/scripts/index.ts';
+import { openRedis } from '../support/redis-server.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { freshRedis } from '../support/servers.ts';
 
 const WINDOW_MS = 60_000;
+
+/** A key where limits keep theirs. */
+const keyOf = (log: string): string => `{redbook}:limit:${log}`;
 
 describe('request log', () => {
   let url: string;
@@ -17,13 +21,15 @@ describe('request log', () => {
 
   before(async () => {
     url = await freshRedis();
-    redis = new Redis(url);
+    redis = openRedis(url);
   });
 
   after(() => redis.disconnect());
 
-  const open = (limits: readonly number[], windowMs = WINDOW_MS, connection = redis): CountRequest =>
-    openRequestLogs({ redis: connection, windowMs, logger: pino({ level: 'silent' }) })(limits);
+  const open = (limits: readonly number[], windowMs = WINDOW_MS, connection = redis): CountRequest => {
+    const count = openRequestLogs({ redis: connection, windowMs, logger: pino({ level: 'silent' }) })(limits);
+    return (logs) => count(logs.map(keyOf));
+  };
 
   describe('over simulated time', () => {
     /** The script as it is, but for where it reads the clock. */
@@ -32,14 +38,15 @@ describe('request log', () => {
       'simulated',
       source.replace(
         "local time = call('TIME')",
-        'local time = { table.remove(KEYS, 1), table.remove(KEYS, 1) }',
+        'local time = { table.remove(KEYS, 1):match("%d+$"), table.remove(KEYS, 1):match("%d+$") }',
       ),
     );
 
     /** The replies to requests that are counted together; `logs` are those of each in turn. */
     const countAllAt = async (atUs: number, logs: readonly string[], limits: readonly number[]) => {
       const time = [String(Math.floor(atUs / 1e6)), String(atUs % 1e6)];
-      return (await runScript(redis, simulated, [...time, ...logs], [WINDOW_MS, ...limits])) as number[];
+      const keys = [...time, ...logs].map(keyOf);
+      return (await runScript(redis, simulated, keys, [WINDOW_MS, ...limits])) as number[];
     };
 
     const countAt = async (atUs: number, logs: readonly string[], limits: readonly number[]) =>
@@ -107,7 +114,7 @@ describe('request log', () => {
   });
 
   it('gives exactly as many places as there are, to however many ask at once', async () => {
-    const connections = [new Redis(url), new Redis(url), new Redis(url)];
+    const connections = [0, 1, 2].map(() => openRedis(url, 'queue-api'));
     const counters = connections.map((connection) => open([300], WINDOW_MS, connection));
     const counts = await Promise.all(
       Array.from({ length: 900 }, (_none, index) => counters[index % 3]!(['shared'])),
@@ -133,13 +140,13 @@ describe('request log', () => {
     const windowMs = 300;
     const count = open([300], windowMs);
     for (let index = 0; index < 300; index += 1) await count(['heavy']);
-    expect(await redis.memory('USAGE', 'heavy')).to.be.below(2_100);
+    expect(await redis.memory('USAGE', keyOf('heavy'))).to.be.below(2_100);
     // Places leave and are taken for three windows more.
     const untilMs = Date.now() + 3 * windowMs;
     let heaviest = 0;
     while (Date.now() < untilMs) {
       await Promise.all(Array.from({ length: 50 }, () => count(['heavy'])));
-      heaviest = Math.max(heaviest, (await redis.memory('USAGE', 'heavy')) ?? 0);
+      heaviest = Math.max(heaviest, (await redis.memory('USAGE', keyOf('heavy'))) ?? 0);
     }
     expect(heaviest).to.be.within(900, 2_100);
   });
@@ -155,9 +162,9 @@ describe('request log', () => {
       await sleep(10);
     }
     expect(last).to.be.below(999 - 15);
-    expect(await redis.exists('brief')).to.equal(1);
+    expect(await redis.exists(keyOf('brief'))).to.equal(1);
     await sleep(3 * windowMs + 50);
-    expect(await redis.exists('brief')).to.equal(0);
+    expect(await redis.exists(keyOf('brief'))).to.equal(0);
   });
 
   it('costs the server no disk write', async () => {

@@ -1,11 +1,12 @@
 /** A real engine and a real ledger, settled as far as a test wants, and processes that read their market data. */
 
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Trade } from '../../src/domain/order.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { type MarketData, openMarketData } from '../../src/market-data/index.ts';
 import { ALICE, BOB, fund, LIMITS, limit, place, publishPlain } from '../engine/fixture.ts';
+import { openRedis } from '../support/redis-server.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 
 export interface Stage {
@@ -25,7 +26,7 @@ export interface Stage {
 /** With plain markets `A/Q` and `B/Q`, on which Alice and Bob have all they need. */
 export async function openStage(redisUrl?: string): Promise<Stage> {
   const [url, databaseUrl] = [redisUrl ?? (await freshRedis()), await freshDatabase()];
-  const redis = new Redis(url);
+  const redis = openRedis(url, 'engine-all');
   redis.on('error', () => {});
   const engine = openEngine({ redis, ...LIMITS });
   const ledger = openLedger({ databaseUrl });

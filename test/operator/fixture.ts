@@ -2,11 +2,12 @@
 
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, openEngine, type Placement } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { type OperatorServices, runOperator } from '../../src/operator/command-line.ts';
+import { openRedis } from '../support/redis-server.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 
 export interface Outcome {
@@ -26,7 +27,10 @@ export class Capture extends Writable {
 }
 
 export interface Desk {
+  /** Behind everybody's back. */
   readonly redis: Redis;
+  /** The commands' own connection. */
+  readonly operating: Redis;
   readonly engine: Engine;
   readonly ledger: Ledger;
   readonly databaseUrl: string;
@@ -58,15 +62,22 @@ interface OrderInWords {
 export const WALLET = (digit: number | string): string => `0x${String(digit).repeat(40)}`;
 
 export async function openDesk(): Promise<Desk> {
-  const redis = new Redis(await freshRedis());
+  const url = await freshRedis();
+  const [redis, arranging, operating] = [undefined, 'engine-all', 'engine-operator'].map((user) =>
+    openRedis(url, user),
+  ) as [Redis, Redis, Redis];
   const databaseUrl = await freshDatabase();
   const ledger = openLedger({ databaseUrl });
   await ledger.migrate();
-  const engine = openEngine({ redis, maxMakers: 1000, maxLiveOrders: 10_000 });
-  await engine.open(await ledger.cursor());
+  const engineOn = async (connection: Redis): Promise<Engine> => {
+    const engine = openEngine({ redis: connection, maxMakers: 1000, maxLiveOrders: 10_000 });
+    await engine.open(await ledger.cursor());
+    return engine;
+  };
+  const engine = await engineOn(arranging);
   const opened = { times: 0, closed: 0 };
   const services: OperatorServices = {
-    engine,
+    engine: await engineOn(operating),
     ledger,
     networkId: '31337',
     close: async () => {
@@ -94,6 +105,7 @@ export async function openDesk(): Promise<Desk> {
 
   const desk: Desk = {
     redis,
+    operating,
     engine,
     ledger,
     databaseUrl,
@@ -156,7 +168,7 @@ export async function openDesk(): Promise<Desk> {
       return placement;
     },
     close: async () => {
-      redis.disconnect();
+      for (const connection of [redis, arranging, operating]) connection.disconnect();
       await ledger.close();
     },
   };

@@ -464,7 +464,7 @@ describe('operator: status', () => {
   });
 
   it('is of use when a server is away, and fails all the same', async () => {
-    desk.redis.disconnect();
+    desk.operating.disconnect();
     const { status, stdout, stderr } = await desk.run('status', '--json');
     expect(status).to.equal(1);
     expect(JSON.parse(stderr).code).to.equal('SERVICE_UNAVAILABLE');

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { openSettlementWorker, openWakeUps, type WakeUps } from '../../src/queue/index.ts';
 import { queueConnection } from '../../src/roles/connections.ts';
-import type { RedisServer } from '../support/redis-server.ts';
+import { asUser, openRedis, type RedisServer } from '../support/redis-server.ts';
 import { freshRedisServer } from '../support/servers.ts';
 
 describe('queue', function () {
@@ -13,7 +13,7 @@ describe('queue', function () {
   let inspector: Redis;
 
   const wakeUps = (): WakeUps => {
-    const wakes = openWakeUps({ connection: queueConnection(redis.url) });
+    const wakes = openWakeUps({ connection: queueConnection(asUser('queue-settlement', redis.url)) });
     opened.push(wakes);
     return wakes;
   };
@@ -22,7 +22,7 @@ describe('queue', function () {
   const worker = (runMs = 0) => {
     const seen = { runs: 0, at: 0, most: 0, stop: async (): Promise<void> => {} };
     const handle = openSettlementWorker({
-      connection: queueConnection(redis.url),
+      connection: queueConnection(asUser('queue-settlement', redis.url)),
       run: async () => {
         seen.runs += 1;
         seen.at += 1;
@@ -50,7 +50,7 @@ describe('queue', function () {
 
   beforeEach(async () => {
     redis = await freshRedisServer();
-    inspector = new Redis(redis.url);
+    inspector = openRedis(redis.url);
     inspector.on('error', () => {});
   });
 

@@ -3,10 +3,12 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { freePort } from '../../src/embedded/ports.ts';
 import { redisProgram, redisUrl } from '../../src/embedded/redis.ts';
 import { obtainRedis } from '../../src/embedded/redis-binary.mjs';
 import { type Incarnation, launch, untilReady } from '../../src/embedded/supervise.ts';
+import { type ServerOptions, serverOptions } from '../../src/roles/connections.ts';
 
 export const PASSWORD = 'test';
 /** Who prepares a test and looks behind the service's back. */
@@ -21,6 +23,10 @@ export function usersFile(): string {
 
 /** The same server as another user; one that was given to the tests knows none of them, and stays as it is. */
 export const asUser = (user: string, url: string): string => url.replaceAll(`//${ADMIN}:`, `//${user}:`);
+
+/** A connection as one of the users; what is sent before it is there waits. */
+export const openRedis = (url: string, user = ADMIN, options: ServerOptions = {}): Redis =>
+  new Redis({ ...serverOptions(asUser(user, url)), ...options });
 
 /** Where the Redis of `settings` is for a process of a role: each comes as users of its own. */
 export function redisOf(role: string, settings: { readonly [name: string]: string }): Record<string, string> {
