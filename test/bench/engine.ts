@@ -12,9 +12,10 @@ import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
-import { loadScript, runScript, type ScriptArgument, scriptOf } from '../../src/scripts/index.ts';
+import { loadScript, runScript } from '../../src/scripts/index.ts';
 import { startRedisServer } from '../support/redis-server.ts';
 import { type Figure, median, printFigures } from './figures.ts';
+import { type Command, cost, NO_OP } from './script-cost.ts';
 
 const ROUNDS = 5;
 const CALLS = 1_000;
@@ -33,9 +34,6 @@ interface Bench {
   /** Where commands go instead of to the server, while they are prepared. */
   recorded: Command[] | undefined;
 }
-
-/** An EVALSHA as the engine sends it: sha, number of keys, keys, arguments. */
-type Command = [sha: string, keys: number, ...rest: ScriptArgument[]];
 
 const requestOf = (side: 'buy' | 'sell', price: number, size: number, id: string | null): OrderRequest => ({
   market: 'ETH/USDC',
@@ -56,17 +54,6 @@ async function inFlight(calls: number, call: (index: number) => Promise<unknown>
     while (next < calls) await call(next++);
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
-}
-
-/**
- * Server-side microseconds of one of these commands. They are prepared before, and sent alike for all kinds:
- * a server that waits for a slow client between commands works with cold caches, and figures grow by half.
- */
-async function cost(redis: Redis, commands: readonly Command[]): Promise<number> {
-  await redis.config('RESETSTAT');
-  await Promise.all(commands.map((command) => redis.callBuffer('EVALSHA', ...command)));
-  const stats = await redis.info('commandstats');
-  return Number(/cmdstat_evalsha:.*?usec_per_call=([\d.]+)/.exec(stats)?.[1]);
 }
 
 /** The commands that the engine would send for `calls` of `work`. */
@@ -150,11 +137,10 @@ async function round(bench: Bench): Promise<Round> {
   const { redis, engine } = bench;
   const resting = await prepare(bench, CALLS, (index) => rest(bench, 'buy', 120 + (index % 500) * 0.01, 1));
   const restCost = await cost(redis, resting);
-  const noopScript = scriptOf('noop', '#!lua\nreturn 1');
-  for (const { source } of [noopScript, loadScript('cancel_orders')]) await redis.script('LOAD', source);
+  for (const { source } of [NO_OP, loadScript('cancel_orders')]) await redis.script('LOAD', source);
   const noop = await cost(
     redis,
-    resting.map(([, ...rest]): Command => [noopScript.sha, ...rest]),
+    resting.map(([, ...rest]): Command => [NO_OP.sha, ...rest]),
   );
   const ids = (await idsAbove(bench, 12_000n)).slice(0, CALLS);
   const cancels = await prepare(bench, CALLS, (index) =>

@@ -16,6 +16,7 @@ import { parseDecimal } from '../../src/domain/units.ts';
 import { type EmbeddedServers, startEmbedded } from '../../src/embedded/index.ts';
 import { freePort } from '../../src/embedded/ports.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
+import { benchCounting } from './counting.ts';
 import { median, printFigures } from './figures.ts';
 import { start } from './http.ts';
 
@@ -175,6 +176,7 @@ export async function benchMarketData(): Promise<void> {
           ...{ name: 'summary against hello world', figure: against(({ summary }) => summary), unit: 'x' },
           target: { relation: '>=', bound: 0.6 },
         },
+        ...(await benchCounting()),
       ],
     );
   } finally {
