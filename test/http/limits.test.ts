@@ -10,6 +10,7 @@ import { openSessions } from '../../src/auth/session.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import type { HttpSettings } from '../../src/http/services.ts';
 import { connectRedis } from '../../src/roles/connections.ts';
+import { asUser } from '../support/redis-server.ts';
 import { freshRedisServer } from '../support/servers.ts';
 import { sideBySide } from '../support/side-by-side.ts';
 import { type Fixture, openFixture, type Replica } from './fixture.ts';
@@ -109,6 +110,7 @@ describe('request limits', function () {
 
   let fixture: Fixture;
   let limitsRedis: Redis;
+  let admin: Redis;
   /** Two replicas behind one proxy, and one that clients reach by themselves. */
   let first: string;
   let second: string;
@@ -146,9 +148,10 @@ describe('request limits', function () {
   before(async () => {
     fixture = await openFixture();
     const { url } = await freshRedisServer();
-    limitsRedis = connect(url);
+    limitsRedis = connect(asUser('queue-api', url));
+    admin = connect(url);
     first = (await open({ trustProxyHops: 1 }, limitsRedis)).url;
-    second = (await open({ trustProxyHops: 1 }, connect(url))).url;
+    second = (await open({ trustProxyHops: 1 }, connect(asUser('queue-api', url)))).url;
     direct = (await open({ trustProxyHops: 0 }, limitsRedis)).url;
   });
 
@@ -358,7 +361,7 @@ describe('request limits', function () {
         const { status, limit } = await ask(first, path, { from: '192.0.2.12', token });
         expect([status, limit], path).to.deep.equal([200, Number.NaN]);
       }
-      const keys = await limitsRedis.keys('*192.0.2.12*');
+      const keys = await admin.keys('*192.0.2.12*');
       expect(keys).to.deep.equal([]);
     },
 
@@ -399,7 +402,7 @@ describe('request limits', function () {
 
     async 'while their Redis is away nobody signs in and everybody reads, until it is back'() {
       const server = await freshRedisServer();
-      const redis = connect(server.url);
+      const redis = connect(asUser('queue-api', server.url));
       const replica = await open({ trustProxyHops: 1 }, redis);
       const from = '192.0.2.16';
       expect((await ask(replica.url, PAIRS, { from })).remaining).to.equal(299);
@@ -429,13 +432,13 @@ describe('request limits', function () {
 
     async 'a Redis that hangs holds up one request in a second'() {
       const server = await freshRedisServer();
-      const redis = connect(server.url);
+      const redis = connect(asUser('queue-api', server.url));
       const replica = await open({ trustProxyHops: 1 }, redis);
       const from = '192.0.2.17';
       await ask(replica.url, PAIRS, { from });
-      const admin = connect(server.url);
-      await new Promise((resolve) => admin.once('ready', resolve));
-      await admin.client('PAUSE', 6_000, 'ALL');
+      const other = connect(server.url);
+      await new Promise((resolve) => other.once('ready', resolve));
+      await other.client('PAUSE', 6_000, 'ALL');
       const waitsMs = await inLanes(400, 10, async () => {
         const beganMs = performance.now();
         await sleep(5);

@@ -14,6 +14,7 @@ import { startSettlement } from '../../src/roles/settlement.ts';
 import { startSnapshot } from '../../src/roles/snapshot.ts';
 import { openStreamsOn } from '../../src/roles/stream.ts';
 import { openStreams, type StreamSettings, type Streams } from '../../src/stream/index.ts';
+import { asUser, redisOf } from '../support/redis-server.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 
 export const SECRET = 'a secret of the tests, 32 bytes or more';
@@ -75,8 +76,11 @@ export async function openExchange(queueRedisUrl?: string): Promise<Exchange> {
     WS_MAX_CLIENTS_PER_ADDRESS: '10000',
     DRAIN_MS: '0',
   };
-  const config: Config = readConfig({ ...environment, PORT: '0' });
-  const backends = openBackends('test', config as ServedConfig, SILENT);
+  const openAs = (role: string): Backends => {
+    const config: Config = readConfig({ ...environment, ...redisOf(role, environment), PORT: '0' });
+    return openBackends(role, config as ServedConfig, SILENT);
+  };
+  const backends = openAs('all');
   const { engine, ledger } = backends;
   await ledger.migrate();
   while (!engine.isOpen()) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -117,12 +121,12 @@ export async function openExchange(queueRedisUrl?: string): Promise<Exchange> {
     take: (side, size, symbol = 'ETH/USDC') =>
       place(TAKER, { market: symbol, side, type: 'market', size: parseDecimal(size) }),
     async worker() {
-      const own = openBackends('snapshot', config as ServedConfig, SILENT);
+      const own = openAs('snapshot');
       const running = await startSnapshot(own);
       closing.push(() => running.stop(0).then(() => own.close()));
     },
     async allInOne() {
-      const own = openBackends('all', config as ServedConfig, SILENT);
+      const own = openAs('all');
       const api = await startApi(own, SECRET);
       const streams = openStreamsOn(api.server, own);
       const settlement = await startSettlement(own);
@@ -154,8 +158,9 @@ export async function openReplica(
   hasMarket: (symbol: string) => Promise<boolean>,
   settings: Partial<StreamSettings> = {},
 ): Promise<Replica> {
-  const redis = connectRedis(redisUrl, 'test-queue', () => undefined);
-  const subscriber = connectSubscriber(redisUrl, 'test-frames', () => undefined);
+  const url = asUser('queue-stream', redisUrl);
+  const redis = connectRedis(url, 'test-queue', () => undefined);
+  const subscriber = connectSubscriber(url, 'test-frames', () => undefined);
   const follower = openFollower({ redis, subscriber });
   const streams = openStreams({
     follower,

@@ -11,9 +11,10 @@ import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { connectRedis } from '../../src/roles/connections.ts';
 import { createSettlement, type EventSource } from '../../src/workers/settlement.ts';
+import { asUser } from '../support/redis-server.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { POISONED_TEXTS, seededEvents, WALLETS } from '../support/seeded-events.ts';
-import { freshDatabase, freshRedisServer } from '../support/servers.ts';
+import { freshDatabase, freshRedis } from '../support/servers.ts';
 
 /** Settlement writes only what it has to say; these tests look at what it does. */
 const log = pino({ level: 'silent' });
@@ -123,7 +124,7 @@ describe('settlement', function () {
     let ledger: Ledger;
 
     before(async () => {
-      redis = connectRedis((await freshRedisServer()).url, 'test', () => {});
+      redis = connectRedis(asUser('engine-all', await freshRedis()), 'test', () => {});
       await once(redis, 'ready');
       engine = openEngine({ redis, ...limits });
       ledger = await freshLedger();

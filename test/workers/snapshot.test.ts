@@ -11,6 +11,7 @@ import type { Backends } from '../../src/roles/backends.ts';
 import { connectRedis, connectSubscriber, queueConnection } from '../../src/roles/connections.ts';
 import { createSnapshots, type Snapshots } from '../../src/workers/snapshot.ts';
 import { type Exchange, openExchange } from '../stream/exchange.ts';
+import { asUser } from '../support/redis-server.ts';
 import { freshRedis } from '../support/servers.ts';
 import { sideBySide } from '../support/side-by-side.ts';
 
@@ -40,15 +41,21 @@ const untilTickBegins = (): Promise<void> => sleep(TICK_MS - (Date.now() % TICK_
 async function openRoom({ engine, marketData: real }: Backends): Promise<Room> {
   const redisUrl = await freshRedis();
   const closing: (() => unknown)[] = [];
-  const connect = async (open: typeof connectRedis): Promise<Redis> => {
-    const redis = open(redisUrl, 'test', () => undefined);
+  const connect = async (open: typeof connectRedis, url: string): Promise<Redis> => {
+    const redis = open(url, 'test', () => undefined);
     closing.push(() => redis.disconnect());
     if (redis.status !== 'ready') await new Promise((resolve) => redis.once('ready', resolve));
     return redis;
   };
-  const redis = await connect(connectRedis);
-  const subscriber = (): Redis => {
-    const opened = connectSubscriber(redisUrl, 'test', () => undefined);
+  const redis = await connect(connectRedis, redisUrl);
+  const [worker, replica] = ['queue-snapshot', 'queue-stream'].map((user) => asUser(user, redisUrl)) as [
+    string,
+    string,
+  ];
+  const publishing = await connect(connectRedis, worker);
+  const asking = await connect(connectRedis, replica);
+  const subscriber = (url: string): Redis => {
+    const opened = connectSubscriber(url, 'test', () => undefined);
     closing.push(() => opened.disconnect());
     return opened;
   };
@@ -57,18 +64,18 @@ async function openRoom({ engine, marketData: real }: Backends): Promise<Room> {
     redis,
     closing,
     worker(marketData = {}) {
-      const publisher = openPublisher({ redis, subscriber: subscriber() });
+      const publisher = openPublisher({ redis: publishing, subscriber: subscriber(worker) });
       closing.push(() => publisher.close());
       return createSnapshots({ engine, log, publisher, marketData: { ...real, ...marketData } });
     },
     follower() {
-      const opened = openFollower({ redis, subscriber: subscriber() });
+      const opened = openFollower({ redis: asking, subscriber: subscriber(replica) });
       closing.push(() => opened.close());
       return opened;
     },
     async hear(...channels) {
       const heard: Heard[] = [];
-      const listening = await connect(connectSubscriber);
+      const listening = await connect(connectSubscriber, redisUrl);
       listening.on('messageBuffer', (channel: Buffer, message: Buffer) => {
         const { tick, frames } = readMessage(message);
         heard.push({ channel: channel.toString(), tick, text: frames.join('\n'), atMs: Date.now() });
@@ -249,7 +256,10 @@ describe('snapshots', function () {
           if (ticked.taken) taken.push(phaseMs);
           return ticked;
         };
-        return openSnapshotTicker({ connection: queueConnection(room.redisUrl), tick });
+        return openSnapshotTicker({
+          connection: queueConnection(asUser('queue-snapshot', room.redisUrl)),
+          tick,
+        });
       });
       room.closing.push(() => Promise.all(tickers.map((ticker) => ticker.close())));
       await sleep(2 * TICK_MS);
