@@ -41,62 +41,11 @@ export function openMetrics(): Metrics {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
-  const requests = new Histogram({
-    name: 'redbook_http_request_seconds',
-    help: 'Time from the first byte of a request to the end of its reply, by method, route and status.',
-    labelNames: ['method', 'route', 'status'],
-    buckets: REQUEST_BUCKETS,
-    registers,
-  });
-  let requestsInFlight = 0;
-  new Gauge({
-    name: 'redbook_http_requests_in_flight',
-    help: 'Requests that are being answered, the scrape itself included.',
-    registers,
-    collect() {
-      this.set(requestsInFlight);
-    },
-  });
-  const orders = new Counter({
-    name: 'redbook_orders_total',
-    help: 'Requests to place an order: status of the order, replayed, or refused; code: why it was refused.',
-    labelNames: ['outcome', 'code'],
-    registers,
-  });
-  const scripts = new Histogram({
-    name: 'redbook_engine_script_seconds',
-    help: 'Time from sending an engine script to its reply, by script.',
-    labelNames: ['script'],
-    buckets: SCRIPT_BUCKETS,
-    registers,
-  });
-  const limited = new Counter({
-    name: 'redbook_http_limit_decisions_total',
-    help: 'Requests to limited routes, by bucket and decision: allowed, limited, or failed to be counted.',
-    labelNames: ['bucket', 'decision'],
-    registers,
-  });
-  // A labelled child is looked up by a hash of its labels each time: half the cost of an observation.
-  const requestChild = remembered((method: string, route: string, status: number) =>
-    requests.labels(method, route, String(status)),
-  );
-  const orderChild = remembered((outcome: string, code: string) => orders.labels(outcome, code));
-  // An alert hangs on the first one; of a counter that begins at 1, Prometheus sees no increase.
-  orderChild('refused', 'SETTLEMENT_FAILED').inc(0);
-  const scriptChild = remembered((script: string) => scripts.labels(script));
-  const limitedChild = remembered((bucket: string, decision: string) => limited.labels(bucket, decision));
-
   return {
-    beginRequest() {
-      requestsInFlight += 1;
-    },
-    endRequest(method, route, status, seconds) {
-      requestsInFlight -= 1;
-      requestChild(method, route, status).observe(seconds);
-    },
-    countOrder: (outcome, code = '') => orderChild(outcome, code).inc(),
-    observeScript: (script, seconds) => scriptChild(script).observe(seconds),
-    countLimited: (bucket, decision) => limitedChild(bucket, decision).inc(),
+    ...requestMetrics(registers),
+    ...orderMetrics(registers),
+    ...scriptMetrics(registers),
+    ...limitMetrics(registers),
     gauge(name, help, read, label) {
       new Gauge({
         name,
@@ -128,7 +77,77 @@ export function openMetrics(): Metrics {
   };
 }
 
-/** Remembers what `make` made for the same arguments; they come from small sets of our own. */
+function requestMetrics(registers: Registry[]): Pick<Metrics, 'beginRequest' | 'endRequest'> {
+  const requests = new Histogram({
+    name: 'redbook_http_request_seconds',
+    help: 'Time from the first byte of a request to the end of its reply, by method, route and status.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: REQUEST_BUCKETS,
+    registers,
+  });
+  let inFlight = 0;
+  new Gauge({
+    name: 'redbook_http_requests_in_flight',
+    help: 'Requests that are being answered, the scrape itself included.',
+    registers,
+    collect() {
+      this.set(inFlight);
+    },
+  });
+  const child = remembered((method: string, route: string, status: number) =>
+    requests.labels(method, route, String(status)),
+  );
+  return {
+    beginRequest() {
+      inFlight += 1;
+    },
+    endRequest(method, route, status, seconds) {
+      inFlight -= 1;
+      child(method, route, status).observe(seconds);
+    },
+  };
+}
+
+function orderMetrics(registers: Registry[]): Pick<Metrics, 'countOrder'> {
+  const orders = new Counter({
+    name: 'redbook_orders_total',
+    help: 'Requests to place an order: status of the order, replayed, or refused; code: why it was refused.',
+    labelNames: ['outcome', 'code'],
+    registers,
+  });
+  const child = remembered((outcome: string, code: string) => orders.labels(outcome, code));
+  // An alert hangs on the first one; of a counter that begins at 1, Prometheus sees no increase.
+  child('refused', 'SETTLEMENT_FAILED').inc(0);
+  return { countOrder: (outcome, code = '') => child(outcome, code).inc() };
+}
+
+function scriptMetrics(registers: Registry[]): Pick<Metrics, 'observeScript'> {
+  const scripts = new Histogram({
+    name: 'redbook_engine_script_seconds',
+    help: 'Time from sending an engine script to its reply, by script.',
+    labelNames: ['script'],
+    buckets: SCRIPT_BUCKETS,
+    registers,
+  });
+  const child = remembered((script: string) => scripts.labels(script));
+  return { observeScript: (script, seconds) => child(script).observe(seconds) };
+}
+
+function limitMetrics(registers: Registry[]): Pick<Metrics, 'countLimited'> {
+  const limited = new Counter({
+    name: 'redbook_http_limit_decisions_total',
+    help: 'Requests to limited routes, by bucket and decision: allowed, limited, or failed to be counted.',
+    labelNames: ['bucket', 'decision'],
+    registers,
+  });
+  const child = remembered((bucket: string, decision: string) => limited.labels(bucket, decision));
+  return { countLimited: (bucket, decision) => child(bucket, decision).inc() };
+}
+
+/**
+ * Remembers what `make` made for the same arguments; they come from small sets of our own. A labelled child is
+ * looked up by a hash of its labels each time: half the cost of an observation.
+ */
 function remembered<Arguments extends unknown[], Made>(
   make: (...args: Arguments) => Made,
 ): (...args: Arguments) => Made {

@@ -1,8 +1,10 @@
 /**
  * What a unit of each kind of load costs in processor time, process by process, and on disk: the figures of the
  * arithmetic in docs/operating.md. One process of each role, the engine's Redis apart from the queue's, all durable.
- * Each kind of load comes at a steady rate far below what the machine can do, because what is looked at is time on
- * the processor; what the processes use when nothing happens is taken off. Reads /proc, so it runs on Linux.
+ *
+ * What is looked at is time on the processor, so loads come at a steady rate far below what the machine can do, and
+ * what the processes use when nothing happens is taken off. Orders come a second time as fast as they are answered:
+ * then many share a flush, a batch, a turn of the event loop. Reads /proc, so it runs on Linux.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -15,15 +17,19 @@ import autocannon from 'autocannon';
 import { Redis } from 'ioredis';
 import { startEmbedded } from '../../src/embedded/index.ts';
 import { freePort } from '../../src/embedded/ports.ts';
+import { openEngine } from '../../src/engine/index.ts';
 import { column, renderTable } from '../../src/operator/table.ts';
 import { PLAIN } from '../../src/operator/terminal.ts';
 import { query } from '../ledger/tables.ts';
 import { fund, headersOf, orders, SECRET, start, WALLETS, walletOf } from './http.ts';
-import { open } from './streams.ts';
+import { fillBooks, open } from './streams.ts';
 
 const SECONDS = 20;
 const CONNECTIONS = 16;
-const CLIENTS = 500;
+/** Connections where no rate is kept. */
+const FLAT_OUT = 64;
+const PER_SECOND = 400;
+const CLIENTS = 1_000;
 const TICK_SECONDS = 2;
 /** Clock ticks of /proc in a second, on every Linux that Node runs on. */
 const HERTZ = 100;
@@ -92,28 +98,35 @@ async function usage({ urls, engineRedis, queueRedis, postmaster }: Stage): Prom
   };
 }
 
-/** What a work of so many units takes, until all of it is settled: seconds on the processor, and on the clock. */
-async function spent(stage: Stage, work: () => Promise<number>) {
+interface Spent {
+  /** Of work: orders, requests, frames that clients got. */
+  readonly units: number;
+  readonly seconds: Usage;
+  /** By the clock on the wall. */
+  readonly elapsed: number;
+}
+
+async function settled({ urls }: Stage): Promise<void> {
+  while ((await metric(urls.settlement, 'redbook_settlement_lag_events')) > 0) await sleep(250);
+}
+
+/** What some work takes until all of it is settled. @param work answers how many units it did */
+async function spent(stage: Stage, work: () => Promise<number>): Promise<Spent> {
   const [before, begunMs] = [await usage(stage), performance.now()];
   const units = await work();
-  while ((await metric(stage.urls.settlement, 'redbook_settlement_lag_events')) > 0) await sleep(250);
+  await settled(stage);
   const [after, endedMs] = [await usage(stage), performance.now()];
   const seconds = Object.fromEntries(PROCESSES.map((name) => [name, after[name] - before[name]])) as Usage;
   return { units, seconds, elapsed: (endedMs - begunMs) / 1_000 };
 }
 
-/** Requests at a steady rate; every answer must be a 2xx. @returns how many there were */
-async function load(url: string, perSecond: number, requests: autocannon.Request[]): Promise<number> {
-  const result = await autocannon({
-    ...{
-      url,
-      requests,
-      connections: CONNECTIONS,
-      overallRate: perSecond,
-      duration: SECONDS,
-      idReplacement: true,
-    },
-  });
+/** Requests at a steady rate, or as fast as they are answered; every answer must be a 2xx. @returns how many */
+async function load(url: string, requests: autocannon.Request[], perSecond?: number): Promise<number> {
+  const pace =
+    perSecond === undefined
+      ? { connections: FLAT_OUT }
+      : { connections: CONNECTIONS, overallRate: perSecond };
+  const result = await autocannon({ ...pace, url, requests, duration: SECONDS, idReplacement: true });
   if (result.non2xx > 0 || result.errors > 0)
     throw new Error(`${result.non2xx} refused, ${result.errors} failed`);
   return result['2xx'];
@@ -141,16 +154,32 @@ const publicReads = (): autocannon.Request[] =>
     })),
   );
 
-/** Clients of the market stream, for the time of a load. @returns the ticks that they got, all together */
-async function watch(url: string): Promise<number> {
-  const port = Number(new URL(url).port);
+async function fillBooksOf(stage: Stage): Promise<void> {
+  const engine = openEngine({ redis: stage.engineRedis, maxMakers: 1_000, maxLiveOrders: 10_000 });
+  await engine.open(undefined); // its epoch is there already
+  await fillBooks(engine);
+  await settled(stage);
+}
+
+/** Clients of the market stream, for the time of a load. */
+async function watch(stage: Stage): Promise<Spent & { readonly bytesOfFrame: number }> {
+  const port = Number(new URL(stage.urls.stream).port);
   const sockets: Socket[] = [];
+  let [frames, bytes] = [0, 0];
   for (let client = 0; client < CLIENTS; client += 1) {
-    sockets.push(await open(port, '/ws/market?symbol=ETH%2FUSDC&tf=1m', () => undefined));
+    const socket = await open(port, '/ws/market?symbol=ETH%2FUSDC&tf=1m', (length) => {
+      frames += 1;
+      bytes += length;
+    });
+    sockets.push(socket);
   }
-  await sleep(SECONDS * 1_000);
+  const watched = await spent(stage, async () => {
+    const before = frames;
+    await sleep(SECONDS * 1_000);
+    return frames - before;
+  });
   for (const socket of sockets) socket.destroy();
-  return (CLIENTS * SECONDS) / TICK_SECONDS;
+  return { ...watched, bytesOfFrame: bytes / frames };
 }
 
 interface Disk {
@@ -173,56 +202,66 @@ async function disk({ engineRedis, databaseUrl }: Stage): Promise<Disk> {
   };
 }
 
-async function measure(stage: Stage): Promise<void> {
-  const { api, stream } = stage.urls;
-  await load(api, 400, orders()); // everything warms up
-  const idle = await spent(stage, async () => {
-    await sleep(SECONDS * 1_000);
-    return SECONDS;
-  });
+interface Figures {
+  /** By kind. */
+  readonly loads: Readonly<Record<string, Spent>>;
+  readonly idle: Spent;
+  readonly bytesOfOrder: Disk;
+  readonly bytesOfFrame: number;
+}
+
+async function measure(stage: Stage): Promise<Figures> {
+  const { api } = stage.urls;
+  await load(api, orders(), PER_SECOND); // everything warms up
+  const idle = await spent(stage, () => sleep(SECONDS * 1_000, SECONDS));
   const before = await disk(stage);
-  const placing = await spent(stage, () => load(api, 400, orders()));
+  const placing = await spent(stage, () => load(api, orders(), PER_SECOND));
   const after = await disk(stage);
-  const loads = {
+  const perOrder = (kind: keyof Disk): number => (after[kind] - before[kind]) / placing.units;
+  const loads: Record<string, Spent> = {
     order: placing,
-    'place, cancel': await spent(stage, async () => (await load(api, 400, placedAndCancelled())) / 2),
-    'wallet read': await spent(stage, () => load(api, 400, walletReads())),
-    'public read': await spent(stage, () => load(api, 400, publicReads())),
-    'client tick': await spent(stage, () => watch(stream)),
+    'order, flat out': await spent(stage, () => load(api, orders())),
+    'place, cancel': await spent(stage, async () => (await load(api, placedAndCancelled(), PER_SECOND)) / 2),
+    'wallet read': await spent(stage, () => load(api, walletReads(), PER_SECOND)),
+    'public read': await spent(stage, () => load(api, publicReads(), PER_SECOND)),
   };
+  await fillBooksOf(stage);
+  const { bytesOfFrame, ...watched } = await watch(stage);
+  loads['client tick'] = watched;
+  const bytesOfOrder = { log: perOrder('log'), tables: perOrder('tables'), wal: perOrder('wal') };
+  return { loads, idle, bytesOfOrder, bytesOfFrame };
+}
+
+function report({ loads, idle, bytesOfOrder, bytesOfFrame }: Figures): void {
   /** Microseconds of a unit. */
-  const cost = (kind: keyof typeof loads, name: Process): number => {
-    const { units, seconds, elapsed } = loads[kind];
+  const cost = (kind: string, name: Process): number => {
+    const { units, seconds, elapsed } = loads[kind]!;
     const restless = (idle.seconds[name] / idle.elapsed) * elapsed;
     return (Math.max(0, seconds[name] - restless) / units) * 1e6;
   };
-  const kinds = Object.keys(loads) as (keyof typeof loads)[];
+  const kinds = Object.keys(loads);
+  const heads = ['', 'IDLE', ...kinds.map((kind) => `µs / ${kind.toUpperCase()}`)];
   const rows = PROCESSES.map((name) => [
     name,
     `${((idle.seconds[name] / idle.elapsed) * 100).toFixed(1)} %`,
-    ...kinds.map((kind) => cost(kind, name).toFixed(kind === 'client tick' ? 1 : 0)),
+    ...kinds.map((kind) => cost(kind, name).toFixed(0)),
   ]);
-  const heads = ['', 'IDLE', ...kinds.map((kind) => `µs / ${kind.toUpperCase()}`)];
+  const columns = heads.map((head, index) => column(head, index === 0 ? 'left' : 'right'));
   console.log(`\nsizing: ${SECONDS} s of each load; an order: half rest, half are filled\n`);
+  console.log(renderTable(columns, rows, PLAIN));
+  const { log, tables, wal } = bytesOfOrder;
+  console.log(`bytes an order: ${log.toFixed(0)} in the engine's append-only file, ${tables.toFixed(0)} in`);
+  console.log(`Postgres' tables and indexes, ${wal.toFixed(0)} in its log\n`);
+  const atMost = (share: number, kind: string, name: Process): string =>
+    Math.round((share * 1e6) / cost(kind, name)).toLocaleString('en');
+  const between = (share: number, name: Process): string =>
+    `${atMost(share, 'order', name)} to ${atMost(share, 'order, flat out', name)} orders/s`;
+  console.log(`an api replica at ${BUSY} of a core: ${between(BUSY, 'api')}`);
+  console.log(`the engine's Redis at one core: ${between(1, 'engine Redis')}`);
+  console.log(`settlement at one core: ${between(1, 'settlement')}`);
+  const [kilobytes, megabytes] = [bytesOfFrame / 1_000, (bytesOfFrame * 1_000) / TICK_SECONDS / 1_000_000];
   console.log(
-    renderTable(
-      heads.map((head, index) => column(head, index === 0 ? 'left' : 'right')),
-      rows,
-      PLAIN,
-    ),
-  );
-  const perOrder = (kind: keyof Disk): string => ((after[kind] - before[kind]) / placing.units).toFixed(0);
-  console.log(
-    `bytes an order: ${perOrder('log')} in the engine's append-only file, ${perOrder('tables')} in`,
-  );
-  console.log(`Postgres' tables and indexes, ${perOrder('wal')} in its log\n`);
-  const atMost = (share: number, microseconds: number): string =>
-    Math.round((share * 1e6) / microseconds).toLocaleString('en');
-  console.log(`an api replica at ${BUSY} of a core: ${atMost(BUSY, cost('order', 'api'))} orders/s`);
-  console.log(`the engine's Redis at one core: ${atMost(1, cost('order', 'engine Redis'))} orders/s`);
-  console.log(`settlement at one core: ${atMost(1, cost('order', 'settlement'))} orders/s`);
-  console.log(
-    `a stream replica at ${BUSY} of a core: ${atMost(BUSY * TICK_SECONDS, cost('client tick', 'stream'))} clients`,
+    `a frame of full books: ${kilobytes.toFixed(0)} KB; 1,000 clients: ${megabytes.toFixed(0)} MB/s`,
   );
 }
 
@@ -260,7 +299,7 @@ export async function benchSizing(): Promise<void> {
       `select pid from pg_stat_activity where backend_type = 'checkpointer'`,
     );
     const postmaster = statOf(backend!.pid)[PARENT]!;
-    await measure({ urls, engineRedis, queueRedis, databaseUrl, postmaster });
+    report(await measure({ urls, engineRedis, queueRedis, databaseUrl, postmaster }));
   } finally {
     for (const child of children) {
       const gone = new Promise((resolve) => child.once('exit', resolve));

@@ -57,13 +57,17 @@ async function place(engine: Engine, wallet: string, side: 'buy' | 'sell', size:
   });
 }
 
-async function fillBooks(engine: Engine): Promise<void> {
+async function publishMarket(engine: Engine): Promise<void> {
   await engine.setAsset({ symbol: 'USDC', scale: 6 });
   const rules = { tickSize: '0.01', sizeStep: '0.0001', minOrderSize: null, maxOrderSize: null };
   await engine.createMarket({
     ...{ ...rules, symbol: 'ETH/USDC', status: 'active', sellEnabled: true, visible: true, feeBps: 10 },
     ...{ selfTrade: 'expire_taker', referencePrice: null, networkId: '1' },
   });
+}
+
+/** As many levels as a frame has, on both sides. */
+export async function fillBooks(engine: Engine): Promise<void> {
   for (const wallet of [MAKER, TAKER]) {
     for (const asset of ['ETH', 'USDC']) {
       const reference = `${wallet} ${asset}`;
@@ -214,6 +218,7 @@ export async function benchStreams(): Promise<void> {
     await ledger.migrate();
     const engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 1_000_000 });
     await engine.open({ epoch: 0, sequence: 0 });
+    await publishMarket(engine);
     await fillBooks(engine);
     const env = {
       ...{ REDIS_URL: servers.redisUrl, DATABASE_URL: servers.databaseUrl, LOG_LEVEL: 'fatal' },
