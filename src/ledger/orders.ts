@@ -4,6 +4,7 @@ import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
 import type { Order, OrderStatus, OrderType, Side, TimeInForce, Trade } from '../domain/order.ts';
 import { readCursor } from './cursor.ts';
+import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
 import { type Ask, askOnce, inSnapshot } from './pool.ts';
 import { storable } from './text.ts';
 import { tradesOfOrders } from './trades.ts';
@@ -11,7 +12,7 @@ import { tradesOfOrders } from './trades.ts';
 /** `trades` in the order of execution. */
 export type SettledOrder = Order & { readonly trades: readonly Trade[] };
 
-interface OrderRow {
+interface OrderRow extends LotRow {
   id: string;
   wallet: string;
   market: string;
@@ -28,15 +29,10 @@ interface OrderRow {
   created_at_ms: bigint;
   updated_at_ms: bigint;
   sequence: bigint;
-  base: string;
-  quote: string;
-  base_atoms_per_step: bigint;
-  quote_atoms_per_lot: bigint;
 }
 
 const ORDER_COLUMNS = `id, wallet, market, side, type, time_in_force, post_only, leverage, price_ticks, size_steps,
-  filled_steps, status, client_order_id, created_at_ms, updated_at_ms, sequence, base, quote,
-  base_atoms_per_step, quote_atoms_per_lot`;
+  filled_steps, status, client_order_id, created_at_ms, updated_at_ms, sequence, ${LOT_COLUMNS}`;
 
 const orderOf = (row: OrderRow, trades: readonly Trade[]): SettledOrder => ({
   id: row.id,
@@ -55,12 +51,7 @@ const orderOf = (row: OrderRow, trades: readonly Trade[]): SettledOrder => ({
   createdAtMs: Number(row.created_at_ms),
   updatedAtMs: Number(row.updated_at_ms),
   sequence: Number(row.sequence),
-  lot: {
-    base: row.base,
-    quote: row.quote,
-    baseAtomsPerStep: row.base_atoms_per_step,
-    quoteAtomsPerLot: row.quote_atoms_per_lot,
-  },
+  lot: lotOf(row),
   trades,
 });
 

@@ -6,6 +6,7 @@
 import type pg from 'pg';
 import type { Lot, Side } from '../domain/order.ts';
 import { readCursor } from './cursor.ts';
+import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
 import { inSnapshot, streamRows } from './pool.ts';
 
 export interface AccountBalance {
@@ -45,7 +46,7 @@ export interface LiveOrder {
   readonly lot: Lot;
 }
 
-interface LiveOrderRow {
+interface LiveOrderRow extends LotRow {
   id: string;
   wallet: string;
   market: string;
@@ -55,18 +56,13 @@ interface LiveOrderRow {
   filled_steps: string;
   client_order_id: string | null;
   sequence: bigint;
-  base: string;
-  quote: string;
-  base_atoms_per_step: bigint;
-  quote_atoms_per_lot: bigint;
 }
 
 /** The orders that were live right after the event, by id; what remained of them, by their trades. */
 export async function* liveOrdersAt(pool: pg.Pool, sequence: number): AsyncGenerator<LiveOrder> {
   const rows = streamRows<LiveOrderRow>(
     pool,
-    `select id, wallet, market, side, price_ticks, size_steps, client_order_id, sequence, base, quote,
-       base_atoms_per_step, quote_atoms_per_lot,
+    `select id, wallet, market, side, price_ticks, size_steps, client_order_id, sequence, ${LOT_COLUMNS},
        (coalesce((select sum(size_steps) from trades where taker_order_id = orders.id and sequence <= $1), 0)
         + coalesce((select sum(size_steps) from trades where maker_order_id = orders.id and sequence <= $1), 0)
        )::text as filled_steps
@@ -86,12 +82,7 @@ export async function* liveOrdersAt(pool: pg.Pool, sequence: number): AsyncGener
       remainingSteps: row.size_steps - BigInt(row.filled_steps),
       clientOrderId: row.client_order_id,
       sequence: Number(row.sequence),
-      lot: {
-        base: row.base,
-        quote: row.quote,
-        baseAtomsPerStep: row.base_atoms_per_step,
-        quoteAtomsPerLot: row.quote_atoms_per_lot,
-      },
+      lot: lotOf(row),
     };
   }
 }

@@ -5,9 +5,10 @@ import type { Cursor } from '../domain/event.ts';
 import type { Side, Trade } from '../domain/order.ts';
 import type { SecondOfTrades } from '../domain/rolling-day.ts';
 import { readCursor } from './cursor.ts';
+import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
 import { type Ask, inSnapshot } from './pool.ts';
 
-export interface TradeRow {
+export interface TradeRow extends LotRow {
   trade_id: bigint;
   sequence: bigint;
   market: string;
@@ -20,14 +21,10 @@ export interface TradeRow {
   taker_wallet: string;
   maker_wallet: string;
   time_ms: bigint;
-  base: string;
-  quote: string;
-  base_atoms_per_step: bigint;
-  quote_atoms_per_lot: bigint;
 }
 
 const TRADE_COLUMNS = `trade_id, sequence, market, taker_side, price_ticks, size_steps, fee_atoms, taker_order_id,
-  maker_order_id, taker_wallet, maker_wallet, time_ms, base, quote, base_atoms_per_step, quote_atoms_per_lot`;
+  maker_order_id, taker_wallet, maker_wallet, time_ms, ${LOT_COLUMNS}`;
 
 const tradeOf = (row: TradeRow): Trade => ({
   tradeId: Number(row.trade_id),
@@ -42,12 +39,7 @@ const tradeOf = (row: TradeRow): Trade => ({
   makerWallet: row.maker_wallet,
   timeMs: Number(row.time_ms),
   sequence: Number(row.sequence),
-  lot: {
-    base: row.base,
-    quote: row.quote,
-    baseAtomsPerStep: row.base_atoms_per_step,
-    quoteAtomsPerLot: row.quote_atoms_per_lot,
-  },
+  lot: lotOf(row),
 });
 
 /** Every trade of the orders, by order id, in the order of execution. */

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import type { OrderTerms, Side, Trade } from '../../src/domain/order.ts';
-import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { runSeed } from '../support/seed.ts';
 import { seededEvents, WALLETS } from '../support/seeded-events.ts';
-import { freshDatabase } from '../support/servers.ts';
+import { freshLedgers } from './fresh-ledgers.ts';
 import { query } from './tables.ts';
 
 const CANDLES = `select market, open_ms::text, open_ticks::text, high_ticks::text, low_ticks::text, close_ticks::text,
@@ -20,16 +19,7 @@ const FROM_TRADES = `select distinct market, (time_ms / 60000 * 60000)::text as 
     rows between unbounded preceding and unbounded following) order by 1, 2`;
 
 describe('the candles of the ledger', () => {
-  const ledgers: Ledger[] = [];
-  const freshLedger = async (): Promise<{ ledger: Ledger; databaseUrl: string }> => {
-    const databaseUrl = await freshDatabase();
-    const ledger = openLedger({ databaseUrl });
-    ledgers.push(ledger);
-    await ledger.migrate();
-    return { ledger, databaseUrl };
-  };
-
-  after(() => Promise.all(ledgers.map((ledger) => ledger.close())));
+  const freshLedger = freshLedgers();
 
   it('follow from the trades, one a minute, with batches that end anywhere', async () => {
     const { ledger, databaseUrl } = await freshLedger();

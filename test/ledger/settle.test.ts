@@ -3,29 +3,17 @@ import type { EngineEvent } from '../../src/domain/event.ts';
 import { type Ledger, LedgerDiverged, openLedger } from '../../src/ledger/index.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { seededEvents, WALLETS } from '../support/seeded-events.ts';
-import { freshDatabase } from '../support/servers.ts';
+import { freshLedgers } from './fresh-ledgers.ts';
 import { contents, query, TABLES } from './tables.ts';
 
 describe('settle', () => {
-  const ledgers: Ledger[] = [];
-
-  const freshLedger = async (): Promise<{ ledger: Ledger; databaseUrl: string }> => {
-    const databaseUrl = await freshDatabase();
-    const ledger = openLedger({ databaseUrl });
-    ledgers.push(ledger);
-    await ledger.migrate();
-    return { ledger, databaseUrl };
-  };
+  const freshLedger = freshLedgers();
 
   const refusal = async (attempt: Promise<unknown>): Promise<unknown> =>
     attempt.then(
       () => undefined,
       (error) => error,
     );
-
-  after(async () => {
-    await Promise.all(ledgers.map((ledger) => ledger.close()));
-  });
 
   it('writes the same tables however the events are split, repeated and overlapped', async () => {
     const seed = runSeed();
@@ -158,7 +146,6 @@ describe('settle', () => {
 
     const shared = await freshLedger();
     const others = Array.from({ length: 3 }, () => openLedger({ databaseUrl: shared.databaseUrl }));
-    ledgers.push(...others);
     const drain = async (ledger: Ledger, size: number): Promise<void> => {
       for (let at = 0; at < events.length; ) {
         const { sequence } = await ledger.cursor();
@@ -166,6 +153,7 @@ describe('settle', () => {
       }
     };
     await Promise.all([shared.ledger, ...others].map((ledger, index) => drain(ledger, 20 + index * 7)));
+    await Promise.all(others.map((ledger) => ledger.close()));
     expect(await contents(shared.databaseUrl)).to.deep.equal(await contents(alone.databaseUrl));
   });
 

@@ -1,0 +1,19 @@
+/** What a step and a tick were worth when an order came: a market may change, its orders and trades do not. */
+
+import type { Lot } from '../domain/order.ts';
+
+export const LOT_COLUMNS = 'base, quote, base_atoms_per_step, quote_atoms_per_lot';
+
+export interface LotRow {
+  base: string;
+  quote: string;
+  base_atoms_per_step: bigint;
+  quote_atoms_per_lot: bigint;
+}
+
+export const lotOf = (row: LotRow): Lot => ({
+  base: row.base,
+  quote: row.quote,
+  baseAtomsPerStep: row.base_atoms_per_step,
+  quoteAtomsPerLot: row.quote_atoms_per_lot,
+});
