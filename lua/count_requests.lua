@@ -5,7 +5,7 @@ none: a request that is refused leaves no trace. A log holds the time of every r
 window, so that the limit holds over any stretch of that length.
 
 KEYS  the logs of each request in turn
-ARGV  1 window (ms)  2.. most requests in a window, below 1000, one for each log of a request
+ARGV  1 window (ms)  2 three windows (ms)  3.. most requests in a window, below 1000, one for each log of a request
 Replies  one number for each request, because a table of three would be a tenth of the cost:
          counted   resets * 1000 + how many more would be counted now
          refused   -(resets * 1000 + seconds until one would be counted), at least 1
@@ -25,7 +25,7 @@ redis.set_repl(redis.REPL_NONE)
 
 local SPARE = 24
 local call, unpack_time, floor = redis.call, struct.unpack, math.floor
-local window, logs = tonumber(ARGV[1]), #ARGV - 1
+local window, logs = tonumber(ARGV[1]), #ARGV - 2
 local time = call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
 local stamp = struct.pack('>I3', now % 16777216)
@@ -63,7 +63,7 @@ for first = 1, #KEYS, logs do
     end
     local anew = expired == length or expired >= SPARE or oldest >= 1.5 * window
     held[i] = anew and string.sub(log, expired * 3 + 1)
-    local room = ARGV[i + 1] - (length - expired)
+    local room = ARGV[i + 2] - (length - expired)
     if room < least or room == least and left > wait then
       least, wait = room, left
     end
@@ -74,7 +74,7 @@ for first = 1, #KEYS, logs do
   else
     for i = 1, logs do
       if held[i] then
-        call('SET', KEYS[first + i - 1], held[i] .. stamp, 'PX', 3 * window)
+        call('SET', KEYS[first + i - 1], held[i] .. stamp, 'PX', ARGV[2])
       else
         call('APPEND', KEYS[first + i - 1], stamp)
       end

@@ -10,6 +10,7 @@ import { type Figure, median } from './figures.ts';
 import { type Command, cost, NO_OP } from './script-cost.ts';
 
 const ROUNDS = 5;
+
 /** Server-side microseconds that counting a request costs, alone in its script and with others, and of a no-op. */
 interface Counting {
   readonly noop: number;
@@ -29,7 +30,7 @@ async function countingRound(redis: Redis, round: number): Promise<Counting> {
     Array.from({ length: count }, (_, index) => `${name} ${round} ${(from + index) % COUNTED_ADDRESSES}`);
   const scripts = (script: string, name: string, each: number): Command[] =>
     Array.from({ length: COUNTED_REQUESTS / each }, (_, index) => [
-      ...[script, each, ...logs(name, index * each, each), 60_000, 300],
+      ...[script, each, ...logs(name, index * each, each), 60_000, 180_000, 300],
     ]) as Command[];
   return {
     noop: await cost(redis, scripts(NO_OP.sha, 'none', 1)),

@@ -57,7 +57,11 @@ export function openRequestLogs(options: {
   const count = async (requests: readonly Waiting[], limits: readonly number[]): Promise<void> => {
     const logs = requests.flatMap((request) => request.logs);
     try {
-      const replies = (await runScript(redis, countRequests, logs, [windowMs, ...limits])) as number[];
+      const replies = (await runScript(redis, countRequests, logs, [
+        windowMs,
+        3 * windowMs,
+        ...limits,
+      ])) as number[];
       outage.end();
       for (const [index, { resolve }] of requests.entries()) resolve(readReply(replies[index]!));
     } catch (cause) {
