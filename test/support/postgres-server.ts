@@ -5,16 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../src/embedded/ports.ts';
 import { openCluster, postgresProgram, postgresUrl } from '../../src/embedded/postgres.ts';
-import { type Incarnation, launch, untilReady } from '../../src/embedded/supervise.ts';
+import { type Killable, startKillable } from './killable.ts';
 
-export interface PostgresServer {
+/** `kill` is of all its processes' parent; `stop` removes its data. */
+export interface PostgresServer extends Killable {
   readonly url: string;
-  /** SIGKILL of all its processes' parent; it stays down until `start`. */
-  kill(): Promise<void>;
-  /** Again, on its own data and port. */
-  start(): Promise<void>;
-  /** Ends it and removes its data. */
-  stop(): Promise<void>;
 }
 
 /** @param durable whether what it committed is on the disk, and its data outlive a kill as they would in production */
@@ -31,23 +26,12 @@ export async function startPostgresServer({
     onProgress: () => {},
   });
   const port = await freePort();
-  const program = postgresProgram(cluster, port);
-  let current: Incarnation;
-  const start = async (): Promise<void> => {
-    current = await launch(program);
-    await untilReady(program, current);
-  };
-  await start();
+  const server = await startKillable(postgresProgram(cluster, port));
   return {
+    ...server,
     url: postgresUrl(port, password),
-    async kill() {
-      if (current.alive) process.kill(current.pid, 'SIGKILL');
-      await current.gone;
-    },
-    start,
     async stop() {
-      current.end();
-      await current.gone;
+      await server.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };

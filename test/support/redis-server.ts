@@ -7,8 +7,8 @@ import { Redis } from 'ioredis';
 import { freePort } from '../../src/embedded/ports.ts';
 import { redisProgram, redisUrl } from '../../src/embedded/redis.ts';
 import { obtainRedis } from '../../src/embedded/redis-binary.mjs';
-import { type Incarnation, launch, untilReady } from '../../src/embedded/supervise.ts';
 import { type ServerOptions, serverOptions } from '../../src/roles/connections.ts';
+import { type Killable, startKillable } from './killable.ts';
 
 export const PASSWORD = 'test';
 /** Who prepares a test and looks behind the service's back. */
@@ -38,14 +38,9 @@ export function redisOf(role: string, settings: { readonly [name: string]: strin
   };
 }
 
-export interface RedisServer {
+export interface RedisServer extends Killable {
   /** Its administrator's. */
   readonly url: string;
-  /** SIGKILL; it stays down until `start`. */
-  kill(): Promise<void>;
-  /** Again, on its own data and port. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 export interface ServerStart {
@@ -66,22 +61,6 @@ export async function startRedisServer(path: string, asked: ServerStart = {}): P
     settings: ['aclfile users.acl', ...(asked.settings ?? [])],
   });
   const program = { ...plain, env: { ...plain.env, ...asked.environment } };
-  let current: Incarnation;
-  const start = async (): Promise<void> => {
-    current = await launch(program);
-    await untilReady(program, current);
-  };
-  await start();
-  return {
-    url: redisUrl(port, PASSWORD).replace('//', `//${ADMIN}`),
-    async kill() {
-      if (current.alive) process.kill(current.pid, 'SIGKILL');
-      await current.gone;
-    },
-    start,
-    async stop() {
-      current.end();
-      await current.gone;
-    },
-  };
+  const server = await startKillable(program);
+  return { ...server, url: redisUrl(port, PASSWORD).replace('//', `//${ADMIN}`) };
 }
