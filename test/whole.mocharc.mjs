@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 const FIRST = ['stream/cadence', 'http/limits'];
-const LONG = ['equivalence/equivalence', 'roles/processes', 'deployment/engine-settings'];
+const LONG = ['equivalence/equivalence', 'cluster/cluster', 'roles/processes', 'deployment/engine-settings'];
 
 const all = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.ts'))
