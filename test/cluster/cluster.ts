@@ -163,7 +163,9 @@ export async function runCluster(plan: Plan, say: (line: string) => void): Promi
     await Promise.all(standing.map(processes.start));
     const balancer = await startBalancer(stage.folder, slots);
     closing.push(balancer.stop);
+    for (const spare of spares) await eventually('it is missed', async () => !(await balancer.isUp(spare)));
     const load = openLoad(balancer.port, plan.wallets, random(plan.seed));
+    closing.push(load.stop);
     await fund(stage.settings, load.wallets);
     await load.signIn();
     const screens = openScreens(balancer.port);
@@ -228,7 +230,10 @@ async function drive(scene: Scene): Promise<Outcome> {
   const replies = new Map<string, number>();
   for (const slot of [...standing, ...spares]) replies.set(slot.name, await balancer.repliesOf(slot));
   const untrue = await untrueIn(stage.databaseUrl, load.answered);
-  const { holds } = (await operate({ ...stage.settings }, 'ledger', 'reconcile')) as { holds: boolean };
+  const reconciles = await operate({ ...stage.settings }, 'ledger', 'reconcile').then(
+    () => true,
+    () => false,
+  );
   return {
     plan,
     phases,
@@ -240,7 +245,7 @@ async function drive(scene: Scene): Promise<Outcome> {
     ...retried,
     replies,
     untrue,
-    reconciles: holds,
+    reconciles,
   };
 }
 
@@ -291,8 +296,8 @@ async function killEach(scene: Scene, retried: { found: number; placed: number }
     if (had !== undefined) victims.push({ ...failure, isUnreached: line?.ending.startsWith('SC') ?? false });
   }
   for (const victim of victims.filter(({ order }) => order !== undefined)) {
-    const { foundIt } = await load.again(victim);
-    retried[foundIt ? 'found' : 'placed'] += 1;
+    const outcome = await load.again(victim);
+    if (outcome !== undefined) retried[outcome] += 1;
   }
   return victims;
 }

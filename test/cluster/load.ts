@@ -14,6 +14,7 @@ export const MARKETS = ['ETH/USDC', 'BTC/USDC'] as const;
 
 /** Longer than any limit of the balancer or of a replica: their answer is what counts. */
 const PATIENCE_MS = 60_000;
+const AGAIN_WITHIN_MS = 30_000;
 /** A loop that was held up makes up for this much, no more. */
 const LONGEST_ARREARS_MS = 1_000;
 const MID = 2_000;
@@ -56,8 +57,8 @@ export interface Load {
   begin(perSecond: number): void;
   /** Each wallet places an order now, in place of what it would do next. */
   burst(): void;
-  /** Sends an order again, under its id, until it is answered. */
-  again(failure: Failure): Promise<{ readonly foundIt: boolean }>;
+  /** Sends an order again, under its id, until it is answered. @returns undefined when it is not, for long */
+  again(failure: Failure): Promise<'found' | 'placed' | undefined>;
   /** Stops when everything is answered. */
   stop(): Promise<void>;
 }
@@ -241,16 +242,16 @@ export function openLoad(port: number, wallets: number, random: Random): Load {
     },
     async again({ wallet: address, order }) {
       const wallet = crowd.find((one) => one.address === address)!;
-      for (;;) {
+      for (const endMs = Date.now() + AGAIN_WITHIN_MS; Date.now() < endMs; await sleep(100)) {
         const sentAtMs = Date.now();
         const reply = await exchange(port, wallet, 'POST', '/v1/orders', order).catch(() => undefined);
         if (reply?.status === 200) {
           const { id, createdAt } = reply.body as { id: string; createdAt: string };
           answered.push({ wallet: address, clientOrderId: order!.clientOrderId, id });
-          return { foundIt: Date.parse(createdAt) < sentAtMs };
+          return Date.parse(createdAt) < sentAtMs ? 'found' : 'placed';
         }
-        await sleep(100);
       }
+      return undefined;
     },
     async stop() {
       stopping = true;
