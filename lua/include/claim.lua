@@ -7,7 +7,7 @@
 -- Where only Postgres may know it, the caller must have looked there less than five minutes ago. Redis forgets
 -- an id ten minutes after Postgres has it, so what was not there then is still here now.
 local function find_claim(keys, claim, time)
-  local block = redis.call('GETRANGE', keys.filter, claim.offset, claim.offset + 7)
+  local block = redis.call('GETRANGE', keys.filter, claim.offset, text(claim.offset + 7))
   if #block < 8 then block = block .. string.rep('\0', 8 - #block) end
   claim.high, claim.low = struct.unpack('>I4I4', block)
   claim.mask_high, claim.mask_low = struct.unpack('>I4I4', claim.mask)
