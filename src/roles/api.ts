@@ -78,8 +78,9 @@ async function readiness(backends: Backends, stopping: boolean): Promise<Readine
   return { ready: Object.values(checks).every((state) => state === 'ok'), checks };
 }
 
+/** Asked for the time, which the users of an api process may ask of both servers. */
 const answerOf = (redis: Backends['queueRedis']): Promise<string> =>
-  redis.ping().then(
+  redis.time().then(
     () => 'ok',
     (error: Error) => error.message,
   );
