@@ -26,6 +26,9 @@ const DEEP = 10n ** 15n;
 
 export const walletOf = (index: number): string => `0x${index.toString(16).padStart(40, 'c')}`;
 
+/** `redbook` as the image starts it. */
+export const REDBOOK = ['--max-semi-space-size=32', 'src/main.ts'];
+
 /** Starts a process of ours and waits until it answers. */
 export async function start(
   args: readonly string[],
@@ -133,7 +136,7 @@ export async function benchHttp(): Promise<void> {
       PORT: String(apiPort),
       LOG_LEVEL: 'fatal',
     };
-    children.push(await start(['src/main.ts', 'api'], `${api}/readyz`, env));
+    children.push(await start([...REDBOOK, 'api'], `${api}/readyz`, env));
     const rounds: { orders: number; hello: number }[] = [];
     const requests = orders();
     await load(api, requests); // both warm up

@@ -18,7 +18,7 @@ import { freePort } from '../../src/embedded/ports.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { benchCounting } from './counting.ts';
 import { median, printFigures } from './figures.ts';
-import { start } from './http.ts';
+import { REDBOOK, start } from './http.ts';
 
 const ROUNDS = 5;
 const SECONDS = 4;
@@ -124,7 +124,7 @@ async function compare(servers: EmbeddedServers, children: ChildProcess[]): Prom
   const [api, hello] = [`http://127.0.0.1:${apiPort}`, `http://127.0.0.1:${helloPort}`];
   children.push(await start(['test/bench/hello.ts', String(helloPort)], hello));
   children.push(
-    await start(['src/main.ts', 'api'], `${api}/readyz`, {
+    await start([...REDBOOK, 'api'], `${api}/readyz`, {
       REDIS_URL: servers.redisUrl,
       DATABASE_URL: servers.databaseUrl,
       JWT_SECRET: 'a secret of the bench, and of nothing else',

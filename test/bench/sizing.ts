@@ -21,7 +21,7 @@ import { openEngine } from '../../src/engine/index.ts';
 import { column, renderTable } from '../../src/operator/table.ts';
 import { PLAIN } from '../../src/operator/terminal.ts';
 import { query } from '../ledger/tables.ts';
-import { fund, headersOf, orders, SECRET, start, WALLETS, walletOf } from './http.ts';
+import { fund, headersOf, orders, REDBOOK, SECRET, start, WALLETS, walletOf } from './http.ts';
 import { fillBooks, open } from './streams.ts';
 
 const SECONDS = 20;
@@ -290,7 +290,7 @@ export async function benchSizing(): Promise<void> {
         ...{ WEB_HOSTS: 'localhost', PORT: String(port), LOG_LEVEL: 'fatal' },
         WS_MAX_CLIENTS_PER_ADDRESS: String(CLIENTS),
       };
-      children.push(await start(['src/main.ts', role], `${url}/readyz`, env));
+      children.push(await start([...REDBOOK, role], `${url}/readyz`, env));
       return [role, url] as const;
     });
     const urls = Object.fromEntries(await Promise.all(starting)) as Stage['urls'];

@@ -211,6 +211,6 @@ describe('the image', () => {
   it('runs sources that Node 22.18 and newer run without a translator', () => {
     const { compilerOptions } = JSON.parse(readFileSync(join(ROOT, 'tsconfig.json'), 'utf8'));
     expect(compilerOptions).to.include({ erasableSyntaxOnly: true, verbatimModuleSyntax: true });
-    expect(dockerfile).to.include('ENTRYPOINT ["node", "src/main.ts"]');
+    expect(dockerfile).to.include('ENTRYPOINT ["node", "--max-semi-space-size=32", "src/main.ts"]');
   });
 });
