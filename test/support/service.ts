@@ -11,6 +11,8 @@ import { redisOf } from './redis-server.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const START_PATIENCE_MS = 60_000;
+/** Of what a process that does not start has printed. */
+const TOLD_LINES = 20;
 
 export interface Service {
   readonly child: ChildProcess;
@@ -68,7 +70,7 @@ export async function startService(
   const deadlineMs = Date.now() + START_PATIENCE_MS;
   while (!(await isReady(service.url))) {
     if (service.child.exitCode !== null || Date.now() > deadlineMs)
-      throw new Error(`${role} does not start:\n${service.output()}`);
+      throw new Error(`${role} does not start:\n${service.output().split('\n').slice(-TOLD_LINES).join('\n')}`);
     await sleep(50);
   }
   return service;
