@@ -46,7 +46,7 @@ const selectedIn = (expression: string): Selected[] =>
   }));
 
 describe('alerts, dashboard and autoscalers', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let texts: Readonly<Record<Role, string>>;
   before(async () => {
     texts = await metricsOfEveryRole();

@@ -19,7 +19,7 @@ function promtool(args: readonly string[], input = ''): void {
 }
 
 describe('promtool', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
 
   it('finds nothing wrong with the alert rules', () =>
     promtool(['check', 'rules', join(FOLDER, 'alerts.yml')]));

@@ -69,8 +69,12 @@ export async function startService(
   const service = launchService(role, settings, folder);
   const deadlineMs = Date.now() + START_PATIENCE_MS;
   while (!(await isReady(service.url))) {
-    if (service.child.exitCode !== null || Date.now() > deadlineMs)
-      throw new Error(`${role} does not start:\n${service.output().split('\n').slice(-TOLD_LINES).join('\n')}`);
+    if (service.child.exitCode !== null || Date.now() > deadlineMs) {
+      service.child.kill('SIGKILL');
+      throw new Error(
+        `${role} does not start:\n${service.output().split('\n').slice(-TOLD_LINES).join('\n')}`,
+      );
+    }
     await sleep(50);
   }
   return service;
