@@ -100,7 +100,7 @@ export interface Ledger {
 }
 
 /** Reads are a client's waiting time, of three seconds at most; settlement may take its while, a reconcile what it needs. */
-const PATIENCE_MS = { reading: 1_800, settling: 60_000, auditing: 0 };
+const PATIENCE_MS = { reading: 2_100, settling: 60_000, auditing: 0 };
 
 /** Connects when first asked; Postgres may be away, then and at any later time. */
 export const openLedger = (options: { databaseUrl: string; poolSize?: number }): Ledger => {

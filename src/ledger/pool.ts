@@ -26,7 +26,7 @@ export const openPool = ({ databaseUrl, size, patienceMs }: PoolOptions): pg.Poo
     connectionString: databaseUrl,
     application_name: 'redbook',
     max: size,
-    connectionTimeoutMillis: 1_800,
+    connectionTimeoutMillis: 2_100,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     types: integersAsBigints,

@@ -289,7 +289,8 @@ async function killEach(scene: Scene, retried: { found: number; placed: number }
     if (!plan.hurries) await sleep(UNNOTICED_MS);
   }
   await sleep(UNNOTICED_MS);
-  await Promise.all(firsts(standing).map(processes.start));
+  const missed = firsts(standing).filter(({ role }) => !plan.hurries || plan.replicas[role] === 1);
+  await Promise.all(missed.map(processes.start));
   const deaths = processes.exits.filter(({ signal }) => signal === 'SIGKILL');
   const log = balancer.log();
   for (const failure of load.failures.slice(first)) {
