@@ -5,10 +5,10 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../src/embedded/ports.ts';
 import { serverEnvironment } from '../../src/embedded/server-environment.mjs';
 import { launch, type ServerProgram, untilReady } from '../../src/embedded/supervise.ts';
 import { obtainHaproxy } from '../support/haproxy-binary.ts';
+import { freePort } from '../support/ports.ts';
 import type { Slot } from './processes.ts';
 
 const SHIPPED = new URL('../../docs/cluster/haproxy.cfg', import.meta.url);

@@ -1,7 +1,7 @@
 /** The processes of the cluster: started, rolled, added, removed and killed, as an orchestrator does it. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../src/embedded/ports.ts';
+import { freePort } from '../support/ports.ts';
 import { isReady, type Service, startService } from '../support/service.ts';
 
 export const ROLES = ['api', 'stream', 'settlement', 'snapshot'] as const;

@@ -1,7 +1,7 @@
 /** One process of each role over one Redis and Postgres, after a little of everything: what `/metrics` shows then. */
 
-import { freePort } from '../../src/embedded/ports.ts';
 import { ethersSigner } from '../auth/signers.ts';
+import { freePort } from '../support/ports.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 import { eventually, operate, type Service, signIn, startService } from '../support/service.ts';
 

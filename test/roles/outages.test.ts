@@ -1,10 +1,10 @@
 /** An api whose servers die or hang, one at a time: what its clients hear, how soon, and what its log says. */
 
 import { expect } from 'chai';
-import { freePort } from '../../src/embedded/ports.ts';
 import { ethersSigner } from '../auth/signers.ts';
 import { type Link, openLink } from '../support/link.ts';
 import { watchOverMachine } from '../support/machine.ts';
+import { freePort } from '../support/ports.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 import {
   type Call,

@@ -14,10 +14,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { freePort } from '../../src/embedded/ports.ts';
 import { loadScript, scriptOf } from '../../src/scripts/index.ts';
 import { ethersSigner } from '../auth/signers.ts';
 import { query } from '../ledger/tables.ts';
+import { freePort } from '../support/ports.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 import { type Call, operate, type Service, signIn, startService } from '../support/service.ts';
 

@@ -1,7 +1,7 @@
 /** A way to a server that a test can cut, as when the server dies, or stall, as when it hangs or the network is lost. */
 
 import { connect, createServer, type Socket } from 'node:net';
-import { freePort } from '../../src/embedded/ports.ts';
+import { freePort } from './ports.ts';
 
 export interface Link {
   /** Of the server, by way of the link. */

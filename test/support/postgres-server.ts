@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/embedded/ports.ts';
 import { openCluster, postgresProgram, postgresUrl } from '../../src/embedded/postgres.ts';
 import { type Killable, startKillable } from './killable.ts';
+import { freePort } from './ports.ts';
 
 /** `kill` is of all its processes' parent; `stop` removes its data. */
 export interface PostgresServer extends Killable {

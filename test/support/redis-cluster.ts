@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { freePort } from '../../src/embedded/ports.ts';
+import { freePort } from './ports.ts';
 import { PASSWORD, type RedisServer, type ServerStart, startRedisServer } from './redis-server.ts';
 
 interface Node {

@@ -4,11 +4,11 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { freePort } from '../../src/embedded/ports.ts';
 import { redisProgram, redisUrl } from '../../src/embedded/redis.ts';
 import { obtainRedis } from '../../src/embedded/redis-binary.mjs';
 import { type ServerOptions, serverOptions } from '../../src/roles/connections.ts';
 import { type Killable, startKillable } from './killable.ts';
+import { freePort } from './ports.ts';
 
 export const PASSWORD = 'test';
 /** Who prepares a test and looks behind the service's back. */
