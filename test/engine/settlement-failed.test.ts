@@ -46,7 +46,7 @@ describe('engine: a settlement that fails', function () {
     return Promise.all(
       assets.map(async (asset) => {
         const { balances, resting } = await engine.snapshotAsset(asset);
-        return [[...balances], resting.map(({ id, remainingSteps }) => [id, remainingSteps])];
+        return [Object.fromEntries(balances), resting.map(({ id, remainingSteps }) => [id, remainingSteps])];
       }),
     );
   };
