@@ -18,6 +18,9 @@ const KEPT = {
   retryStrategy: (attempt: number) => Math.min(50 * attempt, LONGEST_PAUSE_MS),
   keepAlive: 10_000,
   noDelay: true,
+  // A machine that vanished closes no connection: one that owes a reply for this long, and longer than BullMQ's reads
+  // block, is given up.
+  socketTimeout: 15_000,
   // It would tell the server the library's name and version, which no user of ours has to.
   disableClientInfo: true,
 } satisfies ServerOptions;
@@ -32,8 +35,9 @@ const HONEST = {
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   commandTimeout: ANSWER_WITHIN_MS,
-  // A machine that vanished closes no connection: one that has been silent for this long is looked for anew.
   socketTimeout: 2 * ANSWER_WITHIN_MS,
+  // Told by a Sentinel that another server is the primary, it leaves the one that may never say so itself.
+  failoverDetector: true,
 } satisfies ServerOptions;
 
 /** The server answers that it is not, or no longer, the one to ask; nothing ran. */
@@ -121,8 +125,6 @@ function wayTo({ kind, endpoints, primaryName }: RedisAddress, login: ServerOpti
         name: primaryName!,
         sentinelRetryStrategy: KEPT.retryStrategy,
         sentinelCommandTimeout: ANSWER_WITHIN_MS,
-        // Told by a Sentinel that another server is the primary, it leaves the one that may never say so itself.
-        failoverDetector: true,
         ...(login.tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: login.tls }),
       };
   }

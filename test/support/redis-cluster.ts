@@ -3,10 +3,15 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import { freePort } from './ports.ts';
-import { PASSWORD, type RedisServer, type ServerStart, startRedisServer } from './redis-server.ts';
+import {
+  asReplica,
+  type RedisServer,
+  type ServerStart,
+  startRedisServer,
+  untilInStep,
+  untilSaid,
+} from './redis-server.ts';
 
 interface Node {
   readonly id: string;
@@ -81,8 +86,7 @@ vars currentEpoch ${nodes.length} lastVoteEpoch 0
     'cluster-enabled yes',
     `cluster-port ${node.busPort}`,
     'cluster-replica-no-failover yes',
-    'masteruser replica',
-    `masterauth ${PASSWORD}`,
+    ...asReplica,
     ...(asked.settings ?? []),
   ];
   return startRedisServer(path, { ...asked, port: node.port, settings });
@@ -100,17 +104,4 @@ function lineOf(other: Node, node: Node, nodes: readonly Node[]): string {
 
 async function untilServing({ url }: RedisServer): Promise<void> {
   await untilSaid(url, async (redis) => (await redis.cluster('INFO')).includes('cluster_state:ok'));
-}
-
-async function untilInStep({ url }: RedisServer): Promise<void> {
-  await untilSaid(url, async (redis) => (await redis.info('replication')).includes('master_link_status:up'));
-}
-
-async function untilSaid(url: string, holds: (redis: Redis) => Promise<boolean>): Promise<void> {
-  const redis = new Redis(url, { enableReadyCheck: false });
-  try {
-    while (!(await holds(redis))) await sleep(20);
-  } finally {
-    redis.disconnect();
-  }
 }

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { redisProgram, redisUrl } from '../../src/embedded/redis.ts';
 import { obtainRedis } from '../../src/embedded/redis-binary.mjs';
@@ -12,7 +13,7 @@ import { freePort } from './ports.ts';
 
 export const PASSWORD = 'test';
 /** Who prepares a test and looks behind the service's back. */
-const ADMIN = 'test';
+export const ADMIN = 'test';
 
 /** The users that operators are given, all with one password, and the tests' own. */
 export function usersFile(): string {
@@ -36,6 +37,23 @@ export function redisOf(role: string, settings: { readonly [name: string]: strin
     REDIS_URL: asUser(`engine-${role}`, REDIS_URL),
     QUEUE_REDIS_URL: asUser(`queue-${role}`, QUEUE_REDIS_URL!),
   };
+}
+
+/** Settings of a server that follows another, now or after a failover. */
+export const asReplica = ['masteruser replica', `masterauth ${PASSWORD}`, 'repl-diskless-sync-delay 0'];
+
+/** Waits until a replica has what its primary has. */
+export const untilInStep = ({ url }: RedisServer): Promise<void> =>
+  untilSaid(url, async (redis) => (await redis.info('replication')).includes('master_link_status:up'));
+
+export async function untilSaid(url: string, holds: (redis: Redis) => Promise<boolean>): Promise<void> {
+  const redis = new Redis(url, { enableReadyCheck: false });
+  redis.on('error', () => undefined); // it may still be starting
+  try {
+    while (!(await holds(redis))) await sleep(20);
+  } finally {
+    redis.disconnect();
+  }
 }
 
 export interface RedisServer extends Killable {
