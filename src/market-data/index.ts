@@ -22,8 +22,8 @@ export type Book = BookLevels;
 export const BOOK_LEVELS = 250;
 const FEW_LEVELS = 50;
 
-/** A client that keeps to its limit, 300 requests a minute, never uses this up. */
-const CHEAP_BURST = 300;
+/** A client that spreads its 300 requests a minute never uses this up; one that sends them at once does. */
+const CHEAP_BURST = 40;
 /** Some milliseconds each with fifty markets. */
 const DEAR_BURST = 20;
 
@@ -51,7 +51,7 @@ export interface Board {
  * Symbols are those of markets that exist. Every method may throw `Refusal` SERVICE_UNAVAILABLE; `book` and
  * `markets` go on while only Postgres is away. What they answer is shared and must not be changed; the same
  * object means the same answer. All is as of after the call but for the figures; under a flood of calls it may
- * be 50 ms old.
+ * be 100 ms old.
  */
 export interface MarketData {
   /** At most one second old; equal to a full recomputation over the executions of its window. */

@@ -28,10 +28,10 @@ export function oneAtATime<T>(read: () => Promise<T>): () => Promise<T> {
 }
 
 /** A flood of requests costs this many reads a second, and sees answers at most that old. */
-const READS_PER_SECOND = 20;
+const READS_PER_SECOND = 10;
 
 /**
- * As `oneAtATime`; when more is asked than the server should pay for, the last read is shared for 50 ms.
+ * As `oneAtATime`; when more is asked than the server should pay for, the last read is shared for 100 ms.
  * @param burst reads that are made as they are asked for before that begins
  */
 export function cappedReads<T>(burst: number, read: () => Promise<T>): () => Promise<T> {
