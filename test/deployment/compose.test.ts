@@ -21,6 +21,7 @@ interface Service {
   image: string;
   build?: string;
   user?: string;
+  entrypoint?: string[];
   command?: string[];
   environment?: Record<string, string>;
   deploy?: { replicas: number };
@@ -44,12 +45,15 @@ const processes = services.filter(
 /** `${NAME:-default}` as Compose puts it in when nothing is set. */
 const interpolated = (text: string): string => text.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
 
-/** Runs the service that makes the keys, on a folder in place of its volumes. */
+/** Runs what the service that makes the keys runs, on a folder in place of its volumes. */
 function makeKeys(folder: string): void {
-  const [script] = compose.services.keys!.command!;
-  for (const name of ['service', 'redis', 'postgres', 'grafana'])
-    execFileSync('mkdir', ['-p', join(folder, name)]);
-  execFileSync(process.execPath, ['-e', script!.replaceAll('/keys/', `${folder}/`)]);
+  const { entrypoint = [], command = [], volumes = [] } = compose.services.keys!;
+  const mounted = volumes.map((volume) => volume.split(':') as [string, string]);
+  const paths = [...entrypoint.slice(1), ...command].map((path) => {
+    const [source] = mounted.find(([, target]) => target === path) ?? [];
+    return source === undefined ? path.replace('/keys', folder) : join(ROOT, source);
+  });
+  execFileSync(process.execPath, paths);
 }
 
 describe('docker-compose.yml', () => {
@@ -82,7 +86,7 @@ describe('docker-compose.yml', () => {
       const env = Object.fromEntries(
         Object.entries(environment).map(([name, value]) => [
           name,
-          interpolated(value).replace('/run/secrets', join(keys, 'service')),
+          interpolated(value).replace('/run/secrets', join(keys, role)),
         ]),
       );
       requireFor(role as Role, readConfig(env));
@@ -95,7 +99,6 @@ describe('docker-compose.yml', () => {
         .filter((entry) => entry.isFile())
         .map((entry) => `${entry.name} ${readFileSync(join(entry.parentPath, entry.name), 'utf8')}`);
     const before = read();
-    expect(before).to.have.length(6);
     makeKeys(keys);
     expect(read()).to.deep.equal(before);
     const mounted = services
@@ -103,8 +106,11 @@ describe('docker-compose.yml', () => {
       .map(([name, { volumes = [] }]) => [name, volumes.filter((volume) => /-keys:/.test(volume))]);
     for (const [name, volumes] of mounted)
       expect(volumes, String(name)).to.have.length(['balancer', 'prometheus'].includes(String(name)) ? 0 : 1);
-    expect(compose.services.redis!.volumes).to.include('redis-keys:/run/secrets:ro');
-    expect(compose.services.postgres!.volumes).to.include('postgres-keys:/run/secrets:ro');
+    for (const name of [...processes.map(([role]) => role), 'operator', 'redis', 'postgres', 'grafana'])
+      expect(compose.services[name]!.volumes).to.include(`${name}-keys:/run/secrets:ro`);
+    expect(compose.services.keys!.volumes).to.include.members(
+      readdirSync(keys).map((name) => `${name}-keys:/keys/${name}`),
+    );
   });
 
   it('pins every image, and asks every server for its health', () => {

@@ -139,7 +139,7 @@ export interface Container {
 }
 
 /** Of pods, by whatever makes them; a CronJob's are made by its Jobs. */
-export const templateOf = ({ spec }: Resource): Resource['spec'] | undefined =>
-  spec?.jobTemplate?.spec.template ?? spec?.template;
+export const templateOf = (one: Resource): Resource['spec'] | undefined =>
+  one.kind === 'Pod' ? one : (one.spec?.jobTemplate?.spec.template ?? one.spec?.template);
 
 export const containersOf = (one: Resource): Container[] => templateOf(one)?.spec?.containers ?? [];

@@ -59,7 +59,7 @@ describe('the schemas of the Kubernetes API', () => {
     }
   });
 
-  it('know the two Secrets of the example', () => {
+  it('know the Secrets of the example', () => {
     expect(SECRETS.flatMap(problemsOf)).to.deep.equal([]);
   });
 });
@@ -255,6 +255,22 @@ for (const [name, made] of Object.entries(installations))
         expect(sorted(all)).to.deep.equal(sorted(theirs));
       });
   });
+
+describe('the operator’s pod', () => {
+  const [pod] = build(`${K8S}operator`) as [Resource];
+
+  it('is valid by the schemas of the API, reads the operator’s secrets, and may nothing more', () => {
+    expect(problemsOf(pod)).to.deep.equal([]);
+    const [{ env, securityContext }] = containersOf(pod) as [Container];
+    const read = env.map(({ value }: { value: string }) => value.replace('/run/secrets/', ''));
+    const [{ secret }] = pod.spec.volumes;
+    expect(read).to.include.members(secret.items.map(({ path }: { path: string }) => path));
+    const { stringData } = SECRETS.find(({ metadata }) => metadata.name === secret.secretName)!;
+    expect(Object.keys(stringData)).to.have.members(secret.items.map(({ key }: { key: string }) => key));
+    expect(pod.spec.securityContext).to.include({ runAsNonRoot: true });
+    expect(securityContext.readOnlyRootFilesystem).to.equal(true);
+  });
+});
 
 interface Selector {
   matchLabels?: Record<string, string>;

@@ -1,0 +1,71 @@
+/**
+ * Makes the passwords, addresses and keys of a cluster, each of them random, below a folder, a folder for each who
+ * reads them: the roles, `redis`, `queue-redis` where the queues have a server of their own, `postgres`, `grafana`.
+ *
+ *   node docs/cluster/make-keys.mjs FOLDER [--redis host:port] [--queue-redis host:port] [--database URL]
+ *
+ * What is there stays: a second run makes nothing. Plain Node, without packages.
+ */
+
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    redis: { type: 'string', default: 'redis:6379' },
+    'queue-redis': { type: 'string' },
+    database: { type: 'string' },
+  },
+});
+const [folder] = positionals;
+if (folder === undefined) throw new Error('which folder?');
+if (existsSync(join(folder, 'redis/users.acl'))) process.exit();
+
+const random = () => randomBytes(32).toString('hex');
+/** @type {(path: string, text: string) => void} */
+const write = (path, text) => {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  // Read by the users of containers, who are others than this one; whoever may enter the folder may read.
+  writeFileSync(join(folder, path), `${text}\n`, { mode: 0o644 });
+};
+
+const { redis, 'queue-redis': queueRedis = redis } = values;
+const passwords = { postgres: random(), jwt: random(), grafana: random() };
+const database = values.database ?? `postgres://redbook:${passwords.postgres}@postgres:5432/redbook`;
+
+const ROLES = ['api', 'stream', 'settlement', 'snapshot', 'operator'];
+
+for (const role of ['migrate', ...ROLES]) if (role !== 'stream') write(`${role}/database-url`, database);
+write('api/jwt-secret', passwords.jwt);
+write('api/jwt-secret-previous', '');
+write('postgres/password', passwords.postgres);
+write('grafana/password', passwords.grafana);
+
+/** The users of the roles, each with the digest of a password that its role alone is told, and those without one. */
+const users = readFileSync(new URL('users.acl', import.meta.url), 'utf8')
+  .trimEnd()
+  .split('\n')
+  .flatMap((line) => {
+    const [, name = ''] = line.split(' ');
+    const [server, role = ''] = name.split('-');
+    if (!line.includes('SHA256')) return [{ server: 'any', line }];
+    if (!ROLES.includes(role)) return [];
+    const password = random();
+    const [file, host] = server === 'queue' ? ['queue-redis-url', queueRedis] : ['redis-url', redis];
+    write(`${role}/${file}`, `redis://${name}:${password}@${host}/0`);
+    const digest = createHash('sha256').update(password).digest('hex');
+    return [{ server, line: line.replace('SHA256', digest) }];
+  });
+/** @param {string} other */
+const without = (other) =>
+  users
+    .filter(({ server }) => server !== other)
+    .map(({ line }) => line)
+    .join('\n');
+const isShared = queueRedis === redis;
+if (!isShared) write('queue-redis/users.acl', without('engine'));
+// Last: whoever finds it finds all of them.
+write('redis/users.acl', without(isShared ? '' : 'queue'));
