@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { loadScript } from '../../src/scripts/index.ts';
 import { openRedis } from '../support/redis-server.ts';
-import { freshRedis } from '../support/servers.ts';
+import { loneRedis } from '../support/servers.ts';
 
 const FILE = new URL('../../docs/cluster/users.acl', import.meta.url);
 
@@ -111,7 +111,7 @@ describe('the users of Redis', () => {
   };
 
   before(async () => {
-    url = await freshRedis();
+    url = await loneRedis();
     known = new Set((await openAdmin().call('COMMAND', 'LIST')) as string[]);
   });
   after(() => {

@@ -5,7 +5,7 @@ import { ethersSigner } from '../auth/signers.ts';
 import { type Link, openLink } from '../support/link.ts';
 import { watchOverMachine } from '../support/machine.ts';
 import { freePort } from '../support/ports.ts';
-import { freshDatabase, freshRedis } from '../support/servers.ts';
+import { freshDatabase, loneRedis } from '../support/servers.ts';
 import {
   type Call,
   eventually,
@@ -73,7 +73,7 @@ describe('an api whose servers are away', function () {
   };
 
   before(async () => {
-    const [engine, queue, postgres] = await Promise.all([freshRedis(), freshRedis(), freshDatabase()]);
+    const [engine, queue, postgres] = await Promise.all([loneRedis(), loneRedis(), freshDatabase()]);
     const direct = { REDIS_URL: engine, QUEUE_REDIS_URL: queue, DATABASE_URL: postgres };
     const urls = { engine, queue, postgres };
     for (const server of SERVERS) links[server] = await openLink(urls[server]);

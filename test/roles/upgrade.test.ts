@@ -13,11 +13,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { loadScript, scriptOf } from '../../src/scripts/index.ts';
 import { ethersSigner } from '../auth/signers.ts';
 import { query } from '../ledger/tables.ts';
 import { freePort } from '../support/ports.ts';
+import { openRedis } from '../support/redis-server.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 import { type Call, operate, type Service, signIn, startService } from '../support/service.ts';
 
@@ -57,7 +58,7 @@ describe('two releases', function () {
       ...{ REDIS_URL: await freshRedis(), DATABASE_URL: await freshDatabase(), WEB_HOSTS: 'redbook.example' },
       ...{ JWT_SECRET: 'a secret of the tests, 32 bytes or more', DRAIN_MS: '100', LOG_LEVEL: 'warn' },
     };
-    redis = new Redis(settings.REDIS_URL!);
+    redis = openRedis(settings.REDIS_URL!);
   });
   after(async () => {
     redis?.disconnect();

@@ -84,6 +84,11 @@ export async function freshRedis(): Promise<string> {
   return (await freshRedisServer()).url;
 }
 
+/** As freshRedis, and a single server in any case: for tests that stand between it and its clients. */
+export async function loneRedis(): Promise<string> {
+  return (await freshRedisServer({}, startRedisServer)).url;
+}
+
 /** @returns the URL of a server that many tests in turn use and empty: starting one takes longer than most of them */
 export function sharedRedis(): Promise<string> {
   shared ??= freshRedis();
@@ -97,9 +102,9 @@ export function sharedRedis(): Promise<string> {
  */
 export async function freshRedisServer(
   environment: Readonly<Record<string, string>> = {},
+  start = process.env[REDIS] === 'cluster' ? startRedisCluster : startRedisServer,
 ): Promise<RedisServer> {
   const path = join(current().folder, `redis-${randomBytes(6).toString('hex')}`);
-  const start = process.env[REDIS] === 'cluster' ? startRedisCluster : startRedisServer;
   const server = await start(path, { environment });
   redises.push({ server, path });
   return server;
