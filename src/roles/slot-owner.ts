@@ -24,7 +24,7 @@ export type SlotRange = readonly [
 ];
 
 /** What CLUSTER SLOTS says of our slot; a node that does not know its own name goes by the one we know it by. */
-export function ownerOf(ranges: readonly SlotRange[], asked: Endpoint): Endpoint {
+function ownerOf(ranges: readonly SlotRange[], asked: Endpoint): Endpoint {
   const range = ranges.find(([first, last]) => first <= SLOT && SLOT <= last);
   const primary = range?.[2];
   if (primary === undefined) throw new Error(`no node of the cluster serves slot ${SLOT}`);
