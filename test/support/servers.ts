@@ -122,7 +122,8 @@ function current(): Run {
 
 /**
  * The engine's Redis waits for the disk at every write. What that is good for, a power cut, no test makes; so its files
- * are in memory where there is plenty: a test that places a thousand orders takes one second, not six. A killed server finds them there as well.
+ * are in memory where there is plenty: a thousand orders then take a test one second, not six. A killed server finds
+ * them there as well.
  */
 function quickFolder(): string {
   try {
