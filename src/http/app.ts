@@ -1,6 +1,7 @@
 /** The HTTP application: from the route table to Express. */
 
-import express, { type Express, type Request, type RequestHandler } from 'express';
+import type { RequestListener } from 'node:http';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { Refusal } from '../domain/errors.ts';
 import { allowViewer, documentation, VIEWER_PATH } from './docs/index.ts';
 import type { Query } from './endpoint.ts';
@@ -9,26 +10,27 @@ import { readBody } from './middleware/body.ts';
 import { anyOrigin, type Cors, everyOrigin, preflight, webOrigins } from './middleware/cors.ts';
 import { blockedCountry } from './middleware/country.ts';
 import { deprecation } from './middleware/deprecation.ts';
-import { checkUrl, errorReply, unknownRoute } from './middleware/errors.ts';
+import { errorReply, isDecodable, unknownRoute } from './middleware/errors.ts';
 import { observer } from './middleware/observe.ts';
-import { setSecurityHeaders } from './middleware/security-headers.ts';
+import { refusalAnswer } from './replies/error.ts';
+import { stateOf } from './reply-state.ts';
 import { legacyRoutes, MARKET_DATA_PREFIX, type Method, PROBES, ROUTES, type Route } from './routes.ts';
 import { send } from './send.ts';
 import { sendPublic } from './send-public.ts';
 import type { ProbeServices, Services } from './services.ts';
 
 /** The whole API and the probes. */
-export function createApp(services: Services): Express {
-  const app = newApp(services, services.settings.trustProxyHops);
+export function createApp(services: Services): RequestListener {
+  const app = newApp(services.settings.trustProxyHops);
   addRoutes(app, services);
   addDocumentation(app, services);
   return closeApp(app, services);
 }
 
 /** The probes alone, for processes that serve no API. */
-export const createProbeApp = (services: ProbeServices): Express => closeApp(newApp(services, 0), services);
+export const createProbeApp = (services: ProbeServices): RequestListener => closeApp(newApp(0), services);
 
-function newApp(services: ProbeServices, trustProxyHops: number): Express {
+function newApp(trustProxyHops: number): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -36,19 +38,7 @@ function newApp(services: ProbeServices, trustProxyHops: number): Express {
   // Strict: `DELETE /v1/orders/` is a client that lost an order id, not one that wants to cancel everything.
   app.enable('strict routing');
   app.enable('case sensitive routing');
-  app.use(arrival(services));
   return app;
-}
-
-/** One middleware for all that is done to every request: each further one costs an order its dispatch. */
-function arrival(services: ProbeServices): RequestHandler {
-  const observe = observer(services);
-  return (request, response, next) => {
-    observe(request, response);
-    setSecurityHeaders(response);
-    checkUrl(request.url);
-    next();
-  };
 }
 
 function addRoutes(app: Express, services: Services): void {
@@ -87,22 +77,33 @@ function addDocumentation(app: Express, services: Services): void {
   }
 }
 
-function closeApp(app: Express, services: ProbeServices): Express {
+function closeApp(app: Express, services: ProbeServices): RequestListener {
   for (const [method, path, probe] of PROBES) {
     register(app, method, path, enter(path), async (_request, response) => {
-      send(response, await probe(services, response.locals.requestId));
+      send(response, await probe(services, stateOf(response).requestId));
     });
   }
   app.use(unknownRoute);
   app.use(errorReply(services));
-  return app;
+  return arrival(app, services);
+}
+
+/** What is done to every request, before Express looks for its route: as a middleware it would cost a dispatch more. */
+function arrival(app: Express, services: ProbeServices): RequestListener {
+  const observe = observer(services);
+  return (incoming, outgoing) => {
+    const [request, response] = [incoming as Request, outgoing as Response];
+    observe(request, response);
+    if (isDecodable(request.url)) app(request, response);
+    else send(response, refusalAnswer(new Refusal('EXPRESS_ERR_INVALID_URL')));
+  };
 }
 
 /** The route is known from here on, and whatever it answers may be read where it may be read. */
 const enter =
   (path: string, ...setHeaders: readonly Cors[]): RequestHandler =>
   (request, response, next) => {
-    response.locals.route = path;
+    stateOf(response).route = path;
     for (const set of setHeaders) set(request, response);
     next();
   };

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
 import type { Answer } from './endpoint.ts';
+import { addHeader, writeHead } from './head.ts';
 
 /** No cache may make an answer older than by this second. */
 const CACHE_CONTROL = 'public, max-age=1, must-revalidate';
@@ -43,20 +44,28 @@ function prepare(answer: Answer): Prepared {
 
 export async function sendPublic(request: Request, response: Response, answer: Answer): Promise<void> {
   const made = prepare(answer);
-  response.setHeader('Cache-Control', answer.cacheControl ?? CACHE_CONTROL);
-  response.setHeader('ETag', made.etag);
-  response.setHeader('Vary', 'Accept-Encoding');
-  if (request.fresh) {
-    response.statusCode = 304;
+  addHeader(response, 'Cache-Control', answer.cacheControl ?? CACHE_CONTROL);
+  addHeader(response, 'ETag', made.etag);
+  addHeader(response, 'Vary', 'Accept-Encoding');
+  if (isKnown(request, response, made.etag)) {
+    writeHead(response, 304);
     response.end();
     return;
   }
-  response.setHeader('Content-Type', answer.contentType);
+  addHeader(response, 'Content-Type', answer.contentType);
   const zip = wantsGzip(request);
   const body = zip ? await made.gzipped() : made.body;
-  if (zip) response.setHeader('Content-Encoding', 'gzip');
-  response.setHeader('Content-Length', body.length);
+  if (zip) addHeader(response, 'Content-Encoding', 'gzip');
+  addHeader(response, 'Content-Length', String(body.length));
+  writeHead(response, 200);
   response.end(body);
+}
+
+/** Express compares the request with the headers that Node keeps, which only who names a tag is made to pay for. */
+function isKnown(request: Request, response: Response, etag: string): boolean {
+  if (request.headers['if-none-match'] === undefined) return false;
+  response.setHeader('ETag', etag);
+  return request.fresh;
 }
 
 const wantsGzip = (request: Request): boolean =>

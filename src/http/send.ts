@@ -1,12 +1,17 @@
 /** Writes an answer to the socket. */
 
-import type { ServerResponse } from 'node:http';
+import type { Response } from 'express';
 import type { Answer } from './endpoint.ts';
+import { addHeader, writeHead } from './head.ts';
 
-/** By Node's own means: Express' `send` looks at charsets, entity tags and freshness, which no answer here has. */
-export function send(response: ServerResponse, { status, contentType, text }: Answer): void {
-  response.statusCode = status;
-  response.setHeader('Content-Type', contentType);
-  response.setHeader('Content-Length', Buffer.byteLength(text));
+/**
+ * By Node's own means: Express' `send` looks at charsets, entity tags and freshness, which no answer here has. No
+ * cache may keep it.
+ */
+export function send(response: Response, { status, contentType, text }: Answer): void {
+  addHeader(response, 'Cache-Control', 'no-store');
+  addHeader(response, 'Content-Type', contentType);
+  addHeader(response, 'Content-Length', String(Buffer.byteLength(text)));
+  writeHead(response, status);
   response.end(text);
 }

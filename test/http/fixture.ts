@@ -1,7 +1,7 @@
 /** The application on a real Redis and Postgres, with two markets, and wallets that are signed in and funded. */
 
+import type { RequestListener } from 'node:http';
 import { Writable } from 'node:stream';
-import type { Express } from 'express';
 import type { Redis } from 'ioredis';
 import { type Logger, pino } from 'pino';
 import request, { type Response } from 'supertest';
@@ -48,7 +48,7 @@ const MARKET: MarketSpec = {
 
 /** A replica: an application with connections of its own. */
 export interface Replica {
-  readonly app: Express;
+  readonly app: RequestListener;
   readonly services: Services;
   /** Log lines so far, as text. */
   readonly log: string[];
@@ -75,7 +75,7 @@ export interface Fixture extends Replica {
   replica(settings?: Partial<HttpSettings>, services?: Partial<Services>): Promise<Replica>;
   market(spec?: Partial<MarketSpec>): Promise<Market>;
   /** A wallet with a session at the first replica, and amounts in whole units credited to it. */
-  trader(funds?: Readonly<Record<string, string>>, app?: Express): Promise<Trader>;
+  trader(funds?: Readonly<Record<string, string>>, app?: RequestListener): Promise<Trader>;
   credit(wallet: string, funds: Readonly<Record<string, string>>): Promise<void>;
   /** Brings Postgres up to the last event, and tells Redis so. */
   settle(): Promise<void>;
@@ -198,7 +198,7 @@ function recordingLogger(): { logger: Logger; log: string[] } {
 }
 
 /** Signs in by typed data, through the routes. */
-async function signIn(app: Express, { services }: Replica): Promise<Trader> {
+async function signIn(app: RequestListener, { services }: Replica): Promise<Trader> {
   const signer = ethersSigner();
   const { address } = signer;
   const { typedData } = await services.auth.challenge(address);
@@ -206,7 +206,7 @@ async function signIn(app: Express, { services }: Replica): Promise<Trader> {
   return traderOf(app, signer, token);
 }
 
-export function traderOf(app: Express, signer: Signer, token: string): Trader {
+export function traderOf(app: RequestListener, signer: Signer, token: string): Trader {
   const authorization = `Bearer ${token}`;
   const post: Trader['post'] = async (path, body) =>
     request(app)

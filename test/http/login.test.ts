@@ -1,12 +1,12 @@
+import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
-import type { Express } from 'express';
 import request from 'supertest';
 import { ethersSigner, loginText, SIGNERS } from '../auth/signers.ts';
 import { type Fixture, openFixture, traderOf } from './fixture.ts';
 
 describe('login routes', () => {
   let fixture: Fixture;
-  let app: Express;
+  let app: RequestListener;
 
   before(async () => {
     fixture = await openFixture();

@@ -2,9 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
+import type { Response } from 'express';
 import type { Answer, Endpoint } from '../endpoint.ts';
+import { replaceHeader } from '../head.ts';
 
 /** The viewer fetches the document, draws with images inside its style sheet, and tries routes of this service alone. */
 const POLICY = [
@@ -18,8 +19,8 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join(';');
 
-export const allowViewer = (_request: unknown, response: ServerResponse): void => {
-  response.setHeader('Content-Security-Policy', POLICY);
+export const allowViewer = (_request: unknown, response: Response): void => {
+  replaceHeader(response, 'Content-Security-Policy', POLICY);
 };
 
 /** For files whose path changes with them. */

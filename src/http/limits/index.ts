@@ -3,6 +3,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type AugmentedRequest, rateLimit, type Store } from 'express-rate-limit';
 import { Refusal } from '../../domain/errors.ts';
+import { addHeader } from '../head.ts';
 import type { Services } from '../services.ts';
 import { BUCKETS, type Bucket, type BucketRule, mapBuckets, WINDOW_MS } from './buckets.ts';
 import { addressOf, sessionOf } from './client.ts';
@@ -102,9 +103,9 @@ function setHeaders(request: Request, response: Response, announced: boolean): v
   if (count === undefined) return;
   const end = count.resetTime as WindowEnd;
   if (announced) {
-    response.setHeader('RateLimit-Limit', count.limit);
-    response.setHeader('RateLimit-Remaining', count.remaining);
-    response.setHeader('RateLimit-Reset', end.getTime() / 1000);
+    addHeader(response, 'RateLimit-Limit', String(count.limit));
+    addHeader(response, 'RateLimit-Remaining', String(count.remaining));
+    addHeader(response, 'RateLimit-Reset', String(end.getTime() / 1000));
   }
-  if (end.retryAfterSeconds > 0) response.setHeader('Retry-After', end.retryAfterSeconds);
+  if (end.retryAfterSeconds > 0) addHeader(response, 'Retry-After', String(end.retryAfterSeconds));
 }

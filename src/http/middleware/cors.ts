@@ -1,6 +1,7 @@
 /** Which web pages may read replies: any those of public routes, the service's own front ends those of the others. */
 
 import type { Request, RequestHandler, Response } from 'express';
+import { addHeader, hasHeader, writeHead } from '../head.ts';
 
 const EXPOSED = 'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id';
 const REQUEST_HEADERS = 'Authorization, Content-Type, X-Request-Id';
@@ -21,7 +22,7 @@ export function webOrigins(webHosts: readonly string[]): Cors {
   const hosts = new Set(webHosts.flatMap((host) => [host, `www.${host}`]).map((host) => host.toLowerCase()));
   return (request, response) => {
     // A cache must not give the reply for one origin, or for none, to another.
-    response.setHeader('Vary', 'Origin');
+    addHeader(response, 'Vary', 'Origin');
     const { origin } = request.headers;
     if (origin === undefined) return;
     const [, host] = /^https?:\/\/(.+)$/.exec(origin) ?? [];
@@ -30,20 +31,21 @@ export function webOrigins(webHosts: readonly string[]): Cors {
 }
 
 function allow(response: Response, origin: string): void {
-  response.setHeader('Access-Control-Allow-Origin', origin);
-  response.setHeader('Access-Control-Expose-Headers', EXPOSED);
+  addHeader(response, 'Access-Control-Allow-Origin', origin);
+  addHeader(response, 'Access-Control-Expose-Headers', EXPOSED);
 }
 
 /** Answers OPTIONS of a path: what may be sent there, and for a preflight for how long that is known. */
 export function preflight(methods: readonly string[]): RequestHandler {
   const allowed = ['OPTIONS', ...methods].join(', ');
   return (_request, response) => {
-    response.setHeader('Allow', allowed);
-    if (response.hasHeader('Access-Control-Allow-Origin')) {
-      response.setHeader('Access-Control-Allow-Methods', allowed);
-      response.setHeader('Access-Control-Allow-Headers', REQUEST_HEADERS);
-      response.setHeader('Access-Control-Max-Age', PREFLIGHT_SECONDS);
+    addHeader(response, 'Allow', allowed);
+    if (hasHeader(response, 'Access-Control-Allow-Origin')) {
+      addHeader(response, 'Access-Control-Allow-Methods', allowed);
+      addHeader(response, 'Access-Control-Allow-Headers', REQUEST_HEADERS);
+      addHeader(response, 'Access-Control-Max-Age', PREFLIGHT_SECONDS);
     }
-    response.status(204).end();
+    writeHead(response, 204);
+    response.end();
   };
 }

@@ -1,6 +1,7 @@
 /** Tells callers of an old path that it is going, and where the same is found. */
 
 import type { Request, Response } from 'express';
+import { addHeader } from '../head.ts';
 
 /** What a path may not hold inside the angle brackets of a Link header. */
 const DELIMITERS = /[<>"\s]/g;
@@ -9,8 +10,9 @@ export const deprecation =
   (oldPrefix: string, newPrefix: string) =>
   (request: Request, response: Response): void => {
     const successor = `${newPrefix}${request.path.slice(oldPrefix.length)}`;
-    response.setHeader('Deprecation', 'true');
-    response.setHeader(
+    addHeader(response, 'Deprecation', 'true');
+    addHeader(
+      response,
       'Link',
       `<${successor.replace(DELIMITERS, encodeURIComponent)}>; rel="successor-version"`,
     );

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { Refusal } from '../../domain/errors.ts';
 import { errorRecord } from '../redact.ts';
 import { refusalAnswer, unexpectedAnswer } from '../replies/error.ts';
+import { stateOf } from '../reply-state.ts';
 import { send } from '../send.ts';
 import type { ProbeServices } from '../services.ts';
 
@@ -12,13 +13,14 @@ export const unknownRoute: RequestHandler = (_request, response) => {
   send(response, unexpectedAnswer('NOT_FOUND'));
 };
 
-/** @throws Refusal for a URL with a percent sign that stands for nothing, which would be decoded leniently. */
-export function checkUrl(url: string): void {
-  if (!url.includes('%')) return;
+/** A URL with a percent sign that stands for nothing is not, and Express would decode its query leniently. */
+export function isDecodable(url: string): boolean {
+  if (!url.includes('%')) return true;
   try {
     decodeURIComponent(url);
+    return true;
   } catch {
-    throw new Refusal('EXPRESS_ERR_INVALID_URL');
+    return false;
   }
 }
 
@@ -26,7 +28,7 @@ export const errorReply =
   ({ logger }: ProbeServices): ErrorRequestHandler =>
   (error, _request, response, _next) => {
     const refusal = error instanceof Refusal ? error : undefined;
-    report(logger, error, response.locals.requestId);
+    report(logger, error, stateOf(response).requestId);
     if (response.headersSent) response.destroy();
     else send(response, refusal === undefined ? unexpectedAnswer('INTERNAL_ERROR') : refusalAnswer(refusal));
   };

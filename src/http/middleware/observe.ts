@@ -1,10 +1,13 @@
-/** Gives each request an id, and when it is over its place in the metrics and a line in the log. */
+/** Gives each request an id and each reply its first headers, and when it is over its place in the metrics and a line in the log. */
 
 import type { Request, Response } from 'express';
 import type { Level } from 'pino';
 import { requestIdOf } from '../../domain/request-id.ts';
+import { addHeader } from '../head.ts';
 import { redacted } from '../redact.ts';
+import { beginReply } from '../reply-state.ts';
 import type { ProbeServices } from '../services.ts';
+import { SECURITY_HEADERS } from './security-headers.ts';
 
 /** No reply was read to its end: the status that proxies use for it. */
 const CLIENT_CLOSED = 499;
@@ -17,18 +20,18 @@ export const observer =
   ({ logger, metrics }: ProbeServices) =>
   (request: Request, response: Response): void => {
     const requestId = requestIdOf(request.headers['x-request-id']);
-    response.locals.requestId = requestId;
-    response.setHeader('X-Request-Id', requestId);
+    const state = beginReply(response, requestId, SECURITY_HEADERS);
+    addHeader(response, 'X-Request-Id', requestId);
     const begun = performance.now();
     metrics.beginRequest();
-    response.once('close', () => {
+    response.on('close', () => {
       const seconds = (performance.now() - begun) / 1000;
-      const { method, originalUrl } = request;
+      const { method, url } = request;
       const status = response.writableFinished ? response.statusCode : CLIENT_CLOSED;
-      metrics.endRequest(method, response.locals.route ?? 'unknown', status, seconds);
+      metrics.endRequest(method, state.route, status, seconds);
       const level = levelOf(status);
       if (!logger.isLevelEnabled(level)) return;
-      logger[level]({ requestId, method, url: redacted(originalUrl), status, seconds }, 'request');
+      logger[level]({ requestId, method, url: redacted(url), status, seconds }, 'request');
     });
   };
 

@@ -1,6 +1,5 @@
-/** Headers that every reply carries. */
+/** Headers that every reply carries: names and values in turn. */
 
-import type { ServerResponse } from 'node:http';
 import helmet from 'helmet';
 
 /** What is only for pages is left out: no reply is one. */
@@ -19,18 +18,14 @@ const secure = helmet({
 });
 
 /** helmet is asked once: what it answers does not depend on the request, and asking takes it 7 calls. */
-const HEADERS = headersOf(secure);
+export const SECURITY_HEADERS = headersOf(secure);
 
-function headersOf(middleware: typeof secure): readonly (readonly [name: string, value: string])[] {
-  const headers: [string, string][] = [['Cache-Control', 'no-store']];
+function headersOf(middleware: typeof secure): readonly string[] {
+  const headers: string[] = [];
   const recorder = {
-    setHeader: (name: string, value: string) => headers.push([name, value]),
+    setHeader: (name: string, value: string) => headers.push(name, value),
     removeHeader: () => undefined,
   };
   middleware({} as never, recorder as never, () => undefined);
   return headers;
-}
-
-export function setSecurityHeaders(response: ServerResponse): void {
-  for (const [name, value] of HEADERS) response.setHeader(name, value);
 }
