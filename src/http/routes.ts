@@ -37,22 +37,13 @@ export type Route =
     ]
   | readonly [method: Method, path: string, caller: 'wallet', endpoint: WalletEndpoint];
 
+/** Express tries them in turn: what is asked for most comes first. */
 export const ROUTES: readonly Route[] = [
-  ['POST', '/v1/auth/challenge', 'login', postChallenge, 'challenge'],
-  ['POST', '/v1/auth/verify', 'login', postVerify, 'verify'],
-  ['GET', '/api/auth/nonce', 'login', getSiweNonce, 'challenge'],
-  ['POST', '/api/auth/nonce', 'login', postSiweNonce, 'challenge'],
-  ['POST', '/api/auth/verify', 'login', postSiweVerify, 'verify'],
-
-  ['GET', '/v1/markets', 'anyone', getMarkets],
-
-  ['GET', '/v1/portfolio/:address', 'wallet', getPortfolio],
   ['POST', '/v1/orders', 'wallet', postOrder],
   ['GET', '/v1/orders', 'wallet', getOrders],
   ['DELETE', '/v1/orders/:orderId', 'wallet', deleteOrder],
   ['DELETE', '/v1/orders', 'wallet', deleteOrders],
   ['GET', '/v1/trades', 'wallet', getTrades],
-  ['POST', '/v1/account/terms', 'wallet', postTerms],
 
   ['GET', '/v1/market-data/pairs', 'public', getPairs, 'market-data'],
   ['GET', '/v1/market-data/summary', 'public', getSummary, 'market-data'],
@@ -61,6 +52,16 @@ export const ROUTES: readonly Route[] = [
   ['GET', '/v1/market-data/orderbook/:ticker_id', 'public', getOrderbook, 'market-data'],
   ['GET', '/v1/market-data/trades', 'public', getHistoricalTrades, 'market-data'],
   ['GET', '/v1/market-data/trades/:ticker_id', 'public', getHistoricalTrades, 'market-data'],
+
+  ['GET', '/v1/markets', 'anyone', getMarkets],
+  ['GET', '/v1/portfolio/:address', 'wallet', getPortfolio],
+  ['POST', '/v1/account/terms', 'wallet', postTerms],
+
+  ['POST', '/v1/auth/challenge', 'login', postChallenge, 'challenge'],
+  ['POST', '/v1/auth/verify', 'login', postVerify, 'verify'],
+  ['GET', '/api/auth/nonce', 'login', getSiweNonce, 'challenge'],
+  ['POST', '/api/auth/nonce', 'login', postSiweNonce, 'challenge'],
+  ['POST', '/api/auth/verify', 'login', postSiweVerify, 'verify'],
 ];
 
 export const MARKET_DATA_PREFIX = '/v1/market-data';

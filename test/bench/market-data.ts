@@ -1,7 +1,7 @@
 /**
  * Public routes through one api process against Express' hello world, in turn, over the same 64 connections, while
- * orders are placed in the market whose book is read. The requests come from thousands of addresses, so that each
- * is counted by the limits and none is refused. Settlement does not run meanwhile, as it would on another machine.
+ * orders are placed in the market whose book is read. The requests to both come from thousands of addresses, so that
+ * each is counted by the limits and none is refused. Settlement does not run meanwhile, as it would on another machine.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -137,7 +137,7 @@ async function compare(servers: EmbeddedServers, children: ChildProcess[]): Prom
   const rounds: Round[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {
     rounds.push({
-      hello: await load(hello, [{ path: '/' }]),
+      hello: await load(hello, requestsTo('/')),
       book: await load(api, requestsTo('/v1/market-data/orderbook/M0_USDC?depth=100')),
       summary: await load(api, requestsTo('/v1/market-data/summary')),
     });
