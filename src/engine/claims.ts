@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 /** 2^21 blocks of 64 bits: 16 MB, under one false "maybe" in a hundred up to some eight million ids. */
 const FILTER_BLOCKS = 2 ** 21;
 const BITS_PER_ID = 5;
+export const FILTER_BYTES = FILTER_BLOCKS * 8;
 
 /** With its header a string of 14 bytes fills an allocation of 16; 112 bits are past any accident or search. */
 const DIGEST_BYTES = 14;

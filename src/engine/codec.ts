@@ -90,6 +90,25 @@ export const readBookMember = (member: Buffer, marketNumber: number, side: Side)
   remainingSteps: uint56(member, 36),
 });
 
+/** Member of a book for the order with this id; reads as `readBookMember`. */
+export function writeBookMember(
+  id: string,
+  wallet: string,
+  remaining: { readonly hadFills: boolean; readonly steps: bigint },
+): Buffer {
+  const end = Buffer.alloc(8);
+  end.writeUInt8(remaining.hadFills ? 1 : 0, 0);
+  writeUint56(end, remaining.steps, 1);
+  return Buffer.concat([Buffer.from(id, 'hex').subarray(2), walletBytes(wallet), end]);
+}
+
+/** Field of a price in the levels of a side: the bytes that the member of each of its orders begins with. */
+export const levelOfMember = (member: Buffer): Buffer => member.subarray(0, 7);
+
+/** Member of the live orders: wallet (20) | reference (17) | client order id. */
+export const writeLiveMember = (id: string, wallet: string, clientOrderId: string | null): Buffer =>
+  Buffer.concat([walletBytes(wallet), Buffer.from(id, 'hex'), Buffer.from(clientOrderId ?? '')]);
+
 /** What all fills of one event share. */
 export interface FillContext {
   readonly market: string;

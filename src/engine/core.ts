@@ -91,7 +91,7 @@ export class EngineCore {
    */
   async open(cursor: Cursor | undefined): Promise<void> {
     const breaks = this.#breaks;
-    await checkServerSettings(this.redis, this.#warn);
+    await this.checkServer();
     const runId = /^run_id:(\w+)/m.exec(await this.redis.info('server'))?.[1];
     if (breaks !== this.#breaks)
       throw new Refusal('SERVICE_UNAVAILABLE', 'the server that answered may be another one by now');
@@ -103,7 +103,7 @@ export class EngineCore {
         return;
       case 'behind':
         throw new EngineBehind(
-          `the engine is at event ${epoch}-${sequence}, Postgres at ${cursor?.epoch}-${cursor?.sequence}: rebuild it first`,
+          `the engine is at event ${epoch}-${sequence}, Postgres at ${cursor?.epoch}-${cursor?.sequence}: restore it, or fill an empty one by 'ledger rebuild'`,
         );
       default:
         throw new Refusal(
@@ -112,6 +112,9 @@ export class EngineCore {
         );
     }
   }
+
+  /** @throws EngineMisconfigured when the server's settings would not keep what it answers. */
+  checkServer = (): Promise<void> => checkServerSettings(this.redis, this.#warn);
 
   /** Runs a script. Throws SERVICE_UNAVAILABLE when its outcome is unknown. */
   async run(name: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown> {

@@ -11,6 +11,7 @@ import { KEYS } from './keys.ts';
 import { EngineMarkets } from './markets.ts';
 import { EngineOrders, type OrderLimits, type Placement, type PlaceOrder } from './orders.ts';
 import { EngineOutbox } from './outbox.ts';
+import { type EngineImage, type Rebuilt, rebuild } from './rebuild.ts';
 import {
   type AssetSnapshot,
   type BookLevels,
@@ -23,6 +24,7 @@ import { EngineSwitches } from './switches.ts';
 export { EngineBehind } from './core.ts';
 export { type Balance, checkSameMovement, type Movement } from './funds.ts';
 export type { Placement, PlaceOrder } from './orders.ts';
+export type { EngineImage, ImageOrder, Rebuilt, UsedId } from './rebuild.ts';
 export { EngineMisconfigured } from './server-settings.ts';
 export type { AssetSnapshot, BookLevels, EngineState, Level, Quotes } from './snapshots.ts';
 
@@ -39,6 +41,12 @@ export interface Engine {
   /** Asks the server who it is and begins an epoch where needed; must be called again after each reconnection. */
   open(cursor: Cursor | undefined): Promise<void>;
   isOpen(): boolean;
+  /**
+   * Makes an engine of what the ledger knows, on a server that holds none. It is not open yet; whoever opens it begins
+   * a new epoch. One that broke off is begun anew by the next.
+   * @throws OperatorRefusal ENGINE_NOT_EMPTY | LEDGER_INCONSISTENT
+   */
+  rebuild(image: EngineImage): Promise<Rebuilt>;
   state(): Promise<EngineState>;
 
   markets(): Promise<readonly Market[]>;
@@ -96,6 +104,7 @@ export function openEngine(options: EngineOptions): Engine {
   return {
     open: (cursor) => core.open(cursor),
     isOpen: () => core.isOpen,
+    rebuild: (image) => rebuild(core, image),
     state: () => snapshots.state(),
 
     markets: () => markets.all(),

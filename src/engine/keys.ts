@@ -7,6 +7,8 @@ const key = (...parts: readonly string[]): string => [ENGINE_TAG, ...parts].join
 export const KEYS = {
   /** Hash: epoch, sequence, clock, switches, versions of markets, last prices, holds. */
   engine: key('engine'),
+  /** Hash: what becomes the engine when its rebuild is complete. */
+  rebuilding: key('rebuilding'),
   /** Stream: the outbox. */
   events: key('events'),
   /** Hash: symbol -> record as JSON. */

@@ -16,7 +16,8 @@ interface SwitchChange {
   readonly requiredTerms?: string;
 }
 
-const walletField = (name: string, wallet: string): Buffer =>
+/** Field of the engine hash that says something of a wallet. */
+export const walletField = (name: string, wallet: string): Buffer =>
   Buffer.concat([Buffer.from(`${name}:`), walletBytes(wallet)]);
 
 /** A field like `paused`, or of something: `hold:` and the bytes of a wallet. */

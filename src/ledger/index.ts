@@ -1,6 +1,7 @@
 /** The permanent memory: engine events settled into Postgres, and everything that is read back from it. */
 
 import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
+import type { Asset, Market } from '../domain/market.ts';
 import type { Trade } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { minutesOfMarket, type SettledMinutes } from './candles.ts';
@@ -10,6 +11,7 @@ import { migrate } from './migrate.ts';
 import { movementByReference } from './movements.ts';
 import { orderByClientId, orderById, ordersOf, type SettledOrder } from './orders.ts';
 import { askOnce, openPool } from './pool.ts';
+import { type AtRest, atRest, clientOrderIds, listings, movementReferences } from './rebuild.ts';
 import {
   type AccountBalance,
   balancesAt,
@@ -91,6 +93,14 @@ export interface Ledger {
   /** What must hold within the ledger alone, and up to which event it was checked. */
   check(): Promise<{ sequence: number; checks: Check[] }>;
   switches(): Promise<Switches & { readonly cursor: Cursor }>;
+  /** Runs `work` while nothing is settled. @throws OperatorRefusal LEDGER_BUSY */
+  atRest<Result>(work: (rest: AtRest) => Promise<Result>): Promise<Result>;
+  /** Every market, in the order of creation, and every asset, as last settled. */
+  listings(): Promise<{ assets: Asset[]; markets: Market[] }>;
+  /** All that were ever used; in no order. */
+  clientOrderIds(): AsyncIterable<{ wallet: string; clientOrderId: string }>;
+  /** Of all deposits and withdrawals; in no order. */
+  movementReferences(): AsyncIterable<Pick<AccountMoved, 'kind' | 'reference'>>;
   /** Keeps what a reconcile found. */
   noteReconciliation(note: ReconciliationNote): Promise<void>;
   lastReconciliation(): Promise<LastReconciliation | null>;
@@ -126,6 +136,10 @@ export const openLedger = (options: { databaseUrl: string; poolSize?: number }):
     liveOrdersAt: (sequence) => liveOrdersAt(auditing, sequence),
     check: () => checkLedger(auditing),
     switches: () => readSwitches(auditing),
+    atRest: (work) => atRest(auditing, work),
+    listings: () => listings(auditing),
+    clientOrderIds: () => clientOrderIds(auditing),
+    movementReferences: () => movementReferences(auditing),
     noteReconciliation: (note) => noteReconciliation(reading, note),
     lastReconciliation: () => lastReconciliation(reading),
     entries: (filter) => entries(auditing, filter),

@@ -12,7 +12,7 @@ import { inSnapshot, streamRows } from './pool.ts';
 export interface AccountBalance {
   /** A wallet, `house` or `custody`. */
   readonly account: string;
-  /** Never zero: an account without a balance is left out. */
+  /** Zero for an account that has nothing left. */
   readonly atoms: bigint;
 }
 
@@ -26,7 +26,7 @@ export async function* balancesAt(
     pool,
     `select account, sum(amount_atoms)::text as atoms from ledger_entries
      where asset = $1 and sequence <= $2
-     group by account having sum(amount_atoms) <> 0 order by account`,
+     group by account order by account`,
     [asset, sequence],
   );
   for await (const { account, atoms } of rows) yield { account, atoms: BigInt(atoms) };

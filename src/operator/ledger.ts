@@ -5,15 +5,17 @@ import { OperatorRefusal } from '../domain/errors.ts';
 import type { EntriesFilter } from '../ledger/index.ts';
 import { readEntryId, readTimeMs, readWholeNumber } from './arguments.ts';
 import { EXPORT_FORMATS, type ExportFormat, exportText } from './ledger-export.ts';
+import { rebuildEngine } from './rebuild.ts';
 import { type CheckResult, type Reconciliation, reconcile } from './reconcile/index.ts';
 import { column, formatCounted, renderTable, shown } from './table.ts';
 import { type Paint, write } from './terminal.ts';
-import { type Answer, addNoun, type Perform } from './verb.ts';
+import { type Answer, addNoun, type Perform, said } from './verb.ts';
 
 export function addLedgerCommands(program: Command, perform: Perform): void {
   const ledger = addNoun(program, 'ledger', 'whether the books hold, and what is in them');
   addReconcile(ledger, perform);
   addExport(ledger, perform);
+  addRebuild(ledger, perform);
 }
 
 function addReconcile(ledger: Command, perform: Perform): void {
@@ -110,6 +112,26 @@ An export that broke off goes on after the entry id of its last whole line.`,
         const text = exportText(ledger.entries(filter), json ? 'json' : options.format, after !== undefined);
         for await (const chunk of text) await write(terminal.out, chunk);
         return undefined;
+      }),
+    );
+}
+
+function addRebuild(ledger: Command, perform: Perform): void {
+  ledger
+    .command('rebuild')
+    .addHelpText(
+      'after',
+      `
+For an engine that is lost. What it had answered and not settled yet is not in Postgres, and stays lost.
+Running processes open the engine by themselves when it is complete. One that broke off is begun anew.`,
+    )
+    .description("rebuild the engine in an empty Redis from Postgres; refuses one that isn't empty")
+    .action(() =>
+      perform(async (services) => {
+        const rebuilt = await rebuildEngine(services);
+        const { sequence, markets, accounts, liveOrders } = rebuilt;
+        const parts = [`${markets} markets`, `${accounts} balances`, `${liveOrders} live orders`];
+        return said(`the engine is as it was after event ${sequence}: ${parts.join(', ')}`, rebuilt);
       }),
     );
 }

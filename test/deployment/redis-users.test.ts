@@ -78,6 +78,7 @@ const WORK: Record<string, readonly Work[]> = {
       ],
       commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'client|list'],
     },
+    { commands: ['exists', 'unlink', 'hset', 'zadd', 'setrange', 'renamenx'] },
   ],
   'queue-api': [
     { scripts: ['consume_challenge', 'count_requests'], jobs: ADD_JOBS, commands: ['get', 'set'] },

@@ -1,0 +1,233 @@
+/** Makes an engine of what the ledger knows, on a server that holds none: books, balances, switches, used ids. */
+
+import { OperatorRefusal } from '../domain/errors.ts';
+import type { Cursor } from '../domain/event.ts';
+import type { Asset, Market } from '../domain/market.ts';
+import { writeMarketRecord } from '../domain/market-record.ts';
+import type { Lot, Side } from '../domain/order.ts';
+import type { Switches } from '../domain/switches.ts';
+import { FILTER_BYTES, movementClaim, orderClaim } from './claims.ts';
+import { levelOfMember, walletBytes, writeBookMember, writeLiveMember } from './codec.ts';
+import type { EngineCore } from './core.ts';
+import { Filling } from './filling.ts';
+import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+import { walletField } from './switches.ts';
+
+/** A resting order. */
+export interface ImageOrder {
+  readonly id: string;
+  readonly wallet: string;
+  /** Symbol. */
+  readonly market: string;
+  readonly side: Side;
+  /** Null on a market order, which cannot rest. */
+  readonly priceTicks: bigint | null;
+  readonly sizeSteps: bigint;
+  readonly remainingSteps: bigint;
+  readonly clientOrderId: string | null;
+  readonly lot: Lot;
+}
+
+/** An id that counts once for ever. */
+export type UsedId =
+  | { readonly kind: 'order'; readonly wallet: string; readonly clientOrderId: string }
+  | { readonly kind: 'credited' | 'debited'; readonly reference: string };
+
+/** All that an engine must know to go on after an event. Nothing of it may change while it is read. */
+export interface EngineImage {
+  /** The event, and its time in Unix milliseconds. */
+  readonly cursor: Cursor & { readonly timeMs: number };
+  readonly switches: Switches;
+  readonly assets: readonly Asset[];
+  readonly markets: readonly Market[];
+  /** Ticks of the last execution, by symbol. */
+  readonly lastPrices: ReadonlyMap<string, bigint>;
+  liveOrders(): AsyncIterable<ImageOrder>;
+  /** Of every wallet that ever had the asset, and of `house`: what is available and reserved together. */
+  balancesOf(asset: string): AsyncIterable<{ readonly account: string; readonly atoms: bigint }>;
+  usedIds(): AsyncIterable<UsedId>;
+  /** Called when all is in place: what the lost engine did in earlier epochs must not come into the ledger any more. */
+  fence(epoch: number): Promise<void>;
+}
+
+/** What was put in. */
+export interface Rebuilt {
+  /** The event that the engine goes on after. */
+  readonly sequence: number;
+  readonly markets: number;
+  readonly accounts: number;
+  readonly liveOrders: number;
+  readonly usedIds: number;
+}
+
+/**
+ * The lost engine may have begun epochs of which nothing was settled, and given out ids in them. It began one only at
+ * a start that found Postgres there, so there were never nearly as many; and there are 65,535 to be had.
+ */
+const EPOCHS_SKIPPED = 100;
+const HIGHEST_EPOCH = 65_535;
+
+/** Bytes of the filter written by one command. */
+const FILTER_PART = 65_536;
+
+/** Atoms that a wallet's orders reserve, by wallet, by asset. */
+type Reserved = Map<string, Map<string, bigint>>;
+
+export async function rebuild(core: EngineCore, image: EngineImage): Promise<Rebuilt> {
+  await core.checkServer();
+  const filling = new Filling(core);
+  await begin(core, image);
+  const { liveOrders, reserved } = await fillBooks(filling, image);
+  const accounts = await fillBalances(filling, image, reserved);
+  await fillMarkets(filling, image);
+  const usedIds = await fillFilter(core, image);
+  await fillEngine(filling, image);
+  await filling.flush();
+  await image.fence(image.cursor.epoch + EPOCHS_SKIPPED);
+  await core.call(() => core.redis.renamenx(KEYS.rebuilding, KEYS.engine));
+  const { sequence } = image.cursor;
+  return { sequence, markets: image.markets.length, accounts, liveOrders, usedIds };
+}
+
+const sidesOf = ({ symbol }: Market): string[] =>
+  (['bids', 'asks'] as const).flatMap((side) => [bookKey(symbol, side), levelsKey(symbol, side)]);
+
+/** The engine's own key is written last and at once: without it, no process opens what is there. */
+async function begin(core: EngineCore, { cursor, markets, assets }: EngineImage): Promise<void> {
+  if (cursor.epoch + EPOCHS_SKIPPED >= HIGHEST_EPOCH)
+    throw new OperatorRefusal('EPOCHS_EXHAUSTED', `${cursor.epoch} epochs have gone by: no ids are left`);
+  const { rebuilding, engine, claims, unsettled, ...others } = KEYS;
+  const content = [
+    ...[...Object.values(others), ...claims, ...unsettled, ...markets.flatMap(sidesOf)],
+    ...assets.map(({ symbol }) => balancesKey(symbol)),
+  ];
+  const { redis } = core;
+  const [isEngine, isBegun, isContent] = await core.call(() =>
+    Promise.all([redis.exists(engine), redis.exists(rebuilding), redis.exists(...content)]),
+  );
+  if (isEngine > 0 || (isContent > 0 && isBegun === 0))
+    throw new OperatorRefusal('ENGINE_NOT_EMPTY', "the engine's Redis holds an engine: nothing was changed");
+  await core.call(() => redis.unlink(rebuilding, ...content));
+  await core.call(() => redis.hset(rebuilding, 'begun', '1'));
+}
+
+/** Every resting order where it stood, by its id; what it holds is reserved. */
+async function fillBooks(
+  filling: Filling,
+  image: EngineImage,
+): Promise<{ liveOrders: number; reserved: Reserved }> {
+  const reserved: Reserved = new Map();
+  const levels = new Map<string, Map<string, bigint>>();
+  let liveOrders = 0;
+  for await (const order of image.liveOrders()) {
+    const { id, wallet, market, side, remainingSteps: steps, sizeSteps } = order;
+    const member = writeBookMember(id, wallet, { hadFills: steps < sizeSteps, steps });
+    const sideName = side === 'buy' ? 'bids' : 'asks';
+    await filling.add('zadd', bookKey(market, sideName), '0', member);
+    await filling.add('zadd', KEYS.live, '0', writeLiveMember(id, wallet, order.clientOrderId));
+    addTo(levels, levelsKey(market, sideName), levelOfMember(member).toString('hex'), steps);
+    addTo(reserved, side === 'buy' ? order.lot.quote : order.lot.base, wallet, heldBy(order));
+    liveOrders += 1;
+  }
+  for (const [key, sums] of levels)
+    for (const [field, steps] of sums) await filling.add('hset', key, Buffer.from(field, 'hex'), `${steps}`);
+  return { liveOrders, reserved };
+}
+
+function addTo(sums: Map<string, Map<string, bigint>>, outer: string, inner: string, amount: bigint): void {
+  let found = sums.get(outer);
+  if (found === undefined) {
+    found = new Map();
+    sums.set(outer, found);
+  }
+  found.set(inner, (found.get(inner) ?? 0n) + amount);
+}
+
+const inconsistent = (what: string): OperatorRefusal =>
+  new OperatorRefusal('LEDGER_INCONSISTENT', `${what}: nothing may trade on it`);
+
+/** A sell holds its rest in base, a buy the price of its rest in quote. */
+function heldBy({ id, side, priceTicks, remainingSteps, lot }: ImageOrder): bigint {
+  if (priceTicks === null || remainingSteps <= 0n)
+    throw inconsistent(`order ${id} is live in the ledger and cannot rest`);
+  return side === 'sell'
+    ? remainingSteps * lot.baseAtomsPerStep
+    : remainingSteps * priceTicks * lot.quoteAtomsPerLot;
+}
+
+/** What is not reserved is available. The supply is what all have together. */
+async function fillBalances(filling: Filling, image: EngineImage, reserved: Reserved): Promise<number> {
+  let accounts = 0;
+  for (const { symbol } of image.assets) {
+    const [key, held] = [balancesKey(symbol), reserved.get(symbol) ?? new Map<string, bigint>()];
+    let supply: bigint | undefined;
+    for await (const { account, atoms } of image.balancesOf(symbol)) {
+      const reservedAtoms = held.get(account) ?? 0n;
+      held.delete(account);
+      if (atoms < reservedAtoms) throw inconsistent(`${account} has less ${symbol} than its orders hold`);
+      const isWallet = account.startsWith('0x');
+      const field = (part: string): Buffer => Buffer.concat([walletBytes(account), Buffer.from(part)]);
+      await filling.add('hset', key, isWallet ? field('a') : account, `${atoms - reservedAtoms}`);
+      if (reservedAtoms > 0n) await filling.add('hset', key, field('r'), `${reservedAtoms}`);
+      supply = (supply ?? 0n) + atoms;
+      accounts += 1;
+    }
+    const [missing] = held.keys();
+    if (missing !== undefined) throw inconsistent(`${missing} has orders and no ${symbol} to pay them with`);
+    if (supply === undefined) continue;
+    await filling.add('hset', key, 'supply', `${supply}`);
+    await filling.add('hset', KEYS.assets, `${symbol} used`, '1');
+  }
+  return accounts;
+}
+
+async function fillMarkets(filling: Filling, { assets, markets }: EngineImage): Promise<void> {
+  for (const { symbol, scale } of assets) await filling.add('hset', KEYS.assets, symbol, `${scale}`);
+  for (const market of markets) {
+    await filling.add('hset', KEYS.markets, market.symbol, writeMarketRecord(market));
+    for (const { symbol } of [market.base, market.quote])
+      await filling.add('hset', KEYS.assets, `${symbol} used`, '1');
+  }
+}
+
+/** Which ids were used is all that the filter tells; what each stands for, Postgres is asked when one comes again. */
+async function fillFilter(core: EngineCore, image: EngineImage): Promise<number> {
+  const filter = Buffer.alloc(FILTER_BYTES);
+  let usedIds = 0;
+  for await (const used of image.usedIds()) {
+    const { offset, mask } =
+      used.kind === 'order'
+        ? orderClaim(used.wallet, used.clientOrderId)
+        : movementClaim(used.kind, used.reference);
+    for (let at = 0; at < mask.length; at += 1) filter[offset + at]! |= mask[at]!;
+    usedIds += 1;
+  }
+  for (let at = 0; at < FILTER_BYTES; at += FILTER_PART) {
+    const part = filter.subarray(at, at + FILTER_PART);
+    if (part.some((byte) => byte !== 0))
+      await core.call(() => core.redis.setrange(KEYS.claimFilter, at, part));
+  }
+  return usedIds;
+}
+
+async function fillEngine(
+  filling: Filling,
+  { cursor, switches, markets, lastPrices }: EngineImage,
+): Promise<void> {
+  const { epoch, sequence, timeMs } = cursor;
+  const set = (field: string | Buffer, value: string | number | bigint): Promise<void> =>
+    filling.add('hset', KEYS.rebuilding, field, `${value}`);
+  await set('epoch', epoch + EPOCHS_SKIPPED);
+  await set('sequence', sequence);
+  await set('settled', sequence);
+  await set('time', timeMs);
+  if (switches.paused) await set('paused', 1);
+  if (switches.termsVersion !== null) await set('terms', switches.termsVersion);
+  for (const wallet of switches.holds) await set(walletField('hold', wallet), 1);
+  for (const [wallet, version] of switches.acceptedTerms) await set(walletField('terms', wallet), version);
+  for (const { number, version, symbol } of markets) {
+    await set(`version:${number}`, version);
+    const last = lastPrices.get(symbol);
+    if (last !== undefined) await set(`last:${number}`, last);
+  }
+}

@@ -1,0 +1,48 @@
+/** `ledger rebuild`: the engine as the ledger knows it, put into a Redis that holds none. */
+
+import { OperatorRefusal } from '../domain/errors.ts';
+import type { Cursor } from '../domain/event.ts';
+import type { EngineImage, Rebuilt, UsedId } from '../engine/index.ts';
+import { CUSTODY, type Ledger } from '../ledger/index.ts';
+import type { OperatorServices } from './services.ts';
+
+/**
+ * Nothing is settled meanwhile, so what is read piece by piece is of one event.
+ * @throws OperatorRefusal NOTHING_SETTLED | LEDGER_BUSY | ENGINE_NOT_EMPTY | LEDGER_INCONSISTENT
+ */
+export const rebuildEngine = ({
+  engine,
+  ledger,
+}: Pick<OperatorServices, 'engine' | 'ledger'>): Promise<Rebuilt> =>
+  ledger.atRest(async (rest) => {
+    const { epoch, sequence, timeMs } = rest.cursor;
+    if (timeMs === null)
+      throw new OperatorRefusal('NOTHING_SETTLED', 'the ledger is empty: an empty engine opens by itself');
+    const image = await imageOf(ledger, { epoch, sequence, timeMs });
+    return engine.rebuild({ ...image, fence: rest.fence });
+  });
+
+async function imageOf(
+  ledger: Ledger,
+  cursor: Cursor & { timeMs: number },
+): Promise<Omit<EngineImage, 'fence'>> {
+  const { assets, markets } = await ledger.listings();
+  const lastTrades = await ledger.lastTradesBefore(Number.MAX_SAFE_INTEGER);
+  return {
+    cursor,
+    switches: await ledger.switches(),
+    assets,
+    markets,
+    lastPrices: new Map(lastTrades.map(({ market, priceTicks }) => [market, priceTicks])),
+    liveOrders: () => ledger.liveOrdersAt(cursor.sequence),
+    async *balancesOf(asset) {
+      for await (const balance of ledger.balancesAt(asset, cursor.sequence))
+        if (balance.account !== CUSTODY) yield balance;
+    },
+    async *usedIds(): AsyncGenerator<UsedId> {
+      for await (const { wallet, clientOrderId } of ledger.clientOrderIds())
+        yield { kind: 'order', wallet, clientOrderId };
+      yield* ledger.movementReferences();
+    },
+  };
+}

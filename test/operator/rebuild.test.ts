@@ -1,0 +1,264 @@
+/** An engine that is lost and made anew from the ledger: it must be the same, and give nothing out twice. */
+
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { Refusal } from '../../src/domain/errors.ts';
+import { parseDecimal } from '../../src/domain/units.ts';
+import type { Ledger } from '../../src/ledger/index.ts';
+import { query } from '../ledger/tables.ts';
+import { type Random, random, runSeed } from '../support/seed.ts';
+import { type Desk, marketRules, openDesk, WALLET } from './fixture.ts';
+
+const WALLETS = [1, 2, 3, 4].map(WALLET);
+const ALICE = WALLETS[0]!;
+const HELD = WALLET('e');
+const RULES: Record<string, Record<string, string>> = {
+  'ETH/USDC': {},
+  'BTC/USDC': { 'self-trade': 'expire_maker', 'fee-bps': '0' },
+  'BTC/ETH': { 'tick-size': 'null', 'self-trade': 'expire_both' },
+};
+const COMMANDS = 400;
+
+/** Orders of all kinds and cancels, at prices that meet; what the engine refuses is passed over. */
+async function trade({ engine }: Desk, dice: Random): Promise<void> {
+  for (let count = 0; count < COMMANDS; count += 1) {
+    const [wallet, market] = [dice.pick(WALLETS), dice.pick(Object.keys(RULES))];
+    const command = dice.chance(0.1)
+      ? engine.cancelAll(wallet, dice.chance(0.5) ? market : null)
+      : engine.placeOrder({ wallet, request: orderOf(market, dice, count) });
+    await command.catch((error) => {
+      if (!(error instanceof Refusal)) throw error;
+    });
+  }
+}
+
+const orderOf = (market: string, dice: Random, count: number) => ({
+  market,
+  ...{ side: dice.pick(['buy', 'sell'] as const), type: 'limit' as const, leverage: null },
+  timeInForce: dice.pick(['GTC', 'GTC', 'GTC', 'IOC'] as const),
+  price: parseDecimal(`${95 + dice.below(10)}`),
+  size: parseDecimal(`0.${1 + dice.below(9)}`),
+  clientOrderId: dice.chance(0.5) ? `№ ${count}` : null,
+  ...{ postOnly: dice.chance(0.1), reduceOnly: false },
+});
+
+async function openTradedDesk(dice: Random): Promise<Desk> {
+  const desk = await openDesk();
+  await desk.ask('asset', 'set', 'USDC', '--scale', '6');
+  await desk.ask('asset', 'set', 'SPARE', '--scale', '3');
+  for (const [market, rules] of Object.entries(RULES))
+    await desk.ask('market', 'create', market, ...marketRules(rules));
+  for (const wallet of WALLETS)
+    for (const asset of ['ETH', 'BTC', 'USDC'])
+      await desk.ask('account', 'credit', wallet, asset, '100000', '--reference', `${wallet} ${asset}`);
+  // Nothing is left of it, and the portfolio shows it all the same.
+  await desk.ask('account', 'credit', HELD, 'ETH', '1', '--reference', 'in');
+  await desk.ask('account', 'debit', HELD, 'ETH', '1', '--reference', 'out');
+  await trade(desk, dice);
+  // On both sides, whatever the dice have left.
+  for (const [side, price] of [
+    ['buy', '50'],
+    ['sell', '200'],
+  ] as const)
+    await desk.place({ wallet: ALICE, side, price, clientOrderId: `a ${side}` });
+  // Beyond what a double holds.
+  await desk.ask('account', 'credit', ALICE, 'BTC', '45000000000.00000001', '--reference', 'much');
+  await desk.ask('account', 'hold', HELD);
+  await desk.ask('terms', 'require', '2');
+  for (const wallet of WALLETS) await desk.engine.acceptTerms(wallet, '2');
+  await desk.ask('market', 'set', 'BTC/ETH', '--status', 'halted', '--reference-price', '99.5');
+  await desk.ask('trading', 'pause');
+  await desk.settle();
+  return desk;
+}
+
+const hex = (bytes: readonly Buffer[]): string[] => bytes.map((member) => member.toString('hex'));
+
+async function hashOf(redis: Redis, key: string): Promise<Record<string, string>> {
+  const found = (await redis.callBuffer('HGETALL', key)) as Buffer[];
+  const pairs = Array.from({ length: found.length / 2 }, (_, at) => [
+    found[at * 2]!.toString('latin1'),
+    found[at * 2 + 1]!.toString(),
+  ]);
+  return Object.fromEntries(pairs.sort());
+}
+
+/** A string may end where its last bit is, or later. */
+const withoutEnd = (bytes: Buffer): Buffer =>
+  bytes.subarray(0, bytes.findLastIndex((byte) => byte !== 0) + 1);
+
+const OWN = /^(sequence|time|settled|paused|terms|version:\d+|last:\d+|hold:.*|terms:.*)$/s;
+/** To a script they say the same as a field that is not there. */
+const isNothing = ([field, value]: [string, string]): boolean => field.endsWith('r') && value === '0';
+
+/** All that the engine's Redis holds and that must survive; not the server's own marks. */
+async function contentOf(redis: Redis): Promise<Record<string, unknown>> {
+  const content: Record<string, unknown> = {};
+  for (const key of (await redis.keys('{redbook}:*')).sort()) {
+    const [, name = ''] = key.split(':');
+    if (name === 'book' || name === 'live') content[key] = hex(await redis.zrangeBuffer(key, '0', '-1'));
+    else if (name === 'markets')
+      content[key] = Object.values(await hashOf(redis, key)).map((record) => JSON.parse(record));
+    else if (name === 'claim-filter')
+      content[key] = withoutEnd((await redis.getBuffer(key))!).toString('hex');
+    else if (name === 'engine')
+      content[key] = Object.entries(await hashOf(redis, key)).filter(([field]) => OWN.test(field));
+    else if (name === 'balances')
+      content[key] = Object.entries(await hashOf(redis, key)).filter((entry) => !isNothing(entry));
+    else if (name === 'assets' || name === 'levels') content[key] = await hashOf(redis, key);
+    else if (!['events', 'claims', 'unsettled'].includes(name)) throw new Error(`what is ${key}?`);
+  }
+  return content;
+}
+
+const newestTrade = async (ledger: Ledger): Promise<number> =>
+  Math.max(...(await ledger.lastTradesBefore(Number.MAX_SAFE_INTEGER)).map(({ tradeId }) => tradeId));
+
+describe('operator: ledger rebuild', function () {
+  this.timeout(60_000);
+  let desk: Desk;
+  let before: Record<string, unknown>;
+  let epoch: number;
+
+  beforeEach(async () => {
+    desk = await openTradedDesk(random(runSeed()));
+    await desk.engine.trim(await desk.ledger.cursor());
+    before = await contentOf(desk.redis);
+    ({ epoch } = await desk.engine.state());
+  });
+  afterEach(() => desk.close());
+
+  const lose = (): Promise<unknown> => desk.redis.flushall();
+  const reopen = async (): Promise<void> => {
+    for (const engine of [desk.engine, desk.services.engine]) await engine.open(await desk.ledger.cursor());
+  };
+
+  it('makes the same engine, and the books hold', async () => {
+    expect(before).to.include.all.keys('{redbook}:book:ETH/USDC:bids', '{redbook}:live');
+    await lose();
+    expect((await desk.run('ledger', 'reconcile')).status).to.equal(1);
+    const rebuilt = await desk.ask('ledger', 'rebuild');
+    expect(await contentOf(desk.redis)).to.deep.equal(before);
+    expect(rebuilt).to.include({ sequence: (await desk.ledger.cursor()).sequence, markets: 3 });
+    expect(rebuilt.liveOrders).to.equal((before['{redbook}:live'] as string[]).length);
+    await reopen();
+    const { holds } = await desk.ask('ledger', 'reconcile');
+    expect(holds).to.equal(true);
+  });
+
+  it('goes on trading where it was, with ids that were never given out', async () => {
+    const [newest, { sequence }] = [await newestTrade(desk.ledger), await desk.ledger.cursor()];
+    await lose();
+    await desk.ask('ledger', 'rebuild');
+    await reopen();
+    expect((await desk.engine.state()).epoch).to.be.above(epoch + 50);
+    await desk.ask('trading', 'resume');
+    const carol = WALLET('c');
+    await desk.ask('account', 'credit', carol, 'USDC', '1000000', '--reference', 'new');
+    await desk.engine.acceptTerms(carol, '2');
+    await desk.engine.cancelAll(ALICE, null);
+    const sold = await desk.place({ wallet: ALICE, side: 'sell', price: '10', size: '50' });
+    const bought = await desk.place({ wallet: carol, price: '3000', size: '100' });
+    expect(sold.order.sequence).to.be.above(sequence);
+    const trades = [...sold.trades, ...bought.trades];
+    expect(trades.length).to.be.above(0);
+    for (const { tradeId } of trades) expect(tradeId).to.be.above(newest);
+    await desk.settle();
+    await desk.ask('ledger', 'reconcile');
+    for (const wallet of WALLETS) await desk.engine.cancelAll(wallet, null);
+    await desk.settle();
+    await desk.ask('ledger', 'reconcile');
+  });
+
+  it('remembers each client order id and each reference', async () => {
+    await lose();
+    await desk.ask('ledger', 'rebuild');
+    await reopen();
+    const used = await query<{ wallet: string; client_order_id: string; id: string }>(
+      desk.databaseUrl,
+      'select wallet, client_order_id, id from orders where client_order_id is not null',
+    );
+    expect(used.length).to.be.above(20);
+    for (const { wallet, client_order_id } of used)
+      expect((await desk.engine.findClientOrder(wallet, client_order_id)).outcome).to.equal('unchecked');
+    expect((await desk.engine.findClientOrder(ALICE, 'never')).outcome).to.equal('unclaimed');
+    const shown = await desk.ask('account', 'show', ALICE);
+    await desk.ask('account', 'credit', ALICE, 'ETH', '100000', '--reference', `${ALICE} ETH`);
+    expect(await desk.ask('account', 'show', ALICE)).to.deep.equal(shown);
+  });
+
+  it('refuses an engine that is there, and changes nothing of it', async () => {
+    expect(await desk.refuse('ledger', 'rebuild')).to.equal('ENGINE_NOT_EMPTY');
+    expect(await contentOf(desk.redis)).to.deep.equal(before);
+    // Somebody deleted its own key: what is left may be worth a look.
+    await desk.redis.del('{redbook}:engine');
+    expect(await desk.refuse('ledger', 'rebuild')).to.equal('ENGINE_NOT_EMPTY');
+  });
+
+  it('is begun anew after one that broke off, and until then no process opens it', async () => {
+    await lose();
+    const { liveOrdersAt } = desk.ledger;
+    let orders = 0;
+    desk.services.ledger.liveOrdersAt = async function* (sequence) {
+      for await (const order of liveOrdersAt(sequence)) {
+        orders += 1;
+        if (orders > 3) throw new Error('the power went');
+        yield order;
+      }
+      expect.fail('there are more orders');
+    };
+    await desk.redis.zadd('{redbook}:book:ETH/USDC:bids', '0', 'a member of the one that broke off');
+    await desk.redis.hset('{redbook}:rebuilding', 'begun', '1');
+    expect((await desk.run('ledger', 'rebuild')).status).to.equal(1);
+    const opening = desk.engine.open(await desk.ledger.cursor());
+    expect(await opening.catch((error: Error) => error.name)).to.equal('EngineBehind');
+    desk.services.ledger.liveOrdersAt = liveOrdersAt;
+    await desk.ask('ledger', 'rebuild');
+    expect(await contentOf(desk.redis)).to.deep.equal(before);
+  });
+
+  it('keeps out of the ledger what the lost engine did and nobody had settled', async () => {
+    await desk.ask('account', 'credit', ALICE, 'ETH', '7', '--reference', 'lost');
+    const cursor = await desk.ledger.cursor();
+    const lost = await desk.engine.readEvents(cursor, 10);
+    expect(lost.map(({ kind }) => kind)).to.include('credited');
+    await lose();
+    const { switches } = desk.ledger;
+    desk.services.ledger.switches = async () => {
+      expect((await desk.ledger.settle(lost)).sequence, 'settled meanwhile').to.equal(cursor.sequence);
+      return switches();
+    };
+    await desk.ask('ledger', 'rebuild');
+    desk.services.ledger.switches = switches;
+    const late = desk.ledger.settle(lost);
+    expect(await late.catch((error: Error) => error.name)).to.equal('LedgerDiverged');
+    expect(await contentOf(desk.redis)).to.deep.equal(before);
+    await reopen();
+    await desk.ask('account', 'credit', ALICE, 'ETH', '7', '--reference', 'lost');
+    await desk.settle();
+    await desk.ask('ledger', 'reconcile');
+  });
+
+  it('refuses a ledger whose orders hold more than there is', async () => {
+    await lose();
+    await query(
+      desk.databaseUrl,
+      `set session_replication_role = replica; delete from ledger_entries where asset = 'USDC' and kind = 'credit'`,
+    );
+    expect(await desk.refuse('ledger', 'rebuild')).to.equal('LEDGER_INCONSISTENT');
+    const opening = desk.engine.open(await desk.ledger.cursor());
+    expect(await opening.catch((error: Error) => error.name)).to.equal('EngineBehind');
+  });
+});
+
+describe('operator: ledger rebuild of nothing', () => {
+  it('is refused: an empty engine opens by itself', async () => {
+    const desk = await openDesk();
+    try {
+      await desk.redis.flushall();
+      expect(await desk.refuse('ledger', 'rebuild')).to.equal('NOTHING_SETTLED');
+    } finally {
+      await desk.close();
+    }
+  });
+});
