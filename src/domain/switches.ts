@@ -1,5 +1,7 @@
 /** What operators and wallets have switched, as the engine or the ledger knows it at one event. */
 
+import type { Market } from './market.ts';
+
 export interface Switches {
   readonly paused: boolean;
   /** The terms that must have been accepted; null: none. */
@@ -10,4 +12,5 @@ export interface Switches {
   readonly acceptedTerms: ReadonlyMap<string, string>;
   /** By number of the market: the version of its rules. */
   readonly marketVersions: ReadonlyMap<number, number>;
+  readonly markets: readonly Market[];
 }

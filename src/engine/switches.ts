@@ -1,5 +1,6 @@
 /** The kill switch, required terms, custody holds: single fields of the engine hash, each change an event. */
 
+import { readMarketRecord } from '../domain/market-record.ts';
 import type { Switches } from '../domain/switches.ts';
 import { walletBytes, walletText } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
@@ -70,7 +71,11 @@ export class EngineSwitches {
 
   /** All of them, at one event. */
   async all(): Promise<Switches & { readonly sequence: number }> {
-    const fields = (await this.#core.run('snapshot_switches', [KEYS.engine], [])) as Buffer[];
+    const [fields, records] = (await this.#core.run(
+      'snapshot_switches',
+      [KEYS.engine, KEYS.markets],
+      [],
+    )) as [Buffer[], Buffer[]];
     const plain = new Map<string, string>();
     const holds: string[] = [];
     const acceptedTerms = new Map<string, string>();
@@ -88,6 +93,7 @@ export class EngineSwitches {
       paused: plain.has('paused'),
       termsVersion: plain.get('terms') ?? null,
       ...{ holds, acceptedTerms, marketVersions },
+      markets: records.map((record) => readMarketRecord(record.toString())),
     };
   }
 

@@ -1,7 +1,7 @@
 /** The permanent memory: engine events settled into Postgres, and everything that is read back from it. */
 
 import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
-import type { Asset, Market } from '../domain/market.ts';
+import type { Asset } from '../domain/market.ts';
 import type { Trade } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { minutesOfMarket, type SettledMinutes } from './candles.ts';
@@ -11,7 +11,7 @@ import { migrate } from './migrate.ts';
 import { movementByReference } from './movements.ts';
 import { orderByClientId, orderById, ordersOf, type SettledOrder } from './orders.ts';
 import { askOnce, openPool } from './pool.ts';
-import { type AtRest, atRest, clientOrderIds, listings, movementReferences } from './rebuild.ts';
+import { type AtRest, assets, atRest, clientOrderIds, movementReferences } from './rebuild.ts';
 import {
   type AccountBalance,
   balancesAt,
@@ -95,8 +95,8 @@ export interface Ledger {
   switches(): Promise<Switches & { readonly cursor: Cursor }>;
   /** Runs `work` while nothing is settled. @throws OperatorRefusal LEDGER_BUSY */
   atRest<Result>(work: (rest: AtRest) => Promise<Result>): Promise<Result>;
-  /** Every market, in the order of creation, and every asset, as last settled. */
-  listings(): Promise<{ assets: Asset[]; markets: Market[] }>;
+  /** Every asset, as last settled. */
+  assets(): Promise<Asset[]>;
   /** All that were ever used; in no order. */
   clientOrderIds(): AsyncIterable<{ wallet: string; clientOrderId: string }>;
   /** Of all deposits and withdrawals; in no order. */
@@ -137,7 +137,7 @@ export const openLedger = (options: { databaseUrl: string; poolSize?: number }):
     check: () => checkLedger(auditing),
     switches: () => readSwitches(auditing),
     atRest: (work) => atRest(auditing, work),
-    listings: () => listings(auditing),
+    assets: () => assets(auditing),
     clientOrderIds: () => clientOrderIds(auditing),
     movementReferences: () => movementReferences(auditing),
     noteReconciliation: (note) => noteReconciliation(reading, note),

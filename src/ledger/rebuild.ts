@@ -1,10 +1,9 @@
-/** What an engine is rebuilt from, beside balances, live orders and switches: markets, used ids, and a ledger at rest. */
+/** What an engine is rebuilt from, beside balances, live orders and switches: assets, used ids, and a ledger at rest. */
 
 import pg from 'pg';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
-import type { Asset, Market } from '../domain/market.ts';
-import { readMarketRecord } from '../domain/market-record.ts';
+import type { Asset } from '../domain/market.ts';
 import { CURSOR_COLUMNS, type CursorRow, type SettledCursor, settledCursor } from './cursor.ts';
 import { askOnce, streamRows } from './pool.ts';
 
@@ -51,15 +50,9 @@ export async function atRest<Result>(
   }
 }
 
-/** Every market and asset, as last settled; markets in the order of creation. */
-export async function listings(pool: pg.Pool): Promise<{ assets: Asset[]; markets: Market[] }> {
-  const assets = await askOnce<Asset>(pool, 'select symbol, scale from assets order by symbol');
-  const markets = await askOnce<{ record: string }>(
-    pool,
-    'select record::text as record from markets order by number',
-  );
-  return { assets, markets: markets.map(({ record }) => readMarketRecord(record)) };
-}
+/** Every asset, as last settled. */
+export const assets = (pool: pg.Pool): Promise<Asset[]> =>
+  askOnce<Asset>(pool, 'select symbol, scale from assets order by symbol');
 
 /** Every client order id that was ever used. */
 export const clientOrderIds = (pool: pg.Pool): AsyncGenerator<{ wallet: string; clientOrderId: string }> =>

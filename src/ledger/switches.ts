@@ -2,6 +2,7 @@
 
 import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
+import { readMarketRecord } from '../domain/market-record.ts';
 import type { Switches } from '../domain/switches.ts';
 import { readCursor } from './cursor.ts';
 import { inSnapshot } from './pool.ts';
@@ -14,7 +15,9 @@ export const readSwitches = (pool: pg.Pool): Promise<Switches & { readonly curso
     );
     const holds = await ask<{ wallet: string }>('select wallet from holds');
     const terms = await ask<{ wallet: string; version: string }>('select wallet, version from wallet_terms');
-    const markets = await ask<{ number: number; version: bigint }>('select number, version from markets');
+    const markets = await ask<{ number: number; version: bigint; record: string }>(
+      'select number, version, record::text as record from markets',
+    );
     return {
       cursor,
       paused: switched!.paused,
@@ -22,5 +25,6 @@ export const readSwitches = (pool: pg.Pool): Promise<Switches & { readonly curso
       holds: holds.map(({ wallet }) => wallet),
       acceptedTerms: new Map(terms.map(({ wallet, version }) => [wallet, version])),
       marketVersions: new Map(markets.map(({ number, version }) => [number, Number(version)])),
+      markets: markets.map(({ record }) => readMarketRecord(record)),
     };
   });

@@ -64,6 +64,12 @@ const bytesOfField = (name: string, wallet: string): Buffer =>
 const addTo = (redis: Redis, asset: string, field: Buffer, atoms: number): Promise<unknown> =>
   redis.call('HINCRBY', `{redbook}:balances:${asset}`, field, atoms);
 
+async function changeRecord(redis: Redis, symbol: string, from: string, to: string): Promise<unknown> {
+  const record = await redis.hget('{redbook}:markets', symbol);
+  expect(record).to.contain(from);
+  return redis.hset('{redbook}:markets', symbol, record!.replace(from, to));
+}
+
 const withTriggersOff = (sql: string): string => `set session_replication_role = replica; ${sql}`;
 
 describe('operator: ledger reconcile', function () {
@@ -109,7 +115,7 @@ describe('operator: ledger reconcile', function () {
     expect(stdout).to.match(/^CHECK +ASSET +COMPARED +RESULT$/m);
     expect(stdout).to.match(/^Redis = Postgres +USDC +3 accounts at event \d+ +holds$/m);
     expect(stdout).to.match(/^live list = live orders +14 orders at event \d+ +holds$/m);
-    expect(stdout).to.match(/^switches = their events +8 switches at event \d+ +holds$/m);
+    expect(stdout).to.match(/^switches = their events +10 switches at event \d+ +holds$/m);
     expect(stdout).to.match(/^transactions sum to zero +up to event \d+ +holds$/m);
     expect(stdout).to.match(/everything holds: 25 checks, up to event \d+\n$/);
   });
@@ -153,7 +159,7 @@ describe('operator: ledger reconcile', function () {
     await desk.engine.requireTerms('2');
     await desk.engine.acceptTerms(MAKER, '2');
     await desk.engine.setMarket('ETH/USDC', { feeBps: 11 });
-    expect(await checkSwitches(desk)).to.deep.include({ count: 0, compared: '9 switches at event 44' });
+    expect(await checkSwitches(desk)).to.deep.include({ count: 0, compared: '11 switches at event 44' });
     await desk.redis.xtrim('{redbook}:events', 'MAXLEN', 1);
     const { differences } = await checkSwitches(desk);
     expect(differences[0]).to.deep.equal({
@@ -299,6 +305,10 @@ describe('operator: ledger reconcile', function () {
     },
     'the rules of a market are of another version': {
       act: ({ redis }) => redis.hincrby('{redbook}:engine', 'version:1', 1),
+      seenBy: ['switches = their events'],
+    },
+    'a rule of a market is another one in Redis, of the same version': {
+      act: ({ redis }) => changeRecord(redis, 'ETH/USDC', '"feeBps":10', '"feeBps":1'),
       seenBy: ['switches = their events'],
     },
     'Postgres holds another last event': {

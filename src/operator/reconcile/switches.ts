@@ -1,6 +1,7 @@
 /** Switches: what is paused, required, held and accepted, and which rules of a market are in force. */
 
 import type { EngineEvent } from '../../domain/event.ts';
+import { canonicalMarketRecord } from '../../domain/market-record.ts';
 import type { Switches } from '../../domain/switches.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
 import type { Servers } from './settled.ts';
@@ -16,38 +17,45 @@ const named = (switches: Switches): Map<string, string> =>
     ...switches.holds.map((wallet) => [`hold of ${wallet}`, 'held'] as const),
     ...[...switches.acceptedTerms].map(([wallet, version]) => [`terms of ${wallet}`, version] as const),
     ...[...switches.marketVersions].map(
-      ([number, version]) => [`rules of market ${number}`, `version ${version}`] as const,
+      ([number, version]) => [`version of market ${number}`, String(version)] as const,
+    ),
+    ...switches.markets.map(
+      (market) => [`rules of ${market.symbol}`, canonicalMarketRecord(market)] as const,
     ),
   ]);
 
+type Change = readonly [name: string, value: string | null];
+
 /** What an event switches; null: back to its default. */
-function changeOf(event: EngineEvent): readonly [name: string, value: string | null] | undefined {
+function changesOf(event: EngineEvent): readonly Change[] {
   switch (event.kind) {
     case 'trading_paused':
-      return ['trading', 'paused'];
+      return [['trading', 'paused']];
     case 'trading_resumed':
-      return ['trading', null];
+      return [['trading', null]];
     case 'terms_required':
-      return ['terms required', event.version];
+      return [['terms required', event.version]];
     case 'account_held':
-      return [`hold of ${event.wallet}`, 'held'];
+      return [[`hold of ${event.wallet}`, 'held']];
     case 'account_released':
-      return [`hold of ${event.wallet}`, null];
+      return [[`hold of ${event.wallet}`, null]];
     case 'terms_accepted':
-      return [`terms of ${event.wallet}`, event.version];
+      return [[`terms of ${event.wallet}`, event.version]];
     case 'market_changed':
-      return [`rules of market ${event.market.number}`, `version ${event.market.version}`];
+      return [
+        [`version of market ${event.market.number}`, String(event.market.version)],
+        [`rules of ${event.market.symbol}`, canonicalMarketRecord(event.market)],
+      ];
     default:
-      return undefined;
+      return [];
   }
 }
 
 function applyTo(switches: Map<string, string>, event: EngineEvent): void {
-  const change = changeOf(event);
-  if (change === undefined) return;
-  const [name, value] = change;
-  if (value === null) switches.delete(name);
-  else switches.set(name, value);
+  for (const [name, value] of changesOf(event)) {
+    if (value === null) switches.delete(name);
+    else switches.set(name, value);
+  }
 }
 
 /**
@@ -78,6 +86,6 @@ export async function checkSwitches({ engine, ledger }: Servers): Promise<CheckR
     'switches = their events',
     null,
     `# switches at event ${sequence}`,
-    'pause, holds, terms and the versions of rules are in Redis what the events in Postgres made them',
+    'pause, holds, terms and the rules of markets are in Redis what the events in Postgres made them',
   );
 }
