@@ -80,7 +80,9 @@ function addDocumentation(app: Express, services: Services): void {
 function closeApp(app: Express, services: ProbeServices): RequestListener {
   for (const [method, path, probe] of PROBES) {
     register(app, method, path, enter(path), async (_request, response) => {
-      send(response, await probe(services, stateOf(response).requestId));
+      const state = stateOf(response);
+      state.isProbe = true;
+      send(response, await probe(services, state.requestId));
     });
   }
   app.use(unknownRoute);

@@ -218,6 +218,11 @@ describe('the application', () => {
   });
 
   describe('probes', () => {
+    const INFO = 30;
+    /** What a log shows unless it is set to show everything. */
+    const told = (log: readonly string[]) =>
+      log.map((line) => JSON.parse(line)).filter(({ level }) => level >= INFO);
+
     it('tell life, readiness and metrics', async () => {
       expect((await request(fixture.app).get('/livez')).body).to.deep.equal({ status: 'ok' });
       const ready = await request(fixture.app).get('/readyz');
@@ -240,9 +245,16 @@ describe('the application', () => {
       const ready = () => Promise.reject(new Error('away'));
       const { app, log } = await fixture.replica({}, { ready });
       expect((await request(app).get('/readyz').set('X-Request-Id', 'abc-2')).status).to.equal(503);
-      const lines = log.map((line) => JSON.parse(line));
-      expect(lines.map(({ msg }) => msg)).to.deep.equal(['the readiness check failed', 'request']);
-      expect(lines.map(({ requestId }) => requestId)).to.deep.equal(['abc-2', 'abc-2']);
+      const lines = told(log);
+      expect(lines.map(({ msg }) => msg)).to.deep.equal(['the readiness check failed']);
+      expect(lines.map(({ requestId }) => requestId)).to.deep.equal(['abc-2']);
+    });
+
+    it('do not fill the log of a process that is not ready, or drains', async () => {
+      const ready = async () => ({ ready: false, checks: { process: 'draining' } });
+      const { app, log } = await fixture.replica({}, { ready });
+      expect((await request(app).get('/readyz')).status).to.equal(503);
+      expect(told(log)).to.deep.equal([]);
     });
 
     it('show gauges as they stand at the scrape, and leave out those that cannot be read', async () => {

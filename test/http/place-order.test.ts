@@ -3,7 +3,7 @@ import { type LosslessNumber, parse } from 'lossless-json';
 import type { Response } from 'supertest';
 import { balancesKey } from '../../src/engine/keys.ts';
 import { POISONED_TEXTS } from '../support/seeded-events.ts';
-import { type Fixture, openFixture, type Trader } from './fixture.ts';
+import { type Fixture, openFixture, type Trader, traderOf } from './fixture.ts';
 
 const ORDER_FIELDS = [
   ...[
@@ -229,6 +229,22 @@ describe('POST /v1/orders', () => {
       expect((await buy()).body.code).to.equal('MARKET_NOT_TRADING');
       const [listed] = (await seller.get('/v1/orders')).body.orders;
       expect(listed).to.include({ id: ask.id, status: 'resting' });
+    });
+
+    it('rejected so, and settlement hears of it', async () => {
+      await sell();
+      const reserved = Buffer.concat([Buffer.from(seller.wallet.slice(2), 'hex'), Buffer.from('r')]);
+      await fixture.redis.hset(balancesKey(symbol.split('/')[0]!), reserved, '0');
+      let heard = 0;
+      const wake = () => {
+        heard += 1;
+      };
+      const { app } = await fixture.replica({}, { wake });
+      const elsewhere = traderOf(app, bidder.signer, bidder.token);
+      expect((await elsewhere.order({ market: symbol })).body.code).to.equal('SETTLEMENT_FAILED');
+      expect(heard).to.equal(1);
+      expect((await elsewhere.order({ market: symbol })).body.code).to.equal('MARKET_NOT_TRADING');
+      expect(heard, 'for nothing').to.equal(1);
     });
   });
 

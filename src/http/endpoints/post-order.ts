@@ -91,6 +91,9 @@ const schema = z
 
 type OrderBody = z.infer<typeof schema>;
 
+/** Of a halted market, and of what was answered to nobody. */
+const MAY_HAVE_EVENTS: ReadonlySet<string> = new Set(['SETTLEMENT_FAILED', 'SERVICE_UNAVAILABLE']);
+
 export const postOrder: WalletEndpoint = {
   request: schema,
   readsBody: true,
@@ -98,7 +101,9 @@ export const postOrder: WalletEndpoint = {
     try {
       return await answerTo(call);
     } catch (error) {
-      call.services.metrics.countOrder('refused', error instanceof Refusal ? error.code : 'INTERNAL_ERROR');
+      const code = error instanceof Refusal ? error.code : 'INTERNAL_ERROR';
+      call.services.metrics.countOrder('refused', code);
+      if (MAY_HAVE_EVENTS.has(code)) call.services.wake();
       throw error;
     }
   },

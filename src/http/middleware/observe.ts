@@ -5,7 +5,7 @@ import type { Level } from 'pino';
 import { requestIdOf } from '../../domain/request-id.ts';
 import { addHeader } from '../head.ts';
 import { redacted } from '../redact.ts';
-import { beginReply } from '../reply-state.ts';
+import { beginReply, type ReplyState } from '../reply-state.ts';
 import type { ProbeServices } from '../services.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
@@ -13,8 +13,8 @@ import { SECURITY_HEADERS } from './security-headers.ts';
 const CLIENT_CLOSED = 499;
 
 /**
- * The log line is method, path, status and time, and nothing of the headers or the body. Requests that went
- * well are logged at debug level: the metrics count them, and a line for each costs a tenth of the throughput.
+ * The log line is method, path, status and time, and nothing of the headers or the body. Probes, and requests that went
+ * well, are logged at debug level: the metrics count them, and a line for each costs a tenth of the throughput.
  */
 export const observer =
   ({ logger, metrics }: ProbeServices) =>
@@ -29,13 +29,14 @@ export const observer =
       const { method, url } = request;
       const status = response.writableFinished ? response.statusCode : CLIENT_CLOSED;
       metrics.endRequest(method, state.route, status, seconds);
-      const level = levelOf(status);
+      const level = levelOf(status, state);
       if (!logger.isLevelEnabled(level)) return;
       logger[level]({ requestId, method, url: redacted(url), status, seconds }, 'request');
     });
   };
 
-function levelOf(status: number): Level {
+function levelOf(status: number, { isProbe }: ReplyState): Level {
+  if (isProbe) return 'debug';
   if (status >= 500) return 'warn';
   return status >= 400 ? 'info' : 'debug';
 }
