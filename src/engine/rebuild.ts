@@ -73,6 +73,12 @@ const FILTER_PART = 65_536;
 /** Atoms that a wallet's orders reserve, by wallet, by asset. */
 type Reserved = Map<string, Map<string, bigint>>;
 
+/** The engine's epoch until it is opened, which begins the next one. */
+const epochAfter = ({ epoch }: Cursor): number => epoch + EPOCHS_SKIPPED;
+
+const notEmpty = (): OperatorRefusal =>
+  new OperatorRefusal('ENGINE_NOT_EMPTY', "the engine's Redis holds an engine: nothing of it was changed");
+
 export async function rebuild(core: EngineCore, image: EngineImage): Promise<Rebuilt> {
   await core.checkServer();
   const filling = new Filling(core);
@@ -83,8 +89,8 @@ export async function rebuild(core: EngineCore, image: EngineImage): Promise<Reb
   const usedIds = await fillFilter(core, image);
   await fillEngine(filling, image);
   await filling.flush();
-  await image.fence(image.cursor.epoch + EPOCHS_SKIPPED);
-  await core.call(() => core.redis.renamenx(KEYS.rebuilding, KEYS.engine));
+  await image.fence(epochAfter(image.cursor));
+  if ((await core.call(() => core.redis.renamenx(KEYS.rebuilding, KEYS.engine))) === 0) throw notEmpty();
   const { sequence } = image.cursor;
   return { sequence, markets: image.markets.length, accounts, liveOrders, usedIds };
 }
@@ -94,7 +100,7 @@ const sidesOf = ({ symbol }: Market): string[] =>
 
 /** The engine's own key is written last and at once: without it, no process opens what is there. */
 async function begin(core: EngineCore, { cursor, markets, assets }: EngineImage): Promise<void> {
-  if (cursor.epoch + EPOCHS_SKIPPED >= HIGHEST_EPOCH)
+  if (epochAfter(cursor) >= HIGHEST_EPOCH)
     throw new OperatorRefusal('EPOCHS_EXHAUSTED', `${cursor.epoch} epochs have gone by: no ids are left`);
   const { rebuilding, engine, claims, unsettled, ...others } = KEYS;
   const content = [
@@ -105,10 +111,9 @@ async function begin(core: EngineCore, { cursor, markets, assets }: EngineImage)
   const [isEngine, isBegun, isContent] = await core.call(() =>
     Promise.all([redis.exists(engine), redis.exists(rebuilding), redis.exists(...content)]),
   );
-  if (isEngine > 0 || (isContent > 0 && isBegun === 0))
-    throw new OperatorRefusal('ENGINE_NOT_EMPTY', "the engine's Redis holds an engine: nothing was changed");
+  if (isEngine > 0 || (isContent > 0 && isBegun === 0)) throw notEmpty();
   await core.call(() => redis.unlink(rebuilding, ...content));
-  await core.call(() => redis.hset(rebuilding, 'begun', '1'));
+  await core.call(() => redis.hset(rebuilding, 'epoch', epochAfter(cursor)));
 }
 
 /** Every resting order where it stood, by its id; what it holds is reserved. */
@@ -214,10 +219,9 @@ async function fillEngine(
   filling: Filling,
   { cursor, switches, markets, lastPrices }: EngineImage,
 ): Promise<void> {
-  const { epoch, sequence, timeMs } = cursor;
+  const { sequence, timeMs } = cursor;
   const set = (field: string | Buffer, value: string | number | bigint): Promise<void> =>
     filling.add('hset', KEYS.rebuilding, field, `${value}`);
-  await set('epoch', epoch + EPOCHS_SKIPPED);
   await set('sequence', sequence);
   await set('settled', sequence);
   await set('time', timeMs);

@@ -1,4 +1,7 @@
-/** Gives each request an id and each reply its first headers, and when it is over its place in the metrics and a line in the log. */
+/**
+ * Gives each request an id and each reply its first headers, and when it is over its place in the metrics and a line
+ * in the log.
+ */
 
 import type { Request, Response } from 'express';
 import type { Level } from 'pino';
