@@ -3,6 +3,7 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import { type Endpoint, type RedisAddress, readRedisAddress } from '../domain/redis-address.ts';
 import { tellOutages } from './outages.ts';
+import { SentinelPrimaryConnector } from './sentinel-primary.ts';
 import { type SlotRange, slotOwnerConnector } from './slot-owner.ts';
 
 /** A dependency that does not answer within this is reported as away: clients hear 503 within three seconds. */
@@ -121,6 +122,7 @@ function wayTo({ kind, endpoints, primaryName }: RedisAddress, login: ServerOpti
       };
     case 'sentinel':
       return {
+        Connector: SentinelPrimaryConnector,
         sentinels: [...endpoints],
         name: primaryName!,
         sentinelRetryStrategy: KEPT.retryStrategy,

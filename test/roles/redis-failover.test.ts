@@ -1,6 +1,7 @@
 /** Another server takes over: what is sent ends or is refused, nothing is sent twice, and what may heal heals. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, connect as openSocket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -201,4 +202,72 @@ describe('when another Redis takes over', function () {
     closing.push(() => watched.stop());
     await heal(watched.url, () => watched.killPrimary());
   });
+
+  it('a connection that asks a Sentinel for the primary just when it tells of the next one goes on', async () => {
+    const watched = await startWatchedRedis(join(folder, 'told'));
+    closing.push(() => watched.stop());
+    const asking = await betweenSentinel(watched.url);
+    closing.push(asking.close);
+    const redis = connect('queue-api', asking.url);
+    await ready(redis);
+    await eventually('it listens to the Sentinel', async () => asking.isListening());
+    asking.answerWhenTold();
+    await watched.killPrimary();
+    const works = (): Promise<boolean> =>
+      redis.exists('{redbook}:limit:test').then(
+        () => true,
+        () => false,
+      );
+    await eventually('commands are answered', works, OUTAGE_MS);
+    expect(asking.held()).to.be.above(0);
+  });
 });
+
+/** A way to the Sentinel of a URL that can keep a question for the primary until it told of the next one. */
+async function betweenSentinel(url: string) {
+  const sentinelPort = Number(/:(\d+)\/\w+$/.exec(url)![1]);
+  const waiting: (() => void)[] = [];
+  let [holds, listens, held] = [false, false, 0];
+  const server = createServer((client) => {
+    const sentinel = openSocket(sentinelPort, '127.0.0.1');
+    for (const [one, other] of [[client, sentinel] as const, [sentinel, client] as const]) {
+      one.on('error', () => undefined);
+      one.once('close', () => other.destroy());
+    }
+    client.on('data', (bytes) => {
+      const pass = (): void => void sentinel.write(bytes);
+      if (!holds || !bytes.includes('get-master-addr-by-name')) return pass();
+      held += 1;
+      waiting.push(pass);
+    });
+    sentinel.on('data', (bytes) => {
+      client.write(bytes);
+      listens ||= bytes.includes('+switch-master');
+    });
+  });
+  const told = openSocket(sentinelPort, '127.0.0.1').on('error', () => undefined);
+  told.write('SUBSCRIBE +switch-master\r\n');
+  told.on('data', (bytes) => {
+    // The event names both primaries; the reply to SUBSCRIBE names none.
+    if (!bytes.includes('127.0.0.1')) return;
+    holds = false;
+    // Whoever else listens has heard it by then.
+    setTimeout(() => {
+      for (const pass of waiting.splice(0)) pass();
+    }, 100);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  return {
+    url: url.replace(`:${sentinelPort}/`, `:${port}/`),
+    isListening: () => listens,
+    answerWhenTold() {
+      holds = true;
+    },
+    held: () => held,
+    close() {
+      told.destroy();
+      server.close();
+    },
+  };
+}
