@@ -92,6 +92,24 @@ export interface ClosedOrder {
   readonly status: OrderStatus;
 }
 
+/** A resting order, and what remains of it. */
+export interface LiveOrder
+  extends Pick<
+    OrderTerms,
+    'id' | 'wallet' | 'market' | 'side' | 'priceTicks' | 'sizeSteps' | 'clientOrderId' | 'sequence' | 'lot'
+  > {
+  readonly remainingSteps: bigint;
+}
+
+/** Atoms that a resting order holds: its rest in base for a sell, the price of its rest in quote for a buy. */
+export const heldAtoms = (
+  { side, priceTicks, remainingSteps }: Pick<LiveOrder, 'side' | 'remainingSteps'> & { priceTicks: bigint },
+  lot: Pick<Lot, 'baseAtomsPerStep' | 'quoteAtomsPerLot'>,
+): bigint =>
+  side === 'sell'
+    ? remainingSteps * lot.baseAtomsPerStep
+    : priceTicks * remainingSteps * lot.quoteAtomsPerLot;
+
 export const isLive = (status: OrderStatus): boolean =>
   status === 'open' || status === 'resting' || status === 'partially_filled';
 

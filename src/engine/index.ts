@@ -24,7 +24,7 @@ import { EngineSwitches } from './switches.ts';
 export { EngineBehind } from './core.ts';
 export { type Balance, checkSameMovement, type Movement } from './funds.ts';
 export type { Placement, PlaceOrder } from './orders.ts';
-export type { EngineImage, ImageOrder, Rebuilt, UsedId } from './rebuild.ts';
+export type { EngineImage, Rebuilt, UsedId } from './rebuild.ts';
 export { EngineMisconfigured } from './server-settings.ts';
 export type { AssetSnapshot, BookLevels, EngineState, Level, Quotes } from './snapshots.ts';
 

@@ -4,7 +4,7 @@ import { OperatorRefusal } from '../domain/errors.ts';
 import type { Cursor } from '../domain/event.ts';
 import type { Asset, Market } from '../domain/market.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
-import type { Lot, Side } from '../domain/order.ts';
+import { heldAtoms, type LiveOrder } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { FILTER_BYTES, movementClaim, orderClaim } from './claims.ts';
 import { levelOfMember, walletBytes, writeBookMember, writeLiveMember } from './codec.ts';
@@ -12,21 +12,6 @@ import type { EngineCore } from './core.ts';
 import { Filling } from './filling.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import { walletField } from './switches.ts';
-
-/** A resting order. */
-export interface ImageOrder {
-  readonly id: string;
-  readonly wallet: string;
-  /** Symbol. */
-  readonly market: string;
-  readonly side: Side;
-  /** Null on a market order, which cannot rest. */
-  readonly priceTicks: bigint | null;
-  readonly sizeSteps: bigint;
-  readonly remainingSteps: bigint;
-  readonly clientOrderId: string | null;
-  readonly lot: Lot;
-}
 
 /** An id that counts once for ever. */
 export type UsedId =
@@ -39,10 +24,9 @@ export interface EngineImage {
   readonly cursor: Cursor & { readonly timeMs: number };
   readonly switches: Switches;
   readonly assets: readonly Asset[];
-  readonly markets: readonly Market[];
   /** Ticks of the last execution, by symbol. */
   readonly lastPrices: ReadonlyMap<string, bigint>;
-  liveOrders(): AsyncIterable<ImageOrder>;
+  liveOrders(): AsyncIterable<LiveOrder>;
   /** Of every wallet that ever had the asset, and of `house`: what is available and reserved together. */
   balancesOf(asset: string): AsyncIterable<{ readonly account: string; readonly atoms: bigint }>;
   usedIds(): AsyncIterable<UsedId>;
@@ -92,19 +76,19 @@ export async function rebuild(core: EngineCore, image: EngineImage): Promise<Reb
   await image.fence(epochAfter(image.cursor));
   if ((await core.call(() => core.redis.renamenx(KEYS.rebuilding, KEYS.engine))) === 0) throw notEmpty();
   const { sequence } = image.cursor;
-  return { sequence, markets: image.markets.length, accounts, liveOrders, usedIds };
+  return { sequence, markets: image.switches.markets.length, accounts, liveOrders, usedIds };
 }
 
 const sidesOf = ({ symbol }: Market): string[] =>
   (['bids', 'asks'] as const).flatMap((side) => [bookKey(symbol, side), levelsKey(symbol, side)]);
 
 /** The engine's own key is written last and at once: without it, no process opens what is there. */
-async function begin(core: EngineCore, { cursor, markets, assets }: EngineImage): Promise<void> {
+async function begin(core: EngineCore, { cursor, switches, assets }: EngineImage): Promise<void> {
   if (epochAfter(cursor) >= HIGHEST_EPOCH)
     throw new OperatorRefusal('EPOCHS_EXHAUSTED', `${cursor.epoch} epochs have gone by: no ids are left`);
   const { rebuilding, engine, claims, unsettled, ...others } = KEYS;
   const content = [
-    ...[...Object.values(others), ...claims, ...unsettled, ...markets.flatMap(sidesOf)],
+    ...[...Object.values(others), ...claims, ...unsettled, ...switches.markets.flatMap(sidesOf)],
     ...assets.map(({ symbol }) => balancesKey(symbol)),
   ];
   const { redis } = core;
@@ -131,7 +115,7 @@ async function fillBooks(
     await filling.add('zadd', bookKey(market, sideName), '0', member);
     await filling.add('zadd', KEYS.live, '0', writeLiveMember(id, wallet, order.clientOrderId));
     addTo(levels, levelsKey(market, sideName), levelOfMember(member).toString('hex'), steps);
-    addTo(reserved, side === 'buy' ? order.lot.quote : order.lot.base, wallet, heldBy(order));
+    addTo(reserved, side === 'buy' ? order.lot.quote : order.lot.base, wallet, reservedBy(order));
     liveOrders += 1;
   }
   for (const [key, sums] of levels)
@@ -151,13 +135,12 @@ function addTo(sums: Map<string, Map<string, bigint>>, outer: string, inner: str
 const inconsistent = (what: string): OperatorRefusal =>
   new OperatorRefusal('LEDGER_INCONSISTENT', `${what}: nothing may trade on it`);
 
-/** A sell holds its rest in base, a buy the price of its rest in quote. */
-function heldBy({ id, side, priceTicks, remainingSteps, lot }: ImageOrder): bigint {
+/** @throws OperatorRefusal LEDGER_INCONSISTENT for an order that no book can hold */
+function reservedBy(order: LiveOrder): bigint {
+  const { id, priceTicks, remainingSteps, lot } = order;
   if (priceTicks === null || remainingSteps <= 0n)
     throw inconsistent(`order ${id} is live in the ledger and cannot rest`);
-  return side === 'sell'
-    ? remainingSteps * lot.baseAtomsPerStep
-    : remainingSteps * priceTicks * lot.quoteAtomsPerLot;
+  return heldAtoms({ ...order, priceTicks }, lot);
 }
 
 /** What is not reserved is available. The supply is what all have together. */
@@ -186,9 +169,9 @@ async function fillBalances(filling: Filling, image: EngineImage, reserved: Rese
   return accounts;
 }
 
-async function fillMarkets(filling: Filling, { assets, markets }: EngineImage): Promise<void> {
+async function fillMarkets(filling: Filling, { assets, switches }: EngineImage): Promise<void> {
   for (const { symbol, scale } of assets) await filling.add('hset', KEYS.assets, symbol, `${scale}`);
-  for (const market of markets) {
+  for (const market of switches.markets) {
     await filling.add('hset', KEYS.markets, market.symbol, writeMarketRecord(market));
     for (const { symbol } of [market.base, market.quote])
       await filling.add('hset', KEYS.assets, `${symbol} used`, '1');
@@ -215,10 +198,7 @@ async function fillFilter(core: EngineCore, image: EngineImage): Promise<number>
   return usedIds;
 }
 
-async function fillEngine(
-  filling: Filling,
-  { cursor, switches, markets, lastPrices }: EngineImage,
-): Promise<void> {
+async function fillEngine(filling: Filling, { cursor, switches, lastPrices }: EngineImage): Promise<void> {
   const { sequence, timeMs } = cursor;
   const set = (field: string | Buffer, value: string | number | bigint): Promise<void> =>
     filling.add('hset', KEYS.rebuilding, field, `${value}`);
@@ -229,7 +209,7 @@ async function fillEngine(
   if (switches.termsVersion !== null) await set('terms', switches.termsVersion);
   for (const wallet of switches.holds) await set(walletField('hold', wallet), 1);
   for (const [wallet, version] of switches.acceptedTerms) await set(walletField('terms', wallet), version);
-  for (const { number, version, symbol } of markets) {
+  for (const { number, version, symbol } of switches.markets) {
     await set(`version:${number}`, version);
     const last = lastPrices.get(symbol);
     if (last !== undefined) await set(`last:${number}`, last);

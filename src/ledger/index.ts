@@ -2,7 +2,7 @@
 
 import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
-import type { Trade } from '../domain/order.ts';
+import type { LiveOrder, Trade } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { minutesOfMarket, type SettledMinutes } from './candles.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
@@ -12,14 +12,7 @@ import { movementByReference } from './movements.ts';
 import { orderByClientId, orderById, ordersOf, type SettledOrder } from './orders.ts';
 import { askOnce, openPool } from './pool.ts';
 import { type AtRest, assets, atRest, clientOrderIds, movementReferences } from './rebuild.ts';
-import {
-  type AccountBalance,
-  balancesAt,
-  type Check,
-  checkLedger,
-  type LiveOrder,
-  liveOrdersAt,
-} from './reconcile.ts';
+import { type AccountBalance, balancesAt, type Check, checkLedger, liveOrdersAt } from './reconcile.ts';
 import {
   type LastReconciliation,
   lastReconciliation,
@@ -43,7 +36,7 @@ export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, type EntryKind, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry } from './export.ts';
 export type { SettledOrder } from './orders.ts';
-export type { AccountBalance, Check, LiveOrder, Violation } from './reconcile.ts';
+export type { AccountBalance, Check, Violation } from './reconcile.ts';
 export type { LastReconciliation } from './reconciliations.ts';
 export type { MarketTradesFilter, SettledSeconds } from './trades.ts';
 

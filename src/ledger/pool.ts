@@ -90,11 +90,14 @@ export type Ask = <Row extends pg.QueryResultRow>(
 export const inSnapshot = <Result>(pool: pg.Pool, read: (ask: Ask) => Promise<Result>): Promise<Result> =>
   inTime(pool, snapshot(pool, read));
 
-const snapshot = async <Result>(pool: pg.Pool, read: (ask: Ask) => Promise<Result>): Promise<Result> => {
-  const client = await pool.connect().catch((error) => {
-    // Whatever keeps a connection from being made, the ledger cannot be read.
+/** Whatever keeps a connection from being made, the ledger cannot be read: throws `Refusal` SERVICE_UNAVAILABLE. */
+export const takeClient = (pool: pg.Pool): Promise<pg.PoolClient> =>
+  pool.connect().catch((error) => {
     throw new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause: error });
   });
+
+const snapshot = async <Result>(pool: pg.Pool, read: (ask: Ask) => Promise<Result>): Promise<Result> => {
+  const client = await takeClient(pool);
   const ask: Ask = async (sql, parameters) => {
     try {
       return (await client.query(sql, parameters as unknown[])).rows;

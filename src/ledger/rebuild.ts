@@ -1,11 +1,11 @@
 /** What an engine is rebuilt from, beside balances, live orders and switches: assets, used ids, and a ledger at rest. */
 
 import pg from 'pg';
-import { OperatorRefusal, Refusal } from '../domain/errors.ts';
+import { OperatorRefusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
 import { CURSOR_COLUMNS, type CursorRow, type SettledCursor, settledCursor } from './cursor.ts';
-import { askOnce, streamRows } from './pool.ts';
+import { askOnce, streamRows, takeClient } from './pool.ts';
 
 /** A settlement under way is over sooner. */
 const LOCK_PATIENCE = '10s';
@@ -25,9 +25,7 @@ export async function atRest<Result>(
   pool: pg.Pool,
   work: (rest: AtRest) => Promise<Result>,
 ): Promise<Result> {
-  const client = await pool.connect().catch((cause) => {
-    throw new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause });
-  });
+  const client = await takeClient(pool);
   try {
     await client.query('begin');
     await client.query(`set local lock_timeout = '${LOCK_PATIENCE}'`);

@@ -4,7 +4,7 @@
  */
 
 import type pg from 'pg';
-import type { Lot, Side } from '../domain/order.ts';
+import type { LiveOrder, Side } from '../domain/order.ts';
 import { readCursor } from './cursor.ts';
 import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
 import { inSnapshot, streamRows } from './pool.ts';
@@ -30,20 +30,6 @@ export async function* balancesAt(
     [asset, sequence],
   );
   for await (const { account, atoms } of rows) yield { account, atoms: BigInt(atoms) };
-}
-
-export interface LiveOrder {
-  readonly id: string;
-  readonly wallet: string;
-  readonly market: string;
-  readonly side: Side;
-  /** Null on a market order, which no book should hold. */
-  readonly priceTicks: bigint | null;
-  readonly sizeSteps: bigint;
-  readonly remainingSteps: bigint;
-  readonly clientOrderId: string | null;
-  readonly sequence: number;
-  readonly lot: Lot;
 }
 
 interface LiveOrderRow extends LotRow {

@@ -26,13 +26,11 @@ async function imageOf(
   ledger: Ledger,
   cursor: Cursor & { timeMs: number },
 ): Promise<Omit<EngineImage, 'fence'>> {
-  const switches = await ledger.switches();
   const lastTrades = await ledger.lastTradesBefore(Number.MAX_SAFE_INTEGER);
   return {
     cursor,
-    switches,
+    switches: await ledger.switches(),
     assets: await ledger.assets(),
-    markets: switches.markets,
     lastPrices: new Map(lastTrades.map(({ market, priceTicks }) => [market, priceTicks])),
     liveOrders: () => ledger.liveOrdersAt(cursor.sequence),
     async *balancesOf(asset) {

@@ -1,6 +1,7 @@
 /** Money: one asset's balances, reservations and books, all at one event. */
 
 import type { Asset } from '../../domain/market.ts';
+import { heldAtoms } from '../../domain/order.ts';
 import { formatScaled } from '../../domain/units.ts';
 import type { AssetSnapshot } from '../../engine/index.ts';
 import { CUSTODY } from '../../ledger/index.ts';
@@ -36,16 +37,13 @@ function checkConservation({ symbol, scale }: Asset, snapshot: AssetSnapshot): C
   );
 }
 
-/** Per wallet; an ask reserves its rest in base, a bid the price of its rest in quote. */
+/** Per wallet. */
 function checkReservations({ symbol, scale }: Asset, snapshot: AssetSnapshot): CheckResult {
   const comparison = new Comparison();
   const needed = new Map<string, bigint>();
-  for (const { wallet, side, priceTicks, remainingSteps, market } of snapshot.resting) {
-    const atoms =
-      side === 'sell'
-        ? remainingSteps * market.baseAtomsPerStep
-        : priceTicks * remainingSteps * market.quoteAtomsPerLot;
-    needed.set(wallet, (needed.get(wallet) ?? 0n) + atoms);
+  for (const order of snapshot.resting) {
+    const { wallet, market } = order;
+    needed.set(wallet, (needed.get(wallet) ?? 0n) + heldAtoms(order, market));
   }
   for (const wallet of new Set([...needed.keys(), ...snapshot.balances.keys()])) {
     const { availableAtoms = 0n, reservedAtoms = 0n } = snapshot.balances.get(wallet) ?? {};

@@ -1,8 +1,8 @@
 /** Orders: what books and lists in Redis hold, against what is live in Postgres. */
 
 import type { Asset } from '../../domain/market.ts';
+import type { LiveOrder } from '../../domain/order.ts';
 import type { AssetSnapshot } from '../../engine/index.ts';
-import type { LiveOrder } from '../../ledger/index.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
 import { type Servers, untilSettled } from './settled.ts';
 
