@@ -23,8 +23,29 @@ const record = (entry: LedgerEntry) => ({
 
 const CSV_HEADER = 'entry_id,time,transaction_id,kind,account,asset,amount,reference\n';
 
-/** As RFC 4180 quotes; lines end in LF all the same, so that every tool of a shell can read them. */
-const csvField = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+/**
+ * Text that a spreadsheet would run as a formula, with any apostrophes before it. The last four are full-width forms,
+ * which Excel reads as the plain ones.
+ */
+const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+
+/**
+ * A cell as RFC 4180 quotes it; lines end in LF all the same, so that every tool of a shell can read them. A semicolon
+ * and a TAB are quoted because spreadsheets of some languages split cells there.
+ *
+ * A text that reads as a formula gets one apostrophe in front: references may be payment memos that strangers chose.
+ * Dropping one apostrophe before the same characters gives back the text.
+ */
+function csvCell(name: string, text: string): string {
+  const isFormula = name !== 'amount' && FORMULA.test(text);
+  const shown = isFormula ? `'${text}` : text;
+  return isFormula || /[",;\t\r\n]/.test(text) ? `"${shown.replaceAll('"', '""')}"` : shown;
+}
+
+const csvLine = (entry: LedgerEntry): string =>
+  `${Object.entries(record(entry))
+    .map(([name, text]) => csvCell(name, text))
+    .join(',')}\n`;
 
 /**
  * The text of the entries in chunks.
@@ -40,7 +61,7 @@ export async function* exportText(
   let separator = '';
   for await (const entry of entries) {
     if (format === 'csv') {
-      chunk += `${Object.values(record(entry)).map(csvField).join(',')}\n`;
+      chunk += csvLine(entry);
     } else if (format === 'jsonl') {
       chunk += `${JSON.stringify(record(entry))}\n`;
     } else {

@@ -97,6 +97,9 @@ function addExport(ledger: Command, perform: Perform): void {
       `
 The entries of a transaction sum to zero in each asset. A positive amount: the account received.
 With --json the entries are one document, whatever the format.
+In CSV, a text that a spreadsheet would run as a formula (it begins with = + - @, a TAB or a line break) has an
+apostrophe in front. An importer drops one apostrophe where such a character, or more apostrophes and then such a
+character, follow it. Amounts are never changed; jsonl and --json have every text as it is.
 An export that broke off goes on after the entry id of its last whole line.`,
     )
     .description('the double-entry ledger, entry by entry, in the order it was written')

@@ -13,20 +13,19 @@ import { startSnapshot } from './snapshot.ts';
 import { openStreamsOn } from './stream.ts';
 import { untilDone } from './waiting.ts';
 
-const DEMO: Omit<MarketSpec, 'symbol' | 'tickSize' | 'sizeStep' | 'networkId'> = {
+const DEMO: Omit<MarketSpec, 'symbol' | 'tickSize' | 'sizeStep' | 'minOrderSize' | 'networkId'> = {
   status: 'active',
   sellEnabled: true,
   visible: true,
   feeBps: 10,
-  minOrderSize: null,
   maxOrderSize: null,
   selfTrade: 'expire_taker',
   referencePrice: null,
 };
 
 const DEMO_MARKETS = [
-  { symbol: 'ETH/USDC', tickSize: '0.01', sizeStep: '0.0001' },
-  { symbol: 'BTC/USDC', tickSize: '0.1', sizeStep: '0.00001' },
+  { symbol: 'ETH/USDC', tickSize: '0.01', sizeStep: '0.0001', minOrderSize: '0.001' },
+  { symbol: 'BTC/USDC', tickSize: '0.1', sizeStep: '0.00001', minOrderSize: '0.0001' },
 ] as const;
 
 /** Starts everything and tells on `print`, in plain words, what goes on and what to try. */

@@ -36,6 +36,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   addReconcileMetrics(metrics, ledger);
   metrics.gauge('redbook_queue_jobs', 'Jobs of the wake-up queue by state.', () => queue.counts(), 'state');
   return {
+    trouble: () => (settlement.diverged() ? 'the engine and the ledger contradict each other' : undefined),
     async stop() {
       await worker.close();
       await queue.close();

@@ -23,13 +23,16 @@ const withProbes =
   (start: (backends: Backends) => Promise<RunningRole>) =>
   async (backends: Backends): Promise<RunningRole> => {
     let stage = 'starting';
-    const probes = await startProbes(backends, () => stage);
-    const running = await start(backends);
+    let running: RunningRole | undefined;
+    const probes = await startProbes(backends, () =>
+      stage === 'ok' ? (running?.trouble?.() ?? stage) : stage,
+    );
+    running = await start(backends);
     stage = 'ok';
     return {
       async stop(drainMs) {
         stage = 'stopping';
-        await running.stop(drainMs);
+        await running?.stop(drainMs);
         await probes.stop(0);
       },
     };

@@ -33,6 +33,7 @@ export interface Desk {
   readonly operating: Redis;
   readonly engine: Engine;
   readonly ledger: Ledger;
+  readonly redisUrl: string;
   readonly databaseUrl: string;
   readonly services: OperatorServices;
   /** How often services were opened and closed. */
@@ -108,6 +109,7 @@ export async function openDesk(): Promise<Desk> {
     operating,
     engine,
     ledger,
+    redisUrl: url,
     databaseUrl,
     services,
     opened,
