@@ -18,6 +18,8 @@ import { type Entry, entriesOfMovement, entriesOfTrade } from './entries.ts';
 export interface Progress {
   readonly sizeSteps: bigint;
   filledSteps: bigint;
+  /** Trades it took part in, as taker or maker. */
+  fillCount: number;
   status: OrderStatus;
   updatedAtMs: number;
   updatedSequence: number;
@@ -116,6 +118,7 @@ export const fold = (events: readonly EngineEvent[], earlier: ReadonlyMap<string
   const fill = (event: EngineEvent, trade: Trade): void => {
     const maker = liveOrder(event, trade.makerOrderId);
     maker.filledSteps += trade.sizeSteps;
+    maker.fillCount += 1;
     setStatus(event, maker, statusAfterFill(maker.filledSteps, maker.sizeSteps));
   };
 
@@ -133,6 +136,7 @@ export const fold = (events: readonly EngineEvent[], earlier: ReadonlyMap<string
     const progress: Progress = {
       sizeSteps: event.order.sizeSteps,
       filledSteps: event.filledSteps,
+      fillCount: event.trades.length,
       status: event.status,
       updatedAtMs: event.timeMs,
       updatedSequence: event.sequence,

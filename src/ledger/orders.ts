@@ -10,7 +10,7 @@ import { storable } from './text.ts';
 import { tradesOfOrders } from './trades.ts';
 
 /** `trades` in the order of execution. */
-export type SettledOrder = Order & { readonly trades: readonly Trade[] };
+export type SettledOrder = Order & { readonly fillCount: number; readonly trades: readonly Trade[] };
 
 interface OrderRow extends LotRow {
   id: string;
@@ -24,6 +24,7 @@ interface OrderRow extends LotRow {
   price_ticks: bigint | null;
   size_steps: bigint;
   filled_steps: bigint;
+  fill_count: bigint;
   status: OrderStatus;
   client_order_id: string | null;
   created_at_ms: bigint;
@@ -32,7 +33,7 @@ interface OrderRow extends LotRow {
 }
 
 const ORDER_COLUMNS = `id, wallet, market, side, type, time_in_force, post_only, leverage, price_ticks, size_steps,
-  filled_steps, status, client_order_id, created_at_ms, updated_at_ms, sequence, ${LOT_COLUMNS}`;
+  filled_steps, fill_count, status, client_order_id, created_at_ms, updated_at_ms, sequence, ${LOT_COLUMNS}`;
 
 const orderOf = (row: OrderRow, trades: readonly Trade[]): SettledOrder => ({
   id: row.id,
@@ -46,6 +47,7 @@ const orderOf = (row: OrderRow, trades: readonly Trade[]): SettledOrder => ({
   priceTicks: row.price_ticks,
   sizeSteps: row.size_steps,
   filledSteps: row.filled_steps,
+  fillCount: Number(row.fill_count),
   status: row.status,
   clientOrderId: row.client_order_id,
   createdAtMs: Number(row.created_at_ms),

@@ -157,18 +157,20 @@ const CHECKS: readonly { name: string; meaning: string; sql: string }[] = [
   },
   {
     name: 'fills are trades',
-    meaning: 'the filled size of each order is the sum of its trades',
+    meaning: 'the filled size of each order is the sum of its trades, and its number of fills is theirs',
     sql: `
-      select 'order ' || id as subject, traded::text as expected, filled_steps::text as found
+      select 'order ' || id as subject, traded || ' in ' || trades as expected,
+        filled_steps || ' in ' || fill_count as found
       from (
-        select orders.id, filled_steps, coalesce(sum(size_steps), 0) as traded
-        from (select id, filled_steps from orders) as orders
+        select orders.id, filled_steps, fill_count, coalesce(sum(size_steps), 0) as traded,
+          count(size_steps) as trades
+        from (select id, filled_steps, fill_count from orders) as orders
         left join (
           select taker_order_id as id, size_steps from trades
           union all select maker_order_id, size_steps from trades) as fills on fills.id = orders.id
-        group by orders.id, filled_steps
+        group by orders.id, filled_steps, fill_count
       ) as sums
-      where filled_steps <> traded`,
+      where filled_steps <> traded or fill_count <> trades`,
   },
   {
     name: 'trade ids rise',

@@ -25,7 +25,7 @@ const writeOrders = async (client: pg.PoolClient, { newOrders, changedOrders }: 
       client,
       'orders',
       `id, wallet, market, side, type, time_in_force, post_only, leverage, price_ticks, size_steps,
-       filled_steps, status, reject_reason, client_order_id, created_at_ms, updated_at_ms, sequence,
+       filled_steps, fill_count, status, reject_reason, client_order_id, created_at_ms, updated_at_ms, sequence,
        updated_sequence, closed_sequence, base, quote, base_atoms_per_step, quote_atoms_per_lot`,
       newOrders.map(({ terms, rejectReason, progress }) => [
         terms.id,
@@ -39,6 +39,7 @@ const writeOrders = async (client: pg.PoolClient, { newOrders, changedOrders }: 
         terms.priceTicks,
         terms.sizeSteps,
         progress.filledSteps,
+        progress.fillCount,
         progress.status,
         rejectReason,
         terms.clientOrderId === null ? null : storable(terms.clientOrderId),
@@ -58,14 +59,16 @@ const writeOrders = async (client: pg.PoolClient, { newOrders, changedOrders }: 
     const changes = [...changedOrders.values()];
     await client.query(
       `update orders
-       set filled_steps = change.filled_steps, status = change.status, updated_at_ms = change.updated_at_ms,
-           updated_sequence = change.updated_sequence, closed_sequence = change.closed_sequence
-       from unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
-         as change (id, filled_steps, status, updated_at_ms, updated_sequence, closed_sequence)
+       set filled_steps = change.filled_steps, fill_count = change.fill_count, status = change.status,
+           updated_at_ms = change.updated_at_ms, updated_sequence = change.updated_sequence,
+           closed_sequence = change.closed_sequence
+       from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[])
+         as change (id, filled_steps, fill_count, status, updated_at_ms, updated_sequence, closed_sequence)
        where orders.id = change.id`,
       [
         [...changedOrders.keys()],
         changes.map((change) => change.filledSteps),
+        changes.map((change) => change.fillCount),
         changes.map((change) => change.status),
         changes.map((change) => change.updatedAtMs),
         changes.map((change) => change.updatedSequence),

@@ -35,6 +35,11 @@ const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
       where id = (select taker_order_id from trades order by trade_id limit 1)`,
     seenBy: ['fills are trades'],
   },
+  'an order counts one fill too many': {
+    sql: `update orders set fill_count = fill_count + 1
+      where id = (select maker_order_id from trades order by trade_id limit 1)`,
+    seenBy: ['fills are trades'],
+  },
   'a trade is gone': {
     sql: 'delete from trades where trade_id = (select max(trade_id) from trades)',
     seenBy: ['entries follow from trades and movements', 'fills are trades', 'candles are their trades'],

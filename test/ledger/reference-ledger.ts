@@ -3,7 +3,7 @@
 import type { EngineEvent } from '../../src/domain/event.ts';
 import type { Order, OrderStatus, Trade } from '../../src/domain/order.ts';
 
-export type ReferenceOrder = Order & { trades: Trade[] };
+export type ReferenceOrder = Order & { fillCount: number; trades: Trade[] };
 
 export interface ReferenceLedger {
   orders: ReferenceOrder[];
@@ -26,7 +26,7 @@ export function referenceLedger(events: readonly EngineEvent[]): ReferenceLedger
     const filledSteps = order.filledSteps + (trade?.sizeSteps ?? 0n);
     const filled = filledSteps === order.sizeSteps ? 'filled' : 'partially_filled';
     Object.assign(order, { filledSteps, status: status ?? filled, updatedAtMs: timeMs });
-    if (trade) order.trades.push(trade);
+    if (trade) order.fillCount = order.trades.push(trade);
   };
   const trade = (made: Trade): void => {
     ledger.trades.push(made);
@@ -49,6 +49,7 @@ export function referenceLedger(events: readonly EngineEvent[]): ReferenceLedger
         filledSteps: event.filledSteps,
         status: event.status,
         updatedAtMs: event.timeMs,
+        fillCount: event.trades.length,
         trades: [...event.trades],
       };
       byId.set(order.id, order);
