@@ -1,10 +1,10 @@
 /** Sign-in by EIP-712 typed data: contract 2.1, 4.1 and 4.2. */
 
 import { randomBytes } from 'node:crypto';
-import { TypedDataEncoder } from 'ethers';
+import { type TypedDataDomain, TypedDataEncoder } from 'ethers';
 import { Refusal } from '../domain/errors.ts';
 import type { Challenges } from './challenges.ts';
-import { recoverSigner } from './signature.ts';
+import { recoverSigner, signatureFault } from './signature.ts';
 
 /** What a wallet signs. No chain id, so that the login does not depend on the selected network. */
 export interface LoginTypedData {
@@ -49,10 +49,24 @@ export async function issueChallenge(
   return { typedData: typedDataOf(serviceName, message), expiresIn: '5m' };
 }
 
+/** Stands in for a record that is not there: judging a signature then takes as long as with one. */
+const NO_RECORD = `${'0'.repeat(32)} 1970-01-01T00:00:00.000Z`;
+
+const NO_ANSWER =
+  'the signature does not answer the current challenge of this address: request a challenge, sign its typedData ' +
+  'unchanged with the key of this address, and send the signature within five minutes; each challenge opens one session';
+
+const EXPIRED = 'the challenge is more than five minutes old: request a new one and sign that';
+
+/** A wallet that is called directly takes the domain's type from the payload, and none given for an empty one. */
+const EMPTY_DOMAIN =
+  'the typed data was signed with an empty EIP712Domain type: set types.EIP712Domain = ' +
+  "[{name:'name',type:'string'},{name:'version',type:'string'}] in the payload of eth_signTypedData_v4 and sign again";
+
 /**
  * Passes if `signature` is the wallet's, over the typed data it was issued, and uses the challenge up.
- * Throws one and the same `BAD_REQUEST` for a wrong signature and for a missing, replaced, used or expired
- * challenge: whether a wallet is about to sign in is nobody else's business.
+ * Throws `BAD_REQUEST` otherwise, and then burns nothing. The messages tell nobody but the holder of the wallet's key
+ * whether there is a challenge: a missing one is judged like one that somebody else was issued.
  */
 export async function answerChallenge(
   challenges: Challenges,
@@ -60,16 +74,16 @@ export async function answerChallenge(
   wallet: string,
   signature: string,
 ): Promise<void> {
-  const record = await challenges.find('eip712', wallet);
-  const signer =
-    record === null ? undefined : recoverSigner(digestOf(serviceName, wallet, record), signature);
-  if (
-    record === null ||
-    signer !== wallet ||
-    (await challenges.consume('eip712', wallet, record)) !== 'current'
-  ) {
-    throw new Refusal('BAD_REQUEST', 'the signature does not answer the current challenge of this address');
+  const record = (await challenges.find('eip712', wallet)) ?? NO_RECORD;
+  const fault = signatureFault(signature);
+  if (fault !== undefined) throw new Refusal('BAD_REQUEST', `signature: ${fault}`);
+  const typedData = typedDataOf(serviceName, messageOf(wallet, record));
+  if (recoverSigner(digestOf(typedData, typedData.domain), signature) !== wallet) {
+    const isEmptyDomain = recoverSigner(digestOf(typedData, {}), signature) === wallet;
+    throw new Refusal('BAD_REQUEST', isEmptyDomain ? EMPTY_DOMAIN : NO_ANSWER);
   }
+  const standing = await challenges.consume('eip712', wallet, record);
+  if (standing !== 'current') throw new Refusal('BAD_REQUEST', standing === 'expired' ? EXPIRED : NO_ANSWER);
 }
 
 /** All that the message does not share with every other one of the wallet; the reverse of `messageOf`. */
@@ -81,10 +95,9 @@ function messageOf(wallet: string, record: string): LoginMessage {
   return { address: wallet, nonce, issuedAt };
 }
 
-function digestOf(serviceName: string, wallet: string, record: string): string {
-  const { domain, types, message } = typedDataOf(serviceName, messageOf(wallet, record));
-  return TypedDataEncoder.hash(domain, { Login: [...types.Login] }, message);
-}
+/** EIP-712 digest of the message under a domain; a domain without fields has the type `EIP712Domain()`. */
+const digestOf = ({ types, message }: LoginTypedData, domain: TypedDataDomain): string =>
+  TypedDataEncoder.hash(domain, { Login: [...types.Login] }, message);
 
 const typedDataOf = (serviceName: string, message: LoginMessage): LoginTypedData => ({
   domain: { name: serviceName, version: '1' },

@@ -2,19 +2,48 @@
 
 import { hashMessage, recoverAddress } from 'ethers';
 
-/** r, s and v, 65 bytes. ethers would also take 64 (EIP-2098) and a v of 35 and more (EIP-155). */
-const SIGNATURE_PATTERN = /^0x[0-9a-fA-F]{128}(?:00|01|1[bBcC])$/;
+/** r, s and v. */
+const SIGNATURE_BYTES = 65;
+const COMPACT_BYTES = 64;
+/** ethers would also take 35 and more (EIP-155). */
+const RECOVERY_BYTES = new Set(['00', '01', '1b', '1c']);
+const HIGHEST_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /**
- * The wallet whose key signed the 32-byte digest, or undefined if the signature is none. ethers refuses the
- * upper half of s: the same signature written a second way, which no wallet has produced since EIP-2.
+ * Says why a text is not the 65-byte signature of an ordinary account, or undefined when its form is right.
+ * Clients read the reason; it holds nothing of the text but its length and its last byte.
  */
+export function signatureFault(signature: string): string | undefined {
+  if (!signature.startsWith('0x')) return 'must begin with 0x';
+  const digits = signature.slice(2);
+  if (/[^0-9a-fA-F]/.test(digits)) return 'must hold only hex digits after 0x';
+  if (digits.length % 2 === 1) return 'has an odd number of hex digits';
+  return lengthFault(digits.length / 2) ?? valueFault(digits.toLowerCase());
+}
+
+function lengthFault(bytes: number): string | undefined {
+  if (bytes === SIGNATURE_BYTES) return undefined;
+  if (bytes === COMPACT_BYTES)
+    return 'is 64 bytes, the compact form of EIP-2098: send r, s and v, 65 bytes (ethers: Signature.from(…).serialized)';
+  if (bytes < SIGNATURE_BYTES) return `is ${bytes} bytes: must be r, s and v, 65 bytes`;
+  return `is ${bytes} bytes, must be 65: signatures of smart-contract wallets (ERC-1271, ERC-6492) are not supported`;
+}
+
+/** Each key signs each digest in two ways, s and n - s. Wallets have sent the lower s since EIP-2. */
+function valueFault(digits: string): string | undefined {
+  const v = digits.slice(-2);
+  if (!RECOVERY_BYTES.has(v)) return `ends in 0x${v}: the last byte, v, must be 1b or 1c, or 00 or 01`;
+  if (BigInt(`0x${digits.slice(64, 128)}`) > HIGHEST_S) return 'must have its s in the lower half (EIP-2)';
+  return undefined;
+}
+
+/** The wallet, lower case, whose key signed the 32-byte digest, or undefined if the signature is none. */
 export function recoverSigner(digest: string, signature: string): string | undefined {
-  if (!SIGNATURE_PATTERN.test(signature)) return undefined;
+  if (signatureFault(signature) !== undefined) return undefined;
   try {
     return recoverAddress(digest, signature).toLowerCase();
   } catch {
-    return undefined; // s in its upper half, r or s beyond the curve's order or zero, or r the x of no point
+    return undefined; // r or s beyond the curve's order or zero, or r the x of no point
   }
 }
 

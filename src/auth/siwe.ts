@@ -10,7 +10,7 @@
 import { isValidISO8601Date } from 'siwe';
 import { Refusal } from '../domain/errors.ts';
 import type { Challenges } from './challenges.ts';
-import { recoverMessageSigner } from './signature.ts';
+import { recoverMessageSigner, signatureFault } from './signature.ts';
 
 /** The parts of a message that are checked. */
 export interface SiweMessage {
@@ -43,6 +43,8 @@ export async function checkSiweLogin(
   nowMs: number,
 ): Promise<void> {
   const { wallet } = login;
+  const fault = signatureFault(login.signature);
+  if (fault !== undefined) throw new Refusal('signature_mismatch', `signature: ${fault}`);
   const signer = recoverMessageSigner(login.message, login.signature);
   if (signer !== wallet) throw new Refusal('signature_mismatch');
   const { host, address, nonce, expiresAtMs } = readSiweMessage(login.message);

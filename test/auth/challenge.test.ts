@@ -1,9 +1,11 @@
 import { expect } from 'chai';
+import { concat, hexlify, keccak256, randomBytes, toUtf8Bytes, Wallet, zeroPadValue } from 'ethers';
 import { Redis } from 'ioredis';
+import { privateKeyToAccount } from 'viem/accounts';
 import { CHALLENGE_LIFETIME_MS } from '../../src/auth/challenges.ts';
 import type { Auth, LoginMessage, LoginTypedData } from '../../src/auth/index.ts';
-import { type AuthFixture, openFixture, outcome } from './fixture.ts';
-import { highS, withV } from './signature-forms.ts';
+import { type AuthFixture, openFixture, outcome, refusalOf } from './fixture.ts';
+import { withV, wrongForms } from './signature-forms.ts';
 import { ethersSigner, SIGNERS } from './signers.ts';
 
 describe('sign-in by EIP-712', () => {
@@ -148,25 +150,102 @@ describe('sign-in by EIP-712', () => {
     expect(await outcome(auth.verify(signer.address, await signer.signTyped(typedData)))).to.equal('session');
   });
 
-  it('takes a signature in its one form of 65 bytes, v counted from 0 or 27', async () => {
+  it('takes a signature in its one form of 65 bytes, v counted from 0 or 27, and says what another form lacks', async () => {
     const signer = ethersSigner();
     const { typedData } = await auth.challenge(signer.address);
     const signature = await signer.signTyped(typedData);
-    for (const [form, text] of Object.entries({
-      'no 0x': signature.slice(2),
-      '64 bytes': signature.slice(0, -2),
-      '66 bytes': `${signature}00`,
-      'v of EIP-155': withV(signature, 35 + (signature.endsWith('1c') ? 1 : 0)),
-      'v of 2': withV(signature, 2),
-      'high s': highS(signature),
-      zeros: `0x${'00'.repeat(65)}`,
-      ones: `0x${'ff'.repeat(64)}1b`,
-      empty: '',
-    })) {
-      expect(await outcome(auth.verify(signer.address, text)), form).to.equal('BAD_REQUEST');
+    for (const [form, reason] of wrongForms(signature)) {
+      const { code, message } = await refusalOf(auth.verify(signer.address, form));
+      expect(code, form).to.equal('BAD_REQUEST');
+      expect(message, form).to.match(reason);
     }
+    expect(await outcome(auth.verify(signer.address, `0x${'00'.repeat(65)}`))).to.equal('BAD_REQUEST');
     const fromZero = withV(signature, signature.endsWith('1c') ? 1 : 0);
     expect(await outcome(auth.verify(signer.address, fromZero))).to.equal('session');
+  });
+
+  describe('by a wallet that is called directly', () => {
+    const DOMAIN_TYPE = [
+      { name: 'name', type: 'string' },
+      { name: 'version', type: 'string' },
+    ];
+    /** What MetaMask and eth-sig-util sign when the payload has no type of its domain: one without fields. */
+    const emptyDomainDigest = ({ message }: LoginTypedData): string => {
+      const typeOf = (text: string): string => keccak256(toUtf8Bytes(text));
+      const login = typeOf('Login(address address,string nonce,string issuedAt)');
+      const address = zeroPadValue(message.address, 32);
+      const words = [login, address, typeOf(message.nonce), typeOf(message.issuedAt)];
+      const domainHash = keccak256(typeOf('EIP712Domain()'));
+      return keccak256(concat(['0x1901', domainHash, keccak256(concat(words))]));
+    };
+
+    it('says what to add when the domain was signed without fields, and burns nothing', async () => {
+      const wallet = Wallet.createRandom();
+      const { typedData } = await auth.challenge(wallet.address);
+      const signature = wallet.signingKey.sign(emptyDomainDigest(typedData)).serialized;
+      const { code, message } = await refusalOf(auth.verify(wallet.address, signature));
+      expect(code).to.equal('BAD_REQUEST');
+      const added = /types\.EIP712Domain = (\[.*?\]) in the payload/.exec(message)?.[1] ?? '';
+      const asJson = added.replaceAll(/(\w+):/g, '"$1":').replaceAll("'", '"');
+      expect(JSON.parse(asJson)).to.deep.equal(DOMAIN_TYPE);
+      const right = await wallet.signTypedData(
+        typedData.domain,
+        { Login: [...typedData.types.Login] },
+        typedData.message,
+      );
+      expect(await outcome(auth.verify(wallet.address, right))).to.equal('session');
+    });
+
+    for (const [name, types] of Object.entries({
+      'gives a session for the payload that the reference shows': { EIP712Domain: DOMAIN_TYPE },
+      'gives none for a domain type without fields': { EIP712Domain: [] },
+    }))
+      it(name, async () => {
+        const account = privateKeyToAccount(hexlify(randomBytes(32)) as `0x${string}`);
+        const { typedData } = await auth.challenge(account.address);
+        const { domain, primaryType, message } = typedData;
+        const payload = { domain, primaryType, message: { ...message } };
+        const signature = await account.signTypedData({
+          ...payload,
+          types: { ...types, ...typedData.types },
+        });
+        const login = auth.verify(account.address, signature);
+        if (types.EIP712Domain.length > 0) expect(await outcome(login)).to.equal('session');
+        else expect((await refusalOf(login)).message).to.match(/empty EIP712Domain/);
+      });
+
+    it('tells of the domain only whoever holds the key of the address', async () => {
+      const [owner, stranger] = [Wallet.createRandom(), Wallet.createRandom()];
+      const { typedData } = await auth.challenge(owner.address);
+      const foreign = stranger.signingKey.sign(emptyDomainDigest(typedData)).serialized;
+      const never = Wallet.createRandom().address;
+      const messages = await Promise.all(
+        [owner.address, never].map(
+          async (address) => (await refusalOf(auth.verify(address, foreign))).message,
+        ),
+      );
+      expect(messages[0]).to.match(/does not answer the current challenge/);
+      expect(messages[1], 'an address without a challenge').to.equal(messages[0]);
+    });
+  });
+
+  it('tells the holder of the key that the challenge is too old', async () => {
+    const signer = ethersSigner();
+    const { typedData } = await auth.challenge(signer.address);
+    const signature = await signer.signTyped(typedData);
+    await fixture.age('eip712', signer.address, CHALLENGE_LIFETIME_MS);
+    expect((await refusalOf(auth.verify(signer.address, signature))).message).to.match(/five minutes old/);
+    const other = await ethersSigner().signTyped(typedData);
+    expect((await refusalOf(auth.verify(signer.address, other))).message).to.match(/does not answer/);
+  });
+
+  it('refuses a signature of the record that stands in for a missing one', async () => {
+    const signer = ethersSigner();
+    const address = signer.address.toLowerCase();
+    const { typedData } = await auth.challenge(ethersSigner().address);
+    const message = { address, nonce: '0'.repeat(32), issuedAt: '1970-01-01T00:00:00.000Z' };
+    const signature = await signer.signTyped({ ...typedData, message });
+    expect(await outcome(auth.verify(signer.address, signature))).to.equal('BAD_REQUEST');
   });
 
   it('gives one session to a hundred concurrent replays on two replicas', async () => {

@@ -53,6 +53,17 @@ export async function openFixture(): Promise<AuthFixture> {
   };
 }
 
+/** The refusal that a login ends in; a session or anything else it throws is a failure. */
+export async function refusalOf(login: Promise<unknown>): Promise<Refusal> {
+  try {
+    await login;
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+  throw new Error('a session in place of a refusal');
+}
+
 /** The code of the refusal that a login ends in, or `session`; anything else it throws is a failure. */
 export async function outcome(login: Promise<unknown>): Promise<ErrorCode | 'session'> {
   try {

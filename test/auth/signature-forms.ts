@@ -11,3 +11,25 @@ export function highS(signature: string): string {
   const flipped = signature.slice(0, 66) + s.toString(16).padStart(64, '0') + signature.slice(130);
   return withV(flipped, signature.endsWith('1c') ? 27 : 28);
 }
+
+/** Signatures whose form is wrong, made of a good one, each with the reason that its refusal names. */
+export const wrongForms = (signature: string): readonly (readonly [form: string, reason: RegExp])[] => [
+  ['', /must begin with 0x$/],
+  ['nonsense', /must begin with 0x$/],
+  [signature.slice(2), /must begin with 0x$/],
+  [`0X${signature.slice(2)}`, /must begin with 0x$/],
+  [`${signature.slice(0, -1)}g`, /only hex digits/],
+  [`${signature}\n`, /only hex digits/],
+  [signature.slice(0, -1), /odd number of hex digits/],
+  ['0x', /is 0 bytes: must be r, s and v, 65 bytes$/],
+  [signature.slice(0, -2), /is 64 bytes, the compact form of EIP-2098/],
+  [
+    `${signature}00`,
+    /is 66 bytes, must be 65: .*smart-contract wallets \(ERC-1271, ERC-6492\) are not supported/,
+  ],
+  [`0x${'ab'.repeat(4000)}`, /is 4000 bytes, must be 65/],
+  [withV(signature, 2), /ends in 0x02: the last byte, v, must be 1b or 1c, or 00 or 01/],
+  [withV(signature, 35), /ends in 0x23/],
+  [highS(signature), /lower half \(EIP-2\)/],
+  [`0x${'ff'.repeat(64)}1b`, /lower half \(EIP-2\)/],
+];

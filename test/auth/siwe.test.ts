@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { CHALLENGE_LIFETIME_MS, EXPIRED_RECORD_KEPT_MS } from '../../src/auth/challenges.ts';
 import type { Auth } from '../../src/auth/index.ts';
 import { readSiweMessage } from '../../src/auth/siwe.ts';
-import { type AuthFixture, openFixture, outcome } from './fixture.ts';
-import { highS, withV } from './signature-forms.ts';
+import { type AuthFixture, openFixture, outcome, refusalOf } from './fixture.ts';
+import { withV, wrongForms } from './signature-forms.ts';
 import { ethersSigner, loginText, SIGNERS, type Signer, type SiweFields } from './signers.ts';
 
 const FUTURE = '2100-01-01T00:00:00Z';
@@ -75,27 +75,16 @@ describe('sign-in by EIP-4361', () => {
       expect(await outcome(auth.verifySiwe(signer.address, text, signature))).to.equal('signature_mismatch');
     });
 
-    it('has one form of 65 bytes, v counted from 0 or 27', async () => {
+    it('has one form of 65 bytes, v counted from 0 or 27; another is told what it lacks', async () => {
       const text = loginText({ address: signer.address, nonce: await auth.nonce(signer.address) });
       const signature = await signer.signText(text);
-      const wrong = [
-        '',
-        '0x',
-        'nonsense',
-        signature.slice(2),
-        signature.slice(0, -2),
-        `${signature}00`,
-        withV(signature, 2),
-        withV(signature, 35),
-        highS(signature),
-        `0x${'00'.repeat(65)}`,
-        `0x${'ff'.repeat(64)}1b`,
-      ];
-      for (const form of wrong) {
-        expect(await outcome(auth.verifySiwe(signer.address, text, form)), form).to.equal(
-          'signature_mismatch',
-        );
+      for (const [form, reason] of wrongForms(signature)) {
+        const { code, message } = await refusalOf(auth.verifySiwe(signer.address, text, form));
+        expect(code, form).to.equal('signature_mismatch');
+        expect(message, form).to.match(reason);
       }
+      const zeros = `0x${'00'.repeat(65)}`;
+      expect(await outcome(auth.verifySiwe(signer.address, text, zeros))).to.equal('signature_mismatch');
       const fromZero = withV(signature, signature.endsWith('1c') ? 1 : 0);
       expect(await outcome(auth.verifySiwe(signer.address, text, fromZero))).to.equal('session');
     });

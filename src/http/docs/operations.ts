@@ -81,6 +81,13 @@ const siweNonce: Omit<Operation, 'id'> = {
   codes: ['VALIDATION_ERROR'],
 };
 
+const DIRECT_CALL = `\`\`\`js
+const EIP712Domain = [{ name: 'name', type: 'string' }, { name: 'version', type: 'string' }];
+const payload = { ...typedData, types: { EIP712Domain, ...typedData.types } };
+const params = [address, JSON.stringify(payload)];
+const signature = await ethereum.request({ method: 'eth_signTypedData_v4', params });
+\`\`\``;
+
 /** By method and path, as in the route table. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /v1/auth/challenge': {
@@ -88,7 +95,11 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'Login',
     summary: 'Typed data to sign in with',
     description:
-      'Sign `typedData` as EIP-712 data within five minutes, and post the signature to `/v1/auth/verify`.',
+      'Sign `typedData` as EIP-712 data within five minutes, and post the signature to `/v1/auth/verify`. ethers and ' +
+      'viem take `domain`, `types` and `message` as they are. A wallet that is called directly (EIP-1193, ' +
+      '`eth_signTypedData_v4`) also needs the type of the domain: without it, the wallet signs an empty domain, and ' +
+      'the signature is refused.\n\n' +
+      DIRECT_CALL,
     reply: challengeSchema,
   },
   'POST /v1/auth/verify': {
@@ -96,7 +107,9 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'Login',
     summary: 'A signed challenge for a session',
     description:
-      'A wrong signature, and a challenge that was used, replaced or is more than five minutes old, answer `BAD_REQUEST`.',
+      'A wrong signature, and a challenge that was used, replaced or is more than five minutes old, answer ' +
+      '`BAD_REQUEST`. The message names the reason where the signature shows one: its form, or an empty ' +
+      '`EIP712Domain`. A refused signature leaves the challenge as it is.',
     reply: verifiedSchema,
     codes: ['BAD_REQUEST'],
   },

@@ -2,9 +2,9 @@
 
 import { z } from 'zod';
 import { checked, type Endpoint, json } from '../endpoint.ts';
-import { address, text } from '../fields.ts';
+import { address, signature } from '../fields.ts';
 
-const schema = z.object({ address, signature: text });
+const schema = z.object({ address, signature });
 
 export const postVerify: Endpoint = {
   request: schema,

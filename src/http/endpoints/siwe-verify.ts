@@ -2,9 +2,9 @@
 
 import { z } from 'zod';
 import { checked, type Endpoint, json } from '../endpoint.ts';
-import { address, text } from '../fields.ts';
+import { address, signature, text } from '../fields.ts';
 
-const schema = z.object({ address, message: text, signature: text });
+const schema = z.object({ address, message: text, signature });
 
 export const postSiweVerify: Endpoint = {
   request: schema,
