@@ -10,7 +10,7 @@ import { readBody } from './middleware/body.ts';
 import { anyOrigin, type Cors, everyOrigin, preflight, webOrigins } from './middleware/cors.ts';
 import { blockedCountry } from './middleware/country.ts';
 import { deprecation } from './middleware/deprecation.ts';
-import { errorReply, isDecodable, unknownRoute } from './middleware/errors.ts';
+import { errorReply, isDecodable, notStarted, unknownRoute } from './middleware/errors.ts';
 import { observer } from './middleware/observe.ts';
 import { refusalAnswer } from './replies/error.ts';
 import { stateOf } from './reply-state.ts';
@@ -29,6 +29,10 @@ export function createApp(services: Services): RequestListener {
 
 /** The probes alone, for processes that serve no API. */
 export const createProbeApp = (services: ProbeServices): RequestListener => closeApp(newApp(0), services);
+
+/** The probes of a process that cannot serve its routes yet: every other request is refused with 503. */
+export const createStartingApp = (services: ProbeServices): RequestListener =>
+  closeApp(newApp(0), services, notStarted);
 
 function newApp(trustProxyHops: number): Express {
   const app = express();
@@ -77,7 +81,11 @@ function addDocumentation(app: Express, services: Services): void {
   }
 }
 
-function closeApp(app: Express, services: ProbeServices): RequestListener {
+function closeApp(
+  app: Express,
+  services: ProbeServices,
+  otherwise: RequestHandler = unknownRoute,
+): RequestListener {
   for (const [method, path, probe] of PROBES) {
     register(app, method, path, enter(path), async (_request, response) => {
       const state = stateOf(response);
@@ -85,7 +93,7 @@ function closeApp(app: Express, services: ProbeServices): RequestListener {
       send(response, await probe(services, state.requestId));
     });
   }
-  app.use(unknownRoute);
+  app.use(otherwise);
   app.use(errorReply(services));
   return arrival(app, services);
 }

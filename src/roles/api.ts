@@ -3,9 +3,9 @@
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openAuth } from '../auth/index.ts';
-import { createApp } from '../http/app.ts';
+import { createApp, createStartingApp } from '../http/app.ts';
 import { createHttpServer } from '../http/server.ts';
-import type { Readiness, Services } from '../http/services.ts';
+import type { ProbeServices, Readiness } from '../http/services.ts';
 import { openWakeUps } from '../queue/index.ts';
 import type { Backends } from './backends.ts';
 import { listen } from './listening.ts';
@@ -18,21 +18,25 @@ export interface RunningApi extends RunningRole {
   readonly server: Server;
 }
 
-/** Starts to listen once Postgres has its tables and the engine is open. */
+/**
+ * Listens at once, so that a process that waits is alive to an orchestrator: a restart would not bring the engine
+ * back. Until Postgres has its tables and the engine is open, every route but the probes answers 503.
+ * @returns when the API is served
+ */
 export async function startApi(backends: Backends, jwtSecret: string): Promise<RunningApi> {
   const { config, logger, metrics, engine, ledger, marketData, queueRedis, queueOptions } = backends;
+  let stage = 'starting';
+  const probes: ProbeServices = { logger, metrics, ready: () => readiness(backends, stage) };
+  let answer = createStartingApp(probes);
+  const server = createHttpServer((request, response) => answer(request, response));
+  const listening = await listen(server, config.port);
   await untilDone('Postgres', logger, () => ledger.migrate());
   await untilTrue('the matching engine', logger, () => engine.isOpen());
   // A busy day takes a while to add up: it is begun before anybody waits for it.
   marketData.figures().catch((error) => logger.warn({ err: error }, 'the figures of the day'));
-  const wakeUps = openWakeUps({
-    connection: queueOptions,
-    onError: queueTrouble(backends),
-  });
-  let stopping = false;
-  const services: Services = {
-    logger,
-    metrics,
+  const wakeUps = openWakeUps({ connection: queueOptions, onError: queueTrouble(backends) });
+  answer = createApp({
+    ...probes,
     engine,
     ledger,
     marketData,
@@ -46,15 +50,13 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
       jwtSecret,
       jwtSecretPrevious: config.jwtSecretPrevious,
     }),
-    ready: () => readiness(backends, stopping),
-  };
-  const server = createHttpServer(createApp(services));
-  const listening = await listen(server, config.port);
+  });
+  stage = 'ok';
   return {
     port: listening.port,
     server,
     async stop(drainMs) {
-      stopping = true;
+      stage = 'stopping';
       listening.turnAway();
       await sleep(drainMs);
       await listening.close();
@@ -67,11 +69,11 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
  * An api replica can do its job while its engine is open; lists want Postgres, but trading goes on without. Servers are
  * asked: one that hangs keeps its connections.
  */
-async function readiness(backends: Backends, stopping: boolean): Promise<Readiness> {
+async function readiness(backends: Backends, stage: string): Promise<Readiness> {
   const { engine, engineRedis, queueRedis } = backends;
   const [engineAnswer, queueAnswer] = await Promise.all([answerOf(engineRedis), answerOf(queueRedis)]);
   const checks = {
-    process: stopping ? 'stopping' : 'ok',
+    process: stage,
     engine: engine.isOpen() ? engineAnswer : 'not open',
     queueRedis: queueAnswer,
   };

@@ -13,6 +13,10 @@ export const unknownRoute: RequestHandler = (_request, response) => {
   send(response, unexpectedAnswer('NOT_FOUND'));
 };
 
+export const notStarted: RequestHandler = (_request, response) => {
+  send(response, refusalAnswer(new Refusal('SERVICE_UNAVAILABLE', 'the service is starting')));
+};
+
 /** A URL with a percent sign that stands for nothing is not, and Express would decode its query leniently. */
 export function isDecodable(url: string): boolean {
   if (!url.includes('%')) return true;
