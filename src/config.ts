@@ -12,6 +12,8 @@ import { type RedisAddress, readRedisAddress } from './domain/redis-address.ts';
 export interface Config {
   /** 0: any free one. */
   readonly port: number;
+  /** 0: any free one. Absent: `/metrics` is served on `port`. */
+  readonly metricsPort?: number;
   /** Absent, like `databaseUrl`: the all-in-one brings its own. */
   readonly redisUrl?: string;
   /** Absent: the same as `redisUrl`. */
@@ -148,6 +150,13 @@ const SETTINGS = {
     name: 'PORT',
     default: '8080',
     meaning: 'port of HTTP and of the streams; 0 takes any free one',
+    ...wholeNumber(0, 65_535),
+  },
+  metricsPort: {
+    name: 'METRICS_PORT',
+    default: null,
+    defaultNote: '`PORT`',
+    meaning: 'port of `/metrics`, which `PORT` then answers with 404; 0 takes any free one',
     ...wholeNumber(0, 65_535),
   },
   redisUrl: {
@@ -348,7 +357,10 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     parse(setting, given(setting, env) ?? setting.default),
   ]);
   const set: Partial<Config> = Object.fromEntries(read.filter(([, value]) => value !== undefined));
-  const { port, redisUrl, databaseUrl } = set;
+  const { port, metricsPort, redisUrl, databaseUrl } = set;
+  if (port !== 0 && metricsPort === port) {
+    throw new ConfigError(`METRICS_PORT must be another port than PORT; both are ${port}.`);
+  }
   const ownServers = !redisUrl || !databaseUrl;
   return {
     ...set,

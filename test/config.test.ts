@@ -49,6 +49,7 @@ describe('configuration', () => {
     const config = readConfig({
       ...OWN,
       PORT: '9000',
+      METRICS_PORT: '9001',
       QUEUE_REDIS_URL: 'rediss://:secret@queue.example',
       REDIS_CA: rootCertificates[0]!,
       JWT_SECRET_PREVIOUS: SECRET,
@@ -72,6 +73,7 @@ describe('configuration', () => {
     });
     expect(config).to.deep.equal({
       port: 9000,
+      metricsPort: 9001,
       redisUrl: OWN.REDIS_URL,
       queueRedisUrl: 'rediss://:secret@queue.example',
       redisCa: rootCertificates[0],
@@ -112,6 +114,7 @@ describe('configuration', () => {
 
   const wrong: [string, ...string[]][] = [
     ['PORT', '-1', '65536', '80.5', '0x50', 'http', '1e3', ' 80'],
+    ['METRICS_PORT', '-1', '65536', '80.5'],
     ['REDIS_URL', 'localhost:6379', 'http://localhost', 'redis://[', 'redis+sentinel://one,two/primary'],
     ['QUEUE_REDIS_URL', 'unix:/tmp/redis.sock', 'redis+sentinel://one,two'],
     ['REDIS_CA', 'redis.pem', '-----BEGIN CERTIFICATE-----'],

@@ -3,6 +3,7 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { Refusal } from '../domain/errors.ts';
+import { cappedReads } from '../market-data/shared-read.ts';
 import { allowViewer, documentation, VIEWER_PATH } from './docs/index.ts';
 import type { Query } from './endpoint.ts';
 import { requestLimits } from './limits/index.ts';
@@ -14,10 +15,21 @@ import { errorReply, isDecodable, notStarted, unknownRoute } from './middleware/
 import { observer } from './middleware/observe.ts';
 import { refusalAnswer } from './replies/error.ts';
 import { stateOf } from './reply-state.ts';
-import { legacyRoutes, MARKET_DATA_PREFIX, type Method, PROBES, ROUTES, type Route } from './routes.ts';
+import {
+  legacyRoutes,
+  MARKET_DATA_PREFIX,
+  METRICS_PATH,
+  type Method,
+  PROBES,
+  ROUTES,
+  type Route,
+} from './routes.ts';
 import { send } from './send.ts';
 import { sendPublic } from './send-public.ts';
 import type { ProbeServices, Services } from './services.ts';
+
+/** Probes that are answered by a read of their own; more than that at a time share one every 100 ms. */
+const PROBE_BURST = 10;
 
 /** The whole API and the probes. */
 export function createApp(services: Services): RequestListener {
@@ -33,6 +45,15 @@ export const createProbeApp = (services: ProbeServices): RequestListener => clos
 /** The probes of a process that cannot serve its routes yet: every other request is refused with 503. */
 export const createStartingApp = (services: ProbeServices): RequestListener =>
   closeApp(newApp(0), services, notStarted);
+
+/** `/metrics` alone, for a port of its own. */
+export const createMetricsApp = (services: Pick<ProbeServices, 'logger' | 'metrics'>): RequestListener =>
+  closeApp(
+    newApp(0),
+    { ...services, ready: async () => ({ ready: true, checks: {} }) },
+    unknownRoute,
+    PROBES.filter(([, path]) => path === METRICS_PATH),
+  );
 
 function newApp(trustProxyHops: number): Express {
   const app = express();
@@ -85,12 +106,15 @@ function closeApp(
   app: Express,
   services: ProbeServices,
   otherwise: RequestHandler = unknownRoute,
+  probes = services.hasMetricsPort ? PROBES.filter(([, path]) => path !== METRICS_PATH) : PROBES,
 ): RequestListener {
-  for (const [method, path, probe] of PROBES) {
+  // Probes are not limited, and each asks the servers: a flood of them shares what it is told.
+  const shared = { ...services, ready: cappedReads(PROBE_BURST, () => services.ready()) };
+  for (const [method, path, probe] of probes) {
     register(app, method, path, enter(path), async (_request, response) => {
       const state = stateOf(response);
       state.isProbe = true;
-      send(response, await probe(services, state.requestId));
+      send(response, await probe(shared, state.requestId));
     });
   }
   app.use(otherwise);

@@ -22,7 +22,7 @@ export interface Metrics {
   gauge(name: string, help: string, read: () => Promise<Reading>, label?: string): void;
   /** Counts that somebody else keeps, by the values of a label, read at each scrape. */
   counter(name: string, help: string, read: () => Readonly<Record<string, number>>, label: string): void;
-  /** Everything as Prometheus text, and its content type. */
+  /** All metrics as Prometheus text. One read is shared by all who ask within a second. */
   text(): Promise<string>;
   readonly contentType: string;
 }
@@ -34,6 +34,7 @@ const MISNAMED = [
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ];
+const SHARED_MS = 1_000;
 const SCRIPT_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1];
 
 export function openMetrics(): Metrics {
@@ -72,8 +73,31 @@ export function openMetrics(): Metrics {
         },
       });
     },
-    text: () => registry.metrics(),
+    text: sharedForASecond(() => registry.metrics()),
     contentType: registry.contentType,
+  };
+}
+
+/**
+ * Gauges ask Redis and Postgres, and anybody who reaches the port may scrape. A read that takes longer than a second
+ * is shared until it ends; one that fails is not kept.
+ */
+function sharedForASecond(read: () => Promise<string>): () => Promise<string> {
+  let last: { readonly text: Promise<string>; readonly begunAtMs: number } | undefined;
+  let isReading = false;
+  return () => {
+    if (last !== undefined && (isReading || performance.now() - last.begunAtMs < SHARED_MS)) return last.text;
+    isReading = true;
+    const text = read();
+    last = { text, begunAtMs: performance.now() };
+    text
+      .catch(() => {
+        last = undefined;
+      })
+      .finally(() => {
+        isReading = false;
+      });
+    return text;
   };
 }
 

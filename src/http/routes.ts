@@ -73,9 +73,12 @@ export const legacyRoutes = (prefix: string): Route[] =>
       [method, `${prefix}${path.slice(MARKET_DATA_PREFIX.length)}`, ...rest] as Route,
   );
 
-/** What every process answers, with or without the API. */
+/** Served on the port of everything else, unless METRICS_PORT gives it one of its own. */
+export const METRICS_PATH = '/metrics';
+
+/** The probes that every process answers, with or without the API. */
 export const PROBES: readonly (readonly [method: Method, path: string, probe: Probe])[] = [
   ['GET', '/livez', getLivez],
   ['GET', '/readyz', getReadyz],
-  ['GET', '/metrics', getMetrics],
+  ['GET', METRICS_PATH, getMetrics],
 ];

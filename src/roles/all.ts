@@ -7,6 +7,7 @@ import { startEmbedded } from '../embedded/index.ts';
 import type { Engine } from '../engine/index.ts';
 import { startApi } from './api.ts';
 import { openBackends } from './backends.ts';
+import { openMetricsPort } from './metrics-port.ts';
 import type { RunningRole } from './running-role.ts';
 import { startSettlement } from './settlement.ts';
 import { startSnapshot } from './snapshot.ts';
@@ -39,6 +40,7 @@ export async function startAll(
   const isOwn = redisUrl === undefined && databaseUrl === undefined;
   const served = { ...config, redisUrl: embedded.redisUrl, databaseUrl: embedded.databaseUrl };
   const backends = openBackends('all', served, logger);
+  const metricsPort = await openMetricsPort(backends);
   print('Preparing the ledger …');
   const api = await startApi(backends, config.jwtSecret ?? embedded.jwtSecret);
   const streams = openStreamsOn(api.server, backends);
@@ -50,11 +52,13 @@ export async function startAll(
   if (config.webHosts.length === 0)
     print('WEB_HOSTS is not set: nobody can sign in by EIP-4361 (SIWE) until it is.');
   for (const line of welcome(api.port, await again(() => backends.engine.markets()), isOwn)) print(line);
+  if (metricsPort.port !== undefined) print(`Metrics: http://localhost:${metricsPort.port}/metrics`);
   return {
     async stop(drainMs) {
       await Promise.all([streams.stop(drainMs), api.stop(drainMs)]);
       await snapshot.stop(drainMs);
       await settlement.stop(drainMs);
+      await metricsPort.close();
       await backends.close();
       await embedded.stop();
     },

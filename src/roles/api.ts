@@ -10,6 +10,7 @@ import { openWakeUps } from '../queue/index.ts';
 import type { Backends } from './backends.ts';
 import { listen } from './listening.ts';
 import { queueTrouble } from './outages.ts';
+import { askedServer } from './readiness.ts';
 import type { RunningRole } from './running-role.ts';
 import { untilDone, untilTrue } from './waiting.ts';
 
@@ -26,7 +27,9 @@ export interface RunningApi extends RunningRole {
 export async function startApi(backends: Backends, jwtSecret: string): Promise<RunningApi> {
   const { config, logger, metrics, engine, ledger, marketData, queueRedis, queueOptions } = backends;
   let stage = 'starting';
-  const probes: ProbeServices = { logger, metrics, ready: () => readiness(backends, stage) };
+  const hasMetricsPort = config.metricsPort !== undefined;
+  const ready = readinessOf(backends, () => stage);
+  const probes: ProbeServices = { logger, metrics, hasMetricsPort, ready };
   let answer = createStartingApp(probes);
   const server = createHttpServer((request, response) => answer(request, response));
   const listening = await listen(server, config.port);
@@ -67,22 +70,19 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
 
 /**
  * An api replica can do its job while its engine is open; lists want Postgres, but trading goes on without. Servers are
- * asked: one that hangs keeps its connections.
+ * asked, because one that hangs keeps its connections: for the time, which the users of an api process may ask of both.
  */
-async function readiness(backends: Backends, stage: string): Promise<Readiness> {
-  const { engine, engineRedis, queueRedis } = backends;
-  const [engineAnswer, queueAnswer] = await Promise.all([answerOf(engineRedis), answerOf(queueRedis)]);
-  const checks = {
-    process: stage,
-    engine: engine.isOpen() ? engineAnswer : 'not open',
-    queueRedis: queueAnswer,
+function readinessOf(backends: Backends, stage: () => string): () => Promise<Readiness> {
+  const { engine, engineRedis, queueRedis, logger } = backends;
+  const askEngine = askedServer("the engine's Redis", logger, () => engineRedis.time());
+  const askQueue = askedServer("the queue's Redis", logger, () => queueRedis.time());
+  return async () => {
+    const [engineAnswer, queueAnswer] = await Promise.all([askEngine(), askQueue()]);
+    const checks = {
+      process: stage(),
+      engine: engine.isOpen() ? engineAnswer : 'not open',
+      queueRedis: queueAnswer,
+    };
+    return { ready: Object.values(checks).every((state) => state === 'ok'), checks };
   };
-  return { ready: Object.values(checks).every((state) => state === 'ok'), checks };
 }
-
-/** Asked for the time, which the users of an api process may ask of both servers. */
-const answerOf = (redis: Backends['queueRedis']): Promise<string> =>
-  redis.time().then(
-    () => 'ok',
-    (error: Error) => error.message,
-  );

@@ -11,6 +11,7 @@ import {
   openConnections,
   type ServedConfig,
 } from './backends.ts';
+import { openMetricsPort } from './metrics-port.ts';
 import { startProbes } from './probes.ts';
 import type { RunningRole } from './running-role.ts';
 import { startSettlement } from './settlement.ts';
@@ -46,10 +47,13 @@ const on =
   ) =>
   async (role: string, config: ServedConfig, logger: Logger): Promise<RunningRole> => {
     const opened = open(role, config, logger);
+    const metricsPort = await openMetricsPort(opened);
+    if (metricsPort.port !== undefined) logger.info({ role, metricsPort: metricsPort.port }, 'metrics');
     const running = await start(opened);
     return {
       async stop(drainMs) {
         await running.stop(drainMs);
+        await metricsPort.close();
         await opened.close();
       },
     };

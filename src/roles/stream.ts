@@ -8,6 +8,7 @@ import { createHttpServer } from '../http/server.ts';
 import { openStreams } from '../stream/index.ts';
 import type { Connections } from './backends.ts';
 import { listen } from './listening.ts';
+import { NO_ANSWER } from './readiness.ts';
 import type { RunningRole } from './running-role.ts';
 
 export interface RunningStreams extends RunningRole {
@@ -62,11 +63,12 @@ export async function startStream(
     const checks = {
       process: stopping ? 'stopping' : 'ok',
       frames: streams.isOpen() ? 'ok' : 'the queue’s Redis is away',
-      engine: engineRedis.status === 'ready' ? 'ok' : engineRedis.status,
+      engine: engineRedis.status === 'ready' ? 'ok' : NO_ANSWER,
     };
     return { ready: Object.values(checks).every((state) => state === 'ok'), checks };
   };
-  const server = createHttpServer(createProbeApp({ logger, metrics, ready }));
+  const hasMetricsPort = config.metricsPort !== undefined;
+  const server = createHttpServer(createProbeApp({ logger, metrics, hasMetricsPort, ready }));
   const streams = openStreamsOn(server, connections);
   const listening = await listen(server, config.port);
   return {

@@ -234,6 +234,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     id: 'getMetrics',
     tag: 'Operation',
     summary: 'Figures of the process',
+    description:
+      'One read a second is shared by all who ask. Where `METRICS_PORT` is set, only that port answers.',
     reply: metricsText,
     contentType: 'text/plain',
   },

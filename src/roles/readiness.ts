@@ -1,0 +1,30 @@
+/** The words in which `/readyz` tells how a server is doing. */
+
+import type { Logger } from 'pino';
+import { errorRecord } from '../http/redact.ts';
+
+export const NO_ANSWER = 'does not answer';
+
+/**
+ * Asks a server. `/readyz` is public: it says that the server does not answer, and the log says why, once an outage.
+ * @returns `ok` or `does not answer`
+ */
+export function askedServer(
+  name: string,
+  logger: Logger,
+  ask: () => Promise<unknown>,
+): () => Promise<'ok' | typeof NO_ANSWER> {
+  let isAway = false;
+  return () =>
+    ask().then(
+      () => {
+        isAway = false;
+        return 'ok';
+      },
+      (error: unknown) => {
+        if (!isAway) logger.warn({ error: errorRecord(error) }, `not ready: ${name} ${NO_ANSWER}`);
+        isAway = true;
+        return NO_ANSWER;
+      },
+    );
+}
