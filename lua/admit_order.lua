@@ -6,8 +6,8 @@ precedence of refusals. Writes nothing.
 KEYS  1 engine  2 claims 0  3 claims 1  4 claim filter
 ARGV  1 epoch  2 market version ('' when there is no such market)  3 market number ('' likewise)  4 wallet (20 bytes)
       5 client order id ('' for none)  6 filter offset  7 filter mask (8 bytes)  8 checked in Postgres at (ms, 0 never)
-      9 is the caller's country blocked (0|1)  10 claim of the client order id (its digest)
-Replies  { admitted } | { claimed, order reference } | { unchecked, time } | { stale, epoch|market } | { refused, code }
+      9 is the caller's country blocked (0|1)  10 claim of the client order id (its digest)  11 layout of the filters
+Replies  { admitted } | { claimed, order reference } | { unchecked, time } | { stale, epoch|filter|market } | { refused, code }
 ]]
 --- include engine_state
 --- include claim
@@ -16,6 +16,7 @@ Replies  { admitted } | { claimed, order reference } | { unchecked, time } | { s
 local keys = { claims = { KEYS[2], KEYS[3] }, filter = KEYS[4] }
 local claim = ARGV[5] ~= '' and {
   field = ARGV[10], offset = tonumber(ARGV[6]), mask = ARGV[7], checked_at = tonumber(ARGV[8]),
+  layout = ARGV[11],
 }
 local state = read_state(KEYS[1], ARGV[3], ARGV[4])
 local ended = admit(keys, state, ARGV[1], ARGV[2] ~= '' and ARGV[2] or nil, claim, event_time(state),

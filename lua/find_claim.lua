@@ -2,13 +2,14 @@
 --[[
 Looks up what a claimed id stands for: an order by its client order id, a movement by its reference.
 
-KEYS  1 claims 0  2 claims 1  3 claim filter
-ARGV  1 claim (its digest)  2 filter offset  3 filter mask (8 bytes)
+KEYS  1 engine  2 claims 0  3 claims 1  4 claim filter
+ARGV  1 claim (its digest)  2 filter offset  3 filter mask (8 bytes)  4 layout of the filters
 Replies  { claimed, value } | { unclaimed } when it never existed | { unchecked } when only Postgres can tell
+         { stale, filter }
 ]]
 --- include exact
 --- include claim
 
-local keys = { claims = { KEYS[1], KEYS[2] }, filter = KEYS[3] }
-local claim = { field = ARGV[1], offset = tonumber(ARGV[2]), mask = ARGV[3], checked_at = 0 }
-return find_claim(keys, claim, 300000) or { 'unclaimed' }
+local keys = { claims = { KEYS[2], KEYS[3] }, filter = KEYS[4] }
+local claim = { field = ARGV[1], offset = tonumber(ARGV[2]), mask = ARGV[3], checked_at = 0, layout = ARGV[4] }
+return find_claim(keys, redis.call('HGET', KEYS[1], 'filter'), claim, 300000) or { 'unclaimed' }

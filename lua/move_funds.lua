@@ -3,12 +3,13 @@
 Credits or debits a wallet: a deposit that arrived, or a withdrawal that leaves at once. A reference counts once.
 
 KEYS  1 engine  2 events  3 balances of the asset  4 assets  5 claims 0  6 claims 1  7 claim filter
-      8 unsettled 0  9 unsettled 1
+      8 unsettled 0  9 unsettled 1  10 next claim filter
 ARGV  1 epoch  2 kind (credited|debited)  3 wallet (20 bytes)  4 asset  5 amount in atoms, decimal text
       6 claim of the reference (its digest)  7 filter offset  8 filter mask (8 bytes)  9 checked in Postgres at (ms, 0 never)
       10 for a credit, the supply up to which it is allowed (2^62 - amount), decimal text  11 the movement as JSON
+      12 layout of the filters  13 offset in the next filter ('' for none)
 Replies  { moved, sequence, time } | { claimed, the earlier movement as JSON } | { unchecked, time }
-         { stale, epoch } | { refused, code }
+         { stale, epoch|filter } | { refused, code }
 Events   credited | debited
 ]]
 --- include exact
@@ -18,17 +19,19 @@ Events   credited | debited
 
 local keys = {
   engine = KEYS[1], events = KEYS[2], balances = KEYS[3], assets = KEYS[4],
-  claims = { KEYS[5], KEYS[6] }, filter = KEYS[7], unsettled = { KEYS[8], KEYS[9] },
+  claims = { KEYS[5], KEYS[6] }, filter = KEYS[7], next_filter = KEYS[10],
+  unsettled = { KEYS[8], KEYS[9] },
 }
 local kind, wallet, asset, amount = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local credits = kind == 'credited'
 local claim = {
   field = ARGV[6], offset = tonumber(ARGV[7]), mask = ARGV[8], checked_at = tonumber(ARGV[9]),
+  layout = ARGV[12], next_offset = tonumber(ARGV[13]),
 }
 local state = read_state(keys.engine, '', wallet)
 if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
 local time = event_time(state)
-local ended = find_claim(keys, claim, time)
+local ended = find_claim(keys, state.filter, claim, time)
 if ended then return ended end
 
 local held = redis.call('HMGET', keys.balances, 'supply', wallet .. 'a')

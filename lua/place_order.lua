@@ -5,7 +5,7 @@ rests what may rest, and appends the event. Nothing is written before the last c
 
 KEYS  1 engine  2 events  3 bids  4 asks  5 base balances  6 quote balances  7 live orders
       8 claims 0  9 claims 1  10 claim filter  11 unsettled 0  12 unsettled 1  13 markets
-      14 levels of the bids  15 levels of the asks
+      14 levels of the bids  15 levels of the asks  16 next claim filter
 ARGV  1 epoch  2 market version  3 market number  4 symbol  5 wallet (20 bytes)
       6 side (buy|sell)  7 type (limit|market)  8 time in force (GTC|IOC|FOK)  9 post-only (0|1)
       10 price in ticks ('' for market)  11 size in steps ('' for a quote amount)  12 budget in quote atoms ('' for a size)
@@ -14,9 +14,10 @@ ARGV  1 epoch  2 market version  3 market number  4 symbol  5 wallet (20 bytes)
       21 min steps ('' for none)  22 max steps ('' for none)  23 has a reference price (0|1)  24 pre-open (0|1)
       25 most makers met  26 most live orders of a wallet  27 the order's terms as JSON, copied into the event
       28 is the caller's country blocked (0|1)  29 claim of the client order id (its digest)
+      30 layout of the filters  31 offset in the next filter ('' for none)
 Replies  { placed, sequence, time, status, size, filled, first trade id, fills,
            reject reason ('' for none), epoch }
-         { claimed, order reference } | { unchecked, time } | { stale, epoch|market } | { refused, code }
+         { claimed, order reference } | { unchecked, time } | { stale, epoch|filter|market } | { refused, code }
          fills: 56 bytes each:  maker's price key (7) | epoch (2) | sequence (6) | wallet (20) | steps (7) | fee (7) | left (7)
 Events   order_placed; after a failed settlement also market_changed
 ]]
@@ -40,7 +41,7 @@ Events   order_placed; after a failed settlement also market_changed
 local keys = {
   engine = KEYS[1], events = KEYS[2], book = { buy = KEYS[3], sell = KEYS[4] },
   base = KEYS[5], quote = KEYS[6], live = KEYS[7],
-  claims = { KEYS[8], KEYS[9] }, filter = KEYS[10], unsettled = { KEYS[11], KEYS[12] }, markets = KEYS[13],
+  claims = { KEYS[8], KEYS[9] }, filter = KEYS[10], next_filter = KEYS[16], unsettled = { KEYS[11], KEYS[12] }, markets = KEYS[13],
   levels = { buy = KEYS[14], sell = KEYS[15] },
 }
 local order = {
@@ -57,6 +58,7 @@ local market = {
 local limits = { makers = tonumber(ARGV[25]), live = tonumber(ARGV[26]) }
 local claim = order.client_id ~= '' and {
   field = ARGV[29], offset = tonumber(ARGV[14]), mask = ARGV[15], checked_at = tonumber(ARGV[16]),
+  layout = ARGV[30], next_offset = tonumber(ARGV[31]),
 }
 
 local state = read_state(keys.engine, order.market_number, order.wallet)

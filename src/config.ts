@@ -39,6 +39,8 @@ export interface Config {
   readonly legacyPrefix: string;
   readonly maxMakers: number;
   readonly maxLiveOrders: number;
+  /** A power of two. */
+  readonly claimFilterBytes: number;
   readonly drainMs: number;
   readonly wsMaxClients: number;
   readonly wsMaxClientsPerAddress: number;
@@ -79,6 +81,14 @@ function wholeNumber(least: number, most: number): Pick<Setting<number>, 'mustBe
       .regex(/^\d{1,15}$/)
       .transform(Number)
       .pipe(z.number().min(least).max(most)),
+  };
+}
+
+function powerOfTwo(least: number, most: number): Pick<Setting<number>, 'mustBe' | 'schema'> {
+  const { schema } = wholeNumber(least, most);
+  return {
+    mustBe: `a power of two from ${least} to ${most}`,
+    schema: schema.refine((value) => Number.isInteger(Math.log2(value))),
   };
 }
 
@@ -292,6 +302,13 @@ const SETTINGS = {
     default: '10000',
     meaning: 'live orders a wallet may have',
     ...wholeNumber(1, 1_000_000),
+  },
+  claimFilterBytes: {
+    name: 'CLAIM_FILTER_BYTES',
+    default: '16777216',
+    meaning:
+      'bytes of the filter of used client order ids and references, two per id held; of new engines and of `claims rebuild`',
+    ...powerOfTwo(64 * 1024, 1024 ** 3),
   },
   drainMs: {
     name: 'DRAIN_MS',

@@ -3,7 +3,7 @@
 -- `restricted`: '1' when the caller's country is blocked; the replica knows, its place in the order is here.
 local function admit(keys, state, epoch, version, claim, time, restricted)
   if state.epoch ~= epoch then return { 'stale', 'epoch' } end
-  local ended = claim and find_claim(keys, claim, time)
+  local ended = claim and find_claim(keys, state.filter, claim, time)
   if ended then return ended end
   if state.paused then return { 'refused', 'OPERATIONAL_PAUSED' } end
   if restricted == '1' then return { 'refused', 'RESTRICTED_JURISDICTION' } end

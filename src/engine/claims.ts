@@ -1,22 +1,25 @@
-/** Ids that count once for ever: where they are claimed, and their place in the Bloom filter. */
+/** Ids that count once for ever: the field each is claimed under, and its bits in the claim filter. */
 
 import { createHash } from 'node:crypto';
 
-/** 2^21 blocks of 64 bits: 16 MB, under one false "maybe" in a hundred up to some eight million ids. */
-const FILTER_BLOCKS = 2 ** 21;
-const BITS_PER_ID = 5;
-export const FILTER_BYTES = FILTER_BLOCKS * 8;
+/** An id that counts once for ever. */
+export type UsedId =
+  | { readonly kind: 'order'; readonly wallet: string; readonly clientOrderId: string }
+  | { readonly kind: 'credited' | 'debited'; readonly reference: string };
+
+/** Bits that an id draws in its block of the filter; some fall together. */
+export const BITS_PER_ID = 5;
 
 /** With its header a string of 14 bytes fills an allocation of 16; 112 bits are past any accident or search. */
 const DIGEST_BYTES = 14;
 
-/** An id as the scripts take it: the field it is claimed under, and its block and bits in the filter. */
+/** An id as the scripts and the filter take it. */
 export interface Claim {
-  /** Digest of kind, wallet and id. */
+  /** Digest of kind, wallet and id: the field in the hash of recent claims. */
   readonly field: Buffer;
-  /** Byte offset of the id's 64-bit block. */
-  readonly offset: number;
-  /** The id's bits in the block. */
+  /** 32 bits, of which a filter takes as many as it has blocks. */
+  readonly hash: number;
+  /** The id's bits in its block of eight bytes. */
   readonly mask: Buffer;
 }
 
@@ -27,11 +30,15 @@ function claimOf(kind: string, id: string): Claim {
     const place = hash[DIGEST_BYTES + 4 + bit]! % 64;
     mask[place >> 3]! |= 1 << (place & 7);
   }
-  const block = hash.readUInt32BE(DIGEST_BYTES) % FILTER_BLOCKS;
-  return { field: hash.subarray(0, DIGEST_BYTES), offset: block * 8, mask };
+  return { field: hash.subarray(0, DIGEST_BYTES), hash: hash.readUInt32BE(DIGEST_BYTES), mask };
 }
 
 export const orderClaim = (wallet: string, clientOrderId: string): Claim => claimOf(wallet, clientOrderId);
 
 export const movementClaim = (kind: 'credited' | 'debited', reference: string): Claim =>
   claimOf(kind, reference);
+
+export const claimOfUsed = (used: UsedId): Claim =>
+  used.kind === 'order'
+    ? orderClaim(used.wallet, used.clientOrderId)
+    : movementClaim(used.kind, used.reference);

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { ERRORS, type ErrorCode, OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { Cursor } from '../domain/event.ts';
 import { loadScript, runScript, type Script, type ScriptArgument } from '../scripts/index.ts';
+import { DEFAULT_FILTER_BYTES, type FilterState, readFilterState, writeFilterState } from './claim-filter.ts';
 import { KEYS } from './keys.ts';
 import { checkServerSettings } from './server-settings.ts';
 
@@ -19,6 +20,8 @@ export interface CoreOptions {
   readonly redis: Redis;
   /** Where scripts come from; tests give altered ones. */
   readonly load?: (name: string) => Script;
+  /** Size of the claim filter that an engine begins with, and gets when its filter is rebuilt: a power of two. */
+  readonly claimFilterBytes?: number;
   /** Told what an operator should know. */
   readonly warn?: (message: string) => void;
   /** Told how long a script took, from sending to reply. */
@@ -57,6 +60,9 @@ export class EngineCore {
   readonly #observe: (script: string, seconds: number) => void;
   readonly #warn: (message: string) => void;
   readonly #scripts = new Map<string, Script>();
+  /** Of the filter that is made next. */
+  readonly filterBytes: number;
+  #filter: FilterState = readFilterState(null);
   #epoch: number | undefined;
   #breaks = 0;
 
@@ -64,6 +70,7 @@ export class EngineCore {
     this.redis = options.redis;
     this.#load = options.load ?? loadScript;
     this.#observe = options.observe ?? (() => undefined);
+    this.filterBytes = options.claimFilterBytes ?? DEFAULT_FILTER_BYTES;
     this.#warn = options.warn ?? (() => undefined);
     // Whatever answers after a break may be another server: it is asked who it is before anything runs on it.
     this.redis.on('close', () => {
@@ -77,6 +84,11 @@ export class EngineCore {
     if (this.#epoch === undefined)
       throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine is not open yet');
     return this.#epoch;
+  }
+
+  /** The claim filters as last heard; a script that knows better says so. */
+  get filter(): FilterState {
+    return this.#filter;
   }
 
   get isOpen(): boolean {
@@ -95,10 +107,16 @@ export class EngineCore {
     const runId = /^run_id:(\w+)/m.exec(await this.redis.info('server'))?.[1];
     if (breaks !== this.#breaks)
       throw new Refusal('SERVICE_UNAVAILABLE', 'the server that answered may be another one by now');
-    const args = [runId!, cursor?.epoch ?? '', cursor?.sequence ?? ''];
-    const [outcome, epoch, sequence] = (await this.run('open_epoch', [KEYS.engine], args)) as Buffer[];
+    const filter = writeFilterState({ generation: 0, bytes: this.filterBytes });
+    const args = [runId!, cursor?.epoch ?? '', cursor?.sequence ?? '', filter];
+    const [outcome, epoch, sequence, filters] = (await this.run(
+      'open_epoch',
+      [KEYS.engine],
+      args,
+    )) as Buffer[];
     switch (outcome!.toString()) {
       case 'open':
+        this.#filter = readFilterState(filters!.toString());
         this.#epoch = Number(epoch);
         return;
       case 'behind':
@@ -143,8 +161,10 @@ export class EngineCore {
       const outcome = reply[0].toString();
       if (outcome === 'refused') throw refusalOf(String(reply[1]));
       if (outcome !== 'stale') return reply;
-      if (String(reply[1]) === 'epoch') await this.#readEpoch();
-      else await refresh(String(reply[1]));
+      const what = String(reply[1]);
+      if (what === 'epoch') await this.#readEpoch();
+      else if (what === 'filter') await this.readFilter();
+      else await refresh(what);
     }
     throw new Refusal('SERVICE_UNAVAILABLE', 'the rules changed again and again while the command ran');
   }
@@ -156,6 +176,13 @@ export class EngineCore {
     } catch (error) {
       throw asUnavailable(error);
     }
+  }
+
+  /** Asks the engine which claim filters are in force. */
+  async readFilter(): Promise<FilterState> {
+    const [text] = await this.call(() => this.redis.hmget(KEYS.engine, 'filter'));
+    this.#filter = readFilterState(text ?? null);
+    return this.#filter;
   }
 
   /** Another replica has begun a new epoch on this very server. */

@@ -2,6 +2,7 @@
 
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
+import { scriptClaim } from './claim-filter.ts';
 import { movementClaim } from './claims.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
@@ -41,20 +42,21 @@ export class EngineFunds {
   async move(movement: AccountMoved, checkedAtMs = 0): Promise<Movement> {
     const { kind, wallet, asset, amountAtoms, reference } = movement;
     await this.#checkMovement(movement);
-    const claim = movementClaim(kind, reference);
+    const id = movementClaim(kind, reference);
     const record = JSON.stringify({ wallet, asset, amount: amountAtoms.toString(), reference });
-    const keys = [
-      ...[KEYS.engine, KEYS.events, balancesKey(asset), KEYS.assets],
-      ...[...KEYS.claims, KEYS.claimFilter, ...KEYS.unsettled],
-    ];
-    const reply = await this.#core.settle(
-      async () =>
-        (await this.#core.run('move_funds', keys, [
-          ...[this.#core.epoch, kind, walletBytes(wallet), asset, amountAtoms.toString(), claim.field],
-          ...[claim.offset, claim.mask, checkedAtMs, (SUPPLY_LIMIT - amountAtoms).toString(), record],
-        ])) as Reply,
-      async () => undefined,
-    );
+    const run = async (): Promise<Reply> => {
+      const claim = scriptClaim(id, this.#core.filter);
+      const keys = [
+        ...[KEYS.engine, KEYS.events, balancesKey(asset), KEYS.assets],
+        ...[...KEYS.claims, claim.key, ...KEYS.unsettled, claim.nextKey],
+      ];
+      return (await this.#core.run('move_funds', keys, [
+        ...[this.#core.epoch, kind, walletBytes(wallet), asset, amountAtoms.toString(), claim.field],
+        ...[claim.offset, claim.mask, checkedAtMs, (SUPPLY_LIMIT - amountAtoms).toString(), record],
+        ...[claim.layout, claim.nextOffset],
+      ])) as Reply;
+    };
+    const reply = await this.#core.settle(run, async () => undefined);
     switch (reply[0].toString()) {
       case 'claimed':
         return { outcome: 'claimed', movement: readMovement(kind, String(reply[1])) };

@@ -4,8 +4,10 @@ import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Asset, Market, MarketChange, MarketSpec } from '../domain/market.ts';
 import type { ClosedOrder } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
+import { type FilterLoad, scriptClaim } from './claim-filter.ts';
 import { orderClaim } from './claims.ts';
-import { type CoreOptions, EngineCore } from './core.ts';
+import { type CoreOptions, EngineCore, type Reply } from './core.ts';
+import { type FilterRebuilt, type FilterSource, filterLoad, rebuildClaimFilter } from './filter-rebuild.ts';
 import { type Balance, EngineFunds, type Movement } from './funds.ts';
 import { KEYS } from './keys.ts';
 import { EngineMarkets } from './markets.ts';
@@ -21,10 +23,13 @@ import {
 } from './snapshots.ts';
 import { EngineSwitches } from './switches.ts';
 
+export type { FilterLoad } from './claim-filter.ts';
+export type { UsedId } from './claims.ts';
 export { EngineBehind } from './core.ts';
+export type { FilterRebuilt, FilterSource } from './filter-rebuild.ts';
 export { type Balance, checkSameMovement, type Movement } from './funds.ts';
 export type { Placement, PlaceOrder } from './orders.ts';
-export type { EngineImage, Rebuilt, UsedId } from './rebuild.ts';
+export type { EngineImage, Rebuilt } from './rebuild.ts';
 export { EngineMisconfigured } from './server-settings.ts';
 export type { AssetSnapshot, BookLevels, EngineState, Level, Quotes } from './snapshots.ts';
 
@@ -84,6 +89,15 @@ export interface Engine {
   unsettledOf(wallet: string): Promise<EngineEvent[]>;
   trim(cursor: Cursor): Promise<number>;
 
+  /** How full the claim filter is; reads some KiB of it. */
+  claimFilterLoad(): Promise<FilterLoad>;
+  /**
+   * Replaces the claim filter by one of the size that this process is set to, filled anew from Postgres, while trading
+   * goes on.
+   * @throws OperatorRefusal REBUILD_REPLACED when another one began meanwhile; Refusal SERVICE_UNAVAILABLE
+   */
+  rebuildClaimFilter(source: FilterSource): Promise<FilterRebuilt>;
+
   snapshotAsset(asset: string): Promise<AssetSnapshot>;
   snapshotLive(): Promise<Map<string, { wallet: string }>>;
   snapshotSwitches(): Promise<Switches & { readonly sequence: number }>;
@@ -142,6 +156,9 @@ export function openEngine(options: EngineOptions): Engine {
     unsettledOf: (wallet) => outbox.unsettledOf(wallet),
     trim: (cursor) => outbox.trim(cursor),
 
+    claimFilterLoad: () => filterLoad(core),
+    rebuildClaimFilter: (source) => rebuildClaimFilter(core, source),
+
     snapshotAsset: (asset) => snapshots.asset(asset),
     snapshotLive: () => snapshots.live(),
     snapshotSwitches: () => switches.all(),
@@ -149,9 +166,12 @@ export function openEngine(options: EngineOptions): Engine {
 }
 
 async function findClientOrder(core: EngineCore, wallet: string, clientOrderId: string): Promise<Claimed> {
-  const { field, offset, mask } = orderClaim(wallet, clientOrderId);
-  const keys = [...KEYS.claims, KEYS.claimFilter];
-  const [outcome, value] = (await core.run('find_claim', keys, [field, offset, mask])) as Buffer[];
+  const find = async (): Promise<Reply> => {
+    const { field, mask, layout, key, offset } = scriptClaim(orderClaim(wallet, clientOrderId), core.filter);
+    const keys = [KEYS.engine, ...KEYS.claims, key];
+    return (await core.run('find_claim', keys, [field, offset, mask, layout])) as Reply;
+  };
+  const [outcome, value] = (await core.settle(find, async () => undefined)) as readonly Buffer[];
   const found = outcome!.toString();
   if (found === 'claimed') return { outcome: 'claimed', orderId: value!.toString('hex') };
   return { outcome: found as 'unclaimed' | 'unchecked' };

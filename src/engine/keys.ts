@@ -19,11 +19,13 @@ export const KEYS = {
   live: key('live'),
   /** Hashes, two generations: ids that were used. */
   claims: [key('claims', '0'), key('claims', '1')] as const,
-  /** String: Bloom filter over all ids ever used. */
-  claimFilter: key('claim-filter'),
   /** ZSETs, two generations: wallet | stamp of an event that may not be settled. */
   unsettled: [key('unsettled', '0'), key('unsettled', '1')] as const,
 } as const;
+
+/** String: part of a claim filter. The name of the first is that of releases whose filter was one string. */
+export const claimFilterKey = (generation: number, part: number): string =>
+  generation === 0 && part === 0 ? key('claim-filter') : key('claim-filter', `${generation}`, `${part}`);
 
 /** ZSET: one side of a market's book. */
 export const bookKey = (symbol: string, side: 'bids' | 'asks'): string => key('book', symbol, side);

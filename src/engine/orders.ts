@@ -6,7 +6,8 @@ import { type Market, marketGrid } from '../domain/market.ts';
 import type { ClosedOrder, Order, OrderStatus, RejectReason, Trade } from '../domain/order.ts';
 import { measureOrder, type OrderAmounts, type OrderRefusal, type OrderRequest } from '../domain/placing.ts';
 import { toInteger } from '../domain/units.ts';
-import { type Claim, orderClaim } from './claims.ts';
+import { type ScriptClaim, scriptClaim } from './claim-filter.ts';
+import { orderClaim } from './claims.ts';
 import { REFERENCE_BYTES, readClosed, readFills, readOrderId, walletBytes } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
 import { type TermsRecord, termsOf } from './event-codec.ts';
@@ -45,7 +46,6 @@ export interface OrderLimits {
 
 /** Orders cancelled by one script: a script runs alone, so a batch must stay short. */
 const CANCEL_BATCH = 100;
-const NO_CLAIM: Claim = { field: Buffer.alloc(0), offset: 0, mask: Buffer.alloc(8) };
 
 export class EngineOrders {
   readonly #core: EngineCore;
@@ -161,8 +161,8 @@ export class EngineOrders {
 
   #admit(command: PlaceOrder, market: Market | undefined): Promise<Reply> {
     const { wallet, request, checkedAtMs = 0, restricted } = command;
-    const claim = request.clientOrderId === null ? NO_CLAIM : orderClaim(wallet, request.clientOrderId);
-    const keys = [KEYS.engine, ...KEYS.claims, KEYS.claimFilter];
+    const claim = this.#claimOf(command);
+    const keys = [KEYS.engine, ...KEYS.claims, claim.key];
     return this.#core.run('admit_order', keys, [
       ...[this.#core.epoch, market?.version ?? '', market?.number ?? '', walletBytes(wallet)],
       ...[
@@ -173,15 +173,21 @@ export class EngineOrders {
         restricted ? 1 : 0,
         claim.field,
       ],
+      claim.layout,
     ]) as Promise<Reply>;
+  }
+
+  #claimOf({ wallet, request }: PlaceOrder): ScriptClaim {
+    const { clientOrderId } = request;
+    return scriptClaim(clientOrderId === null ? null : orderClaim(wallet, clientOrderId), this.#core.filter);
   }
 
   #match(command: PlaceOrder, market: Market, amounts: OrderAmounts, terms: TermsRecord): Promise<Reply> {
     const { wallet, request, checkedAtMs = 0, restricted } = command;
-    const claim = request.clientOrderId === null ? NO_CLAIM : orderClaim(wallet, request.clientOrderId);
+    const claim = this.#claimOf(command);
     const keys = [
-      ...[...bookKeys(market), KEYS.live, ...KEYS.claims, KEYS.claimFilter],
-      ...[...KEYS.unsettled, KEYS.markets, ...levelKeys(market)],
+      ...[...bookKeys(market), KEYS.live, ...KEYS.claims, claim.key],
+      ...[...KEYS.unsettled, KEYS.markets, ...levelKeys(market), claim.nextKey],
     ];
     const { minSteps, maxSteps } = marketGrid(market);
     const decimal = (value: bigint | null): string => value?.toString() ?? '';
@@ -194,6 +200,7 @@ export class EngineOrders {
       ...[decimal(minSteps), decimal(maxSteps), market.referencePrice === null ? 0 : 1],
       ...[market.status === 'pre_open' ? 1 : 0, this.#limits.maxMakers, this.#limits.maxLiveOrders],
       ...[JSON.stringify(terms), restricted ? 1 : 0, claim.field],
+      ...[claim.layout, claim.nextOffset],
     ]) as Promise<Reply>;
   }
 

@@ -6,17 +6,14 @@ import type { Asset, Market } from '../domain/market.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
 import { heldAtoms, type LiveOrder } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
-import { FILTER_BYTES, movementClaim, orderClaim } from './claims.ts';
+import { type FilterLayout, filterKeys, writeFilterState } from './claim-filter.ts';
+import type { UsedId } from './claims.ts';
 import { levelOfMember, walletBytes, writeBookMember, writeLiveMember } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { Filling } from './filling.ts';
+import { fillFilter } from './filter-rebuild.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import { walletField } from './switches.ts';
-
-/** An id that counts once for ever. */
-export type UsedId =
-  | { readonly kind: 'order'; readonly wallet: string; readonly clientOrderId: string }
-  | { readonly kind: 'credited' | 'debited'; readonly reference: string };
 
 /** All that an engine must know to go on after an event. Nothing of it may change while it is read. */
 export interface EngineImage {
@@ -51,9 +48,6 @@ export interface Rebuilt {
 const EPOCHS_SKIPPED = 100;
 const HIGHEST_EPOCH = 65_535;
 
-/** Bytes of the filter written by one command. */
-const FILTER_PART = 65_536;
-
 /** Atoms that a wallet's orders reserve, by wallet, by asset. */
 type Reserved = Map<string, Map<string, bigint>>;
 
@@ -66,12 +60,16 @@ const notEmpty = (): OperatorRefusal =>
 export async function rebuild(core: EngineCore, image: EngineImage): Promise<Rebuilt> {
   await core.checkServer();
   const filling = new Filling(core);
-  await begin(core, image);
+  const layout: FilterLayout = { generation: 0, bytes: core.filterBytes };
+  await begin(core, layout, image);
   const { liveOrders, reserved } = await fillBooks(filling, image);
   const accounts = await fillBalances(filling, image, reserved);
   await fillMarkets(filling, image);
-  const usedIds = await fillFilter(core, image);
-  await fillEngine(filling, image);
+  // Which ids were used is all that the filter tells; what each stands for, Postgres is asked when one comes again.
+  const usedIds = await fillFilter(layout, image.usedIds, async (key, offset, piece) => {
+    await core.call(() => core.redis.setrange(key, offset, piece));
+  });
+  await fillEngine(filling, layout, image);
   await filling.flush();
   await image.fence(epochAfter(image.cursor));
   if ((await core.call(() => core.redis.renamenx(KEYS.rebuilding, KEYS.engine))) === 0) throw notEmpty();
@@ -83,13 +81,18 @@ const sidesOf = ({ symbol }: Market): string[] =>
   (['bids', 'asks'] as const).flatMap((side) => [bookKey(symbol, side), levelsKey(symbol, side)]);
 
 /** The engine's own key is written last and at once: without it, no process opens what is there. */
-async function begin(core: EngineCore, { cursor, switches, assets }: EngineImage): Promise<void> {
+async function begin(
+  core: EngineCore,
+  layout: FilterLayout,
+  { cursor, switches, assets }: EngineImage,
+): Promise<void> {
   if (epochAfter(cursor) >= HIGHEST_EPOCH)
     throw new OperatorRefusal('EPOCHS_EXHAUSTED', `${cursor.epoch} epochs have gone by: no ids are left`);
   const { rebuilding, engine, claims, unsettled, ...others } = KEYS;
   const content = [
     ...[...Object.values(others), ...claims, ...unsettled, ...switches.markets.flatMap(sidesOf)],
     ...assets.map(({ symbol }) => balancesKey(symbol)),
+    ...filterKeys(layout),
   ];
   const { redis } = core;
   const [isEngine, isBegun, isContent] = await core.call(() =>
@@ -178,33 +181,18 @@ async function fillMarkets(filling: Filling, { assets, switches }: EngineImage):
   }
 }
 
-/** Which ids were used is all that the filter tells; what each stands for, Postgres is asked when one comes again. */
-async function fillFilter(core: EngineCore, image: EngineImage): Promise<number> {
-  const filter = Buffer.alloc(FILTER_BYTES);
-  let usedIds = 0;
-  for await (const used of image.usedIds()) {
-    const { offset, mask } =
-      used.kind === 'order'
-        ? orderClaim(used.wallet, used.clientOrderId)
-        : movementClaim(used.kind, used.reference);
-    for (let at = 0; at < mask.length; at += 1) filter[offset + at]! |= mask[at]!;
-    usedIds += 1;
-  }
-  for (let at = 0; at < FILTER_BYTES; at += FILTER_PART) {
-    const part = filter.subarray(at, at + FILTER_PART);
-    if (part.some((byte) => byte !== 0))
-      await core.call(() => core.redis.setrange(KEYS.claimFilter, at, part));
-  }
-  return usedIds;
-}
-
-async function fillEngine(filling: Filling, { cursor, switches, lastPrices }: EngineImage): Promise<void> {
+async function fillEngine(
+  filling: Filling,
+  layout: FilterLayout,
+  { cursor, switches, lastPrices }: EngineImage,
+): Promise<void> {
   const { sequence, timeMs } = cursor;
   const set = (field: string | Buffer, value: string | number | bigint): Promise<void> =>
     filling.add('hset', KEYS.rebuilding, field, `${value}`);
   await set('sequence', sequence);
   await set('settled', sequence);
   await set('time', timeMs);
+  await set('filter', writeFilterState(layout));
   if (switches.paused) await set('paused', 1);
   if (switches.termsVersion !== null) await set('terms', switches.termsVersion);
   for (const wallet of switches.holds) await set(walletField('hold', wallet), 1);

@@ -6,6 +6,7 @@ import { EngineBehind } from '../engine/index.ts';
 import { LedgerDiverged } from '../ledger/index.ts';
 import { addAccountCommands } from './account.ts';
 import { addAssetCommands } from './asset.ts';
+import { addClaimsCommands } from './claims.ts';
 import { addLedgerCommands } from './ledger.ts';
 import { addMarketCommands } from './market.ts';
 import { addOrderCommands } from './order.ts';
@@ -34,6 +35,7 @@ const NOUNS = [
   addTradingCommands,
   addTermsCommands,
   addLedgerCommands,
+  addClaimsCommands,
   addStatusCommand,
 ];
 

@@ -37,10 +37,15 @@ async function imageOf(
       for await (const balance of ledger.balancesAt(asset, cursor.sequence))
         if (balance.account !== CUSTODY) yield balance;
     },
-    async *usedIds(): AsyncGenerator<UsedId> {
-      for await (const { wallet, clientOrderId } of ledger.clientOrderIds())
-        yield { kind: 'order', wallet, clientOrderId };
-      yield* ledger.movementReferences();
-    },
+    usedIds: () => usedIds(ledger),
   };
+}
+
+/** Every id that was ever used, as settled; in no order. */
+export async function* usedIds(
+  ledger: Pick<Ledger, 'clientOrderIds' | 'movementReferences'>,
+): AsyncGenerator<UsedId> {
+  for await (const { wallet, clientOrderId } of ledger.clientOrderIds())
+    yield { kind: 'order', wallet, clientOrderId };
+  yield* ledger.movementReferences();
 }

@@ -58,6 +58,7 @@ export function openConnections(role: string, config: ServedConfig, logger: Logg
     redis: engineRedis,
     maxMakers: config.maxMakers,
     maxLiveOrders: config.maxLiveOrders,
+    claimFilterBytes: config.claimFilterBytes,
     observe: metrics.observeScript,
     warn: complain,
   });

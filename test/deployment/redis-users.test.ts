@@ -64,7 +64,10 @@ const WORK: Record<string, readonly Work[]> = {
     },
   ],
   'engine-stream': [{ commands: ['hget'] }],
-  'engine-settlement': [OPEN, { scripts: ['trim_settled'], commands: ['hmget', 'hvals', 'xrange'] }],
+  'engine-settlement': [
+    OPEN,
+    { scripts: ['trim_settled'], commands: ['hmget', 'hvals', 'xrange', 'getrange'] },
+  ],
   'engine-snapshot': [
     OPEN,
     { scripts: ['read_book', 'read_quotes'], commands: [...MARKETS, 'hmget', 'xrange', 'time'] },
@@ -75,8 +78,9 @@ const WORK: Record<string, readonly Work[]> = {
       scripts: [
         ...['set_asset', 'set_market', 'set_switch', 'move_funds', 'cancel_orders', 'find_live_orders'],
         ...['find_unsettled', 'read_balances', 'snapshot_asset', 'snapshot_switches'],
+        ...['set_filter', 'merge_filter'],
       ],
-      commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'client|list'],
+      commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'getrange', 'hincrby', 'client|list'],
     },
     { commands: ['exists', 'unlink', 'hset', 'zadd', 'setrange', 'renamenx'] },
   ],

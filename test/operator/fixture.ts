@@ -4,6 +4,7 @@ import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { parseDecimal } from '../../src/domain/units.ts';
+import { DEFAULT_FILTER_BYTES } from '../../src/engine/claim-filter.ts';
 import { type Engine, openEngine, type Placement } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { type OperatorServices, runOperator } from '../../src/operator/command-line.ts';
@@ -35,7 +36,7 @@ export interface Desk {
   readonly ledger: Ledger;
   readonly redisUrl: string;
   readonly databaseUrl: string;
-  readonly services: OperatorServices;
+  services: OperatorServices;
   /** How often services were opened and closed. */
   readonly opened: { times: number; closed: number };
   run(...argv: string[]): Promise<Outcome>;
@@ -45,6 +46,8 @@ export interface Desk {
   /** As `run --json`, which must be refused; the code. */
   refuse(...argv: string[]): Promise<string>;
   settle(): Promise<void>;
+  /** The operator's engine, set to another size of the claim filter. */
+  resizeFilter(bytes: number): Promise<void>;
   /** Settles on and on until told to stop. */
   settleOnAndOn(): { stop(): Promise<void> };
   place(order: Partial<OrderInWords> & { wallet: string }): Promise<Placement & { outcome: 'placed' }>;
@@ -62,7 +65,13 @@ interface OrderInWords {
 
 export const WALLET = (digit: number | string): string => `0x${String(digit).repeat(40)}`;
 
-export async function openDesk(): Promise<Desk> {
+/** Sizes of claim filters, as the processes of trading and of the operator are set. */
+export interface FilterSizes {
+  readonly trading?: number;
+  readonly operating?: number;
+}
+
+export async function openDesk(filterBytes: FilterSizes = {}): Promise<Desk> {
   const url = await freshRedis();
   const [redis, arranging, operating] = [undefined, 'engine-all', 'engine-operator'].map((user) =>
     openRedis(url, user),
@@ -70,15 +79,20 @@ export async function openDesk(): Promise<Desk> {
   const databaseUrl = await freshDatabase();
   const ledger = openLedger({ databaseUrl });
   await ledger.migrate();
-  const engineOn = async (connection: Redis): Promise<Engine> => {
-    const engine = openEngine({ redis: connection, maxMakers: 1000, maxLiveOrders: 10_000 });
+  const engineOn = async (connection: Redis, claimFilterBytes = DEFAULT_FILTER_BYTES): Promise<Engine> => {
+    const engine = openEngine({
+      redis: connection,
+      maxMakers: 1000,
+      maxLiveOrders: 10_000,
+      claimFilterBytes,
+    });
     await engine.open(await ledger.cursor());
     return engine;
   };
-  const engine = await engineOn(arranging);
+  const engine = await engineOn(arranging, filterBytes.trading);
   const opened = { times: 0, closed: 0 };
   const services: OperatorServices = {
-    engine: await engineOn(operating),
+    engine: await engineOn(operating, filterBytes.operating),
     ledger,
     networkId: '31337',
     close: async () => {
@@ -104,6 +118,10 @@ export async function openDesk(): Promise<Desk> {
     }
   };
 
+  const resizeFilter = async (bytes: number): Promise<void> => {
+    desk.services = { ...desk.services, engine: await engineOn(operating, bytes) };
+  };
+
   const desk: Desk = {
     redis,
     operating,
@@ -115,6 +133,7 @@ export async function openDesk(): Promise<Desk> {
     opened,
     run,
     settle,
+    resizeFilter,
     ask: async (...argv) => {
       const { status, stdout, stderr } = await run(...argv, '--json');
       expect(status, stderr).to.equal(0);

@@ -1,0 +1,225 @@
+/** Fills the claim filter from Postgres: of an engine that is rebuilt, and anew while trading goes on. */
+
+import { OperatorRefusal } from '../domain/errors.ts';
+import {
+  FILTER_PART_BYTES,
+  FilterBits,
+  type FilterLayout,
+  type FilterLoad,
+  filterKeys,
+  LARGEST_FILTER_BYTES,
+  loadOf,
+  writeFilterState,
+} from './claim-filter.ts';
+import { claimOfUsed, type UsedId } from './claims.ts';
+import type { EngineCore } from './core.ts';
+import { KEYS } from './keys.ts';
+
+/** Where the ids come from. */
+export interface FilterSource {
+  /** Resolves once Postgres has every event up to this one. */
+  untilSettled(sequence: number): Promise<void>;
+  /** Every id that Postgres has when it is called; in no order. May be called several times. */
+  usedIds(): AsyncIterable<UsedId>;
+}
+
+export interface FilterRebuilt extends FilterLoad {
+  readonly formerBytes: number;
+  /** Ids that Postgres had. */
+  readonly usedIds: number;
+}
+
+/** Bytes of the filter written by one command. */
+const PIECE_BYTES = 64 * 1024;
+/** Bytes of the filter kept in this process; of a larger one, the ids are read once for each stretch of this length. */
+const STRETCH_BYTES = 128 * 1024 * 1024;
+const NOTHING = Buffer.alloc(PIECE_BYTES);
+/** Abandoned filters of so many earlier rebuilds are looked for. */
+const GENERATIONS_SWEPT = 8;
+/** Of the server's memory limit, what a new filter may fill it up to: orders need the rest. */
+const MEMORY_SHARE = 0.9;
+
+/**
+ * The bits of all ids, in pieces, without those that are empty.
+ * @returns how many ids there are
+ */
+export async function fillFilter(
+  layout: FilterLayout,
+  usedIds: () => AsyncIterable<UsedId>,
+  write: (key: string, offset: number, piece: Buffer) => Promise<void>,
+): Promise<number> {
+  const keys = filterKeys(layout);
+  let count = 0;
+  for (let from = 0; from < layout.bytes; from += STRETCH_BYTES) {
+    const bits = new FilterBits(layout, from, Math.min(STRETCH_BYTES, layout.bytes - from));
+    count = 0;
+    for await (const used of usedIds()) {
+      bits.add(claimOfUsed(used));
+      count += 1;
+    }
+    for (let at = 0; at < bits.bytes.length; at += PIECE_BYTES) {
+      const piece = bits.bytes.subarray(at, at + PIECE_BYTES);
+      if (piece.equals(NOTHING.subarray(0, piece.length))) continue;
+      const key = keys[Math.floor((from + at) / FILTER_PART_BYTES)]!;
+      await write(key, (from + at) % FILTER_PART_BYTES, piece);
+    }
+  }
+  return count;
+}
+
+/**
+ * Replaces the filter by one of the size that this process is set to. The new one is allocated first and made known;
+ * from then on each claim goes into both. Ids of before are settled soon: once Postgres has them, its ids are put into
+ * the new filter piece by piece. Then one script puts it in force. A rebuild that broke off leaves the old filter in
+ * force; the next one removes what is left. Of two at once the later one goes on and the other is refused.
+ */
+export async function rebuildClaimFilter(core: EngineCore, source: FilterSource): Promise<FilterRebuilt> {
+  const rebuild = await FilterRebuild.begin(core);
+  let usedIds: number;
+  try {
+    await source.untilSettled(rebuild.sequence);
+    usedIds = await fillFilter(rebuild.next, () => source.usedIds(), rebuild.merge);
+  } catch (error) {
+    await rebuild.abandon();
+    throw error;
+  }
+  // Its outcome may stay unknown: then both filters stay, and the next rebuild removes the one that is not in force.
+  await rebuild.putInForce();
+  return { ...(await filterLoad(core)), formerBytes: rebuild.former.bytes, usedIds };
+}
+
+const replaced = (): OperatorRefusal =>
+  new OperatorRefusal(
+    'REBUILD_REPLACED',
+    'another rebuild of the claim filter began, or the engine was started again: this one ends, nothing is lost',
+  );
+
+class FilterRebuild {
+  readonly #core: EngineCore;
+  /** The filter is one server's: a server that took over may lack pieces. */
+  readonly #epoch: number;
+  readonly former: FilterLayout;
+  readonly next: FilterLayout;
+  /** Of the last event whose id may be in the former filter alone. */
+  readonly sequence: number;
+
+  private constructor(
+    core: EngineCore,
+    parts: Pick<FilterRebuild, 'former' | 'next' | 'sequence'> & { epoch: number },
+  ) {
+    this.#core = core;
+    this.#epoch = parts.epoch;
+    this.former = parts.former;
+    this.next = parts.next;
+    this.sequence = parts.sequence;
+  }
+
+  static async begin(core: EngineCore): Promise<FilterRebuild> {
+    const { epoch, filterBytes: bytes } = core;
+    await checkMemory(core, bytes);
+    const generation = await core.call(() => core.redis.hincrby(KEYS.engine, 'filter:generations', 1));
+    const next: FilterLayout = { generation, bytes };
+    try {
+      await allocate(core, next);
+      const { current: former, text, next: earlier } = await core.readFilter();
+      if (earlier !== null && earlier.generation > generation) throw replaced();
+      const sequence = await exchange(core, epoch, text, writeFilterState(former, next));
+      const rebuild = new FilterRebuild(core, { epoch, former, next, sequence });
+      await rebuild.#sweep();
+      return rebuild;
+    } catch (error) {
+      await letGo(core, [next]);
+      throw error;
+    }
+  }
+
+  get #text(): string {
+    return writeFilterState(this.former, this.next);
+  }
+
+  readonly merge = async (key: string, offset: number, piece: Buffer): Promise<void> => {
+    const args = [this.#epoch, this.#text, offset, piece];
+    const reply = (await this.#core.run('merge_filter', [KEYS.engine, key], args)) as readonly Buffer[];
+    if (reply[0]!.toString() !== 'merged') throw replaced();
+  };
+
+  async putInForce(): Promise<void> {
+    await exchange(this.#core, this.#epoch, this.#text, writeFilterState(this.next));
+    await letGo(this.#core, [this.former]);
+  }
+
+  /** As far as the engine can be reached. */
+  async abandon(): Promise<void> {
+    await exchange(this.#core, this.#epoch, this.#text, writeFilterState(this.former)).catch(() => undefined);
+    await letGo(this.#core, [this.next]);
+  }
+
+  /** Removes what earlier rebuilds left; none of them can go on, for this one is known now. */
+  async #sweep(): Promise<void> {
+    const { generation } = this.next;
+    const earlier = Array.from({ length: GENERATIONS_SWEPT }, (_, back) => generation - 1 - back);
+    await letGo(
+      this.#core,
+      earlier.filter((one) => one >= 0).map((one) => ({ generation: one, bytes: LARGEST_FILTER_BYTES })),
+    );
+  }
+}
+
+async function checkMemory(core: EngineCore, bytes: number): Promise<void> {
+  const info = await core.call(() => core.redis.info('memory'));
+  const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+  const [used, limit] = [read('used_memory'), read('maxmemory')];
+  if (limit > 0 && used + bytes > limit * MEMORY_SHARE)
+    throw new OperatorRefusal(
+      'ENGINE_TOO_SMALL',
+      `the engine's Redis uses ${used} of ${limit} bytes (maxmemory): a second filter of ${bytes} does not fit beside`,
+    );
+}
+
+/** Each string at its full length at once: no later command has to copy it to make it longer. */
+async function allocate(core: EngineCore, layout: FilterLayout): Promise<void> {
+  const length = Math.min(layout.bytes, FILTER_PART_BYTES);
+  for (const key of filterKeys(layout)) await core.call(() => core.redis.setrange(key, length - 1, '\0'));
+}
+
+/**
+ * Makes another state of the filters known, if `expected` is the present one.
+ * @returns the engine's last event at that moment
+ */
+async function exchange(core: EngineCore, epoch: number, expected: string, text: string): Promise<number> {
+  const reply = (await core.run('set_filter', [KEYS.engine], [epoch, expected, text])) as readonly Buffer[];
+  if (reply[0]!.toString() !== 'set') throw replaced();
+  return Number(reply[1]);
+}
+
+/** Removes the strings of filters that are not in force, as far as the engine can be reached. */
+async function letGo(core: EngineCore, layouts: readonly FilterLayout[]): Promise<void> {
+  try {
+    const { current, next } = await core.readFilter();
+    const kept = new Set([current.generation, next?.generation]);
+    const keys = layouts.filter(({ generation }) => !kept.has(generation)).flatMap(filterKeys);
+    if (keys.length > 0) await core.call(() => core.redis.unlink(...keys));
+  } catch {
+    // The next rebuild removes them.
+  }
+}
+
+const SAMPLES = 16;
+const SAMPLE_BYTES = 4096;
+
+/** By 64 KiB of it, evenly spread from a random place on: some 8,000 blocks tell the load to a hundredth. */
+export async function filterLoad(core: EngineCore): Promise<FilterLoad> {
+  const { current } = await core.readFilter();
+  const keys = filterKeys(current);
+  const stride = Math.max(SAMPLE_BYTES, current.bytes / SAMPLES);
+  const phase = Math.floor((Math.random() * stride) / SAMPLE_BYTES) * SAMPLE_BYTES;
+  const samples: Buffer[] = [];
+  for (let at = phase; at < current.bytes; at += stride) {
+    const offset = at % FILTER_PART_BYTES;
+    const key = keys[Math.floor(at / FILTER_PART_BYTES)]!;
+    const found = await core.call(() => core.redis.getrangeBuffer(key, offset, offset + SAMPLE_BYTES - 1));
+    // A string ends where its last bit was set.
+    samples.push(Buffer.concat([found], SAMPLE_BYTES));
+  }
+  return loadOf(current, samples);
+}

@@ -1,0 +1,37 @@
+/** Ids that count once for ever, client order ids and references: the engine's filter of them. */
+
+import type { Command } from 'commander';
+import type { FilterRebuilt } from '../engine/index.ts';
+import { readWholeNumber } from './arguments.ts';
+import { usedIds } from './rebuild.ts';
+import { untilSettled } from './reconcile/settled.ts';
+import { formatCounted } from './table.ts';
+import { addNoun, type Perform, said } from './verb.ts';
+
+export function addClaimsCommands(program: Command, perform: Perform): void {
+  const claims = addNoun(program, 'claims', 'the filter of used client order ids and references');
+  claims
+    .command('rebuild')
+    .option('--patience <seconds>', 'how long settlement may stand still meanwhile', readWholeNumber, 30)
+    .addHelpText(
+      'after',
+      `
+The new filter has CLAIM_FILTER_BYTES bytes, whatever the size of the present one. It is filled beside the present one,
+which stays in force until the new one is complete. Needs memory for both in the engine's Redis. Rebuild again after a
+command that broke off. Every process must run a release that knows CLAIM_FILTER_BYTES.`,
+    )
+    .description('fill the filter anew from Postgres, in the size that is set now, while trading goes on')
+    .action(({ patience }: { patience: number }) =>
+      perform(async ({ engine, ledger }) => {
+        const rebuilt = await engine.rebuildClaimFilter({
+          untilSettled: (sequence) => untilSettled({ engine, ledger }, sequence, patience * 1_000),
+          usedIds: () => usedIds(ledger),
+        });
+        return said(describe(rebuilt), rebuilt);
+      }),
+    );
+}
+
+const describe = ({ bytes, formerBytes, usedIds, falsePositiveRatio }: FilterRebuilt): string =>
+  `the claim filter has ${formatCounted(bytes)} bytes (it had ${formatCounted(formerBytes)}) and holds ` +
+  `${formatCounted(usedIds)} ids; ${(falsePositiveRatio * 100).toFixed(2)} % of new ids are looked up in Postgres`;

@@ -1,0 +1,137 @@
+/** The layout of the claim filter, its load, and how much of it one command touches. */
+
+import { expect } from 'chai';
+import {
+  FILTER_PART_BYTES,
+  FilterBits,
+  filterKeys,
+  loadOf,
+  placeInFilter,
+  readFilterState,
+  writeFilterState,
+} from '../../src/engine/claim-filter.ts';
+import { claimOfUsed, orderClaim, type UsedId } from '../../src/engine/claims.ts';
+import { fillFilter } from '../../src/engine/filter-rebuild.ts';
+import { openEngine } from '../../src/engine/index.ts';
+import { ALICE, type Bench, fund, LIMITS, limit, openBench, place, publishPlain } from './fixture.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+function* someIds(count: number): Generator<UsedId> {
+  for (let at = 0; at < count; at += 1) yield { kind: 'order', wallet: ALICE, clientOrderId: `id ${at}` };
+}
+
+describe('the claim filter', () => {
+  it('keeps the layout of an engine that knows no sizes', () => {
+    const { current, next } = readFilterState(null);
+    expect({ current, next }).to.deep.equal({ current: { generation: 0, bytes: 16 * MIB }, next: null });
+    expect(filterKeys(current)).to.deep.equal(['{redbook}:claim-filter']);
+  });
+
+  it('reads what it writes', () => {
+    const [current, next] = [
+      { generation: 3, bytes: MIB },
+      { generation: 7, bytes: 64 * MIB },
+    ];
+    for (const state of [
+      { current, next: null },
+      { current, next },
+    ])
+      expect(readFilterState(writeFilterState(state.current, state.next))).to.deep.include(state);
+  });
+
+  it('lies in strings of at most 16 MiB, and every place is in one of them', () => {
+    const layout = { generation: 2, bytes: 64 * MIB };
+    const keys = filterKeys(layout);
+    expect(keys).to.have.length(4);
+    const used = new Set<string>();
+    for (const id of someIds(200)) {
+      const { key, offset } = placeInFilter(claimOfUsed(id), layout);
+      used.add(key);
+      expect(offset % 8).to.equal(0);
+      expect(offset).to.be.below(FILTER_PART_BYTES);
+    }
+    expect([...used].sort()).to.deep.equal(keys);
+  });
+
+  it('is filled in pieces of at most 64 KiB, whatever its size', async () => {
+    const layout = { generation: 1, bytes: 32 * MIB };
+    const whole = new FilterBits(layout);
+    for (const id of someIds(500)) whole.add(claimOfUsed(id));
+    const written = new FilterBits(layout);
+    const count = await fillFilter(
+      layout,
+      async function* () {
+        yield* someIds(500);
+      },
+      async (key, offset, piece) => {
+        expect(piece.length).to.be.at.most(64 * KIB);
+        piece.copy(written.bytes, filterKeys(layout).indexOf(key) * FILTER_PART_BYTES + offset);
+      },
+    );
+    expect(count).to.equal(500);
+    expect(written.bytes.equals(whole.bytes)).to.equal(true);
+    for (const id of someIds(500)) expect(whole.has(claimOfUsed(id))).to.equal(true);
+    expect(whole.has(orderClaim(ALICE, 'never'))).to.equal(false);
+  });
+
+  for (const perBlock of [0.1, 1, 4, 10])
+    it(`tells how many ids it holds and how often it errs at ${perBlock} ids a block`, () => {
+      const layout = { generation: 0, bytes: 64 * KIB };
+      const bits = new FilterBits(layout);
+      const ids = perBlock * (layout.bytes / 8);
+      for (const id of someIds(ids)) bits.add(claimOfUsed(id));
+      const load = loadOf(layout, [bits.bytes]);
+      expect(load.ids / ids).to.be.within(0.95, 1.05);
+      let [asked, errs] = [0, 0];
+      for (let at = 0; at < 20_000; at += 1) {
+        asked += 1;
+        if (bits.has(orderClaim(ALICE, `other ${at}`)) === true) errs += 1;
+      }
+      expect(errs / asked).to.be.closeTo(load.falsePositiveRatio, 0.015);
+    });
+
+  it('is full at most: a load without end is a number', () => {
+    const full = loadOf({ generation: 0, bytes: 64 * KIB }, [Buffer.alloc(64 * KIB, 0xff)]);
+    expect(full).to.include({ setRatio: 1, falsePositiveRatio: 1 });
+    expect(Number.isFinite(full.ids)).to.equal(true);
+  });
+
+  describe('of an engine', () => {
+    let bench: Bench;
+    beforeEach(async () => {
+      bench = await openBench({ claimFilterBytes: 128 * KIB });
+      await publishPlain(bench.engine, 'ETH/USDC');
+      await fund(bench.engine, ALICE, { USDC: 1_000_000n });
+    });
+    afterEach(() => bench.close());
+
+    it('has the size that the first process was set to, for those of another setting too', async () => {
+      const other = openEngine({ redis: bench.redis, ...LIMITS, claimFilterBytes: 64 * KIB });
+      await other.open({ epoch: 0, sequence: 0 });
+      for (let at = 0; at < 50; at += 1) {
+        const [placing, looking] = at % 2 === 0 ? [bench.engine, other] : [other, bench.engine];
+        await place(placing, ALICE, limit('ETH/USDC', 'buy', 1, 1, { clientOrderId: `id ${at}` }));
+        expect((await looking.findClientOrder(ALICE, `id ${at}`)).outcome).to.equal('claimed');
+      }
+      expect(await bench.redis.strlen('{redbook}:claim-filter')).to.be.above(64 * KIB);
+      for (const engine of [bench.engine, other]) {
+        const load = await engine.claimFilterLoad();
+        expect(load.bytes).to.equal(128 * KIB);
+        expect(load.ids).to.be.within(15, 120);
+      }
+    });
+
+    it('tells its load by 64 KiB of it', async () => {
+      await bench.redis.hset('{redbook}:engine', 'filter', `5/${32 * MIB}`);
+      for (const part of [0, 1])
+        await bench.redis.setrange(`{redbook}:claim-filter:5:${part}`, 0, Buffer.alloc(16 * MIB, 0x0f));
+      await bench.redis.config('RESETSTAT');
+      const load = await bench.engine.claimFilterLoad();
+      expect(load).to.include({ bytes: 32 * MIB, setRatio: 0.5 });
+      expect(load.falsePositiveRatio).to.be.closeTo(0.5 ** 5, 1e-9);
+      expect(await bench.redis.info('commandstats')).to.match(/cmdstat_getrange:calls=16,/);
+    });
+  });
+});

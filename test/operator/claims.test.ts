@@ -1,0 +1,187 @@
+/** The claim filter gets another size while orders and deposits come: no used id may ever look new. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Claimed } from '../../src/engine/index.ts';
+import { type Desk, marketRules, openDesk, WALLET } from './fixture.ts';
+
+const [ALICE, BOB] = [WALLET('a'), WALLET('b')];
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const SMALL = 64 * KIB;
+
+describe('operator: claims rebuild', function () {
+  this.timeout(30_000);
+  let desk: Desk;
+
+  const opened = async (trading: number, operating: number): Promise<void> => {
+    desk = await openDesk({ trading, operating });
+    await desk.ask('market', 'create', 'ETH/USDC', ...marketRules());
+    for (const wallet of [ALICE, BOB])
+      await desk.ask('account', 'credit', wallet, 'USDC', '1000000', '--reference', wallet);
+  };
+  afterEach(() => desk.close());
+
+  const place = async (clientOrderId: string, wallet = ALICE): Promise<void> => {
+    await desk.place({ wallet, price: '10', size: '0.01', clientOrderId });
+  };
+  const outcome = async (id: string, wallet = ALICE): Promise<Claimed['outcome']> =>
+    (await desk.engine.findClientOrder(wallet, id)).outcome;
+  /** Redis forgets what Postgres has; the filter alone remembers. */
+  const forgetClaims = (): Promise<unknown> => desk.redis.del('{redbook}:claims:0', '{redbook}:claims:1');
+  const filterKeys = async (): Promise<string[]> => (await desk.redis.keys('{redbook}:claim-filter*')).sort();
+  const inForce = (): Promise<string | null> => desk.redis.hget('{redbook}:engine', 'filter');
+
+  it('makes a larger filter that knows every id, and is used by processes that are set to another size', async () => {
+    await opened(SMALL, 32 * MIB);
+    expect(await inForce()).to.equal(`0/${SMALL}`);
+    for (let count = 0; count < 20; count += 1) await place(`a${count}`);
+    await desk.settle();
+    const rebuilt = await desk.ask('claims', 'rebuild');
+    expect(rebuilt).to.include({ bytes: 32 * MIB, formerBytes: SMALL, usedIds: 22 });
+    expect(await filterKeys()).to.deep.equal(['{redbook}:claim-filter:1:0', '{redbook}:claim-filter:1:1']);
+    await forgetClaims();
+    for (let count = 0; count < 20; count += 1) expect(await outcome(`a${count}`)).to.equal('unchecked');
+    expect(await outcome('never')).to.equal('unclaimed');
+    await place('later');
+    await forgetClaims();
+    expect(await outcome('later')).to.equal('unchecked');
+    expect(await desk.ask('account', 'credit', ALICE, 'USDC', '1000000', '--reference', ALICE)).to.include({
+      duplicate: true,
+    });
+  });
+
+  it('makes a smaller one, and one of the same size in place of one that lost its bits', async () => {
+    await opened(MIB, MIB);
+    await place('a');
+    await desk.settle();
+    await desk.redis.del('{redbook}:claim-filter');
+    await forgetClaims();
+    expect(await outcome('a')).to.equal('unclaimed');
+    await desk.ask('claims', 'rebuild');
+    expect(await outcome('a')).to.equal('unchecked');
+    await desk.resizeFilter(SMALL);
+    expect(await desk.ask('claims', 'rebuild')).to.include({ bytes: SMALL, formerBytes: MIB });
+    expect(await outcome('a')).to.equal('unchecked');
+    expect(await filterKeys()).to.deep.equal(['{redbook}:claim-filter:2:0']);
+  });
+
+  it('knows the ids of orders that come while it is filled, and of those that settlement has not', async () => {
+    await opened(MIB, 4 * MIB);
+    const ids: string[] = [];
+    const next = async (): Promise<void> => {
+      ids.push(`n${ids.length}`);
+      await place(ids.at(-1)!, ids.length % 2 === 0 ? ALICE : BOB);
+    };
+    for (let count = 0; count < 30; count += 1) await next();
+    let trading = true;
+    const { rebuildClaimFilter } = desk.services.engine;
+    desk.services.engine.rebuildClaimFilter = (source) =>
+      rebuildClaimFilter({
+        untilSettled: async (sequence) => {
+          for (let count = 0; count < 10; count += 1) await next();
+          const settling = sleep(50).then(desk.settle);
+          await source.untilSettled(sequence);
+          await settling;
+        },
+        async *usedIds() {
+          for (let count = 0; count < 10; count += 1) await next();
+          yield* source.usedIds();
+          for (let count = 0; count < 10; count += 1) await next();
+        },
+      });
+    const orders = (async () => {
+      while (trading) {
+        await next();
+        await sleep(5);
+      }
+    })();
+    await desk.ask('claims', 'rebuild');
+    trading = false;
+    await orders;
+    expect(ids.length).to.be.above(60);
+    expect(await inForce()).to.equal(`1/${4 * MIB}`);
+    await forgetClaims();
+    for (const [at, id] of ids.entries())
+      expect(await outcome(id, at % 2 === 1 ? ALICE : BOB), id).to.equal('unchecked');
+  });
+
+  it('is refused while settlement stands still, and leaves what was there', async () => {
+    await opened(SMALL, MIB);
+    await place('a');
+    expect(await desk.refuse('claims', 'rebuild', '--patience', '0')).to.equal('SETTLEMENT_STALLED');
+    expect(await inForce()).to.equal(`0/${SMALL}`);
+    expect(await filterKeys()).to.deep.equal(['{redbook}:claim-filter']);
+    expect(await outcome('a')).to.equal('claimed');
+  });
+
+  it('is begun anew after one that was killed, whose filter goes', async () => {
+    await opened(SMALL, MIB);
+    await place('a');
+    await desk.settle();
+    // As it stands when the process is killed while it reads Postgres.
+    const { rebuildClaimFilter } = desk.services.engine;
+    void rebuildClaimFilter({
+      untilSettled: () => new Promise(() => undefined),
+      usedIds: () => expect.fail(),
+    });
+    while ((await inForce())?.includes(' ') !== true) await sleep(5);
+    await place('b');
+    await desk.settle();
+    await desk.ask('claims', 'rebuild');
+    expect(await inForce()).to.equal(`2/${MIB}`);
+    expect(await filterKeys()).to.deep.equal(['{redbook}:claim-filter:2:0']);
+    await forgetClaims();
+    for (const id of ['a', 'b']) expect(await outcome(id)).to.equal('unchecked');
+  });
+
+  it('ends the earlier of two at once, and the later one knows all', async () => {
+    await opened(SMALL, MIB);
+    await place('a');
+    await desk.settle();
+    const { rebuildClaimFilter } = desk.services.engine;
+    let goOn = (): void => undefined;
+    const earlier = rebuildClaimFilter({
+      untilSettled: () => new Promise((resolve) => (goOn = resolve)),
+      async *usedIds() {
+        yield { kind: 'order' as const, wallet: ALICE, clientOrderId: 'a' };
+      },
+    }).catch((error: { code: string }) => error.code);
+    while ((await inForce())?.includes(' ') !== true) await sleep(5);
+    await desk.ask('claims', 'rebuild');
+    goOn();
+    expect(await earlier).to.equal('REBUILD_REPLACED');
+    expect(await filterKeys()).to.deep.equal(['{redbook}:claim-filter:2:0']);
+    await forgetClaims();
+    expect(await outcome('a')).to.equal('unchecked');
+  });
+
+  it('ends when the engine was started again meanwhile, for another server may lack what was filled', async () => {
+    await opened(SMALL, MIB);
+    await place('a');
+    await desk.settle();
+    const { rebuildClaimFilter } = desk.services.engine;
+    const ended = rebuildClaimFilter({
+      untilSettled: async () => undefined,
+      async *usedIds() {
+        await desk.redis.hincrby('{redbook}:engine', 'epoch', 1);
+        yield { kind: 'order' as const, wallet: ALICE, clientOrderId: 'a' };
+      },
+    }).catch((error: { code: string }) => error.code);
+    expect(await ended).to.equal('REBUILD_REPLACED');
+    await forgetClaims();
+    expect(await outcome('a')).to.equal('unchecked');
+  });
+
+  it('refuses a size that the server has no memory for', async () => {
+    await opened(SMALL, 64 * MIB);
+    const { info } = desk.operating;
+    desk.operating.info = (async (...sections: string[]) =>
+      (await (info as (...args: string[]) => Promise<string>).apply(desk.operating, sections)).replace(
+        /^maxmemory:.*$/m,
+        `maxmemory:${32 * MIB}`,
+      )) as typeof info;
+    expect(await desk.refuse('claims', 'rebuild')).to.equal('ENGINE_TOO_SMALL');
+    expect(await filterKeys()).to.deep.equal(['{redbook}:claim-filter']);
+  });
+});
