@@ -5,6 +5,7 @@ import type { Asset } from '../domain/market.ts';
 import type { LiveOrder, Trade } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { minutesOfMarket, type SettledMinutes } from './candles.ts';
+import { type Check, checkLedger } from './checks/index.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { type EntriesFilter, entries, type LedgerEntry } from './export.ts';
 import { migrate } from './migrate.ts';
@@ -12,7 +13,7 @@ import { movementByReference } from './movements.ts';
 import { orderByClientId, orderById, ordersOf, type SettledOrder } from './orders.ts';
 import { askOnce, openPool } from './pool.ts';
 import { type AtRest, assets, atRest, clientOrderIds, movementReferences } from './rebuild.ts';
-import { type AccountBalance, balancesAt, type Check, checkLedger, liveOrdersAt } from './reconcile.ts';
+import { type AccountBalance, balancesAt, liveOrdersAt } from './reconcile.ts';
 import {
   type LastReconciliation,
   lastReconciliation,
@@ -31,12 +32,13 @@ import {
 } from './trades.ts';
 
 export type { SettledMinutes } from './candles.ts';
+export type { Check, Violation } from './checks/index.ts';
 export type { SettledCursor } from './cursor.ts';
 export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, type EntryKind, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry } from './export.ts';
 export type { SettledOrder } from './orders.ts';
-export type { AccountBalance, Check, Violation } from './reconcile.ts';
+export type { AccountBalance } from './reconcile.ts';
 export type { LastReconciliation } from './reconciliations.ts';
 export type { MarketTradesFilter, SettledSeconds } from './trades.ts';
 

@@ -1,25 +1,32 @@
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { migrate } from '../../src/ledger/migrate.ts';
 import { runSeed } from '../support/seed.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
-import { query } from './tables.ts';
+import { query, remembered } from './tables.ts';
+
+const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 
 /** What a hand in the database could do, with the triggers off, and the checks that must see it. */
 const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
   'an entry is missing': {
     sql: 'delete from ledger_entries where (sequence, line) in (select sequence, 0 from trades order by 1 limit 1)',
-    seenBy: ['transactions sum to zero', 'entries follow from trades and movements'],
+    seenBy: ['transactions sum to zero', 'entries follow from trades and movements', 'no row is missing'],
   },
   'a trade was booked twice': {
     sql: `insert into ledger_entries
       select sequence, line + 1000, transaction_id, kind, account, asset, amount_atoms, reference, time_ms
       from ledger_entries where transaction_id = (select 'trade-' || max(trade_id) from trades)`,
-    seenBy: ['entries follow from trades and movements'],
+    seenBy: ['entries follow from trades and movements', 'no row is missing'],
   },
   'a trade was not booked': {
     sql: `delete from ledger_entries where transaction_id = (select 'trade-' || max(trade_id) from trades)`,
-    seenBy: ['entries follow from trades and movements'],
+    seenBy: ['entries follow from trades and movements', 'no row is missing'],
   },
   'money moved to another account': {
     sql: `update ledger_entries set account = 'nobody'
@@ -33,29 +40,34 @@ const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
   'an order counts a fill that no trade made': {
     sql: `update orders set filled_steps = filled_steps - 1
       where id = (select taker_order_id from trades order by trade_id limit 1)`,
-    seenBy: ['fills are trades'],
+    seenBy: ['fills are trades', 'orders are as written'],
   },
   'an order counts one fill too many': {
     sql: `update orders set fill_count = fill_count + 1
       where id = (select maker_order_id from trades order by trade_id limit 1)`,
-    seenBy: ['fills are trades'],
+    seenBy: ['fills are trades', 'orders are as written'],
   },
   'a trade is gone': {
     sql: 'delete from trades where trade_id = (select max(trade_id) from trades)',
-    seenBy: ['entries follow from trades and movements', 'fills are trades', 'candles are their trades'],
+    seenBy: [
+      'entries follow from trades and movements',
+      'candles are their trades',
+      'fills are trades',
+      'no row is missing',
+    ],
   },
   'an order is gone': {
     sql: 'delete from orders where id = (select maker_order_id from trades order by trade_id limit 1)',
-    seenBy: ['trades fit their orders'],
+    seenBy: ['trades fit their orders', 'no row is missing'],
   },
   'a trade names the wrong wallet': {
     sql: `update orders set wallet = 'nobody' where id = (select maker_order_id from trades limit 1)`,
-    seenBy: ['trades fit their orders'],
+    seenBy: ['trades fit their orders', 'orders are as written'],
   },
   'a trade was made at another price': {
     sql: `update orders set price_ticks = price_ticks + 1
       where id = (select maker_order_id from trades order by trade_id limit 1)`,
-    seenBy: ['trades fit their orders'],
+    seenBy: ['trades fit their orders', 'orders fit ids and markets', 'orders are as written'],
   },
   'a candle is too high': {
     sql: 'update candles set high_ticks = high_ticks + 1 where open_ms = (select max(open_ms) from candles)',
@@ -86,7 +98,7 @@ describe('ledger check', () => {
     databaseUrl = await freshDatabase();
     ledger = openLedger({ databaseUrl });
     await ledger.migrate();
-    await ledger.settle(seededEvents(runSeed()).next(800));
+    await ledger.settle(seededEvents(7).next(800));
   });
 
   after(() => ledger.close());
@@ -103,13 +115,10 @@ describe('ledger check', () => {
 
   for (const [name, { sql, seenBy }] of Object.entries(DAMAGE)) {
     it(`sees that ${name}`, async () => {
-      const copyUrl = await freshDatabase();
-      const damaged = openLedger({ databaseUrl: copyUrl });
-      await damaged.migrate();
-      await damaged.settle(seededEvents(7).next(800));
-      await query(copyUrl, `set session_replication_role = replica; ${sql}`);
-      const { checks } = await damaged.check();
-      await damaged.close();
+      const restore = await remembered(databaseUrl);
+      await query(databaseUrl, `set session_replication_role = replica; ${sql}`);
+      const { checks } = await ledger.check();
+      await restore();
       const seen = checks.filter(({ count }) => count > 0);
       expect(seen.map((check) => check.name)).to.deep.equal(seenBy);
       for (const { violations } of seen) {
@@ -118,4 +127,24 @@ describe('ledger check', () => {
       }
     });
   }
+
+  it('holds for rows that were written before there were witnesses', async () => {
+    const oldUrl = await freshDatabase();
+    const folder = mkdtempSync(join(tmpdir(), 'redbook-migrations-'));
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+    for (const file of readdirSync(MIGRATIONS).filter((name) => name < '007'))
+      copyFileSync(join(MIGRATIONS, file), join(folder, file));
+    await migrate(oldUrl, pathToFileURL(`${folder}/`));
+    rmSync(folder, { recursive: true });
+    const events = seededEvents(runSeed());
+    const old = openLedger({ databaseUrl: oldUrl });
+    await old.settle(events.next(400));
+    await old.migrate();
+    await old.settle(events.next(400));
+    const { checks } = await old.check();
+    await old.close();
+    expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+    const [counted] = await query(oldUrl, 'select count(*), count(witness) as witnesses from orders');
+    expect(counted!.count).to.equal(counted!.witnesses);
+  });
 });

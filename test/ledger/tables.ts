@@ -41,3 +41,13 @@ export async function contents(databaseUrl: string): Promise<Record<string, stri
   }
   return result;
 }
+
+/** Keeps a copy of all rows; what it returns puts them back, whatever was changed, added or removed meanwhile. */
+export async function remembered(databaseUrl: string): Promise<() => Promise<void>> {
+  const copies = TABLES.map((table) => `create table saved.${table} as table ${table};`);
+  await query(databaseUrl, `drop schema if exists saved cascade; create schema saved; ${copies.join(' ')}`);
+  const rows = TABLES.map((table) => `delete from ${table}; insert into ${table} table saved.${table};`);
+  return async () => {
+    await query(databaseUrl, `set session_replication_role = replica; ${rows.join(' ')}`);
+  };
+}

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import type { EngineEvent, EventBody } from '../../src/domain/event.ts';
 import type { Asset, Market } from '../../src/domain/market.ts';
 import type { ClosedOrder, Lot, OrderStatus, OrderTerms, Side, Trade } from '../../src/domain/order.ts';
+import { orderIdOf } from '../../src/engine/codec.ts';
 import { type Random, random } from './seed.ts';
 
 export const WALLETS = Array.from({ length: 6 }, (_, index) => `0x${String(index + 1).repeat(40)}`);
@@ -101,16 +102,20 @@ export function seededEvents(seed: number): SeededEvents {
   const place = (): EventBody => {
     const market = dice.pick(MARKETS);
     const type = dice.chance(0.15) ? 'market' : 'limit';
+    const [wallet, side] = [dice.pick(WALLETS), dice.pick(['buy', 'sell'] as const)];
+    const timeInForce = type === 'limit' && dice.chance(0.7) ? 'GTC' : 'IOC';
+    const leverage = dice.pick([null, null, 1, 50]);
+    const priceTicks = type === 'limit' ? BigInt(100_000 + dice.below(40)) : null;
     const terms: OrderTerms = {
-      id: `${(market.number * 2).toString(16).padStart(4, '0')}${sequence.toString(16).padStart(30, '0')}`,
-      wallet: dice.pick(WALLETS),
+      id: orderIdOf({ marketNumber: market.number, side, priceTicks, epoch, sequence }),
+      wallet,
       market: market.symbol,
-      side: dice.pick(['buy', 'sell']),
+      side,
       type,
-      timeInForce: type === 'limit' && dice.chance(0.7) ? 'GTC' : 'IOC',
+      timeInForce,
       postOnly: false,
-      leverage: dice.pick([null, null, 1, 50]),
-      priceTicks: type === 'limit' ? BigInt(100_000 + dice.below(40)) : null,
+      leverage,
+      priceTicks,
       sizeSteps: BigInt(1 + dice.below(500)),
       clientOrderId: dice.chance(0.3) ? null : idOf(sequence, dice.pick(POISONED_TEXTS)),
       createdAtMs: timeMs,

@@ -1,0 +1,92 @@
+/** The cursor, what is switched, and records: rows that no sum of other rows proves. */
+
+import type { LedgerQuery } from './index.ts';
+
+export const STATE_CHECKS: readonly LedgerQuery[] = [
+  {
+    name: 'no row is missing',
+    meaning: 'there are as many orders, trades, movements and entries as were ever settled',
+    sql: `
+      select 'rows of ' || name as subject, settled::text as expected, rows::text as found
+      from engine_cursor
+      cross join lateral (values
+        ('orders', orders, (select count(*) from orders)),
+        ('trades', trades, (select count(*) from trades)),
+        ('movements', movements, (select count(*) from movements)),
+        ('ledger_entries', entries, (select count(*) from ledger_entries))) as counted (name, settled, rows)
+      where settled <> rows`,
+  },
+  {
+    name: 'nothing is after the cursor',
+    meaning: 'no row tells of an event or a time later than the last settled event',
+    sql: `
+      select row.subject, concat('at most event ', cursor.sequence, ' at ', cursor.event_time_ms) as expected,
+        concat('event ', row.sequence, ' at ', row.time_ms) as found
+      from engine_cursor as cursor
+      cross join lateral (
+        select 'order ' || id as subject, greatest(sequence, updated_sequence, closed_sequence) as sequence,
+          greatest(created_at_ms, updated_at_ms) as time_ms
+        from orders
+        union all select 'trade ' || trade_id, sequence, time_ms from trades
+        union all select 'movement ' || sequence, sequence, time_ms from movements
+        union all select concat('ledger_entries ', sequence, '-', line), sequence, time_ms from ledger_entries
+        union all select 'hold of ' || wallet, 0, held_at_ms from holds
+        union all select 'terms of ' || wallet, 0, accepted_at_ms from wallet_terms) as row
+      where row.sequence > cursor.sequence or row.time_ms > cursor.event_time_ms`,
+  },
+  {
+    name: 'records are as written',
+    meaning: 'holds, accepted terms and earlier reconciles are what was written, by the digest beside them',
+    sql: `
+      select row.subject, 'the row of witness ' || coalesce(encode(row.witness, 'hex'), 'none') as expected,
+        concat(row.content, ' of witness ', encode(row.digest, 'hex')) as found
+      from (
+        select 'hold of ' || wallet as subject, witness, witness_of(holds) as digest,
+          to_jsonb(holds) - 'witness' as content
+        from holds
+        union all
+        select 'terms of ' || wallet, witness, witness_of(wallet_terms), to_jsonb(wallet_terms) - 'witness'
+        from wallet_terms
+        union all
+        select 'reconciliation ' || id, witness, witness_of(reconciliations), to_jsonb(reconciliations) - 'witness'
+        from reconciliations) as row
+      where row.witness is distinct from row.digest`,
+  },
+  {
+    name: 'markets are their records',
+    meaning:
+      'symbol, number, version and scales of each market are the same in its row, its record and its assets',
+    sql: `
+      select concat_ws(' ', 'market', markets.symbol, field) as subject, coalesce(rule.expected, 'none') as expected,
+        coalesce(rule.found, 'none') as found
+      from markets
+      left join assets as base on base.symbol = record #>> '{base,symbol}'
+      left join assets as quote on quote.symbol = record #>> '{quote,symbol}'
+      cross join lateral (values
+        ('symbol', record ->> 'symbol', markets.symbol),
+        ('number', record ->> 'number', markets.number::text),
+        ('version', record ->> 'version', markets.version::text),
+        ('assets', markets.symbol, concat(base.symbol, '/', quote.symbol)),
+        ('scale of its base', record #>> '{base,scale}', base.scale::text),
+        ('scale of its quote', record #>> '{quote,scale}', quote.scale::text)) as rule (field, expected, found)
+      where rule.expected is distinct from rule.found`,
+  },
+  {
+    name: 'assets are known',
+    meaning:
+      'whatever was ever booked is in a known asset, and the rows of cursor and switches are there once',
+    sql: `
+      select 'asset ' || booked.asset as subject, 'a row in assets' as expected, 'none' as found
+      from (select distinct asset from ledger_entries) as booked
+      where not exists (select from assets where symbol = booked.asset)
+      union all
+      select 'rows of ' || name, '1', rows::text
+      from (values
+        ('engine_cursor', (select count(*) from engine_cursor)),
+        ('trading_switches', (select count(*) from trading_switches))) as lone (name, rows)
+      where rows <> 1
+      union all
+      select 'engine_cursor settled_at', 'at most ' || now(), settled_at::text from engine_cursor
+      where settled_at > now() + interval '5 minutes'`,
+  },
+];
