@@ -124,19 +124,27 @@ export interface FillContext {
 
 /** Reads the fills of a placement, in the order of execution. */
 export function readFills(fills: Buffer, context: FillContext): Trade[] {
-  const { firstTradeId, marketNumber, ...shared } = context;
-  const makerSide = context.takerSide === 'buy' ? 'sell' : 'buy';
+  if (fills.length === 0) return [];
+  const { market, marketNumber, takerSide, takerOrderId, takerWallet, timeMs, sequence, lot, firstTradeId } =
+    context;
+  const makerSide = takerSide === 'buy' ? 'sell' : 'buy';
   const trades: Trade[] = [];
   for (let at = 0; at < fills.length; at += FILL_BYTES) {
     const maker = readPlace(fills.subarray(at), marketNumber, makerSide);
     trades.push({
-      ...shared,
       tradeId: firstTradeId + trades.length,
+      market,
+      takerSide,
       priceTicks: maker.priceTicks,
       sizeSteps: uint56(fills, at + 35),
       feeAtoms: uint56(fills, at + 42),
+      takerOrderId,
       makerOrderId: maker.id,
+      takerWallet,
       makerWallet: maker.wallet,
+      timeMs,
+      sequence,
+      lot,
     });
   }
   return trades;

@@ -36,26 +36,31 @@ export interface TermsRecord {
   readonly clientOrderId: string | null;
 }
 
-/** What an order's amounts are made of on its market. */
-const lotOf = ({ base, quote, baseAtomsPerStep, quoteAtomsPerLot }: Market): Lot => ({
-  base: base.symbol,
-  quote: quote.symbol,
-  baseAtomsPerStep,
-  quoteAtomsPerLot,
-});
+/** By market record, which a change replaces: every order of a market shares one lot. */
+const lots = new WeakMap<Market, Lot>();
+
+/** The market facts that an order's amounts are made of. */
+function lotOf(market: Market): Lot {
+  const known = lots.get(market);
+  if (known !== undefined) return known;
+  const { base, quote, baseAtomsPerStep, quoteAtomsPerLot } = market;
+  const lot = { base: base.symbol, quote: quote.symbol, baseAtomsPerStep, quoteAtomsPerLot };
+  lots.set(market, lot);
+  return lot;
+}
 
 /** The terms of the order that the event at `cursor` created. */
 export function termsOf(
   record: TermsRecord,
   market: Market,
   sizeSteps: bigint,
-  cursor: Cursor,
+  { epoch, sequence }: Cursor,
   createdAtMs: number,
 ): OrderTerms {
   const priceTicks = record.price === null ? null : BigInt(record.price);
   const { wallet, side, type, timeInForce, postOnly, leverage, clientOrderId } = record;
   return {
-    id: orderIdOf({ marketNumber: market.number, side, priceTicks, ...cursor }),
+    id: orderIdOf({ marketNumber: market.number, side, priceTicks, epoch, sequence }),
     wallet,
     market: market.symbol,
     side,
@@ -67,7 +72,7 @@ export function termsOf(
     sizeSteps,
     clientOrderId,
     createdAtMs,
-    sequence: cursor.sequence,
+    sequence,
     lot: lotOf(market),
   };
 }

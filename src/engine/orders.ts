@@ -3,7 +3,14 @@
 import { Refusal } from '../domain/errors.ts';
 import type { OrdersClosed } from '../domain/event.ts';
 import { type Market, marketGrid } from '../domain/market.ts';
-import type { ClosedOrder, Order, OrderStatus, RejectReason, Trade } from '../domain/order.ts';
+import {
+  type ClosedOrder,
+  type Order,
+  type OrderStatus,
+  orderAfter,
+  type RejectReason,
+  type Trade,
+} from '../domain/order.ts';
 import { measureOrder, type OrderAmounts, type OrderRefusal, type OrderRequest } from '../domain/placing.ts';
 import { toInteger } from '../domain/units.ts';
 import { type ScriptClaim, scriptClaim } from './claim-filter.ts';
@@ -215,12 +222,8 @@ export class EngineOrders {
       { epoch: Number(reply[9]), sequence },
       timeMs,
     );
-    const order: Order = {
-      ...terms,
-      status: reply[3]!.toString() as OrderStatus,
-      filledSteps: BigInt(String(reply[5])),
-      updatedAtMs: timeMs,
-    };
+    const status = reply[3]!.toString() as OrderStatus;
+    const order = orderAfter(terms, status, BigInt(String(reply[5])), timeMs);
     const trades = readFills(reply[7]!, {
       market: market.symbol,
       marketNumber: market.number,
