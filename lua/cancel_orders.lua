@@ -4,10 +4,12 @@ Takes live orders of one market off the book and releases what they hold. Orders
 or belong to another wallet than the one asked for, are passed over.
 
 KEYS  1 engine  2 events  3 bids  4 asks  5 base balances  6 quote balances  7 live orders
-      8 unsettled 0  9 unsettled 1  10 levels of the bids  11 levels of the asks
+      8 unsettled 0  9 unsettled 1  10 levels of the bids  11 levels of the asks  12 markets
 ARGV  1 epoch  2 wallet (20 bytes; '' for any)  3 cause (cancel|void|clear|hold)
       4 base atoms per step  5 quote atoms per lot  6 order references, 17 bytes each
-Replies  { closed, sequence, time, closed records } | { stale, epoch } | { corrupt } when a reservation or a live record is missing
+      7 market number  8 symbol  9 market version
+Replies  { closed, sequence, time, closed records } | { stale, epoch|market }
+         { corrupt } when a reservation or a live record is missing
 Events   orders_closed, when there was any
 ]]
 --- include exact
@@ -17,6 +19,7 @@ Events   orders_closed, when there was any
 --- include closed_record
 --- include exact_sum
 --- include levels
+--- include market_rules
 
 local keys = {
   engine = KEYS[1], events = KEYS[2], book = { buy = KEYS[3], sell = KEYS[4] },
@@ -25,8 +28,10 @@ local keys = {
 }
 local owner, cause = ARGV[2], ARGV[3]
 local base_per_step, quote_per_lot = tonumber(ARGV[4]), tonumber(ARGV[5])
-local state = read_clock(keys.engine)
+local market = { number = ARGV[7], symbol = ARGV[8], version = ARGV[9] }
+local state = read_state(keys.engine, market.number, '')
 if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
+if not are_in_force(KEYS[12], market, state.version, state.symbol) then return { 'stale', 'market' } end
 
 -- The live order behind a reference, or nil.
 local function find(reference)

@@ -51,6 +51,7 @@ local order = {
   terms = ARGV[27],
 }
 local market = {
+  version = ARGV[2], number = ARGV[3], symbol = ARGV[4],
   base_per_step = tonumber(ARGV[17]), quote_per_lot = tonumber(ARGV[18]), fee_bps = tonumber(ARGV[19]),
   self_trade = ARGV[20], min_steps = tonumber(ARGV[21]), max_steps = tonumber(ARGV[22]),
   has_reference = ARGV[23] == '1', pre_open = ARGV[24] == '1',
@@ -63,7 +64,7 @@ local claim = order.client_id ~= '' and {
 
 local state = read_state(keys.engine, order.market_number, order.wallet)
 local time = event_time(state)
-local ended = admit(keys, state, ARGV[1], ARGV[2], claim, time, ARGV[28])
+local ended = admit(keys, state, ARGV[1], market, claim, time, ARGV[28])
 if ended then return ended end
 
 -- Whether the book can value a size-denominated market order: mark = mid, last, quoted side or reference.

@@ -3,10 +3,17 @@
 The best levels of both sides of a market at one moment. It jumps from price to price, so it costs the same however
 many orders stand at each.
 
-KEYS  1 engine  2 bids  3 asks  4 levels of the bids  5 levels of the asks
-ARGV  1 most levels a side
-Replies  { sequence, time, { price key (7), steps, … } of the bids, the same of the asks }, best first
+KEYS  1 engine  2 bids  3 asks  4 levels of the bids  5 levels of the asks  6 markets
+ARGV  1 most levels a side  2 market number  3 symbol  4 market version
+Replies  { book, sequence, time, { price key (7), steps, … } of the bids, the same of the asks }, best first
+         { stale, market } when these are not the market's rules
 ]]
+--- include market_rules
+
+local state = redis.call('HMGET', KEYS[1], 'sequence', 'time', 'version:' .. ARGV[2], 'symbol:' .. ARGV[2])
+local market = { number = ARGV[2], symbol = ARGV[3], version = ARGV[4] }
+if not are_in_force(KEYS[6], market, state[3], state[4]) then return { 'stale', 'market' } end
+
 local most = tonumber(ARGV[1])
 
 local function read_side(book, levels)
@@ -26,5 +33,4 @@ local function read_side(book, levels)
   return side
 end
 
-local state = redis.call('HMGET', KEYS[1], 'sequence', 'time')
-return { state[1] or '0', state[2] or '0', read_side(KEYS[2], KEYS[4]), read_side(KEYS[3], KEYS[5]) }
+return { 'book', state[1] or '0', state[2] or '0', read_side(KEYS[2], KEYS[4]), read_side(KEYS[3], KEYS[5]) }

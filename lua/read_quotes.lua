@@ -2,22 +2,36 @@
 --[[
 The best prices and the last executions of markets at one moment.
 
-KEYS  1 engine  2.. the bids and the asks of each market in turn
-ARGV  the number of each market
-Replies  for each market in turn: best bid and best ask as price keys (7 bytes), and the last price in ticks, each of
-         them nil where there is none
+KEYS  1 engine  2 markets  3.. the bids and the asks of each market in turn
+ARGV  number, symbol and version of each market in turn
+Replies  { quotes, best bid, best ask, last price, … }, three for each market in turn: price keys (7 bytes), and the
+         last price in ticks, each of them nil where there is none
+         { stale, market } when one of them has other rules by now
 ]]
-local fields, quotes = {}, {}
-for index = 1, #ARGV do
-  fields[index] = 'last:' .. ARGV[index]
-end
-local last = redis.call('HMGET', KEYS[1], unpack(fields))
-for index = 1, #ARGV do
-  local at = index * 3 - 2
-  for side = 0, 1 do
-    local best = redis.call('ZRANGE', KEYS[index * 2 + side], 0, 0)[1]
-    quotes[at + side] = best and string.sub(best, 1, 7) or false
+--- include market_rules
+local MARKETS_TOGETHER = 1000 -- unpack fails at 8,000
+
+local function read_fields(from, to)
+  local fields = {}
+  for index = from, to do
+    local number = ARGV[index * 3 - 2]
+    fields[#fields + 1] = 'version:' .. number
+    fields[#fields + 1] = 'symbol:' .. number
+    fields[#fields + 1] = 'last:' .. number
   end
-  quotes[at + 2] = last[index]
+  return redis.call('HMGET', KEYS[1], unpack(fields))
+end
+
+local quotes, found, count = { 'quotes' }, nil, #ARGV / 3
+for index = 1, count do
+  local at = (index - 1) % MARKETS_TOGETHER * 3
+  if at == 0 then found = read_fields(index, math.min(index + MARKETS_TOGETHER - 1, count)) end
+  local market = { number = ARGV[index * 3 - 2], symbol = ARGV[index * 3 - 1], version = ARGV[index * 3] }
+  if not are_in_force(KEYS[2], market, found[at + 1], found[at + 2]) then return { 'stale', 'market' } end
+  for side = 1, 2 do
+    local best = redis.call('ZRANGE', KEYS[index * 2 + side], 0, 0)[1]
+    quotes[index * 3 - 2 + side] = best and string.sub(best, 1, 7) or false
+  end
+  quotes[index * 3 + 1] = found[at + 3]
 end
 return quotes

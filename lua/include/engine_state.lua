@@ -12,7 +12,8 @@ end
 -- That, and all that the engine holds against one wallet's command on one market, in one call.
 local function read_state(engine, market_number, wallet)
   local found = redis.call('HMGET', engine, 'epoch', 'sequence', 'time', 'unsettled', 'paused', 'terms', 'trade',
-    'claims', 'version:' .. market_number, 'last:' .. market_number, 'hold:' .. wallet, 'terms:' .. wallet, 'filter')
+    'claims', 'version:' .. market_number, 'last:' .. market_number, 'hold:' .. wallet, 'terms:' .. wallet, 'filter',
+    'symbol:' .. market_number)
   return {
     epoch = found[1],
     sequence = tonumber(found[2] or 0),
@@ -27,6 +28,7 @@ local function read_state(engine, market_number, wallet)
     held = found[11],
     accepted_terms = found[12],
     filter = found[13],
+    symbol = found[14],
   }
 end
 

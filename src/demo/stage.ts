@@ -26,10 +26,10 @@ const USUAL_PRICE = '3000';
 
 /** @throws DemoStopped when no market can be played on */
 export async function setStage(engine: Engine): Promise<Stage> {
-  const open = (await engine.markets()).filter(
-    ({ status, tradingEnabled, sellEnabled }) => status === 'active' && tradingEnabled && sellEnabled,
-  );
-  const quotes = await engine.quotes(open);
+  const isOpen = ({ status, tradingEnabled, sellEnabled }: Market): boolean =>
+    status === 'active' && tradingEnabled && sellEnabled;
+  const { markets, quotes } = await engine.quotes((all) => all.filter(isOpen));
+  const open = markets.filter(isOpen);
   for (const market of open) {
     const place = findRoom(market, quotes.get(market.symbol)!);
     if (place !== undefined) return stageOn(market, place.middleTicks, place.levelTicks);

@@ -57,7 +57,10 @@ export interface Market {
   readonly baseAtomsPerStep: bigint;
   /** Quote atoms of one step at one tick. */
   readonly quoteAtomsPerLot: bigint;
-  /** Counts the changes; a script refuses rules of another version. */
+  /**
+   * Given by the engine with each change, greater than the one before and never given twice, not even by an engine that
+   * was rebuilt; scripts refuse rules of another version. 0: not published yet.
+   */
   readonly version: number;
 }
 
@@ -233,14 +236,14 @@ export function composeMarket(spec: MarketSpec, number: number, base: Asset, quo
     step: formatGrid(step),
     baseAtomsPerStep: atomsIn(base.scale, step)!,
     quoteAtomsPerLot: atomsIn(quote.scale, tick, step)!,
-    version: 1,
+    version: 0,
   };
   return withPlainDecimals(checkChangeable(market));
 }
 
-/** The market after a change of its rules, one version on. Throws OperatorRefusal INVALID_MARKET. */
+/** The market after a change of its rules, which gets its version when it is published. Throws OperatorRefusal INVALID_MARKET. */
 export const changeMarket = (market: Market, change: MarketChange): Market =>
-  withPlainDecimals(checkChangeable({ ...market, ...change, version: market.version + 1 }));
+  withPlainDecimals(checkChangeable({ ...market, ...change }));
 
 function withPlainDecimals(market: Market): Market {
   const plain = (text: string | null): string | null => (text === null ? null : formatGrid(gridOf(text)!));

@@ -23,6 +23,19 @@ export interface Claim {
   readonly mask: Buffer;
 }
 
+/** A time of one epoch of the engine, in Unix milliseconds. */
+export interface Moment {
+  readonly epoch: number;
+  readonly timeMs: number;
+}
+
+/**
+ * As scripts take the moment of a look into Postgres: 0 for none. A look under another epoch counts no longer: an
+ * engine that was rebuilt since remembers no id that was settled since.
+ */
+export const checkedAtMs = (checked: Moment | undefined, { epoch }: { readonly epoch: number }): number =>
+  checked?.epoch === epoch ? checked.timeMs : 0;
+
 function claimOf(kind: string, id: string): Claim {
   const hash = createHash('sha256').update(`${kind}:${id}`).digest();
   const mask = Buffer.alloc(8);

@@ -64,7 +64,9 @@ export class EngineCore {
   readonly filterBytes: number;
   #filter: FilterState = readFilterState(null);
   #epoch: number | undefined;
-  #breaks = 0;
+  #runId: string | undefined;
+  #tenure = 0;
+  readonly #listeners = new Set<() => void>();
 
   constructor(options: CoreOptions) {
     this.redis = options.redis;
@@ -73,10 +75,7 @@ export class EngineCore {
     this.filterBytes = options.claimFilterBytes ?? DEFAULT_FILTER_BYTES;
     this.#warn = options.warn ?? (() => undefined);
     // Whatever answers after a break may be another server: it is asked who it is before anything runs on it.
-    this.redis.on('close', () => {
-      this.#epoch = undefined;
-      this.#breaks += 1;
-    });
+    this.redis.on('close', () => this.#close());
   }
 
   /** The epoch in force; throws SERVICE_UNAVAILABLE while the engine is not open. */
@@ -96,16 +95,30 @@ export class EngineCore {
   }
 
   /**
+   * Changes whenever another engine may answer: after a break of the connection, and with each epoch. What was read
+   * from the engine under another tenure counts no longer.
+   */
+  get tenure(): number {
+    return this.#tenure;
+  }
+
+  /** Calls the listener when the engine was found not to be the opened one while its connection goes on. */
+  onLost(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /**
    * Asks the server who it is, and begins a new epoch where it is not the one of the last.
    * @param cursor Postgres' cursor, or undefined while Postgres is away.
    * @throws EngineMisconfigured when the server's settings would not keep what it answers.
    * @throws EngineBehind when Postgres has events that this server lost.
    */
   async open(cursor: Cursor | undefined): Promise<void> {
-    const breaks = this.#breaks;
+    const tenure = this.#tenure;
     await this.checkServer();
     const runId = /^run_id:(\w+)/m.exec(await this.redis.info('server'))?.[1];
-    if (breaks !== this.#breaks)
+    if (tenure !== this.#tenure)
       throw new Refusal('SERVICE_UNAVAILABLE', 'the server that answered may be another one by now');
     const filter = writeFilterState({ generation: 0, bytes: this.filterBytes });
     const args = [runId!, cursor?.epoch ?? '', cursor?.sequence ?? '', filter];
@@ -117,7 +130,7 @@ export class EngineCore {
     switch (outcome!.toString()) {
       case 'open':
         this.#filter = readFilterState(filters!.toString());
-        this.#epoch = Number(epoch);
+        this.#adopt(Number(epoch), runId!);
         return;
       case 'behind':
         throw new EngineBehind(
@@ -162,7 +175,7 @@ export class EngineCore {
       if (outcome === 'refused') throw refusalOf(String(reply[1]));
       if (outcome !== 'stale') return reply;
       const what = String(reply[1]);
-      if (what === 'epoch') await this.#readEpoch();
+      if (what === 'epoch') await this.confirm();
       else if (what === 'filter') await this.readFilter();
       else await refresh(what);
     }
@@ -185,9 +198,36 @@ export class EngineCore {
     return this.#filter;
   }
 
-  /** Another replica has begun a new epoch on this very server. */
-  async #readEpoch(): Promise<void> {
-    const epoch = await this.redis.hget(KEYS.engine, 'epoch');
-    if (epoch !== null && this.#epoch !== undefined) this.#epoch = Number(epoch);
+  /**
+   * Asks whether the server still holds the opened engine. Another replica may have begun a new epoch on the same
+   * server; an engine that was emptied or rebuilt meanwhile must be opened again.
+   * @throws Refusal SERVICE_UNAVAILABLE when it must
+   */
+  async confirm(): Promise<void> {
+    const tenure = this.#tenure;
+    const [epoch, runId, filter] = await this.call(() =>
+      this.redis.hmget(KEYS.engine, 'epoch', 'run_id', 'filter'),
+    );
+    if (tenure !== this.#tenure || this.#epoch === undefined) return;
+    if (epoch != null && runId != null && runId === this.#runId) {
+      this.#filter = readFilterState(filter ?? null);
+      this.#adopt(Number(epoch), runId);
+      return;
+    }
+    this.#close();
+    for (const listener of this.#listeners) listener();
+    throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine was replaced and is not open yet');
+  }
+
+  #adopt(epoch: number, runId: string): void {
+    if (epoch !== this.#epoch || runId !== this.#runId) this.#tenure += 1;
+    this.#epoch = epoch;
+    this.#runId = runId;
+  }
+
+  #close(): void {
+    this.#epoch = undefined;
+    this.#runId = undefined;
+    this.#tenure += 1;
   }
 }

@@ -3,7 +3,7 @@
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import { scriptClaim } from './claim-filter.ts';
-import { movementClaim } from './claims.ts';
+import { checkedAtMs, type Moment, movementClaim } from './claims.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
 import { readMovement } from './event-codec.ts';
@@ -23,8 +23,8 @@ export type Movement =
   | { readonly outcome: 'moved'; readonly movement: AccountMoved; readonly sequence: number }
   /** The reference was used before, for this. */
   | { readonly outcome: 'claimed'; readonly movement: AccountMoved }
-  /** Only Postgres can tell whether the reference is known: look there, then move again with this time. */
-  | { readonly outcome: 'unchecked'; readonly timeMs: number };
+  /** Only Postgres can tell whether the reference is known: look there, then move again with this moment. */
+  | { readonly outcome: 'unchecked'; readonly moment: Moment };
 
 export class EngineFunds {
   readonly #core: EngineCore;
@@ -39,20 +39,28 @@ export class EngineFunds {
    * Credits (a deposit) or debits (a withdrawal); a reference counts once.
    * @throws Refusal INSUFFICIENT_BALANCE | CUSTODY_HOLD; OperatorRefusal SUPPLY_LIMIT | UNKNOWN_ASSET | INVALID_AMOUNT
    */
-  async move(movement: AccountMoved, checkedAtMs = 0): Promise<Movement> {
+  async move(movement: AccountMoved, checked?: Moment): Promise<Movement> {
     const { kind, wallet, asset, amountAtoms, reference } = movement;
     await this.#checkMovement(movement);
     const id = movementClaim(kind, reference);
     const record = JSON.stringify({ wallet, asset, amount: amountAtoms.toString(), reference });
+    let epoch = 0;
     const run = async (): Promise<Reply> => {
+      epoch = this.#core.epoch;
       const claim = scriptClaim(id, this.#core.filter);
       const keys = [
         ...[KEYS.engine, KEYS.events, balancesKey(asset), KEYS.assets],
         ...[...KEYS.claims, claim.key, ...KEYS.unsettled, claim.nextKey],
       ];
       return (await this.#core.run('move_funds', keys, [
-        ...[this.#core.epoch, kind, walletBytes(wallet), asset, amountAtoms.toString(), claim.field],
-        ...[claim.offset, claim.mask, checkedAtMs, (SUPPLY_LIMIT - amountAtoms).toString(), record],
+        ...[epoch, kind, walletBytes(wallet), asset, amountAtoms.toString(), claim.field],
+        ...[
+          claim.offset,
+          claim.mask,
+          checkedAtMs(checked, this.#core),
+          (SUPPLY_LIMIT - amountAtoms).toString(),
+          record,
+        ],
         ...[claim.layout, claim.nextOffset],
       ])) as Reply;
     };
@@ -61,7 +69,7 @@ export class EngineFunds {
       case 'claimed':
         return { outcome: 'claimed', movement: readMovement(kind, String(reply[1])) };
       case 'unchecked':
-        return { outcome: 'unchecked', timeMs: Number(reply[1]) };
+        return { outcome: 'unchecked', moment: { epoch, timeMs: Number(reply[1]) } };
       default:
         return { outcome: 'moved', movement, sequence: Number(reply[1]) };
     }

@@ -5,7 +5,7 @@ import type { Asset, Market, MarketChange, MarketSpec } from '../domain/market.t
 import type { ClosedOrder } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { type FilterLoad, scriptClaim } from './claim-filter.ts';
-import { orderClaim } from './claims.ts';
+import { type Moment, orderClaim } from './claims.ts';
 import { type CoreOptions, EngineCore, type Reply } from './core.ts';
 import { type FilterRebuilt, type FilterSource, filterLoad, rebuildClaimFilter } from './filter-rebuild.ts';
 import { type Balance, EngineFunds, type Movement } from './funds.ts';
@@ -19,19 +19,19 @@ import {
   type BookLevels,
   EngineSnapshots,
   type EngineState,
-  type Quotes,
+  type MarketQuotes,
 } from './snapshots.ts';
 import { EngineSwitches } from './switches.ts';
 
 export type { FilterLoad } from './claim-filter.ts';
-export type { UsedId } from './claims.ts';
+export type { Moment, UsedId } from './claims.ts';
 export { EngineBehind } from './core.ts';
 export type { FilterRebuilt, FilterSource } from './filter-rebuild.ts';
 export { type Balance, checkSameMovement, type Movement } from './funds.ts';
 export type { Placement, PlaceOrder } from './orders.ts';
 export type { EngineImage, Rebuilt } from './rebuild.ts';
 export { EngineMisconfigured } from './server-settings.ts';
-export type { AssetSnapshot, BookLevels, EngineState, Level, Quotes } from './snapshots.ts';
+export type { AssetSnapshot, BookLevels, EngineState, Level, MarketQuotes, Quotes } from './snapshots.ts';
 
 /** What a look for a used id found: what it stands for, that it never existed, or that only Postgres can tell. */
 export type Claimed =
@@ -47,6 +47,16 @@ export interface Engine {
   open(cursor: Cursor | undefined): Promise<void>;
   isOpen(): boolean;
   /**
+   * Asks whether the server still holds the engine that was opened.
+   * @throws Refusal SERVICE_UNAVAILABLE when it must be opened again
+   */
+  confirm(): Promise<void>;
+  /**
+   * Calls the listener when the engine must be opened again although its connection did not break.
+   * @returns what ends that
+   */
+  onLost(listener: () => void): () => void;
+  /**
    * Makes an engine of what the ledger knows, on a server that holds none. It is not open yet; whoever opens it begins
    * a new epoch. One that broke off is begun anew by the next.
    * @throws OperatorRefusal ENGINE_NOT_EMPTY | LEDGER_INCONSISTENT
@@ -55,14 +65,18 @@ export interface Engine {
   state(): Promise<EngineState>;
 
   markets(): Promise<readonly Market[]>;
+  /** As read last; what is done with it is held against the rules in force. */
   market(symbol: string): Promise<Market | undefined>;
+  /** Asks the engine, whatever is remembered; needs no open engine. */
+  hasMarket(symbol: string): Promise<boolean>;
   assets(): Promise<Asset[]>;
   createMarket(spec: MarketSpec): Promise<Market>;
   setMarket(symbol: string, change: MarketChange): Promise<Market>;
   setAsset(asset: Asset): Promise<Asset>;
-  quotes(markets: readonly Market[]): Promise<Map<string, Quotes>>;
-  /** The best levels of a market, best first. */
-  readBook(market: Market, levels: number): Promise<BookLevels>;
+  /** Prices of the selected markets, with all markets as they were at that moment. */
+  quotes(select: (markets: readonly Market[]) => readonly Market[]): Promise<MarketQuotes>;
+  /** The best levels of a market, best first; undefined when there is no such market. */
+  readBook(symbol: string, levels: number): Promise<BookLevels | undefined>;
   /** Unix milliseconds by the engine's clock. */
   time(): Promise<number>;
 
@@ -74,7 +88,7 @@ export interface Engine {
   clearMarket(symbol: string): Promise<ClosedOrder[]>;
   liveOrderCount(wallet: string): Promise<number>;
 
-  moveFunds(movement: AccountMoved, checkedAtMs?: number): Promise<Movement>;
+  moveFunds(movement: AccountMoved, checked?: Moment): Promise<Movement>;
   balancesOf(wallet: string): Promise<Balance[]>;
   /** Custody hold: nothing more is placed or withdrawn; answers the live orders it cancelled. */
   hold(wallet: string): Promise<ClosedOrder[]>;
@@ -118,17 +132,20 @@ export function openEngine(options: EngineOptions): Engine {
   return {
     open: (cursor) => core.open(cursor),
     isOpen: () => core.isOpen,
+    confirm: () => core.confirm(),
+    onLost: (listener) => core.onLost(listener),
     rebuild: (image) => rebuild(core, image),
     state: () => snapshots.state(),
 
     markets: () => markets.all(),
     market: (symbol) => markets.bySymbol(symbol),
+    hasMarket: (symbol) => markets.exists(symbol),
     assets: () => markets.assets(),
     createMarket: (spec) => markets.create(spec),
     setMarket: (symbol, change) => markets.change(symbol, change),
     setAsset: (asset) => markets.setAsset(asset),
-    quotes: (list) => snapshots.quotes(list),
-    readBook: (market, levels) => snapshots.book(market, levels),
+    quotes: (select) => snapshots.quotes(select),
+    readBook: (symbol, levels) => snapshots.book(symbol, levels),
     time: () => snapshots.time(),
 
     placeOrder: (command) => orders.place(command),
@@ -139,7 +156,7 @@ export function openEngine(options: EngineOptions): Engine {
     clearMarket: (symbol) => orders.closeAll(null, symbol, 'clear'),
     liveOrderCount: async (wallet) => (await orders.liveReferences(wallet)).length,
 
-    moveFunds: (movement, checkedAtMs) => funds.move(movement, checkedAtMs),
+    moveFunds: (movement, checked) => funds.move(movement, checked),
     balancesOf: (wallet) => funds.balancesOf(wallet),
     hold: async (wallet) => {
       await switches.setHold(wallet, true);

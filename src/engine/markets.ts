@@ -16,18 +16,26 @@ import { readMarketRecord, writeMarketRecord } from '../domain/market-record.ts'
 import type { EngineCore, Reply } from './core.ts';
 import { bookKey, KEYS } from './keys.ts';
 
-export class UnknownMarket extends Error {
-  override readonly name = 'UnknownMarket';
+/** Every market at one moment. It is replaced as a whole, so nothing of a lost engine stays in it. */
+interface Listing {
+  /** Of the engine that it was read from. */
+  readonly tenure: number;
+  /** Numbers of markets that events of later epochs tell may be others. */
+  readonly epoch: number;
+  readonly byRecord: ReadonlyMap<string, Market>;
+  readonly bySymbol: ReadonlyMap<string, Market>;
+  readonly byNumber: ReadonlyMap<number, Market>;
+  /** In the order of creation. */
+  readonly all: readonly Market[];
 }
+
+const NOTHING_LISTED: Listing = {
+  ...{ tenure: -1, epoch: -1, byRecord: new Map(), bySymbol: new Map(), byNumber: new Map(), all: [] },
+};
 
 export class EngineMarkets {
   readonly #core: EngineCore;
-  #bySymbol = new Map<string, Market>();
-  #byNumber = new Map<number, Market>();
-  /** As they were read last: to parse fifty of them takes 300 µs. */
-  #records: readonly string[] = [];
-  /** Undefined: to be listed anew. */
-  #all: readonly Market[] | undefined;
+  #listing = NOTHING_LISTED;
 
   constructor(core: EngineCore) {
     this.#core = core;
@@ -35,39 +43,64 @@ export class EngineMarkets {
 
   /** Every market as it is now, in the order of creation; the same list for as long as nothing has changed. */
   async all(): Promise<readonly Market[]> {
-    await this.refresh();
-    this.#all ??= [...this.#byNumber.values()].sort((a, b) => a.number - b.number);
-    return this.#all;
+    return (await this.refresh()).all;
   }
 
   /** A market by its symbol: the last record read, which scripts hold against the one in force. */
   async bySymbol(symbol: string): Promise<Market | undefined> {
-    if (!this.#bySymbol.has(symbol)) {
-      const record = await this.#core.call(() => this.#core.redis.hget(KEYS.markets, symbol));
-      if (record !== null) this.#keep(readMarketRecord(record));
-    }
-    return this.#bySymbol.get(symbol);
+    const known = this.#known().bySymbol.get(symbol);
+    if (known !== undefined) return known;
+    // A symbol that nobody published must not cost a read of all markets.
+    return (await this.exists(symbol)) ? (await this.refresh()).bySymbol.get(symbol) : undefined;
   }
 
-  /** A market by its number; its unchanging parts (symbol, assets, grid) may be relied on. */
+  /** Asks the engine, whatever is remembered. */
+  async exists(symbol: string): Promise<boolean> {
+    return (await this.#core.call(() => this.#core.redis.hget(KEYS.markets, symbol))) !== null;
+  }
+
+  /** A market by its number: the last record read, which scripts hold against the one in force. */
   async byNumber(number: number): Promise<Market | undefined> {
-    if (!this.#byNumber.has(number)) await this.refresh();
-    return this.#byNumber.get(number);
+    return this.#known().byNumber.get(number) ?? (await this.refresh()).byNumber.get(number);
   }
 
-  /** A market whose record has been read; throws UnknownMarket for another. */
-  knownByNumber = (number: number): Market => {
-    const market = this.#byNumber.get(number);
-    if (market === undefined) throw new UnknownMarket(`no market has the number ${number}`);
-    return market;
-  };
+  /**
+   * The markets that events are about, by number. An engine gives a number once, but one that was rebuilt may give a
+   * number that the lost engine gave: its events carry a later epoch.
+   * @param epoch latest of the events, which have been read
+   */
+  async byNumberAt(epoch: number): Promise<(number: number) => Market | undefined> {
+    let listing = this.#known();
+    if (listing.epoch < epoch) {
+      listing = await this.refresh();
+      if (listing.epoch < epoch) {
+        listing = { ...listing, epoch };
+        this.#listing = listing;
+      }
+    }
+    return (number) => listing.byNumber.get(number);
+  }
 
-  async refresh(): Promise<void> {
+  /** Reads all markets anew. */
+  async refresh(): Promise<Listing> {
+    const { tenure } = this.#core;
+    const epoch = this.#core.isOpen ? this.#core.epoch : 0;
     const records = await this.#core.call(() => this.#core.redis.hvals(KEYS.markets));
-    const same = records.length === this.#records.length;
-    if (same && records.every((record, index) => record === this.#records[index])) return;
-    for (const record of records) this.#keep(readMarketRecord(record));
-    this.#records = records;
+    if (tenure !== this.#core.tenure) return this.refresh();
+    const known = this.#listing;
+    const isSame =
+      records.length === known.all.length && records.every((record) => known.byRecord.has(record));
+    const listing = isSame ? known : listingOf(records, known.byRecord);
+    this.#listing = {
+      ...listing,
+      tenure,
+      epoch: known.tenure === tenure ? Math.max(epoch, known.epoch) : epoch,
+    };
+    return this.#listing;
+  }
+
+  #known(): Listing {
+    return this.#listing.tenure === this.#core.tenure ? this.#listing : NOTHING_LISTED;
   }
 
   async assets(): Promise<Asset[]> {
@@ -81,8 +114,7 @@ export class EngineMarkets {
   /** @throws OperatorRefusal INVALID_MARKET | MARKET_EXISTS */
   async create(spec: MarketSpec): Promise<Market> {
     const { base, quote } = assetsOfSymbol(spec.symbol);
-    let market: Market | undefined;
-    const compose = async (): Promise<Reply> => {
+    return this.#publish(async () => {
       const [markets, assets] = await Promise.all([this.all(), this.assets()]);
       if (markets.some((known) => known.symbol === spec.symbol)) {
         throw new OperatorRefusal(
@@ -92,27 +124,17 @@ export class EngineMarkets {
       }
       const assetOf = (symbol: string): Asset =>
         assets.find((known) => known.symbol === symbol) ?? { symbol, scale: DEFAULT_SCALE };
-      market = composeMarket(spec, markets.length, assetOf(base), assetOf(quote));
-      return this.#write(market, 0);
-    };
-    await this.#core.settle(compose, () => this.refresh());
-    this.#keep(market!);
-    return market!;
+      return composeMarket(spec, markets.length, assetOf(base), assetOf(quote));
+    });
   }
 
   /** @throws OperatorRefusal INVALID_MARKET | BOOK_NOT_EMPTY; Refusal MARKET_NOT_FOUND */
-  async change(symbol: string, change: MarketChange): Promise<Market> {
-    let market: Market | undefined;
-    const replace = async (): Promise<Reply> => {
-      await this.refresh();
-      const known = this.#bySymbol.get(symbol);
+  change(symbol: string, change: MarketChange): Promise<Market> {
+    return this.#publish(async () => {
+      const known = (await this.refresh()).bySymbol.get(symbol);
       if (known === undefined) throw new Refusal('MARKET_NOT_FOUND');
-      market = changeMarket(known, change);
-      return this.#write(market, known.version);
-    };
-    await this.#core.settle(replace, () => this.refresh());
-    this.#keep(market!);
-    return market!;
+      return changeMarket(known, change);
+    });
   }
 
   /** @throws OperatorRefusal INVALID_ASSET | ASSET_IN_USE */
@@ -121,29 +143,50 @@ export class EngineMarkets {
     const keys = [KEYS.engine, KEYS.events, KEYS.assets, ...KEYS.unsettled];
     await this.#core.settle(
       async () => (await this.#core.run('set_asset', keys, [this.#core.epoch, symbol, scale])) as Reply,
-      () => this.refresh(),
+      async () => undefined,
     );
     return asset;
   }
 
-  #write(market: Market, replacedVersion: number): Promise<Reply> {
+  /** @param compose makes the record anew each time that another command has changed what it is made of */
+  async #publish(compose: () => Promise<Market>): Promise<Market> {
+    let market: Market | undefined;
+    const reply = await this.#core.settle(
+      async () => {
+        market = await compose();
+        return this.#write(market);
+      },
+      async () => undefined,
+    );
+    await this.refresh();
+    return { ...market!, version: Number(reply[2]) };
+  }
+
+  /** Replaces the version that the market has, if that is still in force; the script gives it the next one. */
+  #write(market: Market): Promise<Reply> {
     const { symbol, number, version, base, quote } = market;
     const keys = [
       ...[KEYS.engine, KEYS.events, KEYS.markets, KEYS.assets],
       ...[bookKey(symbol, 'bids'), bookKey(symbol, 'asks'), ...KEYS.unsettled],
     ];
     return this.#core.run('set_market', keys, [
-      ...[this.#core.epoch, symbol, number, replacedVersion, version, writeMarketRecord(market)],
+      ...[this.#core.epoch, symbol, number, version, writeMarketRecord(market)],
       ...[base.symbol, base.scale, quote.symbol, quote.scale, market.status === 'delisted' ? 1 : 0],
     ]) as Promise<Reply>;
   }
+}
 
-  /** A record read late must not replace a newer one. */
-  #keep(market: Market): void {
-    const known = this.#bySymbol.get(market.symbol);
-    if (known !== undefined && known.version >= market.version) return;
-    this.#bySymbol.set(market.symbol, market);
-    this.#byNumber.set(market.number, market);
-    this.#all = undefined;
-  }
+/** Records that have not changed stay the same markets: their grids are kept with them. */
+function listingOf(
+  records: readonly string[],
+  known: ReadonlyMap<string, Market>,
+): Omit<Listing, 'tenure' | 'epoch'> {
+  const byRecord = new Map(records.map((record) => [record, known.get(record) ?? readMarketRecord(record)]));
+  const all = [...byRecord.values()].sort((a, b) => a.number - b.number);
+  return {
+    byRecord,
+    all,
+    bySymbol: new Map(all.map((market) => [market.symbol, market])),
+    byNumber: new Map(all.map((market) => [market.number, market])),
+  };
 }

@@ -14,7 +14,7 @@ import {
 import { measureOrder, type OrderAmounts, type OrderRefusal, type OrderRequest } from '../domain/placing.ts';
 import { toInteger } from '../domain/units.ts';
 import { type ScriptClaim, scriptClaim } from './claim-filter.ts';
-import { orderClaim } from './claims.ts';
+import { checkedAtMs, type Moment, orderClaim } from './claims.ts';
 import { REFERENCE_BYTES, readClosed, readFills, readOrderId, walletBytes } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
 import { type TermsRecord, termsOf } from './event-codec.ts';
@@ -27,8 +27,8 @@ export interface PlaceOrder {
   readonly request: OrderRequest;
   /** Whether the caller's country is blocked. */
   readonly restricted?: boolean;
-  /** Engine time, in ms, before which Postgres was found not to know the client order id. */
-  readonly checkedAtMs?: number;
+  /** The moment before which Postgres was found not to know the client order id. */
+  readonly checked?: Moment;
 }
 
 export type Placement =
@@ -36,13 +36,15 @@ export type Placement =
   | {
       readonly outcome: 'placed';
       readonly order: Order;
+      /** The market, with the rules that the order met. */
+      readonly market: Market;
       readonly trades: Trade[];
       readonly rejectReason: RejectReason | null;
     }
   /** The client order id belongs to this order already. */
   | { readonly outcome: 'claimed'; readonly orderId: string }
-  /** Only Postgres can tell whether the client order id is known: look there, then place again with this time. */
-  | { readonly outcome: 'unchecked'; readonly timeMs: number };
+  /** Only Postgres can tell whether the client order id is known: look there, then place again with this moment. */
+  | { readonly outcome: 'unchecked'; readonly moment: Moment };
 
 export interface OrderLimits {
   /** Most makers one placement meets. */
@@ -53,6 +55,7 @@ export interface OrderLimits {
 
 /** Orders cancelled by one script: a script runs alone, so a batch must stay short. */
 const CANCEL_BATCH = 100;
+const NOTHING_CLOSED: Reply = [Buffer.from('closed'), Buffer.alloc(0), Buffer.alloc(0), Buffer.alloc(0)];
 
 export class EngineOrders {
   readonly #core: EngineCore;
@@ -71,9 +74,11 @@ export class EngineOrders {
     let market: Market | undefined;
     let terms: TermsRecord | undefined;
     let refusal: OrderRefusal | undefined;
+    let epoch = 0;
     const reply = await this.#core.settle(
       async () => {
         market = await this.#markets.bySymbol(request.market);
+        epoch = this.#core.epoch;
         const measured = measureOrder(request, market);
         if ('refusal' in measured) {
           refusal = measured.refusal;
@@ -82,13 +87,13 @@ export class EngineOrders {
         terms = termsRecord(command.wallet, request, market!, measured.amounts);
         return this.#match(command, market!, measured.amounts, terms);
       },
-      () => this.#markets.refresh(),
+      async () => void (await this.#markets.refresh()),
     );
     switch (reply[0].toString()) {
       case 'claimed':
         return { outcome: 'claimed', orderId: (reply[1] as Buffer).toString('hex') };
       case 'unchecked':
-        return { outcome: 'unchecked', timeMs: Number(reply[1]) };
+        return { outcome: 'unchecked', moment: { epoch, timeMs: Number(reply[1]) } };
       case 'admitted':
         throw new Refusal(refusal!.code, refusal!.message);
       default:
@@ -96,40 +101,55 @@ export class EngineOrders {
     }
   }
 
-  /** The order or orders of `references` are taken off the book; those not live or not `wallet`'s are passed over. */
+  /** Takes the orders of one market off the book; those not live or not `wallet`'s are passed over. */
   async #close(
-    market: Market,
-    wallet: string | null,
+    scope: { readonly wallet: string | null; readonly symbol: string | null },
     cause: OrdersClosed['cause'],
+    marketNumber: number,
     references: readonly Buffer[],
   ): Promise<ClosedOrder[]> {
-    const keys = [...bookKeys(market), KEYS.live, ...KEYS.unsettled, ...levelKeys(market)];
     const closed: ClosedOrder[] = [];
     for (let at = 0; at < references.length; at += CANCEL_BATCH) {
       const batch = Buffer.concat(references.slice(at, at + CANCEL_BATCH));
+      let market: Market | undefined;
       const reply = await this.#core.settle(
-        async () =>
-          (await this.#core.run('cancel_orders', keys, [
-            ...[this.#core.epoch, wallet === null ? '' : walletBytes(wallet), cause],
-            ...[String(market.baseAtomsPerStep), String(market.quoteAtomsPerLot), batch],
-          ])) as Reply,
-        () => this.#markets.refresh(),
+        async () => {
+          market = await this.#markets.byNumber(marketNumber);
+          const isMeant = market !== undefined && (scope.symbol ?? market.symbol) === market.symbol;
+          return isMeant ? this.#cancel(market!, scope.wallet, cause, batch) : NOTHING_CLOSED;
+        },
+        async () => void (await this.#markets.refresh()),
       );
       if (reply[0].toString() === 'corrupt') {
         throw new Error(
-          `a reservation of ${market.symbol} is missing: nothing was cancelled; reconcile the ledger`,
+          `a reservation of ${market!.symbol} is missing: nothing was cancelled; reconcile the ledger`,
         );
       }
-      closed.push(...readClosed(reply[3] as Buffer, () => market, cause));
+      closed.push(...readClosed(reply[3] as Buffer, () => market!, cause));
     }
     return closed;
+  }
+
+  #cancel(
+    market: Market,
+    wallet: string | null,
+    cause: OrdersClosed['cause'],
+    references: Buffer,
+  ): Promise<Reply> {
+    const keys = [...bookKeys(market), KEYS.live, ...KEYS.unsettled, ...levelKeys(market), KEYS.markets];
+    return this.#core.run('cancel_orders', keys, [
+      ...[this.#core.epoch, wallet === null ? '' : walletBytes(wallet), cause],
+      ...[String(market.baseAtomsPerStep), String(market.quoteAtomsPerLot), references],
+      ...[market.number, market.symbol, market.version],
+    ]) as Promise<Reply>;
   }
 
   /** @throws Refusal ORDER_NOT_FOUND when it is not a live order of the wallet (null: of any wallet). */
   async closeOne(wallet: string | null, orderId: string, cause: OrdersClosed['cause']): Promise<ClosedOrder> {
     const reference = readOrderId(orderId);
-    const market = reference && (await this.#markets.byNumber(reference.marketNumber));
-    const [closed] = market ? await this.#close(market, wallet, cause, [reference.bytes]) : [];
+    const [closed] = reference
+      ? await this.#close({ wallet, symbol: null }, cause, reference.marketNumber, [reference.bytes])
+      : [];
     if (closed === undefined) throw new Refusal('ORDER_NOT_FOUND');
     return closed;
   }
@@ -148,11 +168,8 @@ export class EngineOrders {
       else ofMarket.push(reference);
     }
     const closed: ClosedOrder[] = [];
-    for (const [number, references] of byMarket) {
-      const market = await this.#markets.byNumber(number);
-      if (market === undefined || (symbol !== null && market.symbol !== symbol)) continue;
-      closed.push(...(await this.#close(market, wallet, cause, references)));
-    }
+    for (const [number, references] of byMarket)
+      closed.push(...(await this.#close({ wallet, symbol }, cause, number, references)));
     return closed;
   }
 
@@ -167,20 +184,13 @@ export class EngineOrders {
   }
 
   #admit(command: PlaceOrder, market: Market | undefined): Promise<Reply> {
-    const { wallet, request, checkedAtMs = 0, restricted } = command;
+    const { wallet, request, restricted } = command;
     const claim = this.#claimOf(command);
-    const keys = [KEYS.engine, ...KEYS.claims, claim.key];
+    const keys = [KEYS.engine, ...KEYS.claims, claim.key, KEYS.markets];
     return this.#core.run('admit_order', keys, [
       ...[this.#core.epoch, market?.version ?? '', market?.number ?? '', walletBytes(wallet)],
-      ...[
-        request.clientOrderId ?? '',
-        claim.offset,
-        claim.mask,
-        checkedAtMs,
-        restricted ? 1 : 0,
-        claim.field,
-      ],
-      claim.layout,
+      ...[request.clientOrderId ?? '', claim.offset, claim.mask, checkedAtMs(command.checked, this.#core)],
+      ...[restricted ? 1 : 0, claim.field, claim.layout, market?.symbol ?? ''],
     ]) as Promise<Reply>;
   }
 
@@ -190,7 +200,7 @@ export class EngineOrders {
   }
 
   #match(command: PlaceOrder, market: Market, amounts: OrderAmounts, terms: TermsRecord): Promise<Reply> {
-    const { wallet, request, checkedAtMs = 0, restricted } = command;
+    const { wallet, request, restricted } = command;
     const claim = this.#claimOf(command);
     const keys = [
       ...[...bookKeys(market), KEYS.live, ...KEYS.claims, claim.key],
@@ -202,7 +212,7 @@ export class EngineOrders {
       ...[this.#core.epoch, market.version, market.number, market.symbol, walletBytes(wallet)],
       ...[request.side, request.type, request.timeInForce, request.postOnly ? 1 : 0],
       ...[decimal(amounts.priceTicks), decimal(amounts.sizeSteps), decimal(amounts.budgetAtoms)],
-      ...[request.clientOrderId ?? '', claim.offset, claim.mask, checkedAtMs],
+      ...[request.clientOrderId ?? '', claim.offset, claim.mask, checkedAtMs(command.checked, this.#core)],
       ...[String(market.baseAtomsPerStep), String(market.quoteAtomsPerLot), market.feeBps, market.selfTrade],
       ...[decimal(minSteps), decimal(maxSteps), market.referencePrice === null ? 0 : 1],
       ...[market.status === 'pre_open' ? 1 : 0, this.#limits.maxMakers, this.#limits.maxLiveOrders],
@@ -238,6 +248,7 @@ export class EngineOrders {
     return {
       outcome: 'placed',
       order,
+      market,
       trades,
       rejectReason: reason === '' ? null : (reason as RejectReason),
     };

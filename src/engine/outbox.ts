@@ -5,12 +5,18 @@ import { walletBytes } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { readEvent, type StreamEntry } from './event-codec.ts';
 import { KEYS } from './keys.ts';
-import { type EngineMarkets, UnknownMarket } from './markets.ts';
+import type { EngineMarkets } from './markets.ts';
 
 /** Settled events stay this long, so that a read under way still finds them. */
 const EVENTS_STAY_MS = 10_000;
 /** Redis remembers a used id this long after Postgres has it; scripts trust a look into Postgres for half as long. */
 const CLAIMS_STAY_MS = 600_000;
+
+class UnknownMarket extends Error {
+  override readonly name = 'UnknownMarket';
+}
+
+const epochOf = ([id]: StreamEntry): number => Number.parseInt(id.toString(), 10);
 
 const idOf = ({ epoch, sequence }: Cursor): string => `${epoch}-${sequence}`;
 
@@ -57,13 +63,24 @@ export class EngineOutbox {
   }
 
   async #decode(entries: readonly StreamEntry[]): Promise<EngineEvent[]> {
+    if (entries.length === 0) return [];
+    let marketAt = await this.#markets.byNumberAt(Math.max(...entries.map(epochOf)));
+    const decode = (): EngineEvent[] =>
+      entries.map((entry) =>
+        readEvent(entry, (number) => {
+          const market = marketAt(number);
+          if (market === undefined) throw new UnknownMarket(`no market has the number ${number}`);
+          return market;
+        }),
+      );
     try {
-      return entries.map((entry) => readEvent(entry, this.#markets.knownByNumber));
+      return decode();
     } catch (error) {
       if (!(error instanceof UnknownMarket)) throw error;
       // One was published since the records were read.
-      await this.#markets.refresh();
-      return entries.map((entry) => readEvent(entry, this.#markets.knownByNumber));
+      const { byNumber } = await this.#markets.refresh();
+      marketAt = (number) => byNumber.get(number);
+      return decode();
     }
   }
 }

@@ -199,6 +199,7 @@ async function fillEngine(
   for (const [wallet, version] of switches.acceptedTerms) await set(walletField('terms', wallet), version);
   for (const { number, version, symbol } of switches.markets) {
     await set(`version:${number}`, version);
+    await set(`symbol:${number}`, symbol);
     const last = lastPrices.get(symbol);
     if (last !== undefined) await set(`last:${number}`, last);
   }

@@ -3,7 +3,7 @@
 import type { Market } from '../domain/market.ts';
 import type { Side } from '../domain/order.ts';
 import { priceOfKeyBytes, type RestingOrder, readBookMember, readReference, walletText } from './codec.ts';
-import type { EngineCore } from './core.ts';
+import type { EngineCore, Reply } from './core.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 
@@ -24,6 +24,14 @@ export interface AssetSnapshot {
   readonly resting: readonly (RestingOrder & { readonly market: Market })[];
 }
 
+/** Prices of markets at one moment, with the rules then in force. */
+export interface MarketQuotes {
+  /** Every market, in the order of creation. */
+  readonly markets: readonly Market[];
+  /** Of the markets that were asked for, by symbol. */
+  readonly quotes: ReadonlyMap<string, Quotes>;
+}
+
 /** What rests at one price. */
 export interface Level {
   readonly priceTicks: bigint;
@@ -32,6 +40,8 @@ export interface Level {
 
 /** The best levels of a market, best first. */
 export interface BookLevels {
+  /** With the rules in force when it was read. */
+  readonly market: Market;
   /** Of the last event that is included, and its time. */
   readonly sequence: number;
   readonly timeMs: number;
@@ -49,6 +59,8 @@ export interface EngineState {
 }
 
 const WALLET_FIELD_BYTES = 21;
+const NO_QUOTES: Reply = [Buffer.from('quotes')];
+const NO_MARKET: Reply = [Buffer.from('no market')];
 
 export class EngineSnapshots {
   readonly #core: EngineCore;
@@ -72,46 +84,62 @@ export class EngineSnapshots {
     };
   }
 
-  /** Best prices and last execution of each market, by symbol, at one moment. */
-  async quotes(markets: readonly Market[]): Promise<Map<string, Quotes>> {
-    if (markets.length === 0) return new Map();
-    const books = markets.flatMap(({ symbol }) => [bookKey(symbol, 'bids'), bookKey(symbol, 'asks')]);
-    const numbers = markets.map(({ number }) => number);
-    const reply = (await this.#core.run(
-      'read_quotes',
-      [KEYS.engine, ...books],
-      numbers,
-    )) as (Buffer | null)[];
+  /**
+   * Best prices and last execution of markets at one moment.
+   * @param select the markets to look at, out of all
+   */
+  async quotes(select: (markets: readonly Market[]) => readonly Market[]): Promise<MarketQuotes> {
+    let markets: readonly Market[] = [];
+    let selected: readonly Market[] = [];
+    const reply = await this.#core.settle(
+      async () => {
+        markets = await this.#markets.all();
+        selected = select(markets);
+        if (selected.length === 0) return NO_QUOTES;
+        const books = selected.flatMap(({ symbol }) => [bookKey(symbol, 'bids'), bookKey(symbol, 'asks')]);
+        const rules = selected.flatMap(({ number, symbol, version }) => [number, symbol, version]);
+        return (await this.#core.run('read_quotes', [KEYS.engine, KEYS.markets, ...books], rules)) as Reply;
+      },
+      async () => undefined,
+    );
     const quotesOf = (index: number): Quotes => {
-      const [bid, ask, last] = reply.slice(index * 3, index * 3 + 3);
+      const [bid, ask, last] = reply.slice(index * 3 + 1, index * 3 + 4) as (Buffer | null)[];
       return {
         bestBidTicks: bid == null ? null : priceOfKeyBytes(bid, 'buy'),
         bestAskTicks: ask == null ? null : priceOfKeyBytes(ask, 'sell'),
         lastTicks: last == null ? null : BigInt(last.toString()),
       };
     };
-    return new Map(markets.map(({ symbol }, index) => [symbol, quotesOf(index)]));
+    return { markets, quotes: new Map(selected.map(({ symbol }, index) => [symbol, quotesOf(index)])) };
   }
 
-  /** The best `levels` levels of each side at one moment. */
-  async book({ symbol }: Market, levels: number): Promise<BookLevels> {
+  /** The best `levels` levels of each side at one moment; undefined when there is no such market. */
+  async book(symbol: string, levels: number): Promise<BookLevels | undefined> {
     const sides = ['bids', 'asks'] as const;
     const keys = [
       KEYS.engine,
       ...sides.map((side) => bookKey(symbol, side)),
       ...sides.map((side) => levelsKey(symbol, side)),
+      KEYS.markets,
     ];
-    const [sequence, timeMs, bids, asks] = (await this.#core.run('read_book', keys, [levels])) as [
-      Buffer,
-      Buffer,
-      Buffer[],
-      Buffer[],
-    ];
+    let market: Market | undefined;
+    const reply = await this.#core.settle(
+      async () => {
+        market = await this.#markets.bySymbol(symbol);
+        if (market === undefined) return NO_MARKET;
+        const args = [levels, market.number, symbol, market.version];
+        return (await this.#core.run('read_book', keys, args)) as Reply;
+      },
+      async () => void (await this.#markets.refresh()),
+    );
+    if (market === undefined) return undefined;
+    const [, sequence, timeMs, bids, asks] = reply;
     return {
+      market,
       sequence: Number(sequence),
       timeMs: Number(timeMs),
-      bids: readLevels(bids, 'buy'),
-      asks: readLevels(asks, 'sell'),
+      bids: readLevels(bids as Buffer[], 'buy'),
+      asks: readLevels(asks as Buffer[], 'sell'),
     };
   }
 

@@ -74,9 +74,11 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
   const books = new Map<string, () => Promise<Book>>();
 
   const board = async (): Promise<Board> => {
-    const [day, markets, { paused }] = await Promise.all([figures.read(), engine.markets(), engine.state()]);
-    const traded = markets.filter(({ symbol }) => day.bySymbol.has(symbol));
-    return { markets, paused, figures: day, quotes: await engine.quotes(traded) };
+    const [day, { paused }] = await Promise.all([figures.read(), engine.state()]);
+    const { markets, quotes } = await engine.quotes((all) =>
+      all.filter(({ symbol }) => day.bySymbol.has(symbol)),
+    );
+    return { markets, paused, figures: day, quotes };
   };
 
   return {
@@ -85,13 +87,12 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
     markets: cappedReads(CHEAP_BURST, () => engine.markets()),
     board: cappedReads(DEAR_BURST, board),
     async book(symbol, levels = BOOK_LEVELS) {
-      const market = await engine.market(symbol);
-      if (market === undefined) throw new Refusal('NOT_FOUND', `there is no market ${symbol}`);
+      if ((await engine.market(symbol)) === undefined) throw noMarket(symbol);
       const deep = levels > FEW_LEVELS ? BOOK_LEVELS : FEW_LEVELS;
       const key = `${symbol} ${deep}`;
       let read = books.get(key);
       if (read === undefined) {
-        read = cappedReads(CHEAP_BURST, () => readBook(engine, market, deep));
+        read = cappedReads(CHEAP_BURST, () => readBook(engine, symbol, deep));
         books.set(key, read);
       }
       return read();
@@ -112,9 +113,12 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
   };
 }
 
+const noMarket = (symbol: string): Refusal => new Refusal('NOT_FOUND', `there is no market ${symbol}`);
+
 /** The engine tells the time of its last event; a quiet book is no old one. */
-async function readBook(engine: Engine, market: Market, levels: number): Promise<Book> {
-  const [timeMs, book] = await Promise.all([engine.time(), engine.readBook(market, levels)]);
+async function readBook(engine: Engine, symbol: string, levels: number): Promise<Book> {
+  const [timeMs, book] = await Promise.all([engine.time(), engine.readBook(symbol, levels)]);
+  if (book === undefined) throw noMarket(symbol);
   return { ...book, timeMs };
 }
 

@@ -4,7 +4,7 @@ import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
 import { type Decimal, toScaled } from '../domain/units.ts';
-import { checkSameMovement, type Engine } from '../engine/index.ts';
+import { checkSameMovement, type Engine, type Moment } from '../engine/index.ts';
 import type { OperatorServices } from './services.ts';
 
 /** One look into Postgres is enough unless it took minutes. */
@@ -19,9 +19,9 @@ export async function moveFundsOnce(
   { engine, ledger }: Pick<OperatorServices, 'engine' | 'ledger'>,
   movement: AccountMoved,
 ): Promise<{ duplicate: boolean }> {
-  let checkedAtMs = 0;
+  let checked: Moment | undefined;
   for (let look = 0; look < LOOKS; look += 1) {
-    const moved = await engine.moveFunds(movement, checkedAtMs);
+    const moved = await engine.moveFunds(movement, checked);
     if (moved.outcome === 'moved') return { duplicate: false };
     const earlier =
       moved.outcome === 'claimed'
@@ -31,7 +31,7 @@ export async function moveFundsOnce(
       checkSameMovement(movement, earlier);
       return { duplicate: true };
     }
-    if (moved.outcome === 'unchecked') checkedAtMs = moved.timeMs;
+    if (moved.outcome === 'unchecked') checked = moved.moment;
   }
   throw new Refusal('SERVICE_UNAVAILABLE', 'Postgres takes minutes to answer: nothing was moved');
 }

@@ -7,6 +7,8 @@ import { type Engine, EngineBehind, EngineMisconfigured } from '../engine/index.
 import type { Ledger } from '../ledger/index.ts';
 
 const RETRY_MS = 250;
+/** An engine can be emptied and rebuilt without breaking a connection. */
+const CONFIRM_MS = 1_000;
 /** Until an operator has acted, there is no hurry. */
 const RETRY_REFUSED_MS = 5_000;
 
@@ -42,11 +44,19 @@ export function keepEngineOpen(parts: {
     opening = false;
   };
 
+  const confirm = (): void => {
+    // A failure is either told to the listener, or a break of the connection.
+    if (engine.isOpen()) engine.confirm().catch(() => undefined);
+  };
+  const confirming = setInterval(confirm, CONFIRM_MS);
+  const stopListening = engine.onLost(open);
   redis.on('ready', open);
   if (redis.status === 'ready') void open();
   return {
     stop() {
       stopped = true;
+      clearInterval(confirming);
+      stopListening();
       redis.off('ready', open);
     },
   };

@@ -24,7 +24,7 @@ export function openStreamsOn(server: Server, connections: Connections): Running
     follower,
     settings: config,
     log: logger,
-    hasMarket: async (symbol) => (await engine.market(symbol)) !== undefined,
+    hasMarket: (symbol) => engine.hasMarket(symbol),
   });
   streams.attach(server);
   metrics.gauge(

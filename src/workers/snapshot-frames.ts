@@ -47,7 +47,7 @@ export interface MarketPart {
   readonly trades: string;
 }
 
-export function bookPart(market: Market, { bids, asks }: Book): string {
+export function bookPart({ market, bids, asks }: Book): string {
   const side = (levels: readonly Level[]): Json =>
     levels.map(({ priceTicks, sizeSteps }) => ({
       price: priceOf(market, priceTicks),

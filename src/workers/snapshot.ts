@@ -26,7 +26,7 @@ import {
 const LATEST_TRADES = 60;
 
 export interface SnapshotOptions {
-  readonly engine: Pick<Engine, 'isOpen' | 'markets' | 'quotes'>;
+  readonly engine: Pick<Engine, 'isOpen' | 'quotes'>;
   readonly marketData: MarketData;
   readonly publisher: Publisher;
   readonly log: Pick<Logger, 'warn' | 'info'>;
@@ -60,8 +60,8 @@ class Look {
   }
 
   static async take(engine: SnapshotOptions['engine'], data: MarketData): Promise<Look> {
-    const [markets, { bySymbol }] = await Promise.all([engine.markets(), data.figures()]);
-    const quotes = await engine.quotes(markets);
+    const { bySymbol } = await data.figures();
+    const { markets, quotes } = await engine.quotes((all) => all);
     const tickers = markets.map((market) =>
       tickerFrame(market, quotes.get(market.symbol)!, bySymbol.get(market.symbol)),
     );
@@ -97,7 +97,7 @@ class Look {
     ]);
     return {
       ticker: this.#tickers.get(symbol)!,
-      book: bookPart(market, book),
+      book: bookPart(book),
       trades: tradesPart(market, trades),
     };
   }

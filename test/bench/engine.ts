@@ -78,7 +78,7 @@ const clientId = (): string => `bench-${(serial++).toString().padStart(30, '0')}
 async function place({ engine }: Bench, wallet: string, request: OrderRequest): Promise<string> {
   let placed = await engine.placeOrder({ wallet, request });
   if (placed.outcome === 'unchecked') {
-    placed = await engine.placeOrder({ wallet, request, checkedAtMs: placed.timeMs });
+    placed = await engine.placeOrder({ wallet, request, checked: placed.moment });
   }
   if (placed.outcome !== 'placed') throw new Error(`${placed.outcome}: ${request.clientOrderId}`);
   return placed.order.id;

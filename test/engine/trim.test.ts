@@ -137,18 +137,18 @@ describe('engine: trimming', function () {
     const invalid = limit(M, 'sell', 10, 0, { clientOrderId: 'forgotten' });
     expect((await engine.placeOrder({ wallet: ALICE, request: invalid })).outcome).to.equal('unchecked');
 
-    const tooOld = unchecked.timeMs - 300_001;
-    expect((await engine.placeOrder({ wallet: ALICE, request, checkedAtMs: tooOld })).outcome).to.equal(
+    const tooOld = { ...unchecked.moment, timeMs: unchecked.moment.timeMs - 300_001 };
+    expect((await engine.placeOrder({ wallet: ALICE, request, checked: tooOld })).outcome).to.equal(
       'unchecked',
     );
     expect((await engine.moveFunds(credit, tooOld)).outcome).to.equal('unchecked');
 
     // Here Postgres does not know it.
-    const again = await engine.placeOrder({ wallet: ALICE, request, checkedAtMs: unchecked.timeMs });
+    const again = await engine.placeOrder({ wallet: ALICE, request, checked: unchecked.moment });
     if (again.outcome !== 'placed') throw new Error(`${again.outcome}, not placed`);
     expect(again.order.id).to.not.equal(order.id);
-    expect((await engine.moveFunds(credit, moved.timeMs)).outcome).to.equal('moved');
-    expect(await engine.placeOrder({ wallet: ALICE, request, checkedAtMs: unchecked.timeMs })).to.deep.equal({
+    expect((await engine.moveFunds(credit, moved.moment)).outcome).to.equal('moved');
+    expect(await engine.placeOrder({ wallet: ALICE, request, checked: unchecked.moment })).to.deep.equal({
       outcome: 'claimed',
       orderId: again.order.id,
     });

@@ -2,6 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
+import type { Market } from '../../src/domain/market.ts';
 import type { ClosedOrder, OrderTerms, Trade } from '../../src/domain/order.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import type { Script } from '../../src/scripts/index.ts';
@@ -99,6 +100,8 @@ class Run {
   readonly #ids: string[] = [];
   /** Sequences of the events that touched a wallet. */
   readonly #touched = new Map<string, number[]>();
+  /** Versions that the engine gave each market, in turn. */
+  readonly #versions = new Map<string, number[]>();
   #cursor: Cursor = { epoch: 0, sequence: 0 };
   #last: EngineEvent | undefined;
   #lastTradeId = 0;
@@ -185,7 +188,7 @@ class Run {
       // Redis has forgotten the id, or the filter mistakes it: whoever asks looks into Postgres, which remembers.
       if ('replayed' in expected)
         return { outcome: 'claimed' as const, orderId: this.#ids[expected.replayed]! };
-      return this.#engine.placeOrder({ ...command, checkedAtMs: placement.timeMs });
+      return this.#engine.placeOrder({ ...command, checked: placement.moment });
     });
     if ('refused' in actual) return compare('reply', actual, withoutPlan(expected));
     if (actual.outcome === 'claimed') {
@@ -262,7 +265,7 @@ class Run {
       let moved = await this.#engine.moveFunds(command);
       if (moved.outcome === 'unchecked') {
         if ('known' in expected) return expected;
-        moved = await this.#engine.moveFunds(command, moved.timeMs);
+        moved = await this.#engine.moveFunds(command, moved.moment);
       }
       if (moved.outcome === 'unchecked') throw new Divergence('reply', moved, expected);
       const { amountAtoms, ...record } = moved.movement;
@@ -361,7 +364,7 @@ class Run {
         return { kind, wallet, asset, atoms: amountAtoms, reference };
       }
       case 'market_changed':
-        return { kind: event.kind, market: rulesIn(event.market), version: event.market.version };
+        return { kind: event.kind, market: rulesIn(event.market), version: this.#changesUpTo(event.market) };
       case 'asset_changed':
         throw new Divergence('events', event, 'no change of an asset');
       default: {
@@ -501,7 +504,7 @@ class Run {
   /** The levels of a book add up its orders. */
   async #lookAtLevels(symbol: string): Promise<void> {
     const { tick, step } = this.reference.market(symbol)!;
-    const levels = await this.#engine.readBook((await this.#engine.market(symbol))!, MOST_LEVELS);
+    const levels = (await this.#engine.readBook(symbol, MOST_LEVELS))!;
     for (const [side, actual] of [
       ['buy', levels.bids],
       ['sell', levels.asks],
@@ -553,15 +556,22 @@ class Run {
     );
   }
 
+  /** The reference counts the changes of a market; the engine gives each a greater version than the one before. */
+  #changesUpTo({ symbol, version }: Market): number {
+    const versions = this.#versions.get(symbol) ?? [];
+    this.#versions.set(symbol, versions);
+    if (version > (versions.at(-1) ?? 0)) versions.push(version);
+    return versions.indexOf(version) + 1;
+  }
+
   async #lookAtMarkets(): Promise<void> {
-    const markets = await this.#engine.markets();
+    const { markets, quotes } = await this.#engine.quotes((all) => all);
     compare(
       'markets',
-      markets.map((market) => ({ market: rulesIn(market), version: market.version })),
-      this.reference.markets.map(({ rules, version }) => ({ market: rules, version })),
+      markets.map(rulesIn),
+      this.reference.markets.map(({ rules }) => rules),
     );
     await Promise.all(markets.map(({ symbol }) => this.#lookAtLevels(symbol)));
-    const quotes = await this.#engine.quotes(markets);
     for (const { rules, tick, last } of this.reference.markets) {
       const best = (side: 'buy' | 'sell'): bigint | null => {
         const [order] = this.reference.book(rules.symbol, side);

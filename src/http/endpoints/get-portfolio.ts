@@ -2,7 +2,6 @@
 
 import { Refusal } from '../../domain/errors.ts';
 import { markOf } from '../../domain/mark.ts';
-import type { Market } from '../../domain/market.ts';
 import type { Engine } from '../../engine/index.ts';
 import { json, type WalletEndpoint } from '../endpoint.ts';
 import { portfolioReply } from '../replies/portfolio.ts';
@@ -12,10 +11,10 @@ export const getPortfolio: WalletEndpoint = {
     // Whatever is not the caller's own address is refused alike, an address that is none included.
     if (params.address?.toLowerCase() !== wallet) throw new Refusal('FORBIDDEN');
     const { engine, settings } = services;
-    const [assets, markets] = await Promise.all([engine.assets(), engine.markets()]);
+    const assets = await engine.assets();
     // After the assets: a balance of an asset that is not among them could not be shown.
     const balances = await engine.balancesOf(wallet);
-    const marks = await marksIn(settings.numeraire ?? markets[0]?.quote.symbol, engine, markets);
+    const marks = await marksIn(settings.numeraire, engine);
     const holdings = balances.flatMap((balance) => {
       const asset = assets.find(({ symbol }) => symbol === balance.asset);
       return asset === undefined ? [] : [{ ...balance, asset, mark: marks.get(asset.symbol) ?? '0' }];
@@ -24,18 +23,19 @@ export const getPortfolio: WalletEndpoint = {
   },
 };
 
-/** Marks of the assets that have a market of their own in the numeraire, and of the numeraire itself. */
-async function marksIn(
-  numeraire: string | undefined,
-  engine: Engine,
-  markets: readonly Market[],
-): Promise<Map<string, string>> {
-  if (numeraire === undefined) return new Map();
-  const direct = markets.filter((market) => market.quote.symbol === numeraire);
-  const quotes = await engine.quotes(direct);
-  const marks = new Map([[numeraire, '1']]);
-  for (const market of direct) {
-    const mark = markOf(market, quotes.get(market.symbol)!);
+/**
+ * Marks of the assets that have a market of their own in the numeraire, and of the numeraire itself: the quote asset of
+ * the first market unless given.
+ */
+async function marksIn(numeraire: string | undefined, engine: Engine): Promise<Map<string, string>> {
+  const { markets, quotes } = await engine.quotes((all) =>
+    all.filter((market) => market.quote.symbol === (numeraire ?? all[0]!.quote.symbol)),
+  );
+  const unit = numeraire ?? markets[0]?.quote.symbol;
+  const marks = new Map<string, string>(unit === undefined ? [] : [[unit, '1']]);
+  for (const market of markets) {
+    const sources = quotes.get(market.symbol);
+    const mark = sources === undefined ? null : markOf(market, sources);
     if (mark !== null) marks.set(market.base.symbol, mark);
   }
   return marks;

@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { Refusal } from '../../domain/errors.ts';
-import type { RejectReason } from '../../domain/order.ts';
 import type { OrderRequest } from '../../domain/placing.ts';
 import { compareWith, type Decimal, isWhole } from '../../domain/units.ts';
 import { type Answer, describeIssues, jsonText, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
@@ -17,7 +16,8 @@ import {
   text,
 } from '../fields.ts';
 import { orderOf } from '../order-history.ts';
-import { type OrderWithTrades, placingReply } from '../replies/order.ts';
+import { marketsOf } from '../replies/market.ts';
+import { placingReply } from '../replies/order.ts';
 import type { Services } from '../services.ts';
 
 /** Above 100 it is the engine's to refuse, as INVALID_ORDER. */
@@ -148,14 +148,14 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
   if (placement.outcome === 'unchecked') {
     const known = await settledOrderId(services, wallet, request.clientOrderId!);
     if (known !== undefined) return replay(call, known);
-    placement = await services.engine.placeOrder({ ...command, checkedAtMs: placement.timeMs });
+    placement = await services.engine.placeOrder({ ...command, checked: placement.moment });
   }
   switch (placement.outcome) {
     case 'placed': {
       services.wake();
       const { order, trades, rejectReason } = placement;
       services.metrics.countOrder(order.status, rejectReason ?? '');
-      return answer(services, { ...order, trades }, rejectReason);
+      return jsonText(placingReply({ ...order, trades }, placement.market, rejectReason));
     }
     case 'claimed':
       return replay(call, placement.orderId);
@@ -184,15 +184,7 @@ async function settledOrderId(
 
 async function replay({ services, wallet }: WalletCall, orderId: string): Promise<Answer> {
   const order = await orderOf(services, wallet, orderId);
+  const marketOf = await marketsOf(services.engine, [order]);
   services.metrics.countOrder('replayed');
-  return answer(services, order, null);
-}
-
-async function answer(
-  { engine }: Services,
-  order: OrderWithTrades,
-  rejectReason: RejectReason | null,
-): Promise<Answer> {
-  const market = await engine.market(order.market);
-  return jsonText(placingReply(order, market!, rejectReason));
+  return jsonText(placingReply(order, marketOf(order), null));
 }

@@ -106,7 +106,8 @@ const tickerReply = (
 });
 
 /** @param levels most of each side */
-export function orderBookReply(market: Market, book: Book, levels: number): Json {
+export function orderBookReply(book: Book, levels: number): Json {
+  const { market } = book;
   const side = (all: readonly Level[]): Json =>
     all
       .slice(0, levels)

@@ -1,5 +1,6 @@
 /** The markets that replies are about. */
 
+import { Refusal } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
 import type { Engine } from '../../engine/index.ts';
 
@@ -11,7 +12,9 @@ export async function marketsOf(
   const markets = new Map<string, Market>();
   for (const symbol of new Set(items.map(({ market }) => market))) {
     const market = await engine.market(symbol);
-    if (market === undefined) throw new Error(`the engine does not know the market ${symbol}`);
+    // The ledger knows it, so the engine is not the one that the ledger follows.
+    if (market === undefined)
+      throw new Refusal('SERVICE_UNAVAILABLE', `the engine does not know the market ${symbol}`);
     markets.set(symbol, market);
   }
   return ({ market }) => markets.get(market)!;

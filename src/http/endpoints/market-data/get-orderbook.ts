@@ -27,6 +27,6 @@ export const getOrderbook: Endpoint = {
     const { ticker_id, depth: levels } = checked(schema, { ...query, ...params });
     const market = await marketOfTicker(engine, ticker_id);
     const book = await marketData.book(market.symbol, levels);
-    return sharedAnswer(book, `orderbook ${levels}`, () => publicJson(orderBookReply(market, book, levels)));
+    return sharedAnswer(book, `orderbook ${levels}`, () => publicJson(orderBookReply(book, levels)));
   },
 };
