@@ -26,7 +26,7 @@ describe('operator: markets, assets, orders, switches', () => {
       networkId: '31337',
       tick: '0.01',
       step: '0.001',
-      version: 1,
+      version: record.version,
       baseToken: 'ETH',
       quoteToken: 'USDC',
     });
