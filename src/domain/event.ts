@@ -86,3 +86,12 @@ export type EngineEvent = Cursor & {
   /** SHA-256 of the entry as stored, hex: the same place must always hold the same content. */
   readonly digest: string;
 } & EventBody;
+
+/** Work that an event means for those who read it: its executions, and the orders that end without one. At least 1. */
+export const weightOf = (event: EventBody): number =>
+  1 +
+  (event.kind === 'order_placed'
+    ? event.trades.length + event.expired.length
+    : event.kind === 'orders_closed'
+      ? event.orders.length
+      : 0);

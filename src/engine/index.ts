@@ -99,7 +99,8 @@ export interface Engine {
   requireTerms(version: string | null): Promise<void>;
   acceptTerms(wallet: string, version: string): Promise<void>;
 
-  readEvents(after: Cursor, count: number): Promise<EngineEvent[]>;
+  /** Up to `count` events after the cursor, and up to the one that reaches `weight` (see `weightOf`). */
+  readEvents(after: Cursor, count: number, weight?: number): Promise<EngineEvent[]>;
   unsettledOf(wallet: string): Promise<EngineEvent[]>;
   trim(cursor: Cursor): Promise<number>;
 
@@ -126,7 +127,7 @@ export function openEngine(options: EngineOptions): Engine {
   const orders = new EngineOrders(core, markets, options);
   const funds = new EngineFunds(core, markets);
   const switches = new EngineSwitches(core);
-  const outbox = new EngineOutbox(core, markets);
+  const outbox = new EngineOutbox(core, markets, options);
   const snapshots = new EngineSnapshots(core, markets);
 
   return {
@@ -169,7 +170,7 @@ export function openEngine(options: EngineOptions): Engine {
     requireTerms: switches.requireTerms,
     acceptTerms: switches.acceptTerms,
 
-    readEvents: (after, count) => outbox.readEvents(after, count),
+    readEvents: (after, count, weight) => outbox.readEvents(after, count, weight),
     unsettledOf: (wallet) => outbox.unsettledOf(wallet),
     trim: (cursor) => outbox.trim(cursor),
 

@@ -1,6 +1,7 @@
 /** The event stream: read by settlement, by lists that must see what is not settled yet, and trimmed. */
 
-import type { Cursor, EngineEvent } from '../domain/event.ts';
+import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
+import type { Market } from '../domain/market.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { readEvent, type StreamEntry } from './event-codec.ts';
@@ -18,24 +19,74 @@ class UnknownMarket extends Error {
 
 const epochOf = ([id]: StreamEntry): number => Number.parseInt(id.toString(), 10);
 
+/** Events of one page of the stream at most, and the bytes that a page is meant to have. */
+const PAGE_EVENTS = 50;
+const PAGE_BYTES = 1024 * 1024;
+/** No page may have more, whatever its events are. */
+const MOST_PAGE_BYTES = 32 * PAGE_BYTES;
+/** Of the largest event, for each order that it meets: a record of an order that ended, with the longest client order id. */
+const BYTES_PER_MAKER = 552;
+
+const bytesOf = ([, fields]: StreamEntry): number => fields.reduce((sum, { length }) => sum + length, 0);
+
 const idOf = ({ epoch, sequence }: Cursor): string => `${epoch}-${sequence}`;
 
 export class EngineOutbox {
   readonly #core: EngineCore;
   readonly #markets: EngineMarkets;
+  readonly #mostPerPage: number;
+  /** Events of the next page: fewer while they are large. */
+  #pageEvents: number;
 
-  constructor(core: EngineCore, markets: EngineMarkets) {
+  constructor(core: EngineCore, markets: EngineMarkets, { maxMakers }: { readonly maxMakers: number }) {
     this.#core = core;
     this.#markets = markets;
+    const most = Math.floor(MOST_PAGE_BYTES / (maxMakers * BYTES_PER_MAKER));
+    this.#mostPerPage = Math.max(1, Math.min(PAGE_EVENTS, most));
+    this.#pageEvents = this.#mostPerPage;
   }
 
-  /** Up to `count` events after the cursor, and before them the one at the cursor while the stream has it. */
-  async readEvents(after: Cursor, count: number): Promise<EngineEvent[]> {
-    const from = after.sequence === 0 ? '-' : idOf(after);
-    const entries = await this.#core.call(() =>
-      this.#core.redis.xrangeBuffer(KEYS.events, from, '+', 'COUNT', count + 1),
-    );
-    return this.#decode(entries);
+  /**
+   * Events after the cursor, and before them the one at the cursor while the stream has it: up to `count`, and up to
+   * the one with which their weights reach `weight`. Fewer, and less than that, only where the stream ends.
+   */
+  async readEvents(after: Cursor, count: number, weight = Number.POSITIVE_INFINITY): Promise<EngineEvent[]> {
+    const events: EngineEvent[] = [];
+    let [from, left, isEnd] = [after.sequence === 0 ? '-' : idOf(after), weight, false];
+    while (!isEnd && left > 0 && events.length <= count) {
+      const asked = Math.min(this.#pageEvents, count + 1 - events.length);
+      const entries = await this.#readPage(from, asked);
+      isEnd = entries.length < asked;
+      const decode = await this.#decoder(entries);
+      // One by one: what lies beyond the weight is not taken apart.
+      for (const entry of entries) {
+        const event = await decode(entry);
+        events.push(event);
+        from = `(${idOf(event)}`;
+        if (event.sequence > after.sequence || event.epoch > after.epoch) left -= weightOf(event);
+        if (left <= 0) break;
+      }
+    }
+    return events;
+  }
+
+  async #readPage(from: string, count: number): Promise<StreamEntry[]> {
+    try {
+      const entries = await this.#core.call(() =>
+        this.#core.redis.xrangeBuffer(KEYS.events, from, '+', 'COUNT', count),
+      );
+      const bytes = entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
+      if (bytes > 0) this.#setPage((entries.length * PAGE_BYTES) / bytes);
+      return entries;
+    } catch (error) {
+      // A reply that takes too long is asked for in smaller parts.
+      this.#setPage(count / 2);
+      throw error;
+    }
+  }
+
+  #setPage(events: number): void {
+    this.#pageEvents = Math.max(1, Math.min(this.#mostPerPage, Math.floor(events)));
   }
 
   /** Events that touch the wallet and may not be in Postgres yet, oldest first. */
@@ -63,24 +114,31 @@ export class EngineOutbox {
   }
 
   async #decode(entries: readonly StreamEntry[]): Promise<EngineEvent[]> {
-    if (entries.length === 0) return [];
-    let marketAt = await this.#markets.byNumberAt(Math.max(...entries.map(epochOf)));
-    const decode = (): EngineEvent[] =>
-      entries.map((entry) =>
-        readEvent(entry, (number) => {
-          const market = marketAt(number);
-          if (market === undefined) throw new UnknownMarket(`no market has the number ${number}`);
-          return market;
-        }),
-      );
-    try {
-      return decode();
-    } catch (error) {
-      if (!(error instanceof UnknownMarket)) throw error;
-      // One was published since the records were read.
-      const { byNumber } = await this.#markets.refresh();
-      marketAt = (number) => byNumber.get(number);
-      return decode();
-    }
+    const decode = await this.#decoder(entries);
+    const events: EngineEvent[] = [];
+    for (const entry of entries) events.push(await decode(entry));
+    return events;
+  }
+
+  /** Reads the entries one by one. */
+  async #decoder(entries: readonly StreamEntry[]): Promise<(entry: StreamEntry) => Promise<EngineEvent>> {
+    let marketAt =
+      entries.length === 0 ? undefined : await this.#markets.byNumberAt(Math.max(...entries.map(epochOf)));
+    const marketOf = (number: number): Market => {
+      const market = marketAt?.(number);
+      if (market === undefined) throw new UnknownMarket(`no market has the number ${number}`);
+      return market;
+    };
+    return async (entry) => {
+      try {
+        return readEvent(entry, marketOf);
+      } catch (error) {
+        if (!(error instanceof UnknownMarket)) throw error;
+        // One was published since the records were read.
+        const { byNumber } = await this.#markets.refresh();
+        marketAt = (number) => byNumber.get(number);
+        return readEvent(entry, marketOf);
+      }
+    };
   }
 }

@@ -1,7 +1,7 @@
 /** Executions that Postgres may not have yet: the end of the engine's event stream, each event read once. */
 
 import { Refusal } from '../domain/errors.ts';
-import type { Cursor, EngineEvent } from '../domain/event.ts';
+import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
 import type { Trade } from '../domain/order.ts';
 import type { Engine } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
@@ -16,8 +16,9 @@ export interface UnsettledTrades {
   readonly trades: readonly Trade[];
 }
 
-/** Events of one read: some 20 ms of decoding, so that other requests get their turn. */
+/** Events, and executions, of one read: some 20 ms of decoding, so that other requests get their turn. */
 const PAGE_EVENTS = 1_000;
+const PAGE_WEIGHT = 5_000;
 
 /** Postgres and the stream tell different stories; settlement alarms, an operator looks. */
 const contradiction = (): Refusal =>
@@ -69,7 +70,7 @@ export class UnsettledReader {
 
   /** @returns whether there may be more */
   async #readPage(): Promise<boolean> {
-    const events = await this.#engine.readEvents(this.#last, PAGE_EVENTS);
+    const events = await this.#engine.readEvents(this.#last, PAGE_EVENTS, PAGE_WEIGHT);
     if (!this.#isStillThere(events)) {
       // The engine came back without events that Postgres does not have either: what it says now counts.
       this.#beginAgain();
@@ -81,7 +82,7 @@ export class UnsettledReader {
     if (trades.length > 0) this.#trades = [...this.#trades, ...trades];
     this.#last = fresh.at(-1) ?? this.#last;
     this.#timeMs = Math.max(this.#timeMs, fresh.at(-1)?.timeMs ?? 0);
-    return events.length > PAGE_EVENTS;
+    return fresh.length >= PAGE_EVENTS || weightOfAll(fresh) >= PAGE_WEIGHT;
   }
 
   /** The event that was read last, unless it is settled, must begin what is read next. */
@@ -91,6 +92,9 @@ export class UnsettledReader {
     return first?.epoch === epoch && first.sequence === sequence && first.digest === digest;
   }
 }
+
+const weightOfAll = (events: readonly EngineEvent[]): number =>
+  events.reduce((sum, event) => sum + weightOf(event), 0);
 
 const isAfter = (event: Cursor, other: Cursor): boolean =>
   event.epoch > other.epoch || event.sequence > other.sequence;

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { Refusal } from '../../src/domain/errors.ts';
-import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
+import { type Cursor, type EngineEvent, weightOf } from '../../src/domain/event.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
@@ -29,10 +29,18 @@ class ShortStream implements EventSource {
   constructor(events: EngineEvent[]) {
     this.events = events;
   }
-  async readEvents(after: Cursor, count: number): Promise<EngineEvent[]> {
+  async readEvents(after: Cursor, count: number, weight: number): Promise<EngineEvent[]> {
     this.reads += 1;
     if (this.failure) throw this.failure;
-    return this.events.filter(({ sequence }) => sequence >= after.sequence).slice(0, count + 1);
+    let left = weight;
+    return this.events
+      .filter(({ sequence }) => sequence >= after.sequence)
+      .slice(0, count + 1)
+      .filter((event) => {
+        const fits = left > 0;
+        if (event.sequence > after.sequence) left -= weightOf(event);
+        return fits;
+      });
   }
   async trim(cursor: Cursor): Promise<void> {
     this.trimmed.push(cursor);
@@ -101,6 +109,60 @@ describe('settlement', function () {
     for (; (await ledger.cursor()).sequence === 0; await sleep(5)) await settlement.run();
     expect(await ledger.cursor()).to.include({ sequence: 50 });
     expect(stream.reads).to.equal(5);
+  });
+
+  it('halves a batch that fails, down to one event, tells its lag meanwhile, and then takes more again', async () => {
+    const ledger = await freshLedger();
+    const stream = new ShortStream(seededEvents(16).next(120));
+    const sizes: number[] = [];
+    let mostEvents = 0;
+    const settlement = createSettlement({
+      engine: stream,
+      ledger: {
+        cursor: ledger.cursor,
+        async settle(events) {
+          const { sequence } = await ledger.cursor();
+          const fresh = events.filter((event) => event.sequence > sequence);
+          sizes.push(fresh.length);
+          if (fresh.length > mostEvents) throw new Error('canceling statement due to statement timeout');
+          return ledger.settle(events);
+        },
+      },
+      ...{ log, batchSize: 16 },
+    });
+    for (; sizes.at(-1) !== 1; await sleep(5)) await settlement.run();
+    expect(sizes.slice(0, 5)).to.deep.equal([17, 8, 4, 2, 1]);
+    expect(await settlement.lag()).to.include({ lagEvents: 120 });
+    mostEvents = 1;
+    for (; (await ledger.cursor()).sequence < 3; await sleep(5)) await settlement.run();
+    expect((await settlement.lag()).lagEvents).to.be.within(1, 117);
+    mostEvents = 1_000;
+    for (; (await ledger.cursor()).sequence < 120; await sleep(5)) await settlement.run();
+    expect(settlement.diverged()).to.equal(false);
+    expect(sizes.slice(5)).to.include(16);
+  });
+
+  it('ends a batch with the event that reaches its weight', async () => {
+    const ledger = await freshLedger();
+    const stream = new ShortStream(seededEvents(17).next(200));
+    const before: number[] = [];
+    const settlement = createSettlement({
+      engine: stream,
+      ledger: {
+        cursor: ledger.cursor,
+        async settle(events) {
+          const { sequence } = await ledger.cursor();
+          const fresh = events.filter((event) => event.sequence > sequence).map(weightOf);
+          before.push(fresh.slice(0, -1).reduce((sum, weight) => sum + weight, 0));
+          return ledger.settle(events);
+        },
+      },
+      ...{ log, batchWeight: 20 },
+    });
+    await settlement.run();
+    expect(await ledger.cursor()).to.include({ sequence: 200 });
+    expect(before.length).to.be.above(10);
+    for (const weight of before) expect(weight).to.be.below(20);
   });
 
   it('may run in several processes at once', async () => {

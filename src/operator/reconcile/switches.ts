@@ -69,7 +69,7 @@ export async function checkSwitches({ engine, ledger }: Servers): Promise<CheckR
   const expected = named(settled);
   let cursor = settled.cursor;
   while (cursor.sequence < sequence) {
-    const events = await engine.readEvents(cursor, EVENTS_AT_ONCE);
+    const events = await engine.readEvents(cursor, EVENTS_AT_ONCE, EVENTS_AT_ONCE);
     const next = events.filter((event) => event.sequence > cursor.sequence && event.sequence <= sequence);
     if (next[0]?.sequence !== cursor.sequence + 1) {
       comparison.equal(`event ${cursor.sequence + 1}`, 'an event of the engine', 'lost');
