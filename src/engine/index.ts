@@ -7,11 +7,18 @@ import type { Switches } from '../domain/switches.ts';
 import { type FilterLoad, scriptClaim } from './claim-filter.ts';
 import { type Moment, orderClaim } from './claims.ts';
 import { type CoreOptions, EngineCore, type Reply } from './core.ts';
+import { type DueCancel, type DueCancels, EngineDueCancels, stampOf } from './due-cancels.ts';
 import { type FilterRebuilt, type FilterSource, filterLoad, rebuildClaimFilter } from './filter-rebuild.ts';
 import { type Balance, EngineFunds, type Movement } from './funds.ts';
 import { KEYS } from './keys.ts';
 import { EngineMarkets } from './markets.ts';
-import { EngineOrders, type OrderLimits, type Placement, type PlaceOrder } from './orders.ts';
+import {
+  type CancelledPage,
+  EngineOrders,
+  type OrderLimits,
+  type Placement,
+  type PlaceOrder,
+} from './orders.ts';
 import { EngineOutbox } from './outbox.ts';
 import { type EngineImage, type Rebuilt, rebuild } from './rebuild.ts';
 import {
@@ -26,9 +33,10 @@ import { EngineSwitches } from './switches.ts';
 export type { FilterLoad } from './claim-filter.ts';
 export type { Moment, UsedId } from './claims.ts';
 export { EngineBehind } from './core.ts';
+export type { DueCancel, DueCancels } from './due-cancels.ts';
 export type { FilterRebuilt, FilterSource } from './filter-rebuild.ts';
 export { type Balance, checkSameMovement, type Movement } from './funds.ts';
-export type { Placement, PlaceOrder } from './orders.ts';
+export type { CancelledPage, Placement, PlaceOrder } from './orders.ts';
 export type { EngineImage, Rebuilt } from './rebuild.ts';
 export { EngineMisconfigured } from './server-settings.ts';
 export type { AssetSnapshot, BookLevels, EngineState, Level, MarketQuotes, Quotes } from './snapshots.ts';
@@ -84,6 +92,17 @@ export interface Engine {
   findClientOrder(wallet: string, clientOrderId: string): Promise<Claimed>;
   cancelOrder(wallet: string, orderId: string): Promise<ClosedOrder>;
   cancelAll(wallet: string, symbol: string | null): Promise<ClosedOrder[]>;
+  /**
+   * Sets, renews or switches off (0) the dead-man switch of a wallet.
+   * @returns when its orders will be cancelled: Unix milliseconds by the engine's clock; null: off
+   */
+  setCancelAfter(wallet: string, timeoutMs: number): Promise<number | null>;
+  /** Takes up to `most` due switches; one that is not ended within `leaseMs` is taken again by the next call. */
+  takeDueCancels(most: number, leaseMs: number): Promise<DueCancels>;
+  /** Cancels one page of the orders that a taken switch cancels, from `after`, the `next` of the page before. */
+  cancelDue(due: DueCancel, after: Buffer | null): Promise<CancelledPage>;
+  /** Extends the lease of a taken switch; null: its orders are cancelled, and the switch is forgotten. */
+  leaseDueCancel(due: DueCancel, leaseMs: number | null): Promise<void>;
   voidOrder(orderId: string): Promise<ClosedOrder>;
   clearMarket(symbol: string): Promise<ClosedOrder[]>;
   liveOrderCount(wallet: string): Promise<number>;
@@ -125,6 +144,7 @@ export function openEngine(options: EngineOptions): Engine {
   const core = new EngineCore(options);
   const markets = new EngineMarkets(core);
   const orders = new EngineOrders(core, markets, options);
+  const dueCancels = new EngineDueCancels(core);
   const funds = new EngineFunds(core, markets);
   const switches = new EngineSwitches(core);
   const outbox = new EngineOutbox(core, markets, options);
@@ -153,6 +173,10 @@ export function openEngine(options: EngineOptions): Engine {
     findClientOrder: (wallet, clientOrderId) => findClientOrder(core, wallet, clientOrderId),
     cancelOrder: (wallet, orderId) => orders.closeOne(wallet, orderId, 'cancel'),
     cancelAll: (wallet, symbol) => orders.closeAll(wallet, symbol, 'cancel'),
+    setCancelAfter: (wallet, timeoutMs) => dueCancels.set(wallet, timeoutMs),
+    takeDueCancels: (most, leaseMs) => dueCancels.take(most, leaseMs),
+    cancelDue: (due, after) => orders.cancelPage(due.wallet, stampOf(due), after),
+    leaseDueCancel: (due, leaseMs) => dueCancels.lease(due, leaseMs),
     voidOrder: (orderId) => orders.closeOne(null, orderId, 'void'),
     clearMarket: (symbol) => orders.closeAll(null, symbol, 'clear'),
     liveOrderCount: async (wallet) => (await orders.liveReferences(wallet)).length,

@@ -17,6 +17,12 @@ export const KEYS = {
   assets: key('assets'),
   /** ZSET: wallet | reference | client order id. */
   live: key('live'),
+  /** ZSET: wallet -> time at which its dead-man switch is due. */
+  cancelAfter: key('cancel-after', 'due'),
+  /** ZSET: wallet whose switch was taken -> end of the lease of the process that cancels its orders. */
+  cancelAfterLeases: key('cancel-after', 'leases'),
+  /** Hash: wallet whose switch was taken -> which of its orders are cancelled. */
+  cancelAfterCutOffs: key('cancel-after', 'cut-offs'),
   /** Hashes, two generations: ids that were used. */
   claims: [key('claims', '0'), key('claims', '1')] as const,
   /** ZSETs, two generations: wallet | stamp of an event that may not be settled. */

@@ -46,6 +46,15 @@ export type Placement =
   /** Only Postgres can tell whether the client order id is known: look there, then place again with this moment. */
   | { readonly outcome: 'unchecked'; readonly moment: Moment };
 
+/** What became of one page of a wallet's live orders. */
+export interface CancelledPage {
+  readonly closed: readonly ClosedOrder[];
+  /** One for each market whose orders could not be cancelled, because a reservation is missing. */
+  readonly failures: readonly Error[];
+  /** Where the next page begins; null after the last one. */
+  readonly next: Buffer | null;
+}
+
 export interface OrderLimits {
   /** Most makers one placement meets. */
   readonly maxMakers: number;
@@ -53,9 +62,11 @@ export interface OrderLimits {
   readonly maxLiveOrders: number;
 }
 
-/** Orders cancelled by one script: a script runs alone, so a batch must stay short. */
+/** Orders cancelled by one script, and live orders in one page: a script runs alone, so a batch must stay short. */
 const CANCEL_BATCH = 100;
 const NOTHING_CLOSED: Reply = [Buffer.from('closed'), Buffer.alloc(0), Buffer.alloc(0), Buffer.alloc(0)];
+/** Where epoch and sequence begin in a reference. */
+const STAMP_AT = 9;
 
 export class EngineOrders {
   readonly #core: EngineCore;
@@ -160,17 +171,38 @@ export class EngineOrders {
     symbol: string | null,
     cause: OrdersClosed['cause'],
   ): Promise<ClosedOrder[]> {
-    const byMarket = new Map<number, Buffer[]>();
-    for (const reference of await this.liveReferences(wallet)) {
-      const number = reference.readUInt16BE(0) >> 1;
-      const ofMarket = byMarket.get(number);
-      if (ofMarket === undefined) byMarket.set(number, [reference]);
-      else ofMarket.push(reference);
-    }
     const closed: ClosedOrder[] = [];
-    for (const [number, references] of byMarket)
+    for (const [number, references] of byMarketNumber(await this.liveReferences(wallet)))
       closed.push(...(await this.#close({ wallet, symbol }, cause, number, references)));
     return closed;
+  }
+
+  /**
+   * Cancels what one page of a wallet's live orders holds up to a stamp. Orders keep their place in that list, so pages
+   * read one after the other miss none. A market that cannot be closed does not keep the others from it.
+   * @param newest stamp of the newest order that is cancelled
+   */
+  async cancelPage(wallet: string, newest: Buffer, after: Buffer | null): Promise<CancelledPage> {
+    const [first, bytes] = [Buffer.from('['), walletBytes(wallet)];
+    const from = after === null ? Buffer.concat([first, bytes]) : Buffer.concat([Buffer.from('('), after]);
+    const to = Buffer.concat([Buffer.from('('), bytes, Buffer.from([255])]);
+    const members = await this.#core.call(() =>
+      this.#core.redis.zrangeBuffer(KEYS.live, from, to, 'BYLEX', 'LIMIT', 0, CANCEL_BATCH),
+    );
+    const references = members
+      .map((member) => member.subarray(20, 20 + REFERENCE_BYTES))
+      .filter((reference) => Buffer.compare(reference.subarray(STAMP_AT), newest) <= 0);
+    const closed: ClosedOrder[] = [];
+    const failures: Error[] = [];
+    for (const [number, group] of byMarketNumber(references)) {
+      try {
+        closed.push(...(await this.#close({ wallet, symbol: null }, 'cancel', number, group)));
+      } catch (error) {
+        if (error instanceof Refusal || !(error instanceof Error)) throw error;
+        failures.push(error);
+      }
+    }
+    return { closed, failures, next: members.length < CANCEL_BATCH ? null : members.at(-1)! };
   }
 
   /** References of the live orders of one wallet, or of all (null), at one moment. */
@@ -253,6 +285,17 @@ export class EngineOrders {
       rejectReason: reason === '' ? null : (reason as RejectReason),
     };
   }
+}
+
+function byMarketNumber(references: readonly Buffer[]): Map<number, Buffer[]> {
+  const groups = new Map<number, Buffer[]>();
+  for (const reference of references) {
+    const number = reference.readUInt16BE(0) >> 1;
+    const group = groups.get(number);
+    if (group === undefined) groups.set(number, [reference]);
+    else group.push(reference);
+  }
+  return groups;
 }
 
 const bookKeys = ({ symbol, base, quote }: Market): string[] => [

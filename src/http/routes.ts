@@ -12,6 +12,7 @@ import { getOrderbook } from './endpoints/market-data/get-orderbook.ts';
 import { getPairs } from './endpoints/market-data/get-pairs.ts';
 import { getSummary } from './endpoints/market-data/get-summary.ts';
 import { getTickers } from './endpoints/market-data/get-tickers.ts';
+import { postCancelAfter } from './endpoints/post-cancel-after.ts';
 import { postChallenge } from './endpoints/post-challenge.ts';
 import { postOrder } from './endpoints/post-order.ts';
 import { postTerms } from './endpoints/post-terms.ts';
@@ -43,6 +44,7 @@ export const ROUTES: readonly Route[] = [
   ['GET', '/v1/orders', 'wallet', getOrders],
   ['DELETE', '/v1/orders/:orderId', 'wallet', deleteOrder],
   ['DELETE', '/v1/orders', 'wallet', deleteOrders],
+  ['POST', '/v1/orders/cancel-after', 'wallet', postCancelAfter],
   ['GET', '/v1/trades', 'wallet', getTrades],
 
   ['GET', '/v1/market-data/pairs', 'public', getPairs, 'market-data'],

@@ -8,6 +8,7 @@ import { createHttpServer } from '../http/server.ts';
 import type { ProbeServices, Readiness } from '../http/services.ts';
 import { openWakeUps } from '../queue/index.ts';
 import type { Backends } from './backends.ts';
+import { startCancelAfter } from './cancel-after.ts';
 import { listen } from './listening.ts';
 import { queueTrouble } from './outages.ts';
 import { askedServer } from './readiness.ts';
@@ -54,6 +55,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
       jwtSecretPrevious: config.jwtSecretPrevious,
     }),
   });
+  const cancelAfter = startCancelAfter(backends, () => wakeUps.wake());
   stage = 'ok';
   return {
     port: listening.port,
@@ -63,6 +65,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
       listening.turnAway();
       await sleep(drainMs);
       await listening.close();
+      await cancelAfter.stop();
       await wakeUps.close();
     },
   };

@@ -19,6 +19,7 @@ import {
 } from '../replies/market-data-schema.ts';
 import { marketsSchema } from '../replies/market-schema.ts';
 import {
+  cancelAfterSchema,
   closedOrderSchema,
   closedOrdersSchema,
   ordersSchema,
@@ -179,6 +180,17 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     description: 'Works while trading is paused. Orders that are placed after it began are not included.',
     reply: closedOrdersSchema,
     codes: ['MARKET_NOT_FOUND'],
+  },
+  'POST /v1/orders/cancel-after': {
+    id: 'setCancelAfter',
+    tag: 'Trading',
+    summary: 'Sets, renews or switches off the dead-man switch',
+    description:
+      'All live orders of the wallet are cancelled at `cancelAt` unless the request is made again in time. Each ' +
+      'request replaces the one before; a wallet has one switch, whatever the session. It works while trading is ' +
+      'paused. Orders that are placed after the cancelling began stay. A switch that was due while the service was ' +
+      'away fires when the service is back. The cancelling ends the switch.',
+    reply: cancelAfterSchema,
   },
   'GET /v1/trades': {
     id: 'getTrades',

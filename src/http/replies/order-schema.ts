@@ -107,6 +107,10 @@ export const closedOrdersSchema = z.strictObject({
   count: z.int().min(0),
 });
 
+export const cancelAfterSchema = z.strictObject({
+  cancelAt: timestamp.nullable().describe('when the orders will be cancelled; null while the switch is off'),
+});
+
 export const walletTradeSchema = z
   .strictObject({
     id: tradeId,

@@ -1,0 +1,49 @@
+#!lua flags=allow-oom
+--[[
+Takes switches that are due, and ones that were taken by a process that did not end them within its lease. What is
+taken is recorded with its cut-off, the last event of this moment: orders of later events stay, however often the
+switch is taken again. A wallet whose switch is due while an earlier one is still taken gets the later cut-off, which
+covers the earlier.
+
+KEYS  1 engine  2 switches  3 leases  4 cut-offs
+ARGV  1 epoch  2 most that are taken  3 lease (ms)
+Replies  { taken, time, when the next switch is due ('' for none), when the next lease ends ('' for none),
+           { wallet (20), cut-off, … } } | { stale, epoch }
+A cut-off is  epoch (2) | sequence (6) | time at which the switch was due (7).
+]]
+--- include engine_state
+
+local switches, leases, cut_offs = KEYS[2], KEYS[3], KEYS[4]
+local state = read_clock(KEYS[1])
+if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
+local time, most = event_time(state), tonumber(ARGV[2])
+local lease_end = text(time + tonumber(ARGV[3]))
+
+local function due_in(key, count, ...)
+  return redis.call('ZRANGE', key, '-inf', text(time), 'BYSCORE', 'LIMIT', 0, count, ...)
+end
+
+local taken, index_of = {}, {}
+local function take(wallet, cut_off)
+  local index = index_of[wallet] or #taken + 1
+  index_of[wallet] = index
+  taken[index], taken[index + 1] = wallet, cut_off
+  redis.call('ZADD', leases, lease_end, wallet)
+end
+
+for _, wallet in ipairs(due_in(leases, most)) do
+  local cut_off = redis.call('HGET', cut_offs, wallet)
+  if cut_off then take(wallet, cut_off) else redis.call('ZREM', leases, wallet) end
+end
+local due = due_in(switches, most - #taken / 2, 'WITHSCORES')
+for at = 1, #due, 2 do
+  local cut_off = stamp_of(state.epoch, state.sequence) .. struct.pack('>I7', tonumber(due[at + 1]))
+  redis.call('ZREM', switches, due[at])
+  redis.call('HSET', cut_offs, due[at], cut_off)
+  take(due[at], cut_off)
+end
+
+local function next_of(key)
+  return redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or ''
+end
+return { 'taken', text(time), next_of(switches), next_of(leases), taken }

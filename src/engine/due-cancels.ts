@@ -1,0 +1,74 @@
+/** Dead-man switches: the TypeScript face of `set_cancel_after`, `take_due_cancels` and `lease_due_cancel`. */
+
+import { walletBytes, walletText } from './codec.ts';
+import type { EngineCore, Reply } from './core.ts';
+import { KEYS } from './keys.ts';
+
+/** A switch that was due and has been taken: the orders that its wallet had at that moment are to be cancelled. */
+export interface DueCancel {
+  /** Lower case. */
+  readonly wallet: string;
+  /** When it was due: Unix milliseconds by the engine's clock. */
+  readonly dueMs: number;
+  /** Epoch (2) | sequence (6) of the last event before it was taken | due time (7). */
+  readonly cutOff: Buffer;
+}
+
+export interface DueCancels {
+  readonly taken: readonly DueCancel[];
+  /** The engine's clock: Unix milliseconds, like the two that follow. */
+  readonly timeMs: number;
+  /** When the next switch is due that was not taken; null when no other is set. */
+  readonly nextDueMs: number | null;
+  /** When the next lease ends, those just taken included. */
+  readonly nextLeaseMs: number | null;
+}
+
+const STAMP_BYTES = 8;
+
+/** The stamp of the newest order that a taken switch cancels. */
+export const stampOf = ({ cutOff }: DueCancel): Buffer => cutOff.subarray(0, STAMP_BYTES);
+
+const timeOf = (text: unknown): number | null => (String(text) === '' ? null : Number(text));
+
+export class EngineDueCancels {
+  readonly #core: EngineCore;
+
+  constructor(core: EngineCore) {
+    this.#core = core;
+  }
+
+  /** @param timeoutMs 0 switches it off; otherwise from now. @returns when it is due, Unix milliseconds, or null */
+  async set(wallet: string, timeoutMs: number): Promise<number | null> {
+    const keys = [KEYS.engine, KEYS.cancelAfter];
+    const [, due] = await this.#run('set_cancel_after', keys, [walletBytes(wallet), timeoutMs]);
+    return timeOf(due);
+  }
+
+  /** Takes up to `most` switches; one that is not ended within `leaseMs` can be taken again. */
+  async take(most: number, leaseMs: number): Promise<DueCancels> {
+    const keys = [KEYS.engine, KEYS.cancelAfter, KEYS.cancelAfterLeases, KEYS.cancelAfterCutOffs];
+    const [, time, due, lease, found] = await this.#run('take_due_cancels', keys, [most, leaseMs]);
+    const parts = found as Buffer[];
+    const taken: DueCancel[] = [];
+    for (let at = 0; at < parts.length; at += 2) {
+      const cutOff = parts[at + 1]!;
+      const dueMs = cutOff.readUIntBE(STAMP_BYTES + 1, 6);
+      taken.push({ wallet: walletText(parts[at]!), dueMs, cutOff });
+    }
+    return { taken, timeMs: Number(time), nextDueMs: timeOf(due), nextLeaseMs: timeOf(lease) };
+  }
+
+  /** Keeps a taken switch from being taken again for `leaseMs`; null: its orders are cancelled, it is forgotten. */
+  async lease({ wallet, cutOff }: DueCancel, leaseMs: number | null): Promise<void> {
+    const keys = [KEYS.engine, KEYS.cancelAfterLeases, KEYS.cancelAfterCutOffs];
+    await this.#run('lease_due_cancel', keys, [walletBytes(wallet), cutOff, leaseMs ?? '']);
+  }
+
+  #run(name: string, keys: readonly string[], args: readonly (Buffer | string | number)[]): Promise<Reply> {
+    return this.#core.settle(
+      async () => (await this.#core.run(name, keys, [this.#core.epoch, ...args])) as Reply,
+      async () => undefined,
+    );
+  }
+}

@@ -1,0 +1,42 @@
+/** `POST /v1/orders/cancel-after`: sets, renews or switches off the dead-man switch of the wallet. */
+
+import { z } from 'zod';
+import { compareWith, type Decimal, isWhole, toInteger } from '../../domain/units.ts';
+import { checked, json, type WalletEndpoint } from '../endpoint.ts';
+import { decimal } from '../fields.ts';
+
+const SHORTEST_MS = 5_000;
+const LONGEST_MS = 86_400_000;
+
+const isTimeout = (value: Decimal): boolean =>
+  value.isZero() ||
+  (isWhole(value) && compareWith(value, SHORTEST_MS) >= 0 && compareWith(value, LONGEST_MS) <= 0);
+
+const TIMEOUT_JSON = {
+  oneOf: [
+    { type: 'integer', minimum: SHORTEST_MS, maximum: LONGEST_MS },
+    { type: 'integer', const: 0 },
+    {
+      type: 'string',
+      pattern: '^(0|[5-9]\\d{3}|[1-9]\\d{4,6}|[1-7]\\d{7}|8[0-5]\\d{6}|86[0-3]\\d{5}|86400000)$',
+    },
+  ],
+};
+
+const schema = z
+  .object({
+    timeoutMs: decimal
+      .refine(isTimeout, 'must be 0 or a whole number from 5000 to 86400000')
+      .meta({ ...TIMEOUT_JSON, description: 'milliseconds from now; 0 switches it off' }),
+  })
+  .meta({ examples: [{ timeoutMs: 30_000 }, { timeoutMs: 0 }] });
+
+export const postCancelAfter: WalletEndpoint = {
+  request: schema,
+  readsBody: true,
+  async handle({ services, wallet, body }) {
+    const timeoutMs = toInteger(checked(schema, body).timeoutMs);
+    const dueMs = await services.engine.setCancelAfter(wallet, timeoutMs);
+    return json({ cancelAt: dueMs === null ? null : new Date(dueMs).toISOString() });
+  },
+};

@@ -1,0 +1,234 @@
+/** Fires dead-man switches: takes the ones that are due and cancels their wallets' orders, a page at a time. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { Refusal } from '../domain/errors.ts';
+import type { DueCancel, Engine } from '../engine/index.ts';
+
+export interface DueCancelsOptions {
+  readonly engine: Pick<Engine, 'isOpen' | 'takeDueCancels' | 'cancelDue' | 'leaseDueCancel'>;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Called after each page that cancelled something. */
+  readonly wake: () => void;
+  /** How long another process leaves alone what this one has taken, unless this one extends it. */
+  readonly leaseMs?: number;
+}
+
+export interface DueCancelsWorker {
+  /** Switches whose orders this process has cancelled, and those for which it could not cancel all of them. */
+  counts(): { readonly fired: number; readonly failed: number };
+  /** Age of the oldest due switch that this process knows and has not ended, by the engine's clock; 0: none. */
+  overdueMs(): number;
+  /** Finishes the pages under way and leaves the rest to other processes at once. */
+  stop(): Promise<void>;
+}
+
+/** Taken by one script: a script runs alone, so it must stay short. */
+const MOST_TAKEN = 100;
+/** Taken and not ended by one process. */
+const MOST_HELD = 1_000;
+/** Pages that one process has under way: an order waits for no more of them at the engine. */
+const PAGES_TOGETHER = 4;
+const LEASE_MS = 5_000;
+/** No switch is set for less than 5 s, so a look this often knows of each before it is due. */
+const LONGEST_PAUSE_MS = 1_000;
+const SHORTEST_PAUSE_MS = 25;
+/** Spreads the looks of several processes that wait for the same switch. */
+const MOST_JITTER_MS = 25;
+/** Costs no command: the process knows whether its engine is open. */
+const CLOSED_PAUSE_MS = 100;
+/** A missing reservation stays missing until an operator has acted. */
+const FAILED_PAUSE_MS = 60_000;
+
+/** A taken switch on its way through its wallet's orders. */
+interface Firing {
+  readonly due: DueCancel;
+  next: Buffer | null;
+  cancelled: number;
+  failure: Error | undefined;
+  leasedAt: number;
+}
+
+export function startDueCancels(options: DueCancelsOptions): DueCancelsWorker {
+  const worker = new Worker(options);
+  const running = worker.run();
+  return {
+    counts: () => ({ fired: worker.fired, failed: worker.failed }),
+    overdueMs: () => worker.overdueMs(),
+    async stop() {
+      worker.stop();
+      await running;
+    },
+  };
+}
+
+class Worker {
+  fired = 0;
+  failed = 0;
+  readonly #engine: DueCancelsOptions['engine'];
+  readonly #log: DueCancelsOptions['log'];
+  readonly #wake: () => void;
+  readonly #leaseMs: number;
+  readonly #stopping = new AbortController();
+  /** By wallet, those whose pages are under way included. */
+  readonly #held = new Map<string, Firing>();
+  /** In turn, so that a wallet with many orders does not keep the others waiting. */
+  readonly #waiting: Firing[] = [];
+  readonly #pages = new Set<Promise<void>>();
+  /** Nothing is begun after a failure until a look has reached the engine again. */
+  #isReached = false;
+  #failures = 0;
+  /** The engine's clock at the last look, the local one then, and the first switch that stayed. */
+  #look = { timeMs: 0, at: 0, nextDueMs: null as number | null };
+
+  constructor({ engine, log, wake, leaseMs = LEASE_MS }: DueCancelsOptions) {
+    this.#engine = engine;
+    this.#log = log;
+    this.#wake = wake;
+    this.#leaseMs = leaseMs;
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const pauseMs = await this.#lookOnce();
+      await sleep(pauseMs + Math.random() * MOST_JITTER_MS, undefined, { signal }).catch(() => undefined);
+    }
+    await Promise.all(this.#pages);
+    await this.#release();
+  }
+
+  overdueMs(): number {
+    const nowMs = this.#look.timeMs + (performance.now() - this.#look.at);
+    let oldestMs = this.#look.nextDueMs ?? nowMs;
+    for (const { due } of this.#held.values()) oldestMs = Math.min(oldestMs, due.dueMs);
+    return Math.max(0, nowMs - oldestMs);
+  }
+
+  /** @returns milliseconds until the next look */
+  async #lookOnce(): Promise<number> {
+    if (!this.#engine.isOpen()) {
+      this.#isReached = false;
+      return CLOSED_PAUSE_MS;
+    }
+    try {
+      const pauseMs = await this.#take(Math.min(MOST_TAKEN, MOST_HELD - this.#held.size));
+      if (this.#failures > 0) this.#log.info({ failures: this.#failures }, 'cancel-after goes on');
+      this.#failures = 0;
+      this.#isReached = true;
+      this.#begin();
+      return pauseMs;
+    } catch (error) {
+      this.#fail(error);
+      return Math.min(LONGEST_PAUSE_MS, CLOSED_PAUSE_MS * 2 ** Math.min(this.#failures, 8));
+    }
+  }
+
+  async #take(most: number): Promise<number> {
+    if (most <= 0) return CLOSED_PAUSE_MS;
+    const { taken, timeMs, nextDueMs, nextLeaseMs } = await this.#engine.takeDueCancels(most, this.#leaseMs);
+    this.#look = { timeMs, at: performance.now(), nextDueMs };
+    for (const due of taken) this.#hold(due);
+    if (taken.length === most) return SHORTEST_PAUSE_MS;
+    const nextMs = Math.min(nextDueMs ?? Number.POSITIVE_INFINITY, nextLeaseMs ?? Number.POSITIVE_INFINITY);
+    return Math.max(SHORTEST_PAUSE_MS, Math.min(LONGEST_PAUSE_MS, nextMs - timeMs));
+  }
+
+  #hold(due: DueCancel): void {
+    const known = this.#held.get(due.wallet);
+    const leasedAt = performance.now();
+    if (known?.due.cutOff.equals(due.cutOff)) {
+      known.leasedAt = leasedAt;
+      return;
+    }
+    const firing = { due, next: null, cancelled: 0, failure: undefined, leasedAt };
+    // An earlier switch of the wallet is covered by this one: its pages end, and it changes nothing when it is ended.
+    if (known !== undefined) drop(this.#waiting, known);
+    this.#held.set(due.wallet, firing);
+    this.#waiting.push(firing);
+  }
+
+  #begin(): void {
+    while (this.#isReached && !this.#stopping.signal.aborted && this.#pages.size < PAGES_TOGETHER) {
+      const firing = this.#waiting.shift();
+      if (firing === undefined) return;
+      const page = this.#cancelPage(firing)
+        .catch((error) => this.#again(firing, error))
+        .finally(() => {
+          this.#pages.delete(page);
+          this.#begin();
+        });
+      this.#pages.add(page);
+    }
+  }
+
+  async #cancelPage(firing: Firing): Promise<void> {
+    const { due } = firing;
+    if (performance.now() - firing.leasedAt > this.#leaseMs / 2) {
+      await this.#engine.leaseDueCancel(due, this.#leaseMs);
+      firing.leasedAt = performance.now();
+    }
+    const { closed, failures, next } = await this.#engine.cancelDue(due, firing.next);
+    firing.cancelled += closed.length;
+    firing.failure ??= failures[0];
+    if (closed.length > 0) this.#wake();
+    firing.next = next;
+    if (next === null) await this.#end(firing);
+    else if (this.#isHeld(firing)) this.#waiting.push(firing);
+  }
+
+  /** What the engine could not answer is tried again; what it answered wrongly waits for an operator. */
+  async #again(firing: Firing, error: unknown): Promise<void> {
+    if (!(error instanceof Refusal) && firing.failure === undefined) {
+      firing.failure = error instanceof Error ? error : new Error(String(error));
+      return this.#end(firing).catch((cause) => this.#again(firing, cause));
+    }
+    if (this.#isHeld(firing)) this.#waiting.push(firing);
+    this.#fail(error);
+  }
+
+  async #end(firing: Firing): Promise<void> {
+    const { due, cancelled, failure } = firing;
+    await this.#engine.leaseDueCancel(due, failure === undefined ? null : FAILED_PAUSE_MS);
+    if (this.#isHeld(firing)) this.#held.delete(due.wallet);
+    const told = { wallet: due.wallet, dueAt: new Date(due.dueMs).toISOString(), cancelled };
+    if (failure === undefined) {
+      this.fired += 1;
+      this.#log.info(told, 'cancel-after: the orders of the wallet are cancelled');
+    } else {
+      this.failed += 1;
+      this.#log.error({ ...told, err: failure }, 'cancel-after: not all orders could be cancelled');
+    }
+  }
+
+  #isHeld(firing: Firing): boolean {
+    return this.#held.get(firing.due.wallet) === firing;
+  }
+
+  #fail(error: unknown): void {
+    this.#isReached = false;
+    if (this.#failures === 0) this.#log.warn({ err: error }, 'cancel-after: the engine does not answer');
+    this.#failures += 1;
+  }
+
+  /** What is still held can be taken by another process from now on, instead of when its lease ends. */
+  async #release(): Promise<void> {
+    if (!this.#engine.isOpen()) return;
+    const left = [...this.#held.values()];
+    for (let at = 0; at < left.length; at += PAGES_TOGETHER) {
+      const some = left.slice(at, at + PAGES_TOGETHER);
+      const released = some.map(({ due }) => this.#engine.leaseDueCancel(due, 0));
+      const outcomes = await Promise.allSettled(released);
+      if (outcomes.some(({ status }) => status === 'rejected')) return; // their leases end by themselves
+    }
+  }
+}
+
+function drop(list: Firing[], one: Firing): void {
+  const at = list.indexOf(one);
+  if (at >= 0) list.splice(at, 1);
+}

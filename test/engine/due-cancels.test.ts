@@ -1,0 +1,253 @@
+/** Dead-man switches at the engine: set, renewed, taken once, and cancelled up to one cut-off, whoever goes on. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { walletBytes } from '../../src/engine/codec.ts';
+import type { CancelledPage, DueCancel, Engine } from '../../src/engine/index.ts';
+import { balancesKey, KEYS } from '../../src/engine/keys.ts';
+import {
+  ALICE,
+  type Bench,
+  BOB,
+  CAROL,
+  eventsOf,
+  expectConserved,
+  fund,
+  limit,
+  openBench,
+  place,
+  publishPlain,
+} from './fixture.ts';
+
+const M = 'ETH/USD';
+const N = 'SOL/USD';
+const LEASE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const walletOf = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
+
+describe('engine: dead-man switches', function () {
+  this.timeout(60_000);
+  let bench: Bench;
+  let one: Engine;
+  let other: Engine;
+  let scripts: string[];
+
+  beforeEach(async () => {
+    scripts = [];
+    bench = await openBench({ observe: (script) => scripts.push(script) });
+    one = bench.engine;
+    other = await bench.replica();
+    await publishPlain(one, M);
+    await publishPlain(one, N);
+    for (const wallet of [ALICE, BOB]) await fund(one, wallet, { ETH: 10_000n, SOL: 10_000n });
+  });
+  afterEach(() => bench.close());
+
+  /** Lets time go by for a switch, the only way to meet a due one without waiting five seconds. */
+  const age = (wallet: string, ms: number): Promise<unknown> =>
+    bench.redis.zincrby(KEYS.cancelAfter, -ms, walletBytes(wallet));
+  const makeDue = async (wallet: string): Promise<void> => {
+    await one.setCancelAfter(wallet, HOUR_MS);
+    await age(wallet, HOUR_MS + 1);
+  };
+  const rest = async (wallet: string, market: string, count: number): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let price = 1; price <= count; price += 1) {
+      ids.push((await place(one, wallet, limit(market, 'sell', price, 1))).order.id);
+    }
+    return ids;
+  };
+  const cancelPages = async (engine: Engine, due: DueCancel): Promise<CancelledPage[]> => {
+    const pages: CancelledPage[] = [];
+    let next: Buffer | null = null;
+    do {
+      const page: CancelledPage = await engine.cancelDue(due, next);
+      pages.push(page);
+      next = page.next;
+    } while (next !== null);
+    return pages;
+  };
+  const takeOne = async (engine: Engine): Promise<DueCancel> => {
+    const { taken } = await engine.takeDueCancels(10, LEASE_MS);
+    expect(taken).to.have.length(1);
+    return taken[0]!;
+  };
+  const liveIds = async (): Promise<string[]> => [...(await one.snapshotLive()).keys()];
+
+  it('are one a wallet: set, renewed and switched off by any replica, and no event', async () => {
+    const events = await eventsOf(one);
+    const beforeMs = await one.time();
+    const first = await one.setCancelAfter(ALICE, 5_000);
+    expect(first! - beforeMs).to.be.within(5_000, 15_000);
+    expect(await other.setCancelAfter(ALICE, 86_400_000)).to.be.at.least(first! + 86_395_000);
+    expect(await one.setCancelAfter(BOB, 5_000)).to.be.a('number');
+    expect(await bench.redis.zcard(KEYS.cancelAfter)).to.equal(2);
+    expect(await other.setCancelAfter(ALICE, 0)).to.equal(null);
+    expect(await other.setCancelAfter(ALICE, 0)).to.equal(null);
+    const { taken, timeMs, nextDueMs, nextLeaseMs } = await one.takeDueCancels(10, LEASE_MS);
+    expect(taken).to.deep.equal([]);
+    expect([nextDueMs! > timeMs, nextLeaseMs]).to.deep.equal([true, null]);
+    expect(await eventsOf(one)).to.deep.equal(events);
+  });
+
+  it('are taken once each, at most as many as asked for, by replicas that look at once', async () => {
+    const wallets = Array.from({ length: 100 }, (_, index) => walletOf(index));
+    await Promise.all(wallets.map(makeDue));
+    const looks = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => [one, other][index % 2]!.takeDueCancels(7, LEASE_MS)),
+    );
+    for (const { taken } of looks) expect(taken.length).to.be.at.most(7);
+    const taken = looks.flatMap((look) => look.taken.map(({ wallet }) => wallet));
+    expect(taken.sort()).to.deep.equal(wallets);
+    expect(await bench.redis.zcard(KEYS.cancelAfter)).to.equal(0);
+    expect(await bench.redis.zcard(KEYS.cancelAfterLeases)).to.equal(100);
+  });
+
+  it('cancel in pages what stood when they were taken, in every market, and nothing that came later', async () => {
+    const before = [...(await rest(ALICE, M, 130)), ...(await rest(ALICE, N, 95))];
+    const foreign = await rest(BOB, M, 2);
+    await makeDue(ALICE);
+    const due = await takeOne(one);
+    // Later orders stand between the earlier ones: price comes before age in the list.
+    const later = [...(await rest(ALICE, M, 60)), ...(await rest(ALICE, N, 60))];
+    scripts.length = 0;
+    const pages = await cancelPages(one, due);
+    expect(pages.every(({ closed }) => closed.length <= 100)).to.equal(true);
+    expect(scripts.filter((name) => name === 'cancel_orders').length).to.be.at.most(pages.length + 2);
+    expect(scripts.filter((name) => name === 'find_live_orders')).to.deep.equal([]);
+    const closed = pages.flatMap((page) => page.closed.map(({ id }) => id));
+    expect(closed).to.have.members(before);
+    expect(await liveIds()).to.have.members([...foreign, ...later]);
+    await one.leaseDueCancel(due, null);
+    expect((await one.takeDueCancels(10, LEASE_MS)).nextLeaseMs).to.equal(null);
+    for (const asset of ['ETH', 'SOL']) await expectConserved(one, asset);
+  });
+
+  it('stay with the wallets at the ends of the byte order', async () => {
+    const ends = ['00', 'ff'].map((byte) => `0x${byte.repeat(20)}`);
+    for (const wallet of ends) {
+      await fund(one, wallet, { ETH: 10n });
+      await rest(wallet, M, 2);
+    }
+    const foreign = await rest(BOB, M, 1);
+    for (const wallet of ends) {
+      await makeDue(wallet);
+      await cancelPages(one, await takeOne(one));
+    }
+    expect(await liveIds()).to.deep.equal(foreign);
+  });
+
+  it('that a dead replica had taken are taken again when its lease ends, with the same cut-off', async () => {
+    await rest(ALICE, M, 150);
+    await makeDue(ALICE);
+    const due = await takeOne(one);
+    await one.cancelDue(due, null);
+    const later = await rest(ALICE, M, 3);
+    expect((await other.takeDueCancels(10, LEASE_MS)).taken, 'under lease').to.deep.equal([]);
+    await bench.redis.zincrby(KEYS.cancelAfterLeases, -LEASE_MS, walletBytes(ALICE));
+    const again = await takeOne(other);
+    expect(again).to.deep.equal(due);
+    await cancelPages(other, again);
+    expect(await liveIds()).to.have.members(later);
+    await other.leaseDueCancel(again, null);
+    await one.leaseDueCancel(due, LEASE_MS);
+    expect((await one.takeDueCancels(10, LEASE_MS)).nextLeaseMs, 'an ended one').to.equal(null);
+  });
+
+  it('are harmless when two replicas fire the same one', async () => {
+    const ids = await rest(ALICE, M, 230);
+    await makeDue(ALICE);
+    const due = await takeOne(one);
+    const pages = (await Promise.all([one, other, one].map((engine) => cancelPages(engine, due)))).flat();
+    expect(pages.flatMap((page) => page.closed.map(({ id }) => id)).sort()).to.deep.equal(ids.sort());
+    await Promise.all([one, other].map((engine) => engine.leaseDueCancel(due, null)));
+    await expectConserved(one, 'ETH');
+  });
+
+  it('that are set while an earlier one fires outlive its end', async () => {
+    await rest(ALICE, M, 3);
+    await makeDue(ALICE);
+    const due = await takeOne(one);
+    const dueAgain = await other.setCancelAfter(ALICE, HOUR_MS);
+    await cancelPages(one, due);
+    await one.leaseDueCancel(due, null);
+    const { taken, nextDueMs } = await one.takeDueCancels(10, LEASE_MS);
+    expect([taken, nextDueMs]).to.deep.equal([[], dueAgain]);
+  });
+
+  it('that are due while an earlier one fires move the cut-off on, and the end of the earlier does not end them', async () => {
+    await rest(ALICE, M, 2);
+    await makeDue(ALICE);
+    const due = await takeOne(one);
+    const between = await rest(ALICE, M, 2);
+    await makeDue(ALICE);
+    const later = await takeOne(other);
+    expect(later.cutOff.equals(due.cutOff)).to.equal(false);
+    await cancelPages(one, due);
+    await one.leaseDueCancel(due, null);
+    expect(await liveIds()).to.have.members(between);
+    await other.leaseDueCancel(later, 0);
+    const again = await takeOne(one);
+    expect(again).to.deep.equal(later);
+    await cancelPages(one, again);
+    expect(await liveIds()).to.deep.equal([]);
+  });
+
+  it('never fire when they are renewed in time, however many renewals race', async () => {
+    let dueMs = 0;
+    for (let renewedMs = Number.POSITIVE_INFINITY; renewedMs >= dueMs; renewedMs = await one.time()) {
+      await one.setCancelAfter(ALICE, HOUR_MS);
+      await age(ALICE, HOUR_MS - 500);
+      dueMs = Number(await bench.redis.zscore(KEYS.cancelAfter, walletBytes(ALICE)));
+      const looks = Array.from({ length: 20 }, (_, index) =>
+        [one, other][index % 2]!.takeDueCancels(10, LEASE_MS),
+      );
+      const renewals = Array.from({ length: 100 }, (_, index) =>
+        [one, other][index % 2]!.setCancelAfter(ALICE, HOUR_MS),
+      );
+      await Promise.all([...renewals, ...looks]);
+    }
+    await sleep(dueMs + 10 - (await one.time()));
+    expect(await one.time()).to.be.greaterThan(dueMs);
+    expect((await other.takeDueCancels(10, LEASE_MS)).taken).to.deep.equal([]);
+  });
+
+  it('are renewed by a call before they are taken, and set anew by one after it', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      await makeDue(CAROL);
+      const calls = Array.from({ length: 20 }, (_, index) =>
+        index === round * 2
+          ? one.takeDueCancels(10, LEASE_MS).then(({ taken }) => taken)
+          : other.setCancelAfter(CAROL, HOUR_MS).then(() => []),
+      );
+      const taken = (await Promise.all(calls)).flat();
+      expect(taken.length).to.be.at.most(1);
+      expect((await one.takeDueCancels(10, LEASE_MS)).taken, 'a renewed one').to.deep.equal([]);
+      expect(await bench.redis.zcard(KEYS.cancelAfter)).to.equal(1);
+      for (const due of taken) await one.leaseDueCancel(due, null);
+    }
+  });
+
+  it('reach the other markets when a reservation of one is missing', async () => {
+    await rest(ALICE, M, 2);
+    await rest(ALICE, N, 2);
+    const reserved = Buffer.concat([walletBytes(ALICE), Buffer.from('r')]);
+    await bench.redis.hset(balancesKey('ETH'), reserved, '1');
+    await makeDue(ALICE);
+    const [page] = await cancelPages(one, await takeOne(one));
+    expect(page!.closed.map(({ market }) => market)).to.deep.equal([N, N]);
+    expect(page!.failures.map(({ message }) => message)).to.have.length(1);
+    expect(page!.failures[0]!.message).to.match(/a reservation of ETH\/USD is missing/);
+  });
+
+  it('take less than 200 bytes of the engine each', async () => {
+    const count = 5_000;
+    for (let at = 0; at < count; at += 1_000) {
+      await Promise.all(
+        Array.from({ length: 1_000 }, (_, index) => one.setCancelAfter(walletOf(at + index), HOUR_MS)),
+      );
+    }
+    const bytes = Number(await bench.redis.memory('USAGE', KEYS.cancelAfter, 'SAMPLES', 0));
+    expect(bytes / count).to.be.lessThan(200);
+  });
+});

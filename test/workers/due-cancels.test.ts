@@ -1,0 +1,251 @@
+/** The worker of dead-man switches: fires by the engine's clock, goes on for others, and outlives the engine. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { walletBytes } from '../../src/engine/codec.ts';
+import { type Engine, openEngine } from '../../src/engine/index.ts';
+import { KEYS } from '../../src/engine/keys.ts';
+import { type DueCancelsWorker, startDueCancels } from '../../src/workers/due-cancels.ts';
+import { ALICE, BOB, CAROL, fund, LIMITS, limit, place, publishPlain } from '../engine/fixture.ts';
+import { openRedis, type RedisServer } from '../support/redis-server.ts';
+import { freshRedisServer } from '../support/servers.ts';
+import { eventually } from '../support/service.ts';
+
+const M = 'ETH/USD';
+const HOUR_MS = 3_600_000;
+const EMPTY = { epoch: 0, sequence: 0 };
+const walletOf = (index: number): string => `0x${(index + 1).toString(16).padStart(40, '0')}`;
+
+interface Replica {
+  readonly engine: Engine;
+  /** Scripts that it ran. */
+  readonly scripts: string[];
+  /** Most scripts and pages that it had under way at once. */
+  mostTogether: number;
+  /** What its worker logged. */
+  readonly lines: { readonly msg: string; readonly [field: string]: unknown }[];
+  start(engine?: Partial<Engine>): DueCancelsWorker;
+}
+
+describe('the worker of dead-man switches', function () {
+  this.timeout(60_000);
+  let server: RedisServer;
+  let redis: Redis;
+  let one: Replica;
+  let other: Replica;
+  const connections: Redis[] = [];
+  const workers: DueCancelsWorker[] = [];
+
+  const openReplica = async (): Promise<Replica> => {
+    const connection = openRedis(server.url, 'engine-api', {
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      autoResendUnfulfilledCommands: false,
+      retryStrategy: () => 50,
+      lazyConnect: true,
+    });
+    connection.on('error', () => undefined);
+    await connection.connect();
+    connections.push(connection);
+    const scripts: string[] = [];
+    const engine = openEngine({ redis: connection, ...LIMITS, observe: (script) => scripts.push(script) });
+    const lines: Replica['lines'] = [];
+    const write = (line: string): unknown => lines.push(JSON.parse(line));
+    const log = pino({ base: null, timestamp: false }, { write });
+    // As the role does: whatever answers after a break is asked who it is.
+    connection.on('ready', () => engine.open(EMPTY).catch(() => undefined));
+    await engine.open(EMPTY);
+    const replica: Replica = {
+      ...{ engine, scripts, lines, mostTogether: 0 },
+      start(instead = {}) {
+        let together = 0;
+        const cancelDue: Engine['cancelDue'] = async (due, after) => {
+          together += 1;
+          replica.mostTogether = Math.max(replica.mostTogether, together);
+          return engine.cancelDue(due, after).finally(() => {
+            together -= 1;
+          });
+        };
+        const worker = startDueCancels({
+          engine: { ...engine, cancelDue, ...instead },
+          log,
+          wake: () => undefined,
+          leaseMs: 1_000,
+        });
+        workers.push(worker);
+        return worker;
+      },
+    };
+    return replica;
+  };
+
+  before(async () => {
+    server = await freshRedisServer();
+    redis = openRedis(server.url);
+    const admin = openRedis(server.url, 'engine-all');
+    for (const connection of [redis, admin]) {
+      connection.on('error', () => undefined);
+      connections.push(connection);
+    }
+    const operating = openEngine({ redis: admin, ...LIMITS });
+    await operating.open(EMPTY);
+    await publishPlain(operating, M);
+    for (const wallet of [ALICE, BOB, CAROL]) await fund(operating, wallet, { ETH: 1_000_000n });
+    for (let index = 0; index < 300; index += 1) await fund(operating, walletOf(index), { ETH: 10n });
+    one = await openReplica();
+    other = await openReplica();
+  });
+  afterEach(async () => {
+    await Promise.all(workers.splice(0).map((worker) => worker.stop()));
+    for (const replica of [one, other]) replica.lines.length = 0;
+  });
+  after(() => {
+    for (const connection of connections) connection.disconnect();
+  });
+
+  /** A switch that is due `ms` after now by Redis' clock; a negative number: before. */
+  const setDueIn = async (wallet: string, ms: number): Promise<void> => {
+    await one.engine.setCancelAfter(wallet, HOUR_MS);
+    await redis.zincrby(KEYS.cancelAfter, ms - HOUR_MS, walletBytes(wallet));
+  };
+  const rest = async (wallet: string, count: number): Promise<void> => {
+    for (let price = 1; price <= count; price += 1)
+      await place(one.engine, wallet, limit(M, 'sell', price, 1));
+  };
+  const untilCancelled = (...wallets: string[]): Promise<void> =>
+    eventually('the orders are cancelled', async () => {
+      if (!one.engine.isOpen()) return false;
+      const counts = await Promise.all(wallets.map((wallet) => one.engine.liveOrderCount(wallet)));
+      return counts.every((count) => count === 0);
+    });
+  const untilNothingIsTaken = (): Promise<void> =>
+    eventually('every taken switch is ended', async () => (await redis.exists(KEYS.cancelAfterLeases)) === 0);
+
+  it('cancels when a switch is due, not before, and tells it once', async () => {
+    const worker = one.start();
+    await rest(ALICE, 120);
+    await rest(BOB, 1);
+    await setDueIn(ALICE, 800);
+    await setDueIn(BOB, HOUR_MS);
+    const dueMs = Number(await redis.zscore(KEYS.cancelAfter, walletBytes(ALICE)));
+    await untilCancelled(ALICE);
+    await untilNothingIsTaken();
+    const closed = (await one.engine.readEvents(EMPTY, 100_000)).filter(
+      ({ kind }) => kind === 'orders_closed',
+    );
+    expect(closed.length).to.equal(2);
+    for (const event of closed) expect(event.timeMs, 'by the clock of Redis').to.be.at.least(dueMs);
+    expect(await one.engine.liveOrderCount(BOB)).to.equal(1);
+    await eventually('it is told', async () => one.lines.length > 0);
+    expect(one.lines).to.deep.equal([
+      {
+        level: 30,
+        wallet: ALICE,
+        dueAt: new Date(dueMs).toISOString(),
+        cancelled: 120,
+        msg: 'cancel-after: the orders of the wallet are cancelled',
+      },
+    ]);
+    expect(worker.counts()).to.deep.equal({ fired: 1, failed: 0 });
+    expect(worker.overdueMs()).to.equal(0);
+    await one.engine.setCancelAfter(BOB, 0);
+    await one.engine.cancelAll(BOB, null);
+  });
+
+  it('shares hundreds that are due at once with another replica, few pages at a time, and orders go on', async () => {
+    const wallets = Array.from({ length: 300 }, (_, index) => walletOf(index));
+    for (const wallet of wallets) await rest(wallet, 2);
+    await rest(CAROL, 450);
+    await Promise.all([...wallets, CAROL].map((wallet) => setDueIn(wallet, -1)));
+    const running = [one, other].map((replica) => replica.start());
+    let placed = 0;
+    const isDone = async (): Promise<boolean> =>
+      (await redis.exists(KEYS.cancelAfterLeases, KEYS.cancelAfter)) === 0;
+    for (; !(await isDone()); placed += 1) await place(other.engine, BOB, limit(M, 'sell', 500, 1));
+    await untilCancelled(...wallets, CAROL);
+    expect(placed, 'orders placed meanwhile').to.be.greaterThan(10);
+    expect(await one.engine.liveOrderCount(BOB)).to.equal(placed);
+    const fired = running.map((worker) => worker.counts().fired);
+    expect(fired[0]! + fired[1]!).to.equal(301);
+    for (const { mostTogether } of [one, other]) expect(mostTogether).to.be.at.most(4);
+    await one.engine.cancelAll(BOB, null);
+  });
+
+  it('goes on with what a killed replica had taken', async () => {
+    await rest(ALICE, 250);
+    await setDueIn(ALICE, -1);
+    const { taken } = await other.engine.takeDueCancels(10, 500);
+    await other.engine.cancelDue(taken[0]!, null);
+    await place(one.engine, ALICE, limit(M, 'sell', 1, 7));
+    one.start();
+    await untilNothingIsTaken();
+    expect(await one.engine.liveOrderCount(ALICE), 'the order placed after the switch was taken').to.equal(1);
+    await one.engine.cancelAll(ALICE, null);
+  });
+
+  it('hands on what it holds when it stops', async () => {
+    await rest(ALICE, 3);
+    await setDueIn(ALICE, -1);
+    let asked = 0;
+    const stuck = other.start({
+      cancelDue: async () => {
+        asked += 1;
+        return { closed: [], failures: [], next: Buffer.from('again') };
+      },
+    });
+    await eventually('it is taken', async () => asked > 0);
+    await stuck.stop();
+    expect(await redis.zscore(KEYS.cancelAfterLeases, walletBytes(ALICE))).to.not.equal(null);
+    const { taken } = await one.engine.takeDueCancels(10, 0);
+    expect(taken.map(({ wallet }) => wallet)).to.deep.equal([ALICE]);
+    one.start();
+    await untilCancelled(ALICE);
+    await untilNothingIsTaken();
+  });
+
+  it('tells of orders that cannot be cancelled, and lets others go on', async () => {
+    await setDueIn(ALICE, -1);
+    await setDueIn(BOB, -1);
+    await rest(BOB, 1);
+    const worker = one.start({
+      cancelDue: (due, after) => {
+        if (due.wallet === ALICE) return Promise.reject(new Error('a reservation is missing'));
+        return one.engine.cancelDue(due, after);
+      },
+    });
+    await untilCancelled(BOB);
+    await eventually('both are told', async () => one.lines.length === 2);
+    expect(worker.counts()).to.deep.equal({ fired: 1, failed: 1 });
+    const [failed] = one.lines.filter(({ wallet }) => wallet === ALICE);
+    expect(failed!.msg).to.equal('cancel-after: not all orders could be cancelled');
+    expect(await redis.zcard(KEYS.cancelAfterLeases), 'it is tried again later').to.equal(1);
+    await redis.zadd(KEYS.cancelAfterLeases, '0', walletBytes(ALICE));
+    other.start();
+    await untilNothingIsTaken();
+  });
+
+  it('asks rarely while nothing is due, and nothing while the engine is away; then fires what was due meanwhile', async () => {
+    const worker = one.start();
+    await rest(ALICE, 2);
+    await rest(BOB, 2);
+    await setDueIn(ALICE, HOUR_MS);
+    await setDueIn(BOB, -1);
+    await untilCancelled(BOB);
+    await untilNothingIsTaken();
+    one.scripts.length = 0;
+    await sleep(1_100);
+    expect(one.scripts.length, 'looks in a second').to.be.at.most(2);
+
+    await redis.zincrby(KEYS.cancelAfter, -2 * HOUR_MS, walletBytes(ALICE));
+    await server.kill();
+    await eventually('it hears of it', async () => !one.engine.isOpen());
+    one.scripts.length = 0;
+    await sleep(300);
+    expect(one.scripts).to.deep.equal([]);
+    await server.start();
+    await untilCancelled(ALICE);
+    await eventually('it is told', async () => worker.counts().fired === 2);
+  });
+});
