@@ -126,6 +126,7 @@ function addRebuild(ledger: Command, perform: Perform): void {
       'after',
       `
 For an engine that is lost. What it had answered and not settled yet is not in Postgres, and stays lost.
+Dead-man switches (cancel-after) are gone too: clients must set theirs again.
 Running processes open the engine by themselves when it is complete. One that broke off is begun anew.`,
     )
     .description("rebuild the engine in an empty Redis from Postgres; refuses one that isn't empty")
@@ -134,7 +135,8 @@ Running processes open the engine by themselves when it is complete. One that br
         const rebuilt = await rebuildEngine(services);
         const { sequence, markets, accounts, liveOrders } = rebuilt;
         const parts = [`${markets} markets`, `${accounts} balances`, `${liveOrders} live orders`];
-        return said(`the engine is as it was after event ${sequence}: ${parts.join(', ')}`, rebuilt);
+        const state = `the engine is as it was after event ${sequence}: ${parts.join(', ')}`;
+        return said(`${state}\ndead-man switches are gone: clients must set theirs again`, rebuilt);
       }),
     );
 }

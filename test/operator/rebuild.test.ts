@@ -170,6 +170,15 @@ describe('operator: ledger rebuild', function () {
     await desk.ask('ledger', 'reconcile');
   });
 
+  it('says that dead-man switches are gone, and they are', async () => {
+    await desk.engine.setCancelAfter(ALICE, 5_000);
+    await lose();
+    const { stdout } = await desk.run('ledger', 'rebuild');
+    expect(stdout).to.include('dead-man switches are gone: clients must set theirs again');
+    await reopen();
+    expect((await desk.engine.takeDueCancels(10, 1_000)).nextDueMs).to.equal(null);
+  });
+
   it('remembers each client order id and each reference', async () => {
     await lose();
     await desk.ask('ledger', 'rebuild');

@@ -35,6 +35,7 @@ const { schemas, refTo } = nameSchemas({
   Placement: orders.placementSchema,
   ClosedOrder: orders.closedOrderSchema,
   ClosedOrders: orders.closedOrdersSchema,
+  CancelAfter: orders.cancelAfterSchema,
   WalletTrade: orders.walletTradeSchema,
   WalletTrades: orders.walletTradesSchema,
   Pair: marketData.pairSchema,
