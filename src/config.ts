@@ -41,6 +41,8 @@ export interface Config {
   readonly maxLiveOrders: number;
   /** A power of two. */
   readonly claimFilterBytes: number;
+  readonly maxFillsPerOrder: number;
+  readonly maxFillsPerReply: number;
   readonly drainMs: number;
   readonly wsMaxClients: number;
   readonly wsMaxClientsPerAddress: number;
@@ -309,6 +311,18 @@ const SETTINGS = {
     meaning:
       'bytes of the filter of used client order ids and references, two per id held; of new engines and of `claims rebuild`',
     ...powerOfTwo(64 * 1024, 1024 ** 3),
+  },
+  maxFillsPerOrder: {
+    name: 'MAX_FILLS_PER_ORDER',
+    default: '1000',
+    meaning: 'fills that a reply shows of one order, the newest',
+    ...wholeNumber(1, 100_000),
+  },
+  maxFillsPerReply: {
+    name: 'MAX_FILLS_PER_REPLY',
+    default: '5000',
+    meaning: 'fills that a reply shows of all its orders together',
+    ...wholeNumber(1, 100_000),
   },
   drainMs: {
     name: 'DRAIN_MS',

@@ -74,7 +74,7 @@ export const ERRORS = {
   NOT_FOUND: row(404, 'every route', 'no such route or resource'),
   CONFLICT: row(409, 'reserved', 'the request conflicts with the current state'),
   STALE_TERMS_VERSION: row(409, 'placing, accepting terms', 'the account must accept a new terms version'),
-  RATE_LIMITED: row(429, 'limited routes', 'too many requests; wait for Retry-After'),
+  RATE_LIMITED: row(429, 'limited routes, own lists', 'too many requests; wait for Retry-After'),
   RESTRICTED_JURISDICTION: row(
     451,
     'login, placing',
@@ -126,10 +126,17 @@ export type ErrorCode = keyof typeof ERRORS;
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: ErrorCode;
+  /** What the reply says in `Retry-After`. */
+  readonly retryAfterSeconds?: number | undefined;
 
-  constructor(code: ErrorCode, message: string = ERRORS[code].meaning, options?: ErrorOptions) {
+  constructor(
+    code: ErrorCode,
+    message: string = ERRORS[code].meaning,
+    options?: ErrorOptions & { readonly retryAfterSeconds?: number },
+  ) {
     super(message, options);
     this.code = code;
+    this.retryAfterSeconds = options?.retryAfterSeconds;
   }
 
   /** HTTP status of the reply that reports this refusal. */

@@ -30,6 +30,11 @@ export interface Lot {
   readonly quoteAtomsPerLot: bigint;
 }
 
+const ORDER_ID = /^[0-9a-f]{34}$/;
+
+/** Whether an order can have this id: 34 lower-case hex digits. */
+export const isOrderId = (text: string): boolean => ORDER_ID.test(text);
+
 /** What an order was when it was placed; none of it changes afterwards. */
 export interface OrderTerms {
   /** 34 lower-case hex digits; says market, side, price and sequence, opaque to clients. */

@@ -1,13 +1,19 @@
 /** The binary shapes of `lua/include/place_in_book.lua` and its neighbours, read and written. */
 
-import type { ClosedOrder, Lot, OrderStatus, Side, Trade } from '../domain/order.ts';
+import {
+  type ClosedOrder,
+  isOrderId,
+  type Lot,
+  type OrderStatus,
+  type Side,
+  type Trade,
+} from '../domain/order.ts';
 
 /** Bytes: market and side (2) | price key (7) | epoch (2) | sequence (6). */
 export const REFERENCE_BYTES = 17;
 const WALLET_BYTES = 20;
 const FILL_BYTES = 56;
 const HIGHEST_KEY = 2n ** 53n - 1n;
-const ORDER_ID = /^[0-9a-f]{34}$/;
 
 export const walletBytes = (wallet: string): Buffer => Buffer.from(wallet.slice(2), 'hex');
 export const walletText = (bytes: Buffer): string => `0x${bytes.toString('hex')}`;
@@ -21,7 +27,7 @@ export interface Reference {
 
 /** Reads an order id; undefined when no order can have it. */
 export function readOrderId(id: string): Reference | undefined {
-  return ORDER_ID.test(id) ? readReference(Buffer.from(id, 'hex')) : undefined;
+  return isOrderId(id) ? readReference(Buffer.from(id, 'hex')) : undefined;
 }
 
 export function readReference(bytes: Buffer): Reference {

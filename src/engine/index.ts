@@ -121,6 +121,7 @@ export interface Engine {
   /** Up to `count` events after the cursor, and up to the one that reaches `weight` (see `weightOf`). */
   readEvents(after: Cursor, count: number, weight?: number): Promise<EngineEvent[]>;
   unsettledOf(wallet: string): Promise<EngineEvent[]>;
+  unsettledPages(wallet: string): AsyncIterable<EngineEvent[]>;
   trim(cursor: Cursor): Promise<number>;
 
   /** How full the claim filter is; reads some KiB of it. */
@@ -196,6 +197,7 @@ export function openEngine(options: EngineOptions): Engine {
 
     readEvents: (after, count, weight) => outbox.readEvents(after, count, weight),
     unsettledOf: (wallet) => outbox.unsettledOf(wallet),
+    unsettledPages: (wallet) => outbox.unsettledPages(wallet),
     trim: (cursor) => outbox.trim(cursor),
 
     claimFilterLoad: () => filterLoad(core),

@@ -29,6 +29,9 @@ const BYTES_PER_MAKER = 552;
 
 const bytesOf = ([, fields]: StreamEntry): number => fields.reduce((sum, { length }) => sum + length, 0);
 
+/** Events of one page of a wallet's; each may carry the fills of thousands of orders. */
+const UNSETTLED_PAGE = 50;
+
 const idOf = ({ epoch, sequence }: Cursor): string => `${epoch}-${sequence}`;
 
 export class EngineOutbox {
@@ -91,19 +94,28 @@ export class EngineOutbox {
 
   /** Events that touch the wallet and may not be in Postgres yet, oldest first. */
   async unsettledOf(wallet: string): Promise<EngineEvent[]> {
+    const events: EngineEvent[] = [];
+    for await (const page of this.unsettledPages(wallet)) events.push(...page);
+    return events;
+  }
+
+  /** The same events in pages, for readers that need not keep them all. */
+  async *unsettledPages(wallet: string): AsyncGenerator<EngineEvent[]> {
     const keys = [KEYS.engine, ...KEYS.unsettled];
     const stamps = (await this.#core.run('find_unsettled', keys, [walletBytes(wallet)])) as Buffer[];
-    if (stamps.length === 0) return [];
-    const ids = stamps.map((stamp) =>
-      idOf({ epoch: stamp.readUInt16BE(0), sequence: stamp.readUIntBE(2, 6) }),
-    );
-    // Not one script: each range is short, and other commands run between them.
-    const found = await this.#core.call(() =>
-      Promise.all([...new Set(ids)].map((id) => this.#core.redis.xrangeBuffer(KEYS.events, id, id))),
-    );
-    // An entry that is gone by now has been settled meanwhile: the caller reads Postgres next.
-    const events = await this.#decode(found.flat());
-    return events.sort((a, b) => a.sequence - b.sequence);
+    const cursors = stamps
+      .map((stamp) => ({ epoch: stamp.readUInt16BE(0), sequence: stamp.readUIntBE(2, 6) }))
+      .sort((a, b) => a.sequence - b.sequence);
+    const ids = [...new Set(cursors.map(idOf))];
+    for (let at = 0; at < ids.length; at += UNSETTLED_PAGE) {
+      const page = ids.slice(at, at + UNSETTLED_PAGE);
+      // Not one script: each range is short, and other commands run between them.
+      const found = await this.#core.call(() =>
+        Promise.all(page.map((id) => this.#core.redis.xrangeBuffer(KEYS.events, id, id))),
+      );
+      // An entry that is gone by now has been settled meanwhile: the caller reads Postgres next.
+      yield await this.#decode(found.flat());
+    }
   }
 
   /** Lets go of what Postgres has. @returns the number of events taken off the stream */

@@ -3,9 +3,10 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { Refusal } from '../domain/errors.ts';
+import { LISTS_AT_ONCE, ORDERS_AT_ONCE } from '../ledger/index.ts';
 import { cappedReads } from '../market-data/shared-read.ts';
 import { allowViewer, documentation, VIEWER_PATH } from './docs/index.ts';
-import type { Query } from './endpoint.ts';
+import type { HistoryReads, Query } from './endpoint.ts';
 import { requestLimits } from './limits/index.ts';
 import { readBody } from './middleware/body.ts';
 import { anyOrigin, type Cors, everyOrigin, preflight, webOrigins } from './middleware/cors.ts';
@@ -27,6 +28,7 @@ import {
 import { send } from './send.ts';
 import { sendPublic } from './send-public.ts';
 import type { ProbeServices, Services } from './services.ts';
+import { WalletReads } from './wallet-reads.ts';
 
 /** Probes that are answered by a read of their own; more than that at a time share one every 100 ms. */
 const PROBE_BURST = 10;
@@ -34,8 +36,12 @@ const PROBE_BURST = 10;
 /** The whole API and the probes. */
 export function createApp(services: Services): RequestListener {
   const app = newApp(services.settings.trustProxyHops);
-  addRoutes(app, services);
-  addDocumentation(app, services);
+  const reads = {
+    lists: new WalletReads({ atOnce: LISTS_AT_ONCE }),
+    orders: new WalletReads({ atOnce: ORDERS_AT_ONCE }),
+  };
+  addRoutes(app, services, reads);
+  addDocumentation(app, services, reads);
   return closeApp(app, services);
 }
 
@@ -66,7 +72,7 @@ function newApp(trustProxyHops: number): Express {
   return app;
 }
 
-function addRoutes(app: Express, services: Services): void {
+function addRoutes(app: Express, services: Services, reads: HistoryReads): void {
   const { webHosts, legacyPrefix } = services.settings;
   const webOnly = webOrigins(webHosts);
   const corsOf = { anyone: anyOrigin, public: everyOrigin, login: webOnly, wallet: webOnly };
@@ -85,7 +91,14 @@ function addRoutes(app: Express, services: Services): void {
   for (const { route, setHeaders, announced } of routes) {
     const [method, path, , , bucket] = route;
     const limits = bucket === undefined ? [] : [limit(bucket, announced)];
-    register(app, method, path, enter(path, ...setHeaders), ...limits, serve(route, services, isBlocked));
+    register(
+      app,
+      method,
+      path,
+      enter(path, ...setHeaders),
+      ...limits,
+      serve(route, services, reads, isBlocked),
+    );
     methods.set(path, [...(methods.get(path) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
   }
   for (const { route, setHeaders } of routes) {
@@ -94,10 +107,10 @@ function addRoutes(app: Express, services: Services): void {
   }
 }
 
-function addDocumentation(app: Express, services: Services): void {
+function addDocumentation(app: Express, services: Services, reads: HistoryReads): void {
   for (const [path, endpoint] of documentation(services.settings)) {
     const setHeaders = path === VIEWER_PATH ? [everyOrigin, allowViewer] : [everyOrigin];
-    const serveIt = serve(['GET', path, 'public', endpoint], services, () => false);
+    const serveIt = serve(['GET', path, 'public', endpoint], services, reads, () => false);
     register(app, 'GET', path, enter(path, ...setHeaders), serveIt);
   }
 }
@@ -149,6 +162,7 @@ const enter =
 function serve(
   [, , caller, endpoint]: Route,
   services: Services,
+  reads: HistoryReads,
   isBlocked: (request: Request) => boolean,
 ): RequestHandler {
   return async (request, response) => {
@@ -158,7 +172,7 @@ function serve(
     const body = endpoint.readsBody ? await readBody(request) : undefined;
     const params = request.params as Record<string, string>;
     const query = request.query as Query;
-    const answer = await endpoint.handle({ services, wallet, params, query, body, restricted });
+    const answer = await endpoint.handle({ services, reads, wallet, params, query, body, restricted });
     if (answer.isPublic) await sendPublic(request, response, answer);
     else send(response, answer);
   };

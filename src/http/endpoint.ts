@@ -4,9 +4,16 @@ import type { z } from 'zod';
 import { Refusal } from '../domain/errors.ts';
 import { type Json, writeJson } from '../domain/json.ts';
 import type { ProbeServices, Services } from './services.ts';
+import type { WalletReads } from './wallet-reads.ts';
 
 /** Values of the query string; a key given more than once has a list. */
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Through these a wallet's history is read: lists, and single orders, which no list holds up. */
+export interface HistoryReads {
+  readonly lists: WalletReads;
+  readonly orders: WalletReads;
+}
 
 /** A request that is allowed to be here. */
 export interface Call {
@@ -21,6 +28,7 @@ export interface Call {
 
 /** A request with a session. */
 export interface WalletCall extends Call {
+  readonly reads: HistoryReads;
   /** Lower case. */
   readonly wallet: string;
 }
@@ -29,6 +37,8 @@ export interface Answer {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;
+  /** The text as bytes, where several replies may share them. */
+  readonly bytes?: Buffer;
   /** Caches may keep it for a second; the same object is sent to all it is the answer for. */
   readonly isPublic?: true;
   /** What caches are told of a public answer that stays as it is for longer. */
@@ -53,6 +63,11 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 export const json = (value: Json, status = 200): Answer => jsonText(writeJson(value), status);
 
 export const jsonText = (text: string, status = 200): Answer => ({ status, contentType: JSON_TYPE, text });
+
+/** An answer that several requests may share: its bytes are written once. */
+export function jsonForSeveral(text: string): Answer {
+  return { ...jsonText(text), bytes: Buffer.from(text) };
+}
 
 export const publicJson = (value: Json): Answer => ({ ...json(value), isPublic: true });
 

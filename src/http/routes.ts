@@ -4,6 +4,7 @@ import type { Endpoint, Probe, WalletEndpoint } from './endpoint.ts';
 import { deleteOrder } from './endpoints/delete-order.ts';
 import { deleteOrders } from './endpoints/delete-orders.ts';
 import { getMarkets } from './endpoints/get-markets.ts';
+import { getOrder, getOrderByClientId } from './endpoints/get-order.ts';
 import { getOrders } from './endpoints/get-orders.ts';
 import { getPortfolio } from './endpoints/get-portfolio.ts';
 import { getTrades } from './endpoints/get-trades.ts';
@@ -42,6 +43,8 @@ export type Route =
 export const ROUTES: readonly Route[] = [
   ['POST', '/v1/orders', 'wallet', postOrder],
   ['GET', '/v1/orders', 'wallet', getOrders],
+  ['GET', '/v1/orders/:orderId', 'wallet', getOrder],
+  ['GET', '/v1/orders/by-client-id/:clientOrderId', 'wallet', getOrderByClientId],
   ['DELETE', '/v1/orders/:orderId', 'wallet', deleteOrder],
   ['DELETE', '/v1/orders', 'wallet', deleteOrders],
   ['POST', '/v1/orders/cancel-after', 'wallet', postCancelAfter],

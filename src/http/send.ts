@@ -8,10 +8,10 @@ import { addHeader, writeHead } from './head.ts';
  * By Node's own means: Express' `send` looks at charsets, entity tags and freshness, which no answer here has. No
  * cache may keep it.
  */
-export function send(response: Response, { status, contentType, text }: Answer): void {
+export function send(response: Response, { status, contentType, text, bytes }: Answer): void {
   addHeader(response, 'Cache-Control', 'no-store');
   addHeader(response, 'Content-Type', contentType);
-  addHeader(response, 'Content-Length', String(Buffer.byteLength(text)));
+  addHeader(response, 'Content-Length', String(bytes?.length ?? Buffer.byteLength(text)));
   writeHead(response, status);
-  response.end(text);
+  response.end(bytes ?? text);
 }

@@ -25,6 +25,10 @@ export interface HttpSettings {
   readonly serviceName: string;
   /** Path of the deprecated market-data routes. */
   readonly legacyPrefix: string;
+  /** Most fills that a reply shows of one order. */
+  readonly maxFillsPerOrder: number;
+  /** Most fills that a reply shows of all its orders together. */
+  readonly maxFillsPerReply: number;
 }
 
 /** Whether the process can do its job, and how each thing it needs is doing (`ok`, or what is wrong). */

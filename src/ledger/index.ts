@@ -10,7 +10,14 @@ import { readCursor, type SettledCursor } from './cursor.ts';
 import { type EntriesFilter, entries, type LedgerEntry } from './export.ts';
 import { migrate } from './migrate.ts';
 import { movementByReference } from './movements.ts';
-import { orderByClientId, orderById, ordersOf, type SettledOrder } from './orders.ts';
+import {
+  type FillShares,
+  type OrdersPage,
+  orderById,
+  orderIdByClientId,
+  ordersOf,
+  type SettledOrder,
+} from './orders.ts';
 import { askOnce, openPool } from './pool.ts';
 import { type AtRest, assets, atRest, clientOrderIds, movementReferences } from './rebuild.ts';
 import { type AccountBalance, balancesAt, liveOrdersAt } from './reconcile.ts';
@@ -29,6 +36,7 @@ import {
   secondsAfter,
   tradesOf,
   tradesOfMarket,
+  type WalletTradesFilter,
 } from './trades.ts';
 
 export type { SettledMinutes } from './candles.ts';
@@ -37,10 +45,10 @@ export type { SettledCursor } from './cursor.ts';
 export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, type EntryKind, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry } from './export.ts';
-export type { SettledOrder } from './orders.ts';
+export type { FillShares, OrderHead, OrdersPage, SettledOrder } from './orders.ts';
 export type { AccountBalance } from './reconcile.ts';
 export type { LastReconciliation } from './reconciliations.ts';
-export type { MarketTradesFilter, SettledSeconds } from './trades.ts';
+export type { MarketTradesFilter, SettledSeconds, WalletTradesFilter } from './trades.ts';
 
 /**
  * Every read answers with the cursor it is as of, from the same snapshot, so that a reader can add what
@@ -57,18 +65,20 @@ export interface Ledger {
    * @throws LedgerDiverged when the events do not follow from what is settled.
    */
   settle(events: readonly EngineEvent[]): Promise<Cursor>;
-  /** The wallet's latest orders, newest first. */
-  ordersOf(wallet: string, limit: number): Promise<{ cursor: Cursor; orders: SettledOrder[] }>;
-  orderById(id: string): Promise<{ cursor: Cursor; order: SettledOrder | null }>;
-  orderByClientId(
+  /** A page of the wallet's newest orders, in no order, with the fills that `sharesOf` asks for. */
+  ordersOf(
     wallet: string,
-    clientOrderId: string,
-  ): Promise<{ cursor: Cursor; order: SettledOrder | null }>;
+    page: OrdersPage,
+    sharesOf: FillShares,
+  ): Promise<{ cursor: Cursor; orders: SettledOrder[] }>;
+  /** An order of any wallet, with its newest fills up to a number. */
+  orderById(id: string, mostFills: number): Promise<{ cursor: Cursor; order: SettledOrder | null }>;
+  /** The id of the wallet's order with this client order id, or null; for those who read an order. */
+  orderIdByClientId(wallet: string, clientOrderId: string): Promise<string | null>;
+  /** The same for those who place one: nobody who reads can keep them from a connection. */
+  placedOrderId(wallet: string, clientOrderId: string): Promise<string | null>;
   /** The wallet's latest trades, as maker or taker, newest first. */
-  tradesOf(
-    wallet: string,
-    filter: { market?: string; limit: number },
-  ): Promise<{ cursor: Cursor; trades: Trade[] }>;
+  tradesOf(wallet: string, filter: WalletTradesFilter): Promise<{ cursor: Cursor; trades: Trade[] }>;
   /** A market's trades, newest first. */
   tradesOfMarket(market: string, filter: MarketTradesFilter): Promise<{ cursor: Cursor; trades: Trade[] }>;
   /** The last trade before a time (Unix milliseconds) of each market that has one. */
@@ -107,21 +117,44 @@ export interface Ledger {
 /** Reads are a client's waiting time, of three seconds at most; settlement may take its while, a reconcile what it needs. */
 const PATIENCE_MS = { reading: 2_100, settling: 60_000, auditing: 0 };
 
-/** Connects when first asked; Postgres may be away, then and at any later time. */
+/**
+ * Most connections of each kind of work. Every kind has a pool of its own, so that none can keep another from a
+ * connection: `lists` and `orders` are for wallets that read, `placing` looks up client order ids, `public` is market
+ * data and whatever else is short.
+ */
+const POOL_SIZES = { lists: 4, orders: 3, placing: 3, public: 4, settling: 1, auditing: 4 };
+
+type Work = keyof typeof POOL_SIZES;
+
+/** Reads of wallet lists that one process makes at a time: more would wait for a connection. */
+export const LISTS_AT_ONCE = POOL_SIZES.lists;
+/** Reads of single orders that one process makes at a time. */
+export const ORDERS_AT_ONCE = POOL_SIZES.orders;
+
+/**
+ * Connects when first asked; Postgres may be away, then and at any later time.
+ * @param options.poolSize most connections of each kind of reading; for tests
+ */
 export const openLedger = (options: { databaseUrl: string; poolSize?: number }): Ledger => {
-  const { databaseUrl, poolSize = 10 } = options;
-  // Pools of their own, so that neither readers nor a reconcile can keep settlement from a connection.
-  const reading = openPool({ databaseUrl, size: poolSize, patienceMs: PATIENCE_MS.reading });
-  const settling = openPool({ databaseUrl, size: 1, patienceMs: PATIENCE_MS.settling });
-  const auditing = openPool({ databaseUrl, size: 4, patienceMs: PATIENCE_MS.auditing });
+  const { databaseUrl, poolSize } = options;
+  const open = (work: Work, patienceMs: number, size = POOL_SIZES[work]) =>
+    openPool({ databaseUrl, work, size, patienceMs });
+  const lists = open('lists', PATIENCE_MS.reading, poolSize);
+  const orders = open('orders', PATIENCE_MS.reading, poolSize);
+  const placing = open('placing', PATIENCE_MS.reading, poolSize);
+  const reading = open('public', PATIENCE_MS.reading, poolSize);
+  const settling = open('settling', PATIENCE_MS.settling);
+  const auditing = open('auditing', PATIENCE_MS.auditing);
+  const pools = [lists, orders, placing, reading, settling, auditing];
   return {
     migrate: () => migrate(databaseUrl),
     cursor: () => readCursor((sql) => askOnce(reading, sql)),
     settle: (events) => settle(settling, events),
-    ordersOf: (wallet, limit) => ordersOf(reading, wallet, limit),
-    orderById: (id) => orderById(reading, id),
-    orderByClientId: (wallet, clientOrderId) => orderByClientId(reading, wallet, clientOrderId),
-    tradesOf: (wallet, filter) => tradesOf(reading, wallet, filter),
+    ordersOf: (wallet, page, sharesOf) => ordersOf(lists, wallet, page, sharesOf),
+    orderById: (id, mostFills) => orderById(orders, id, mostFills),
+    orderIdByClientId: (wallet, clientOrderId) => orderIdByClientId(orders, wallet, clientOrderId),
+    placedOrderId: (wallet, clientOrderId) => orderIdByClientId(placing, wallet, clientOrderId),
+    tradesOf: (wallet, filter) => tradesOf(lists, wallet, filter),
     tradesOfMarket: (market, filter) => tradesOfMarket(reading, market, filter),
     lastTradesBefore: (timeMs) => lastTradesBefore(reading, timeMs),
     secondsAfter: (tradeId, beforeMs, limit) => secondsAfter(reading, tradeId, beforeMs, limit),
@@ -139,7 +172,7 @@ export const openLedger = (options: { databaseUrl: string; poolSize?: number }):
     lastReconciliation: () => lastReconciliation(reading),
     entries: (filter) => entries(auditing, filter),
     close: async () => {
-      await Promise.all([reading.end(), settling.end(), auditing.end()]);
+      await Promise.all(pools.map((pool) => pool.end()));
     },
   };
 };

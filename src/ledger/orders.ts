@@ -1,4 +1,4 @@
-/** Orders as settled, each with every trade it took part in. */
+/** Orders as settled, with as many of their fills as a reader asks for. */
 
 import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
@@ -7,10 +7,32 @@ import { readCursor } from './cursor.ts';
 import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
 import { type Ask, askOnce, inSnapshot } from './pool.ts';
 import { storable } from './text.ts';
-import { tradesOfOrders } from './trades.ts';
+import { newestFills } from './trades.ts';
 
-/** `trades` in the order of execution. */
-export type SettledOrder = Order & { readonly fillCount: number; readonly trades: readonly Trade[] };
+/** An order without its fills, and how many it has. */
+export type OrderHead = Order & { readonly fillCount: number };
+
+/** `trades`: its newest fills, as many as were asked for, in the order of execution. */
+export type SettledOrder = OrderHead & { readonly trades: readonly Trade[] };
+
+export interface OrdersPage {
+  /** All unless given. */
+  readonly status?: 'live' | 'closed' | undefined;
+  /** Only orders that were placed before this event. */
+  readonly beforeSequence?: number | undefined;
+  readonly limit: number;
+  /**
+   * Orders that the engine filled or closed, whether that is settled or not. A page of live or of closed orders
+   * carries those of them that are live in the ledger, beyond its limit: the reader knows what became of them.
+   */
+  readonly touchedIds?: readonly string[] | undefined;
+}
+
+/** How many of its newest fills are read for each order, by id; an order that is not named gets none. */
+export type FillShares = (settled: {
+  readonly cursor: Cursor;
+  readonly orders: readonly OrderHead[];
+}) => ReadonlyMap<string, number>;
 
 interface OrderRow extends LotRow {
   id: string;
@@ -35,7 +57,7 @@ interface OrderRow extends LotRow {
 const ORDER_COLUMNS = `id, wallet, market, side, type, time_in_force, post_only, leverage, price_ticks, size_steps,
   filled_steps, fill_count, status, client_order_id, created_at_ms, updated_at_ms, sequence, ${LOT_COLUMNS}`;
 
-const orderOf = (row: OrderRow, trades: readonly Trade[]): SettledOrder => ({
+const headOf = (row: OrderRow): OrderHead => ({
   id: row.id,
   wallet: row.wallet,
   market: row.market,
@@ -54,54 +76,70 @@ const orderOf = (row: OrderRow, trades: readonly Trade[]): SettledOrder => ({
   updatedAtMs: Number(row.updated_at_ms),
   sequence: Number(row.sequence),
   lot: lotOf(row),
-  trades,
 });
 
-/** @param selection What follows `from orders`. */
-const readOrders = async (
-  ask: Ask,
-  selection: string,
-  parameters: readonly unknown[],
-): Promise<{ cursor: Cursor; orders: SettledOrder[] }> => {
-  const cursor = await readCursor(ask);
-  const rows = await ask<OrderRow>(`select ${ORDER_COLUMNS} from orders ${selection}`, parameters);
-  const trades = await tradesOfOrders(
-    ask,
-    rows.map((row) => row.id),
-  );
-  return { cursor, orders: rows.map((row) => orderOf(row, trades.get(row.id) ?? [])) };
+/** Every order is in the index of this page once. The last part of a union is of the reader's own number of rows. */
+const NEWEST = 'order by sequence desc limit $3';
+const TOUCHED = `select ${ORDER_COLUMNS} from orders
+  where id = any($4) and wallet = $1 and closed_sequence is null and sequence < $2`;
+const PAGES = {
+  all: `select ${ORDER_COLUMNS} from orders where wallet = $1 and sequence < $2 ${NEWEST}`,
+  live: `(select ${ORDER_COLUMNS} from orders
+      where wallet = $1 and closed_sequence is null and sequence < $2 and id <> all($4) ${NEWEST})
+    union all (${TOUCHED})`,
+  closed: `(select ${ORDER_COLUMNS} from orders
+      where wallet = $1 and closed_sequence is not null and sequence < $2 ${NEWEST})
+    union all (${TOUCHED})`,
 };
 
-/** The wallet's latest orders, newest first. */
-export const ordersOf = (pool: pg.Pool, wallet: string, limit: number) =>
-  inSnapshot(pool, (ask) =>
-    readOrders(ask, 'where wallet = $1 order by sequence desc limit $2', [wallet, limit]),
+const readHeads = async (ask: Ask, wallet: string, page: OrdersPage): Promise<OrderHead[]> => {
+  const { status = 'all', beforeSequence = Number.MAX_SAFE_INTEGER, limit, touchedIds = [] } = page;
+  const parameters = [wallet, beforeSequence, limit];
+  const rows = await ask<OrderRow>(
+    PAGES[status],
+    status === 'all' ? parameters : [...parameters, touchedIds],
   );
-
-const readOrder = async (ask: Ask, selection: string, parameters: readonly unknown[]) => {
-  const { cursor, orders } = await readOrders(ask, selection, parameters);
-  return { cursor, order: orders[0] ?? null };
+  return rows.map(headOf);
 };
 
-export const orderById = (pool: pg.Pool, id: string) =>
-  inSnapshot(pool, (ask) => readOrder(ask, 'where id = $1', [id]));
+/** A page of the wallet's orders in no order, and of those that `sharesOf` names their newest fills. */
+export const ordersOf = (
+  pool: pg.Pool,
+  wallet: string,
+  page: OrdersPage,
+  sharesOf: FillShares,
+): Promise<{ cursor: Cursor; orders: SettledOrder[] }> =>
+  inSnapshot(pool, async (ask) => {
+    const cursor = await readCursor(ask);
+    const heads = await readHeads(ask, wallet, page);
+    const fills = await newestFills(ask, sharesOf({ cursor, orders: heads }));
+    return { cursor, orders: heads.map((head) => ({ ...head, trades: fills.get(head.id) ?? [] })) };
+  });
 
-/**
- * A placement with a new client order id asks this first, so "there is none" is the common answer and
- * must be cheap: one statement. Only an order that exists is then read whole, in a snapshot.
- */
-export const orderByClientId = async (
+/** An order of any wallet, with its newest fills up to a number. */
+export const orderById = (
+  pool: pg.Pool,
+  id: string,
+  mostFills: number,
+): Promise<{ cursor: Cursor; order: SettledOrder | null }> =>
+  inSnapshot(pool, async (ask) => {
+    const cursor = await readCursor(ask);
+    const [row] = await ask<OrderRow>(`select ${ORDER_COLUMNS} from orders where id = $1`, [id]);
+    if (row === undefined) return { cursor, order: null };
+    const fills = await newestFills(ask, new Map([[id, mostFills]]));
+    return { cursor, order: { ...headOf(row), trades: fills.get(id) ?? [] } };
+  });
+
+/** The id of the wallet's order with this client order id; null when there is none. One statement, one row. */
+export const orderIdByClientId = async (
   pool: pg.Pool,
   wallet: string,
   clientOrderId: string,
-): Promise<{ cursor: Cursor; order: SettledOrder | null }> => {
-  const [row] = await askOnce<{ epoch: bigint; sequence: bigint; id: string | null }>(
+): Promise<string | null> => {
+  const [row] = await askOnce<{ id: string }>(
     pool,
-    `select epoch, sequence,
-       (select id from orders where wallet = $1 and client_order_id = $2 and client_order_id is not null) as id
-     from engine_cursor`,
+    'select id from orders where wallet = $1 and client_order_id = $2 and client_order_id is not null',
     [wallet, storable(clientOrderId)],
   );
-  if (row?.id) return orderById(pool, row.id);
-  return { cursor: { epoch: Number(row?.epoch), sequence: Number(row?.sequence) }, order: null };
+  return row?.id ?? null;
 };

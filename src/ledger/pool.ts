@@ -13,6 +13,8 @@ const integersAsBigints: pg.CustomTypesConfig = {
 
 export interface PoolOptions {
   databaseUrl: string;
+  /** What its connections are for; Postgres lists them as `redbook <work>`. */
+  work: string;
   size: number;
   /** Longest run of one statement, 0 for none; a reply that never comes is given up shortly after. */
   patienceMs: number;
@@ -21,10 +23,10 @@ export interface PoolOptions {
 /** How much longer than a statement may run its reply is waited for. */
 const UNANSWERED_MS = 300;
 
-export const openPool = ({ databaseUrl, size, patienceMs }: PoolOptions): pg.Pool => {
+export const openPool = ({ databaseUrl, work, size, patienceMs }: PoolOptions): pg.Pool => {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
-    application_name: 'redbook',
+    application_name: `redbook ${work}`,
     max: size,
     connectionTimeoutMillis: 2_100,
     idleTimeoutMillis: 30_000,

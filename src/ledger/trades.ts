@@ -42,25 +42,63 @@ const tradeOf = (row: TradeRow): Trade => ({
   lot: lotOf(row),
 });
 
-/** Every trade of the orders, by order id, in the order of execution. */
-export const tradesOfOrders = async (
+/**
+ * The newest fills of each order, as many as `counts` says, by order id and in the order of execution. An order is a
+ * taker once and a maker afterwards: its newest fills are at the end of two short walks of an index.
+ */
+export const newestFills = async (
   ask: Ask,
-  orderIds: readonly string[],
+  counts: ReadonlyMap<string, number>,
 ): Promise<Map<string, Trade[]>> => {
-  const byOrder = new Map<string, Trade[]>(orderIds.map((id) => [id, []]));
-  if (orderIds.length === 0) return byOrder;
-  const rows = await ask<TradeRow>(
-    `select ${TRADE_COLUMNS} from trades
-     where taker_order_id = any($1) or maker_order_id = any($1)
-     order by trade_id`,
-    [orderIds],
+  const wanted = [...counts].filter(([, count]) => count > 0);
+  const byOrder = new Map<string, Trade[]>(wanted.map(([id]) => [id, []]));
+  if (wanted.length === 0) return byOrder;
+  const rows = await ask<TradeRow & { asked_id: string }>(
+    `select asked.id as asked_id, found.* from unnest($1::text[], $2::bigint[]) as asked (id, fills)
+     cross join lateral (
+       (select ${TRADE_COLUMNS} from trades
+        where maker_order_id = asked.id order by trade_id desc limit asked.fills)
+       union all
+       (select ${TRADE_COLUMNS} from trades
+        where taker_order_id = asked.id order by trade_id desc limit asked.fills)
+       order by trade_id desc limit asked.fills
+     ) as found
+     order by found.trade_id`,
+    [wanted.map(([id]) => id), wanted.map(([, count]) => count)],
   );
-  for (const trade of rows.map(tradeOf)) {
-    byOrder.get(trade.takerOrderId)?.push(trade);
-    byOrder.get(trade.makerOrderId)?.push(trade);
-  }
+  for (const row of rows) byOrder.get(row.asked_id)!.push(tradeOf(row));
   return byOrder;
 };
+
+export interface WalletTradesFilter {
+  /** Symbol. */
+  readonly market?: string | undefined;
+  /** Of this order of the wallet alone; another wallet's has none. */
+  readonly orderId?: string | undefined;
+  /** Only trades before this one. */
+  readonly beforeTradeId?: number | undefined;
+  readonly limit: number;
+}
+
+/** One role of a wallet, or of an order: the end of an index, and no more of it than is asked for. */
+const walk = (where: string): string =>
+  `(select ${TRADE_COLUMNS} from trades where ${where} and trade_id < $3 order by trade_id desc limit $4)`;
+
+const OF_WALLET = `
+  select own.* from (select symbol from markets where $2::text is null or symbol = $2) as listed
+  cross join lateral (
+    ${walk('taker_wallet = $1 and market = listed.symbol')}
+    union all ${walk('maker_wallet = $1 and market = listed.symbol')}
+  ) as own
+  order by own.trade_id desc limit $4`;
+
+const OF_ORDER = `
+  select own.* from (
+    select id from orders where id = $5 and wallet = $1 and ($2::text is null or market = $2)) as listed
+  cross join lateral (
+    ${walk('taker_order_id = listed.id')} union all ${walk('maker_order_id = listed.id')}
+  ) as own
+  order by own.trade_id desc limit $4`;
 
 /**
  * The wallet's latest trades, as maker or taker, newest first.
@@ -71,22 +109,14 @@ export const tradesOfOrders = async (
 export const tradesOf = (
   pool: pg.Pool,
   wallet: string,
-  filter: { market?: string; limit: number },
+  { market, orderId, beforeTradeId = Number.MAX_SAFE_INTEGER, limit }: WalletTradesFilter,
 ): Promise<{ cursor: Cursor; trades: Trade[] }> =>
   inSnapshot(pool, async (ask) => {
     const cursor = await readCursor(ask);
-    const rows = await ask<TradeRow>(
-      `select own.* from (select symbol from markets where $2::text is null or symbol = $2) as listed
-       cross join lateral (
-         (select ${TRADE_COLUMNS} from trades
-          where taker_wallet = $1 and market = listed.symbol order by trade_id desc limit $3)
-         union all
-         (select ${TRADE_COLUMNS} from trades
-          where maker_wallet = $1 and market = listed.symbol order by trade_id desc limit $3)
-       ) as own
-       order by own.trade_id desc limit $3`,
-      [wallet, filter.market ?? null, filter.limit],
-    );
+    const parameters = [wallet, market ?? null, beforeTradeId, limit];
+    const rows = await (orderId === undefined
+      ? ask<TradeRow>(OF_WALLET, parameters)
+      : ask<TradeRow>(OF_ORDER, [...parameters, orderId]));
     return { cursor, trades: rows.map(tradeOf) };
   });
 

@@ -29,6 +29,8 @@ const SETTINGS: HttpSettings = {
   webUrl: 'https://redbook.example',
   serviceName: 'Redbook',
   legacyPrefix: '/v1/coingecko',
+  maxFillsPerOrder: 1_000,
+  maxFillsPerReply: 5_000,
 };
 
 const MARKET: MarketSpec = {

@@ -30,8 +30,8 @@ describe('lists of orders and trades', () => {
 
   it('are empty for a new wallet', async () => {
     const stranger = await fixture.trader();
-    expect((await stranger.get('/v1/orders')).body).to.deep.equal({ orders: [] });
-    expect((await stranger.get('/v1/trades')).body).to.deep.equal({ trades: [] });
+    expect((await stranger.get('/v1/orders')).body).to.deep.equal({ orders: [], nextCursor: null });
+    expect((await stranger.get('/v1/trades')).body).to.deep.equal({ trades: [], nextCursor: null });
   });
 
   it('show the latest hundred orders, newest first, settled or not', async () => {

@@ -51,9 +51,16 @@ describe('joining what is live and what is settled', () => {
             .orders.filter((order) => order.wallet === wallet)
             .reverse()
             .slice(0, LIMIT);
-        const settled = { cursor: cursorAt(postgres), orders: latest(postgres) };
+        const known = latest(postgres);
+        const heads = known.map(({ trades: _, ...head }) => head);
+        const settled = { cursor: cursorAt(postgres), orders: heads };
         const folded = foldOrders(settled, touched(wallet, forgotten, engine), wallet).slice(0, LIMIT);
-        expect(folded, JSON.stringify(moment)).to.deep.equal(latest(Math.max(engine, postgres)));
+        const settledTrades = new Map(known.map(({ id, trades }) => [id, trades]));
+        const whole = folded.map(({ unsettledTrades, ...head }) => ({
+          ...head,
+          trades: [...(settledTrades.get(head.id) ?? []), ...unsettledTrades],
+        }));
+        expect(whole, JSON.stringify(moment)).to.deep.equal(latest(Math.max(engine, postgres)));
       }
     }
   });
@@ -71,7 +78,10 @@ describe('joining what is live and what is settled', () => {
           .reverse()
           .slice(0, LIMIT);
       const settled = { cursor: cursorAt(postgres), trades: latest(postgres) };
-      const folded = foldTrades(settled, touched(wallet, forgotten, engine), wallet, market).slice(0, LIMIT);
+      const folded = foldTrades(settled, touched(wallet, forgotten, engine), wallet, { market }).slice(
+        0,
+        LIMIT,
+      );
       expect(folded, JSON.stringify(moment)).to.deep.equal(latest(Math.max(engine, postgres)));
     }
   });

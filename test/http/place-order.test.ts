@@ -18,7 +18,7 @@ const ORDER_FIELDS = [
     'filledSize',
     'remainingSize',
   ],
-  ...['status', 'clientOrderId', 'createdAt', 'updatedAt', 'fills'],
+  ...['status', 'clientOrderId', 'createdAt', 'updatedAt', 'fillCount', 'fills'],
 ];
 const FILL_FIELDS = [
   ...['id', 'orderId', 'role', 'price', 'size', 'notional', 'feeAmount', 'feeAsset', 'createdAt'],
@@ -62,7 +62,8 @@ describe('POST /v1/orders', () => {
       expect({ ...body, order: 0, id: 0, createdAt: 0, updatedAt: 0 }).to.deep.equal({
         ...{ id: 0, market: symbol, side: 'buy', type: 'limit', timeInForce: 'GTC', postOnly: false },
         ...{ price: 2000.05, size: 1.5, filledSize: 0, remainingSize: 1.5, status: 'resting' },
-        ...{ clientOrderId: 'é 1', createdAt: 0, updatedAt: 0, fills: [], accepted: true, order: 0 },
+        ...{ clientOrderId: 'é 1', createdAt: 0, updatedAt: 0, accepted: true, order: 0 },
+        ...{ fillCount: 0, fills: [] },
       });
     });
 
@@ -88,6 +89,7 @@ describe('POST /v1/orders', () => {
       const { body: list } = await seller.get('/v1/orders');
       const maker = list.orders.find(({ id }: { id: string }) => id === first.id);
       expect(maker.fills).to.deep.equal([{ ...fills[0], orderId: first.id, role: 'maker', feeAmount: 0 }]);
+      expect([body.fillCount, maker.fillCount]).to.deep.equal([2, 1]);
     });
 
     it('names the reason of an engine refusal, on the placing reply only', async () => {

@@ -11,11 +11,13 @@ describe('ledger without Postgres', function () {
   let postgres: PostgresServer;
   let ledger: Ledger;
 
+  const ordersOf = (limit: number) => ledger.ordersOf(WALLETS[0]!, { limit }, () => new Map());
   const reads: Record<string, () => Promise<unknown>> = {
     cursor: () => ledger.cursor(),
-    ordersOf: () => ledger.ordersOf(WALLETS[0]!, 10),
-    orderById: () => ledger.orderById('0'.repeat(34)),
-    orderByClientId: () => ledger.orderByClientId(WALLETS[0]!, 'x'),
+    ordersOf: () => ordersOf(10),
+    orderById: () => ledger.orderById('0'.repeat(34), 10),
+    orderIdByClientId: () => ledger.orderIdByClientId(WALLETS[0]!, 'x'),
+    placedOrderId: () => ledger.placedOrderId(WALLETS[0]!, 'x'),
     tradesOf: () => ledger.tradesOf(WALLETS[0]!, { limit: 10 }),
     movementByReference: () => ledger.movementByReference('credited', 'x'),
   };
@@ -41,7 +43,7 @@ describe('ledger without Postgres', function () {
     await ledger.settle(events.slice(0, 300));
     for (let round = 0; round < 2; round += 1) {
       // Connections that are idle and connections in use, when it dies.
-      const inFlight = Array.from({ length: 12 }, () => failureOf(ledger.ordersOf(WALLETS[0]!, 100)));
+      const inFlight = Array.from({ length: 12 }, () => failureOf(ordersOf(100)));
       const settling = failureOf(ledger.settle(events.slice(0, 300 + 100 * (round + 1))));
       await postgres.kill();
       for (const error of await Promise.all(inFlight)) {
@@ -75,19 +77,19 @@ describe('ledger without Postgres', function () {
     await blocker.connect();
     await blocker.query('begin; lock table orders in access exclusive mode');
     const startedMs = Date.now();
-    const error = await failureOf(ledger.ordersOf(WALLETS[0]!, 10));
+    const error = await failureOf(ordersOf(10));
     expect(error).to.be.instanceOf(Refusal).with.property('code', 'SERVICE_UNAVAILABLE');
     expect(Date.now() - startedMs).to.be.within(1_500, 3_000);
     await blocker.end();
-    expect((await ledger.ordersOf(WALLETS[0]!, 10)).orders).to.have.length(10);
+    expect((await ordersOf(10)).orders).to.have.length(10);
   });
 
   it('waits for a connection of a busy pool, and not for ever', async () => {
     const blocker = new pg.Client({ connectionString: postgres.url });
     await blocker.connect();
     await blocker.query('begin; lock table orders in access exclusive mode');
-    const busy = Array.from({ length: 3 }, () => failureOf(ledger.ordersOf(WALLETS[0]!, 10)));
-    const error = await failureOf(ledger.cursor());
+    const busy = Array.from({ length: 3 }, () => failureOf(ordersOf(10)));
+    const error = await failureOf(ledger.tradesOf(WALLETS[0]!, { limit: 10 }));
     expect(error).to.be.instanceOf(Refusal).with.property('code', 'SERVICE_UNAVAILABLE');
     await blocker.end();
     await Promise.all(busy);

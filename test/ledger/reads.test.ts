@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
-import { type Ledger, type LedgerEntry, openLedger } from '../../src/ledger/index.ts';
+import { isLive } from '../../src/domain/order.ts';
+import { type FillShares, type Ledger, type LedgerEntry, openLedger } from '../../src/ledger/index.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { ASSETS, MARKETS, POISONED_TEXTS, seededEvents, WALLETS } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
-import { type ReferenceLedger, referenceLedger } from './reference-ledger.ts';
+import { type ReferenceLedger, type ReferenceOrder, referenceLedger } from './reference-ledger.ts';
 
 const COUNT = 2_500;
 
@@ -31,33 +32,80 @@ describe('ledger reads', () => {
     return collected;
   };
 
+  const allFills: FillShares = ({ orders }) => new Map(orders.map(({ id }) => [id, COUNT]));
+
   it("lists a wallet's orders, newest first, each with its trades", async () => {
     for (const wallet of WALLETS) {
       const own = reference.orders.filter((order) => order.wallet === wallet).reverse();
       expect(own.length).to.be.above(100);
       for (const limit of [1, 100, COUNT]) {
-        const { cursor, orders } = await ledger.ordersOf(wallet, limit);
+        const { cursor, orders } = await ledger.ordersOf(wallet, { limit }, allFills);
         expect(cursor.sequence).to.equal(COUNT);
         expect(orders).to.deep.equal(own.slice(0, limit));
       }
     }
-    expect((await ledger.ordersOf(`0x${'9'.repeat(40)}`, 10)).orders).to.deep.equal([]);
+    const stranger = await ledger.ordersOf(`0x${'9'.repeat(40)}`, { limit: 10 }, allFills);
+    expect(stranger.orders).to.deep.equal([]);
+  });
+
+  it('reads as many of the newest fills of each order as it is asked for', async () => {
+    const wallet = WALLETS[0]!;
+    const own = new Map(reference.orders.map((order) => [order.id, order]));
+    const dice = random(seed + 3);
+    const shares = new Map<string, number>();
+    const { orders } = await ledger.ordersOf(wallet, { limit: COUNT }, (settled) => {
+      for (const { id } of settled.orders) if (dice.chance(0.8)) shares.set(id, dice.below(4));
+      return shares;
+    });
+    expect(Math.max(...[...own.values()].map(({ fillCount }) => fillCount))).to.be.above(4);
+    for (const { id, fillCount, trades } of orders) {
+      const every = own.get(id)!.trades;
+      expect(fillCount).to.equal(every.length);
+      expect(trades).to.deep.equal(every.slice(Math.max(0, every.length - (shares.get(id) ?? 0))));
+      const { order } = await ledger.orderById(id, 1);
+      expect(order!.trades).to.deep.equal(every.slice(-1));
+    }
+  });
+
+  it('reads live or closed orders from any place on, and those that the engine touched', async () => {
+    const dice = random(seed + 4);
+    for (const wallet of WALLETS) {
+      const own = reference.orders.filter((order) => order.wallet === wallet).reverse();
+      const touched = own.filter(() => dice.chance(0.1));
+      const beforeSequence = dice.pick([undefined, 1 + dice.below(COUNT)]);
+      const earlier = own.filter(({ sequence }) => sequence < (beforeSequence ?? COUNT + 1));
+      const passed = earlier.filter((order) => touched.includes(order) && isLive(order.status));
+      const touchedIds = touched.map(({ id }) => id);
+      const expected = {
+        all: earlier.slice(0, 20),
+        live: [
+          ...earlier.filter((order) => isLive(order.status) && !touched.includes(order)).slice(0, 20),
+          ...passed,
+        ],
+        closed: [...earlier.filter((order) => !isLive(order.status)).slice(0, 20), ...passed],
+      };
+      const newestFirst = (orders: readonly ReferenceOrder[]) =>
+        [...orders].sort((one, other) => other.sequence - one.sequence).map(({ id }) => id);
+      for (const status of [undefined, 'live', 'closed'] as const) {
+        const page = { status, beforeSequence, touchedIds, limit: 20 };
+        const { orders } = await ledger.ordersOf(wallet, page, allFills);
+        expect(newestFirst(orders as ReferenceOrder[])).to.deep.equal(newestFirst(expected[status ?? 'all']));
+      }
+    }
   });
 
   it('finds an order by its id and by the client order id of its wallet', async () => {
     for (const order of reference.orders.slice(0, 300)) {
-      expect((await ledger.orderById(order.id)).order).to.deep.equal(order);
+      expect((await ledger.orderById(order.id, COUNT)).order).to.deep.equal(order);
       if (order.clientOrderId === null) continue;
-      expect((await ledger.orderByClientId(order.wallet, order.clientOrderId)).order).to.deep.equal(order);
       const other = WALLETS.find((wallet) => wallet !== order.wallet)!;
-      expect((await ledger.orderByClientId(other, order.clientOrderId)).order).to.equal(null);
+      for (const find of [ledger.orderIdByClientId, ledger.placedOrderId]) {
+        expect(await find(order.wallet, order.clientOrderId)).to.equal(order.id);
+        expect(await find(other, order.clientOrderId)).to.equal(null);
+      }
     }
-    expect((await ledger.orderById('0'.repeat(34))).order).to.equal(null);
-    const missing = await ledger.orderByClientId(WALLETS[0]!, 'never used');
-    expect(missing).to.deep.equal({
-      cursor: { epoch: events.at(-1)!.epoch, sequence: COUNT },
-      order: null,
-    });
+    expect((await ledger.orderById('0'.repeat(34), COUNT)).order).to.equal(null);
+    expect(await ledger.orderIdByClientId(WALLETS[0]!, 'never used')).to.equal(null);
   });
 
   it("lists a wallet's trades as maker or taker, of one market or of all", async () => {
@@ -68,13 +116,31 @@ describe('ledger reads', () => {
           .filter((trade) => market === undefined || trade.market === market)
           .reverse();
         for (const limit of [1, 50, COUNT]) {
-          const { trades } = await ledger.tradesOf(wallet, {
-            limit,
-            ...(market !== undefined && { market }),
-          });
+          const { trades } = await ledger.tradesOf(wallet, { limit, market });
           expect(trades).to.deep.equal(own.slice(0, limit));
+          const beforeTradeId = own[Math.min(limit, own.length) >> 1]?.tradeId ?? 1;
+          const older = await ledger.tradesOf(wallet, { limit, market, beforeTradeId });
+          expect(older.trades).to.deep.equal(
+            own.filter(({ tradeId }) => tradeId < beforeTradeId).slice(0, limit),
+          );
         }
       }
+    }
+  });
+
+  it("lists the trades of one order of a wallet, and none of another wallet's", async () => {
+    for (const order of reference.orders.filter(({ fillCount }) => fillCount > 1).slice(0, 100)) {
+      const { wallet, id: orderId, market } = order;
+      const newest = [...order.trades].reverse();
+      const all = await ledger.tradesOf(wallet, { orderId, limit: COUNT });
+      expect(all.trades).to.deep.equal(newest);
+      const rest = await ledger.tradesOf(wallet, { orderId, beforeTradeId: newest[0]!.tradeId, limit: 1 });
+      expect(rest.trades).to.deep.equal(newest.slice(1, 2));
+      const other = WALLETS.find((one) => one !== wallet)!;
+      expect((await ledger.tradesOf(other, { orderId, limit: COUNT })).trades).to.deep.equal([]);
+      const elsewhere = MARKETS.find(({ symbol }) => symbol !== market)!.symbol;
+      const none = await ledger.tradesOf(wallet, { orderId, market: elsewhere, limit: COUNT });
+      expect(none.trades).to.deep.equal([]);
     }
   });
 
@@ -178,7 +244,8 @@ describe('ledger reads', () => {
     });
     await own.settle([...opening, ...orders, ...movements]);
     for (const [index, text] of texts.entries()) {
-      const { order } = await own.orderByClientId(placed.order.wallet, text);
+      const id = await own.orderIdByClientId(placed.order.wallet, text);
+      const { order } = await own.orderById(id!, 0);
       expect(order?.sequence).to.equal(31 + index);
       if (index < POISONED_TEXTS.length) expect(order?.clientOrderId).to.equal(text);
       expect(await own.movementByReference('credited', text)).to.include({

@@ -32,6 +32,7 @@ const { schemas, refTo } = nameSchemas({
   Fill: orders.fillSchema,
   Order: orders.orderSchema,
   Orders: orders.ordersSchema,
+  OrderReply: orders.orderReplySchema,
   Placement: orders.placementSchema,
   ClosedOrder: orders.closedOrderSchema,
   ClosedOrders: orders.closedOrdersSchema,

@@ -22,6 +22,7 @@ import {
   cancelAfterSchema,
   closedOrderSchema,
   closedOrdersSchema,
+  orderReplySchema,
   ordersSchema,
   placementSchema,
   walletTradesSchema,
@@ -88,6 +89,10 @@ const payload = { ...typedData, types: { EIP712Domain, ...typedData.types } };
 const params = [address, JSON.stringify(payload)];
 const signature = await ethereum.request({ method: 'eth_signTypedData_v4', params });
 \`\`\``;
+
+/** How the reads of one wallet share a replica. */
+const READS_IN_TURN =
+  'A replica makes one such read of a wallet at a time; when 64 wait, more are refused with `RATE_LIMITED`.';
 
 /** By method and path, as in the route table. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
@@ -160,9 +165,31 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /v1/orders': {
     id: 'getOrders',
     tag: 'Trading',
-    summary: 'The latest 100 orders, newest first',
-    description: 'Live and terminal ones, each with its fills.',
+    summary: 'The orders of the wallet, newest first',
+    description:
+      'Pages of live and terminal orders, by the time they were placed; the latest 100 unless asked otherwise. ' +
+      'Pages show no order twice, and each order that has the asked status all the while. ' +
+      READS_IN_TURN,
     reply: ordersSchema,
+    codes: ['RATE_LIMITED'],
+  },
+  'GET /v1/orders/:orderId': {
+    id: 'getOrder',
+    tag: 'Trading',
+    summary: 'One order',
+    description: `An unknown order and another wallet's answer \`NOT_FOUND\` alike. ${READS_IN_TURN}`,
+    reply: orderReplySchema,
+    codes: ['NOT_FOUND', 'RATE_LIMITED'],
+  },
+  'GET /v1/orders/by-client-id/:clientOrderId': {
+    id: 'getOrderByClientId',
+    tag: 'Trading',
+    summary: 'One order, by its client order id',
+    description:
+      `Answers \`NOT_FOUND\` when the wallet has not used the id. ${READS_IN_TURN} Most clients drop \`.\` and ` +
+      '`..` from a path, also when they are encoded; look such an id up by `POST /v1/orders`.',
+    reply: orderReplySchema,
+    codes: ['NOT_FOUND', 'RATE_LIMITED'],
   },
   'DELETE /v1/orders/:orderId': {
     id: 'cancelOrder',
@@ -196,8 +223,9 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     id: 'getTrades',
     tag: 'Trading',
     summary: 'Own trades, newest first',
+    description: `Pages of the wallet's trades as maker or taker. ${READS_IN_TURN}`,
     reply: walletTradesSchema,
-    codes: ['MARKET_NOT_FOUND'],
+    codes: ['MARKET_NOT_FOUND', 'RATE_LIMITED'],
   },
   'POST /v1/account/terms': {
     id: 'acceptTerms',

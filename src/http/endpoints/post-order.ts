@@ -4,7 +4,14 @@ import { z } from 'zod';
 import { Refusal } from '../../domain/errors.ts';
 import type { OrderRequest } from '../../domain/placing.ts';
 import { compareWith, type Decimal, isWhole } from '../../domain/units.ts';
-import { type Answer, describeIssues, jsonText, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
+import {
+  type Answer,
+  describeIssues,
+  jsonForSeveral,
+  jsonText,
+  type WalletCall,
+  type WalletEndpoint,
+} from '../endpoint.ts';
 import {
   address,
   clientOrderId,
@@ -15,10 +22,9 @@ import {
   positiveDecimal,
   text,
 } from '../fields.ts';
-import { orderOf } from '../order-history.ts';
+import { orderOf, placedOrder } from '../order-history.ts';
 import { marketsOf } from '../replies/market.ts';
 import { placingReply } from '../replies/order.ts';
-import type { Services } from '../services.ts';
 
 /** Above 100 it is the engine's to refuse, as INVALID_ORDER. */
 const isLeverage = (value: Decimal): boolean =>
@@ -91,6 +97,8 @@ const schema = z
 
 type OrderBody = z.infer<typeof schema>;
 
+const UNREADABLE = 'the order cannot be read at the moment';
+
 /** Of a halted market, and of what was answered to nobody. */
 const MAY_HAVE_EVENTS: ReadonlySet<string> = new Set(['SETTLEMENT_FAILED', 'SERVICE_UNAVAILABLE']);
 
@@ -117,7 +125,7 @@ async function answerTo(call: WalletCall): Promise<Answer> {
   if (refusal === undefined) return place(call, requestOf(parsed.data!));
   // A known client order id comes first: the rest of the request counts for nothing then.
   const known = await knownOrder(call);
-  if (known === undefined) throw refusal;
+  if (known === null) throw refusal;
   return replay(call, known);
 }
 
@@ -146,8 +154,8 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
   const command = { wallet, request, restricted };
   let placement = await services.engine.placeOrder(command);
   if (placement.outcome === 'unchecked') {
-    const known = await settledOrderId(services, wallet, request.clientOrderId!);
-    if (known !== undefined) return replay(call, known);
+    const known = await services.ledger.placedOrderId(wallet, request.clientOrderId!);
+    if (known !== null) return replay(call, known);
     placement = await services.engine.placeOrder({ ...command, checked: placement.moment });
   }
   switch (placement.outcome) {
@@ -155,7 +163,8 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
       services.wake();
       const { order, trades, rejectReason } = placement;
       services.metrics.countOrder(order.status, rejectReason ?? '');
-      return jsonText(placingReply({ ...order, trades }, placement.market, rejectReason));
+      const placed = placedOrder({ ...order, trades }, services.settings);
+      return jsonText(placingReply(placed, placement.market, rejectReason));
     }
     case 'claimed':
       return replay(call, placement.orderId);
@@ -165,26 +174,28 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
 }
 
 /** The id of the order that the body's client order id stands for already. */
-async function knownOrder({ services, wallet, body }: WalletCall): Promise<string | undefined> {
+async function knownOrder({ services, wallet, body }: WalletCall): Promise<string | null> {
   const id = clientOrderId.safeParse((body as { clientOrderId?: unknown }).clientOrderId);
-  if (!id.success) return undefined;
+  if (!id.success) return null;
   const found = await services.engine.findClientOrder(wallet, id.data);
   if (found.outcome === 'claimed') return found.orderId;
-  return found.outcome === 'unchecked' ? settledOrderId(services, wallet, id.data) : undefined;
+  return found.outcome === 'unchecked' ? services.ledger.placedOrderId(wallet, id.data) : null;
 }
 
-async function settledOrderId(
-  { ledger }: Services,
-  wallet: string,
-  clientOrderId: string,
-): Promise<string | undefined> {
-  const { order } = await ledger.orderByClientId(wallet, clientOrderId);
-  return order?.id;
-}
-
-async function replay({ services, wallet }: WalletCall, orderId: string): Promise<Answer> {
-  const order = await orderOf(services, wallet, orderId);
-  const marketOf = await marketsOf(services.engine, [order]);
+async function replay({ services, reads, wallet }: WalletCall, orderId: string): Promise<Answer> {
+  const replayed = await reads.orders
+    .read(wallet, `replay ${orderId}`, async () => {
+      const order = await orderOf(services, wallet, orderId);
+      if (order === undefined) throw new Refusal('SERVICE_UNAVAILABLE', UNREADABLE);
+      const marketOf = await marketsOf(services.engine, [order]);
+      return jsonForSeveral(placingReply(order, marketOf(order), null));
+    })
+    .catch((error) => {
+      // The order was placed, whatever becomes of this reply: no other code may say otherwise.
+      throw error instanceof Refusal && error.code === 'RATE_LIMITED'
+        ? new Refusal('SERVICE_UNAVAILABLE', error.message)
+        : error;
+    });
   services.metrics.countOrder('replayed');
-  return jsonText(placingReply(order, marketOf(order), null));
+  return replayed;
 }

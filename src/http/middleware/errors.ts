@@ -3,6 +3,7 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { Refusal } from '../../domain/errors.ts';
+import { addHeader } from '../head.ts';
 import { errorRecord } from '../redact.ts';
 import { refusalAnswer, unexpectedAnswer } from '../replies/error.ts';
 import { stateOf } from '../reply-state.ts';
@@ -33,6 +34,9 @@ export const errorReply =
   (error, _request, response, _next) => {
     const refusal = error instanceof Refusal ? error : undefined;
     report(logger, error, stateOf(response).requestId);
+    if (refusal?.retryAfterSeconds !== undefined) {
+      addHeader(response, 'Retry-After', String(refusal.retryAfterSeconds));
+    }
     if (response.headersSent) response.destroy();
     else send(response, refusal === undefined ? unexpectedAnswer('INTERNAL_ERROR') : refusalAnswer(refusal));
   };

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { ORDER_STATUSES } from '../../domain/order.ts';
+import { nextCursor } from '../list-cursor.ts';
 import { amount, assetSymbol, marketSymbol, side, timestamp, wallet } from './amounts-schema.ts';
 
 const orderId = z.string().min(1).describe('opaque');
@@ -48,6 +49,7 @@ const ORDER = {
   clientOrderId: 'my-order-1',
   createdAt: FILL.createdAt,
   updatedAt: FILL.createdAt,
+  fillCount: 1,
   fills: [FILL],
 };
 
@@ -69,7 +71,14 @@ export const orderSchema = z
     clientOrderId: clientOrderId.describe('null: none was given'),
     createdAt: timestamp,
     updatedAt: timestamp.describe('of the last change of status or fills; ISO 8601'),
-    fills: z.array(fillSchema).describe('in the order of execution'),
+    fillCount: z.int().min(0).describe('number of all fills of the order'),
+    fills: z
+      .array(fillSchema)
+      .describe(
+        'its newest fills, in the order of execution. A reply shows a bounded number of fills, 1,000 of an order and ' +
+          '5,000 in all unless set otherwise: the first orders of a list get theirs, and later ones have an empty ' +
+          'list. `GET /v1/trades?orderId=` reads all of them.',
+      ),
   })
   .meta({ examples: [ORDER] });
 
@@ -87,7 +96,9 @@ export const placementSchema = orderSchema
     examples: [{ ...ORDER, accepted: true, order: ORDER }],
   });
 
-export const ordersSchema = z.strictObject({ orders: z.array(orderSchema).max(100) });
+export const ordersSchema = z.strictObject({ orders: z.array(orderSchema).max(100), nextCursor });
+
+export const orderReplySchema = z.strictObject({ order: orderSchema });
 
 export const closedOrderSchema = z
   .strictObject({
@@ -139,4 +150,4 @@ export const walletTradeSchema = z
     ],
   });
 
-export const walletTradesSchema = z.strictObject({ trades: z.array(walletTradeSchema).max(500) });
+export const walletTradesSchema = z.strictObject({ trades: z.array(walletTradeSchema).max(500), nextCursor });

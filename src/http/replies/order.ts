@@ -11,8 +11,8 @@ import {
 } from '../../domain/order.ts';
 import { formatCount, formatScaled } from '../../domain/units.ts';
 
-/** An order and every trade it took part in, in the order of execution. */
-export type OrderWithTrades = Order & { readonly trades: readonly Trade[] };
+/** An order, the number of its fills, and those of them that its reply shows, in the order of execution. */
+export type OrderWithTrades = Order & { readonly fillCount: number; readonly trades: readonly Trade[] };
 
 const priceOf = (ticks: bigint, market: Market): JsonText =>
   new JsonText(formatCount(ticks, marketGrid(market).tick));
@@ -60,6 +60,7 @@ export function orderReply(order: OrderWithTrades, market: Market): Json {
     clientOrderId: order.clientOrderId,
     createdAt: timestamp(order.createdAtMs),
     updatedAt: timestamp(order.updatedAtMs),
+    fillCount: order.fillCount,
     fills: order.trades.map((trade) => fillReply(trade, order.id, market)),
   };
 }

@@ -87,7 +87,7 @@ async function passedThrough(
   before: number,
   after: number,
 ): Promise<string> {
-  const { order } = await ledger.orderById(id);
+  const { order } = await ledger.orderById(id, 0);
   const isPassing = order !== null && order.sequence > before && order.sequence <= after;
   return isPassing ? `live, of ${order.wallet}` : NO_ORDER;
 }

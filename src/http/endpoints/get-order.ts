@@ -1,0 +1,49 @@
+/** `GET /v1/orders/{orderId}` and `GET /v1/orders/by-client-id/{clientOrderId}`: one order of the wallet. */
+
+import { z } from 'zod';
+import { Refusal } from '../../domain/errors.ts';
+import { writeJson } from '../../domain/json.ts';
+import { type Answer, checked, jsonForSeveral, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
+import { clientOrderId, text } from '../fields.ts';
+import { orderOf } from '../order-history.ts';
+import { marketsOf } from '../replies/market.ts';
+import { orderReply } from '../replies/order.ts';
+
+const byIdSchema = z.object({ orderId: text.describe('as `id` of the order') });
+
+const byClientIdSchema = z.object({
+  clientOrderId: clientOrderId.describe('as the order was placed with, URL-encoded: `a/b` is `a%2Fb`'),
+});
+
+export const getOrder: WalletEndpoint = {
+  request: byIdSchema,
+  async handle(call) {
+    const { orderId } = checked(byIdSchema, call.params);
+    return call.reads.orders.read(call.wallet, `order ${orderId}`, () => answerTo(call, orderId));
+  },
+};
+
+export const getOrderByClientId: WalletEndpoint = {
+  request: byClientIdSchema,
+  async handle(call) {
+    const id = checked(byClientIdSchema, call.params).clientOrderId;
+    return call.reads.orders.read(call.wallet, `client id ${id}`, async () => {
+      const orderId = await orderIdOf(call, id);
+      return answerTo(call, orderId);
+    });
+  },
+};
+
+/** The engine forgets an id some time after Postgres has it; only then is Postgres asked. */
+async function orderIdOf({ services, wallet }: WalletCall, id: string): Promise<string | null> {
+  const found = await services.engine.findClientOrder(wallet, id);
+  if (found.outcome === 'claimed') return found.orderId;
+  return found.outcome === 'unchecked' ? services.ledger.orderIdByClientId(wallet, id) : null;
+}
+
+async function answerTo({ services, wallet }: WalletCall, orderId: string | null): Promise<Answer> {
+  const order = orderId === null ? undefined : await orderOf(services, wallet, orderId);
+  if (order === undefined) throw new Refusal('NOT_FOUND', 'the wallet has no such order');
+  const marketOf = await marketsOf(services.engine, [order]);
+  return jsonForSeveral(writeJson({ order: orderReply(order, marketOf(order)) }));
+}

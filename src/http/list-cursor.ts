@@ -1,0 +1,52 @@
+/** Cursors of lists: where the next page begins, opaque to clients. */
+
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { Refusal } from '../domain/errors.ts';
+import { queryText } from './fields.ts';
+
+const POSITION_BYTES = 8;
+const DIGEST_BYTES = 13;
+const CHARACTERS = ((POSITION_BYTES + DIGEST_BYTES) * 4) / 3;
+
+/** What a cursor was made for: the list, the wallet and the filters, but not the size of a page. */
+export type CursorScope = Readonly<Record<string, string | undefined>>;
+
+/** A `cursor` parameter; whether it belongs to the request is for `readCursor` to find out. */
+export const cursorText = queryText
+  .regex(new RegExp(`^[\\w-]{${CHARACTERS}}$`), 'must be a nextCursor of this list')
+  .optional()
+  .describe('`nextCursor` of the page before, with the same filters');
+
+export const nextCursor = z
+  .string()
+  .length(CHARACTERS)
+  .nullable()
+  .describe('opaque: give it as `cursor` to read the next page; null at the end');
+
+/** @param next position that the next page begins at; null: there is none */
+export function writeCursor(scope: CursorScope, next: number | null): string | null {
+  if (next === null) return null;
+  const position = Buffer.alloc(POSITION_BYTES);
+  position.writeBigUInt64BE(BigInt(next));
+  return Buffer.concat([position, digestOf(scope, position)]).toString('base64url');
+}
+
+/**
+ * The position that a cursor stands for.
+ * @throws Refusal VALIDATION_ERROR when it was not made for this scope
+ */
+export function readCursor(scope: CursorScope, cursor: string): number {
+  const bytes = Buffer.from(cursor, 'base64url');
+  const position = bytes.subarray(0, POSITION_BYTES);
+  const isOurs = digestOf(scope, position).equals(bytes.subarray(POSITION_BYTES));
+  const next = isOurs ? Number(position.readBigUInt64BE()) : Number.NaN;
+  if (Number.isSafeInteger(next)) return next;
+  throw new Refusal('VALIDATION_ERROR', 'cursor: must be a nextCursor of this list, with the same filters');
+}
+
+/** No secret is in it: a cursor that somebody forges shows them no more of their own list than another would. */
+function digestOf(scope: CursorScope, position: Buffer): Buffer {
+  const text = JSON.stringify(Object.entries(scope).sort());
+  return createHash('sha256').update(position).update(text).digest().subarray(0, DIGEST_BYTES);
+}

@@ -1,0 +1,75 @@
+/** A wallet's unsettled events, without what they did to anybody else. */
+
+import { Refusal } from '../domain/errors.ts';
+import type { EngineEvent } from '../domain/event.ts';
+import type { Engine } from '../engine/index.ts';
+
+/**
+ * Placements, fills and closed orders that one reader keeps, some 500 bytes each. A wallet has more of them only while
+ * settlement stands still.
+ */
+const MOST_PARTS = 50_000;
+
+/**
+ * The wallet's unsettled events, oldest first: placements, fills and closings of its orders.
+ * @param orderId of one order alone; unless given, of all
+ * @throws Refusal SERVICE_UNAVAILABLE while settlement is so far behind that they cannot be kept in memory
+ */
+export async function unsettledEvents(
+  engine: Engine,
+  wallet: string,
+  orderId?: string,
+): Promise<EngineEvent[]> {
+  const events: EngineEvent[] = [];
+  let parts = 0;
+  for await (const page of engine.unsettledPages(wallet)) {
+    for (const event of page) {
+      const own = ownPart(event, wallet, orderId);
+      if (own === undefined) continue;
+      events.push(own);
+      parts += partsOf(own);
+    }
+    if (parts > MOST_PARTS) {
+      throw new Refusal(
+        'SERVICE_UNAVAILABLE',
+        'settlement is behind: lists are back when it has caught up; trading goes on',
+      );
+    }
+  }
+  return events;
+}
+
+/** Ids of the wallet's orders that the events filled or closed. */
+export function touchedIds(events: readonly EngineEvent[], wallet: string): string[] {
+  const ids = new Set<string>();
+  for (const event of events) {
+    if (event.kind === 'order_placed') {
+      const makers = event.order.wallet === wallet ? [] : event.trades;
+      for (const { makerOrderId } of makers) ids.add(makerOrderId);
+      for (const { id } of event.expired) ids.add(id);
+    } else if (event.kind === 'orders_closed') {
+      for (const { id } of event.orders) ids.add(id);
+    }
+  }
+  return [...ids];
+}
+
+/** The event without other wallets' fills and closed orders; undefined when nothing is left. */
+function ownPart(event: EngineEvent, wallet: string, orderId: string | undefined): EngineEvent | undefined {
+  const isOwn = (owner: string, id: string): boolean =>
+    owner === wallet && (orderId === undefined || orderId === id);
+  if (event.kind === 'orders_closed') {
+    const orders = event.orders.filter((order) => isOwn(order.wallet, order.id));
+    return orders.length === 0 ? undefined : { ...event, orders };
+  }
+  if (event.kind !== 'order_placed') return undefined;
+  const expired = event.expired.filter((order) => isOwn(order.wallet, order.id));
+  if (isOwn(event.order.wallet, event.order.id)) return { ...event, expired };
+  const trades = event.trades.filter((trade) => isOwn(trade.makerWallet, trade.makerOrderId));
+  return trades.length + expired.length === 0 ? undefined : { ...event, trades, expired };
+}
+
+function partsOf(event: EngineEvent): number {
+  if (event.kind === 'orders_closed') return event.orders.length;
+  return event.kind === 'order_placed' ? 1 + event.trades.length + event.expired.length : 0;
+}
