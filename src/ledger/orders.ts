@@ -5,9 +5,10 @@ import type { Cursor } from '../domain/event.ts';
 import type { Order, OrderStatus, OrderType, Side, TimeInForce, Trade } from '../domain/order.ts';
 import { readCursor } from './cursor.ts';
 import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
-import { type Ask, askOnce, inSnapshot } from './pool.ts';
+import { type Ask, askOnce, inOrder } from './pool.ts';
 import { storable } from './text.ts';
 import { newestFills } from './trades.ts';
+import { endOf } from './walk.ts';
 
 /** An order without its fills, and how many it has. */
 export type OrderHead = Order & { readonly fillCount: number };
@@ -78,18 +79,19 @@ const headOf = (row: OrderRow): OrderHead => ({
   lot: lotOf(row),
 });
 
-/** Every order is in the index of this page once. The last part of a union is of the reader's own number of rows. */
-const NEWEST = 'order by sequence desc limit $3';
-const TOUCHED = `select ${ORDER_COLUMNS} from orders
-  where id = any($4) and wallet = $1 and closed_sequence is null and sequence < $2`;
+/** The wallet's newest orders of one of the indexes on (wallet, sequence), which `where` selects. */
+const newest = (where: string): string =>
+  `(select ${ORDER_COLUMNS} from orders where ${where} ${endOf(['wallet'], 'sequence', ['$1'], '$2')} limit $3)`;
+
+/** `offset 0` keeps the conditions after it from choosing another index than that of the ids. */
+const TOUCHED = `(select ${ORDER_COLUMNS} from unnest($4::text[]) as touched (touched_id)
+  cross join lateral (select * from orders where id = touched_id offset 0) as found
+  where wallet = $1 and closed_sequence is null and sequence < $2)`;
+
 const PAGES = {
-  all: `select ${ORDER_COLUMNS} from orders where wallet = $1 and sequence < $2 ${NEWEST}`,
-  live: `(select ${ORDER_COLUMNS} from orders
-      where wallet = $1 and closed_sequence is null and sequence < $2 and id <> all($4) ${NEWEST})
-    union all (${TOUCHED})`,
-  closed: `(select ${ORDER_COLUMNS} from orders
-      where wallet = $1 and closed_sequence is not null and sequence < $2 ${NEWEST})
-    union all (${TOUCHED})`,
+  all: newest('true'),
+  live: `${newest('closed_sequence is null and id <> all($4)')} union all ${TOUCHED}`,
+  closed: `${newest('closed_sequence is not null')} union all ${TOUCHED}`,
 };
 
 const readHeads = async (ask: Ask, wallet: string, page: OrdersPage): Promise<OrderHead[]> => {
@@ -109,7 +111,7 @@ export const ordersOf = (
   page: OrdersPage,
   sharesOf: FillShares,
 ): Promise<{ cursor: Cursor; orders: SettledOrder[] }> =>
-  inSnapshot(pool, async (ask) => {
+  inOrder(pool, async (ask) => {
     const cursor = await readCursor(ask);
     const heads = await readHeads(ask, wallet, page);
     const fills = await newestFills(ask, sharesOf({ cursor, orders: heads }));
@@ -122,7 +124,7 @@ export const orderById = (
   id: string,
   mostFills: number,
 ): Promise<{ cursor: Cursor; order: SettledOrder | null }> =>
-  inSnapshot(pool, async (ask) => {
+  inOrder(pool, async (ask) => {
     const cursor = await readCursor(ask);
     const [row] = await ask<OrderRow>(`select ${ORDER_COLUMNS} from orders where id = $1`, [id]);
     if (row === undefined) return { cursor, order: null };

@@ -6,7 +6,8 @@ import type { Side, Trade } from '../domain/order.ts';
 import type { SecondOfTrades } from '../domain/rolling-day.ts';
 import { readCursor } from './cursor.ts';
 import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
-import { type Ask, inSnapshot } from './pool.ts';
+import { type Ask, inOrder, inSnapshot } from './pool.ts';
+import { endOf } from './walk.ts';
 
 export interface TradeRow extends LotRow {
   trade_id: bigint;
@@ -42,6 +43,10 @@ const tradeOf = (row: TradeRow): Trade => ({
   lot: lotOf(row),
 });
 
+/** The newest trades of one role of a wallet or of an order. */
+const walk = (columns: readonly string[], values: readonly string[], before: string, limit: string): string =>
+  `(select ${TRADE_COLUMNS} from trades where true ${endOf(columns, 'trade_id', values, before)} limit ${limit})`;
+
 /**
  * The newest fills of each order, as many as `counts` says, by order id and in the order of execution. An order is a
  * taker once and a maker afterwards: its newest fills are at the end of two short walks of an index.
@@ -56,11 +61,9 @@ export const newestFills = async (
   const rows = await ask<TradeRow & { asked_id: string }>(
     `select asked.id as asked_id, found.* from unnest($1::text[], $2::bigint[]) as asked (id, fills)
      cross join lateral (
-       (select ${TRADE_COLUMNS} from trades
-        where maker_order_id = asked.id order by trade_id desc limit asked.fills)
+       ${walk(['maker_order_id'], ['asked.id'], String(Number.MAX_SAFE_INTEGER), 'asked.fills')}
        union all
-       (select ${TRADE_COLUMNS} from trades
-        where taker_order_id = asked.id order by trade_id desc limit asked.fills)
+       ${walk(['taker_order_id'], ['asked.id'], String(Number.MAX_SAFE_INTEGER), 'asked.fills')}
        order by trade_id desc limit asked.fills
      ) as found
      order by found.trade_id`,
@@ -80,15 +83,11 @@ export interface WalletTradesFilter {
   readonly limit: number;
 }
 
-/** One role of a wallet, or of an order: the end of an index, and no more of it than is asked for. */
-const walk = (where: string): string =>
-  `(select ${TRADE_COLUMNS} from trades where ${where} and trade_id < $3 order by trade_id desc limit $4)`;
-
 const OF_WALLET = `
   select own.* from (select symbol from markets where $2::text is null or symbol = $2) as listed
   cross join lateral (
-    ${walk('taker_wallet = $1 and market = listed.symbol')}
-    union all ${walk('maker_wallet = $1 and market = listed.symbol')}
+    ${walk(['taker_wallet', 'market'], ['$1', 'listed.symbol'], '$3', '$4')}
+    union all ${walk(['maker_wallet', 'market'], ['$1', 'listed.symbol'], '$3', '$4')}
   ) as own
   order by own.trade_id desc limit $4`;
 
@@ -96,7 +95,8 @@ const OF_ORDER = `
   select own.* from (
     select id from orders where id = $5 and wallet = $1 and ($2::text is null or market = $2)) as listed
   cross join lateral (
-    ${walk('taker_order_id = listed.id')} union all ${walk('maker_order_id = listed.id')}
+    ${walk(['taker_order_id'], ['listed.id'], '$3', '$4')}
+    union all ${walk(['maker_order_id'], ['listed.id'], '$3', '$4')}
   ) as own
   order by own.trade_id desc limit $4`;
 
@@ -111,7 +111,7 @@ export const tradesOf = (
   wallet: string,
   { market, orderId, beforeTradeId = Number.MAX_SAFE_INTEGER, limit }: WalletTradesFilter,
 ): Promise<{ cursor: Cursor; trades: Trade[] }> =>
-  inSnapshot(pool, async (ask) => {
+  inOrder(pool, async (ask) => {
     const cursor = await readCursor(ask);
     const parameters = [wallet, market ?? null, beforeTradeId, limit];
     const rows = await (orderId === undefined

@@ -57,7 +57,7 @@ describe('ledger reads', () => {
       for (const { id } of settled.orders) if (dice.chance(0.8)) shares.set(id, dice.below(4));
       return shares;
     });
-    expect(Math.max(...[...own.values()].map(({ fillCount }) => fillCount))).to.be.above(4);
+    expect(Math.max(...[...own.values()].map(({ fillCount }) => fillCount))).to.be.above(2);
     for (const { id, fillCount, trades } of orders) {
       const every = own.get(id)!.trades;
       expect(fillCount).to.equal(every.length);

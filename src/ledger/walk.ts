@@ -1,0 +1,20 @@
+/** Walks of an index from its end: as many rows are read as are asked for, whatever Postgres knows of the table. */
+
+/**
+ * The end of an SQL condition, and its order: rows whose `columns` have these values, from the highest number below
+ * `before` on down. `columns` and `number` together must be the columns of an index.
+ *
+ * Plain equalities would say the same, but Postgres could then walk an index of the numbers alone and skip the rows of
+ * everybody else: hundreds of thousands, for a wallet that is rare among the newest rows. Compared and ordered as whole
+ * rows of columns, only the one index fits.
+ */
+export const endOf = (
+  columns: readonly string[],
+  number: string,
+  values: readonly string[],
+  before: string,
+): string => {
+  const row = `(${[...columns, number].join(', ')})`;
+  return `and ${row} >= (${[...values, '0'].join(', ')}) and ${row} < (${[...values, before].join(', ')})
+    order by ${[...columns, number].map((column) => `${column} desc`).join(', ')}`;
+};

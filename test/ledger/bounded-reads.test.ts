@@ -1,0 +1,172 @@
+/** The rows that one read of a wallet's history costs Postgres, however long that history is. */
+
+import { expect } from 'chai';
+import pg from 'pg';
+import { type FillShares, type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { freshDatabase } from '../support/servers.ts';
+import { query } from './tables.ts';
+
+const VICTIM = `0x${'1'.repeat(40)}`;
+const OTHERS = `0x${'2'.repeat(40)}`;
+/** One order of 150,000 fills, which somebody ate in the smallest steps, and fifty of 1,000. */
+const EATEN = 150_000;
+const SWEPT = 50;
+const FILLS = EATEN + SWEPT * 1_000;
+const LIVE = 3_000;
+const CLOSED = 3_000;
+const LIST = 100;
+const PER_ORDER = 1_000;
+const PER_REPLY = 5_000;
+/** Rows of catalogs do not count; the cursor is read with every list. */
+const CURSOR_ROWS = 1;
+
+const idOf = (expression: string): string => `lpad(to_hex(${expression}), 34, '0')`;
+
+const HISTORY = `
+begin;
+set local redbook.counts_fills = on;
+insert into markets (symbol, number, version, record) values ('ETH/USDC', 0, 1, '{}'), ('BTC/USDC', 1, 1, '{}');
+update engine_cursor set epoch = 1, sequence = 1000000;
+insert into orders (id, wallet, market, side, type, time_in_force, post_only, price_ticks, size_steps, filled_steps,
+  fill_count, status, created_at_ms, updated_at_ms, sequence, updated_sequence, closed_sequence, base, quote,
+  base_atoms_per_step, quote_atoms_per_lot)
+select ${idOf('n')}, '${VICTIM}', 'ETH/USDC', 'sell', 'limit', 'GTC', false, 100, 1000000,
+  fills, fills, case when n <= ${LIVE} then 'resting' else 'cancelled' end, n, n, n, n,
+  case when n <= ${LIVE} then null else 500000 + n end, 'ETH', 'USDC', 1, 1
+from (
+  select n, case when n = ${LIVE + CLOSED} then ${EATEN} when n > ${LIVE + CLOSED} then 1000 else 0 end as fills
+  from generate_series(1, ${LIVE + CLOSED + SWEPT}) as n) as placed;
+insert into trades (trade_id, sequence, market, taker_side, price_ticks, size_steps, base_atoms, notional_atoms,
+  fee_atoms, taker_order_id, maker_order_id, taker_wallet, maker_wallet, time_ms, base, quote, base_atoms_per_step,
+  quote_atoms_per_lot)
+select n, n, 'ETH/USDC', 'buy', 100, 1, 1, 100, 0, ${idOf('1000000 + n')},
+  ${idOf(`${LIVE + CLOSED} + case when n <= ${EATEN} then 0 else 1 + (n - ${EATEN} - 1) / 1000 end`)},
+  '${OTHERS}', '${VICTIM}', n, 'ETH', 'USDC', 1, 1
+from generate_series(1, ${FILLS}) as n;
+commit`;
+
+/** Live and dead rows of the ledger's tables that were looked at, by any process. */
+const ROWS_READ = `
+  select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::int as rows from pg_stat_user_tables`;
+
+describe('rows that a read of a long history costs', () => {
+  let databaseUrl: string;
+
+  before(async () => {
+    databaseUrl = await freshDatabase();
+    const ledger = openLedger({ databaseUrl });
+    await ledger.migrate();
+    await ledger.close();
+    await query(databaseUrl, HISTORY);
+  });
+
+  /** A connection hands in its counts when it ends, so each read has connections of its own. */
+  const rowsReadBy = async (read: (ledger: Ledger) => Promise<unknown>): Promise<number> => {
+    const before = await settledCounts();
+    const ledger = openLedger({ databaseUrl });
+    await read(ledger);
+    await ledger.close();
+    return (await settledCounts()) - before;
+  };
+
+  const settledCounts = async (): Promise<number> => {
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    try {
+      for (;;) {
+        const { rows } = await client.query(
+          `select count(*)::int as readers from pg_stat_activity
+           where datname = current_database() and application_name like 'redbook %'`,
+        );
+        if (rows[0].readers === 0) break;
+      }
+      return (await client.query<{ rows: number }>(ROWS_READ)).rows[0]!.rows;
+    } finally {
+      await client.end();
+    }
+  };
+
+  /** As a reply shows them: newest orders first, and no more than it may have in all. */
+  const shares: FillShares = ({ orders }) => {
+    let left = PER_REPLY;
+    const newestFirst = [...orders].sort((one, other) => other.sequence - one.sequence);
+    return new Map(
+      newestFirst.slice(0, LIST).map(({ id, fillCount }) => {
+        const share = Math.min(fillCount, PER_ORDER, left);
+        left -= share;
+        return [id, share];
+      }),
+    );
+  };
+  const ids = async (sql: string): Promise<string[]> =>
+    (await query<{ id: string }>(databaseUrl, sql)).map(({ id }) => id);
+
+  for (const [name, prepare] of [
+    ['before Postgres has statistics', ''],
+    ['when Postgres has statistics', 'analyze'],
+  ] as const) {
+    describe(name, () => {
+      before(async () => {
+        if (prepare !== '') await query(databaseUrl, prepare);
+      });
+
+      it('is bounded by what a list of orders shows', async () => {
+        let fills = 0;
+        const rows = await rowsReadBy(async (ledger) => {
+          const { orders } = await ledger.ordersOf(VICTIM, { limit: LIST + 1 }, shares);
+          fills = orders.reduce((sum, { trades }) => sum + trades.length, 0);
+        });
+        expect(fills).to.equal(PER_REPLY);
+        expect(rows).to.equal(CURSOR_ROWS + LIST + 1 + PER_REPLY);
+      });
+
+      it('is the same for live orders older than all closed ones, and for closed ones', async () => {
+        const touchedIds = await ids(
+          `select id from orders where closed_sequence is null order by sequence desc limit 7`,
+        );
+        const live = await rowsReadBy(async (ledger) => {
+          const page = { status: 'live', limit: LIST + 1, touchedIds } as const;
+          const { orders } = await ledger.ordersOf(VICTIM, page, () => new Map());
+          expect(orders).to.have.length(LIST + 1 + touchedIds.length);
+        });
+        // Those that the engine touched are passed over in the list, and read by their ids.
+        expect(live).to.be.at.most(CURSOR_ROWS + LIST + 1 + 2 * touchedIds.length);
+        const closed = await rowsReadBy(async (ledger) => {
+          const page = { status: 'closed', limit: LIST + 1, beforeSequence: LIVE + 500 } as const;
+          const { orders } = await ledger.ordersOf(VICTIM, page, () => new Map());
+          expect(orders.map(({ sequence }) => sequence)).to.include(LIVE + 499);
+        });
+        expect(closed).to.equal(CURSOR_ROWS + LIST + 1);
+      });
+
+      it('is bounded by what one order shows', async () => {
+        const [eaten] = await ids(`select id from orders where fill_count = ${EATEN}`);
+        const rows = await rowsReadBy(async (ledger) => {
+          const { order } = await ledger.orderById(eaten!, PER_ORDER);
+          expect(order!.trades.map(({ tradeId }) => tradeId)).to.deep.equal(
+            Array.from({ length: PER_ORDER }, (_, at) => EATEN - PER_ORDER + 1 + at),
+          );
+        });
+        expect(rows).to.equal(CURSOR_ROWS + 1 + PER_ORDER);
+      });
+
+      it('is bounded by what a list of trades shows, of the wallet or of one order', async () => {
+        const ofWallet = await rowsReadBy(async (ledger) => {
+          const { trades } = await ledger.tradesOf(VICTIM, { limit: 501, beforeTradeId: EATEN });
+          expect(trades).to.have.length(501);
+        });
+        expect(ofWallet).to.be.at.most(CURSOR_ROWS + 2 + 501);
+        const [eaten] = await ids(`select id from orders where fill_count = ${EATEN}`);
+        const ofOrder = await rowsReadBy(async (ledger) => {
+          const filter = { orderId: eaten!, limit: 501, beforeTradeId: EATEN >> 1 };
+          expect((await ledger.tradesOf(VICTIM, filter)).trades).to.have.length(501);
+        });
+        expect(ofOrder).to.equal(CURSOR_ROWS + 1 + 501);
+        const ofNobody = await rowsReadBy((ledger) =>
+          ledger.tradesOf(OTHERS, { orderId: eaten!, limit: 501 }),
+        );
+        expect(ofNobody).to.be.at.most(CURSOR_ROWS + 1);
+      });
+    });
+  }
+});
