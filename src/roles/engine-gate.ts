@@ -21,8 +21,10 @@ export function keepEngineOpen(parts: {
   readonly engine: Engine;
   readonly ledger: Pick<Ledger, 'cursor'>;
   readonly logger: Logger;
+  /** Between two looks at an engine that an operator must mend or rebuild. */
+  readonly retryRefusedMs?: number;
 }): EngineGate {
-  const { redis, engine, ledger, logger } = parts;
+  const { redis, engine, ledger, logger, retryRefusedMs = RETRY_REFUSED_MS } = parts;
   let stopped = false;
   let opening = false;
 
@@ -38,7 +40,7 @@ export function keepEngineOpen(parts: {
       } catch (error) {
         const isRefused = error instanceof EngineBehind || error instanceof EngineMisconfigured;
         logger[isRefused ? 'fatal' : 'warn']({ err: error }, 'the matching engine is not open yet');
-        await sleep(isRefused ? RETRY_REFUSED_MS : RETRY_MS);
+        await sleep(isRefused ? retryRefusedMs : RETRY_MS);
       }
     }
     opening = false;

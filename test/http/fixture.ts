@@ -52,6 +52,7 @@ const MARKET: MarketSpec = {
 export interface Replica {
   readonly app: RequestListener;
   readonly services: Services;
+  readonly engineRedis: Redis;
   /** Log lines so far, as text. */
   readonly log: string[];
   close(): Promise<void>;
@@ -180,6 +181,7 @@ async function openReplica(
   return {
     app: documentedBy(createApp(services), settings),
     services,
+    engineRedis,
     log,
     async close() {
       await ledger.close();
