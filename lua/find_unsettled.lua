@@ -1,17 +1,36 @@
 #!lua flags=no-writes
 --[[
-Which events touch a wallet and may not be in Postgres yet.
+Which events touch a wallet and may not be in Postgres yet, newest first, a page at a time. It looks at entries from the
+newest back to the first settled one, so it costs what is unsettled, however much the wallet did before.
 
 KEYS  1 engine  2 unsettled 0  3 unsettled 1
-ARGV  1 wallet (20 bytes)
-Replies  stamps,  epoch (2) | sequence (6)  each, in no order; a stamp may come twice
+ARGV  1 wallet (20 bytes)  2 stamp that the page before ended with ('' for the first page)  3 most stamps of a page
+Replies  stamps,  epoch (2) | sequence (6)  each, newest first; fewer than a page: there are no more
 ]]
+local FIRST_LOOK = 8
+local wallet, most = ARGV[1], tonumber(ARGV[3])
 local settled = tonumber(redis.call('HGET', KEYS[1], 'settled') or 0)
-local stamps = {}
-for index = 2, 3 do
-  for _, member in ipairs(redis.call('ZRANGE', KEYS[index], '[' .. ARGV[1], '(' .. ARGV[1] .. '\255', 'BYLEX')) do
-    local sequence = struct.unpack('>I6', string.sub(member, 23))
-    if sequence > settled then stamps[#stamps + 1] = string.sub(member, 21) end
+
+-- Looks at twice as many entries each time, until one of them is settled.
+local function read_generation(key, found)
+  local below, look, count = '(' .. wallet .. (ARGV[2] == '' and '\255\255' or ARGV[2]), FIRST_LOOK, 0
+  while true do
+    local members = redis.call('ZRANGE', key, below, '[' .. wallet, 'BYLEX', 'REV', 'LIMIT', 0, look)
+    for _, member in ipairs(members) do
+      local sequence = struct.unpack('>I6', string.sub(member, 23))
+      if sequence <= settled or count == most then return end
+      count = count + 1
+      found[#found + 1] = { sequence = sequence, stamp = string.sub(member, 21) }
+    end
+    if #members < look then return end
+    below, look = '(' .. members[look], math.min(look * 2, most)
   end
 end
+
+local found = {}
+read_generation(KEYS[2], found)
+read_generation(KEYS[3], found)
+table.sort(found, function(one, other) return one.sequence > other.sequence end)
+local stamps = {}
+for index = 1, math.min(#found, most) do stamps[index] = found[index].stamp end
 return stamps

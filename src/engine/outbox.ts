@@ -1,5 +1,6 @@
 /** The event stream: read by settlement, by lists that must see what is not settled yet, and trimmed. */
 
+import { Refusal } from '../domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import { walletBytes } from './codec.ts';
@@ -29,8 +30,16 @@ const BYTES_PER_MAKER = 552;
 
 const bytesOf = ([, fields]: StreamEntry): number => fields.reduce((sum, { length }) => sum + length, 0);
 
+/** Entries of one look into the index of unsettled events: a script stays short, however many a wallet has. */
+const STAMPS_OF_A_PAGE = 500;
 /** Events of one page of a wallet's; each may carry the fills of thousands of orders. */
 const UNSETTLED_PAGE = 50;
+/** Beyond this a list is refused until settlement has caught up: it would be slow, and a burden for everybody. */
+const MOST_UNSETTLED = 10_000;
+const MOST_UNSETTLED_BYTES = 64 * 1024 * 1024;
+
+const farBehind = (): Refusal =>
+  new Refusal('SERVICE_UNAVAILABLE', 'too much of this wallet is not settled yet: try again later');
 
 const idOf = ({ epoch, sequence }: Cursor): string => `${epoch}-${sequence}`;
 
@@ -92,7 +101,10 @@ export class EngineOutbox {
     this.#pageEvents = Math.max(1, Math.min(this.#mostPerPage, Math.floor(events)));
   }
 
-  /** Events that touch the wallet and may not be in Postgres yet, oldest first. */
+  /**
+   * Events that touch the wallet and may not be in Postgres yet, oldest first.
+   * @throws Refusal SERVICE_UNAVAILABLE when they are too many, or too large, because settlement is far behind
+   */
   async unsettledOf(wallet: string): Promise<EngineEvent[]> {
     const events: EngineEvent[] = [];
     for await (const page of this.unsettledPages(wallet)) events.push(...page);
@@ -101,12 +113,8 @@ export class EngineOutbox {
 
   /** The same events in pages, for readers that need not keep them all. */
   async *unsettledPages(wallet: string): AsyncGenerator<EngineEvent[]> {
-    const keys = [KEYS.engine, ...KEYS.unsettled];
-    const stamps = (await this.#core.run('find_unsettled', keys, [walletBytes(wallet)])) as Buffer[];
-    const cursors = stamps
-      .map((stamp) => ({ epoch: stamp.readUInt16BE(0), sequence: stamp.readUIntBE(2, 6) }))
-      .sort((a, b) => a.sequence - b.sequence);
-    const ids = [...new Set(cursors.map(idOf))];
+    const ids = await this.#unsettledIds(wallet);
+    let bytes = 0;
     for (let at = 0; at < ids.length; at += UNSETTLED_PAGE) {
       const page = ids.slice(at, at + UNSETTLED_PAGE);
       // Not one script: each range is short, and other commands run between them.
@@ -114,7 +122,25 @@ export class EngineOutbox {
         Promise.all(page.map((id) => this.#core.redis.xrangeBuffer(KEYS.events, id, id))),
       );
       // An entry that is gone by now has been settled meanwhile: the caller reads Postgres next.
-      yield await this.#decode(found.flat());
+      const entries = found.flat();
+      bytes += entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
+      if (bytes > MOST_UNSETTLED_BYTES) throw farBehind();
+      yield await this.#decode(entries);
+    }
+  }
+
+  /** Ids of the events that touch the wallet and may not be settled, oldest first. */
+  async #unsettledIds(wallet: string): Promise<string[]> {
+    const keys = [KEYS.engine, ...KEYS.unsettled];
+    const ids = new Set<string>();
+    for (let last: Buffer = Buffer.alloc(0); ; ) {
+      const args = [walletBytes(wallet), last, STAMPS_OF_A_PAGE];
+      const stamps = (await this.#core.run('find_unsettled', keys, args)) as Buffer[];
+      for (const stamp of stamps)
+        ids.add(idOf({ epoch: stamp.readUInt16BE(0), sequence: stamp.readUIntBE(2, 6) }));
+      if (ids.size > MOST_UNSETTLED) throw farBehind();
+      if (stamps.length < STAMPS_OF_A_PAGE) return [...ids].reverse();
+      last = stamps.at(-1)!;
     }
   }
 

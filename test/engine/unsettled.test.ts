@@ -1,0 +1,192 @@
+/** The events of a wallet that are not settled: finding them costs what they are, not what the wallet did before. */
+
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { KEYS } from '../../src/engine/keys.ts';
+import { loadScript, runScript, type Script, scriptOf } from '../../src/scripts/index.ts';
+import { random, runSeed } from '../support/seed.ts';
+import {
+  ALICE,
+  type Bench,
+  BOB,
+  CAROL,
+  codeOf,
+  fund,
+  limit,
+  openBench,
+  place,
+  publishPlain,
+} from './fixture.ts';
+
+const M = 'ETH/USD';
+const bytesOf = (wallet: string): Buffer => Buffer.from(wallet.slice(2), 'hex');
+
+function stampOf(epoch: number, sequence: number): Buffer {
+  const stamp = Buffer.alloc(8);
+  stamp.writeUInt16BE(epoch);
+  stamp.writeUIntBE(sequence, 2, 6);
+  return stamp;
+}
+
+/** The script, which also tells how many entries of the index it looked at. */
+function counting(): Script {
+  const { source } = loadScript('find_unsettled');
+  const [call, reply] = ["redis.call('ZRANGE', ", 'return stamps'];
+  for (const text of [call, reply]) expect(source.split(text), text).to.have.length(2);
+  const counted = source
+    .replace(call, 'zrange(')
+    .replace(reply, 'return { visited, stamps }')
+    .replace(
+      'local FIRST_LOOK',
+      `local visited = 0
+local function zrange(...)
+  local members = redis.call('ZRANGE', ...)
+  visited = visited + #members
+  return members
+end
+local FIRST_LOOK`,
+    );
+  return scriptOf('find_unsettled', counted);
+}
+
+describe('engine: unsettled events of a wallet', function () {
+  this.timeout(60_000);
+  const script = counting();
+  let bench: Bench;
+  let redis: Redis;
+
+  beforeEach(async () => {
+    bench = await openBench();
+    ({ redis } = bench);
+  });
+  afterEach(() => bench.close());
+
+  /** Writes entries as events do. */
+  async function index(generation: 0 | 1, wallet: string, stamps: readonly Buffer[]): Promise<void> {
+    for (let at = 0; at < stamps.length; at += 1_000) {
+      const members = stamps
+        .slice(at, at + 1_000)
+        .flatMap((stamp) => [0, Buffer.concat([bytesOf(wallet), stamp])]);
+      await redis.zadd(KEYS.unsettled[generation], ...(members as [number, Buffer]));
+    }
+  }
+
+  const range = (epoch: number, from: number, to: number): Buffer[] =>
+    Array.from({ length: to - from }, (_, place) => stampOf(epoch, from + place));
+
+  /** All pages; each must look at no more entries than is allowed. */
+  async function find(wallet: string, page: number, mostVisited: number): Promise<string[]> {
+    const found: string[] = [];
+    let last = Buffer.alloc(0) as Buffer;
+    for (;;) {
+      const [visited, stamps] = (await runScript(
+        redis,
+        script,
+        [KEYS.engine, ...KEYS.unsettled],
+        [bytesOf(wallet), last, page],
+      )) as [number, Buffer[]];
+      expect(visited, 'entries looked at').to.be.at.most(mostVisited);
+      found.push(...stamps.map((stamp) => stamp.toString('hex')));
+      if (stamps.length < page) return found;
+      last = stamps.at(-1)!;
+    }
+  }
+
+  for (const unsettled of [0, 1, 7, 100]) {
+    it(`looks at a few entries where ${unsettled} of 20,000 are unsettled`, async () => {
+      const newest = 30_000;
+      await redis.hset(KEYS.engine, 'settled', newest - unsettled);
+      await index(0, ALICE, range(1, 10_001, 20_001));
+      await index(1, ALICE, range(2, 20_001, newest + 1));
+      await index(1, BOB, range(2, newest + 1, newest + 500));
+      const expected = range(2, newest - unsettled + 1, newest + 1).map((stamp) => stamp.toString('hex'));
+      expect(await find(ALICE, 500, 2 * unsettled + 16)).to.deep.equal(expected.reverse());
+    });
+  }
+
+  it('finds each entry once, whatever the generations, the epochs and the pages are', async () => {
+    const dice = random(runSeed());
+    for (let round = 0; round < 40; round += 1) {
+      await redis.del(...KEYS.unsettled);
+      const stamps: Buffer[][] = [[], []];
+      let [sequence, epoch] = [dice.below(1_000), 1];
+      const turn = dice.below(60);
+      const current = dice.below(2);
+      for (let count = 0; count < 60; count += 1) {
+        sequence += 1 + dice.below(3);
+        if (dice.chance(0.05)) epoch += 1 + dice.below(100);
+        stamps[count < turn ? current : 1 - current]!.push(stampOf(epoch, sequence));
+      }
+      await index(0, ALICE, stamps[0]!);
+      await index(1, ALICE, stamps[1]!);
+      const settled = sequence - dice.below(140);
+      await redis.hset(KEYS.engine, 'settled', settled);
+      const expected = stamps
+        .flat()
+        .filter((stamp) => stamp.readUIntBE(2, 6) > settled)
+        .sort((one, other) => other.readUIntBE(2, 6) - one.readUIntBE(2, 6));
+      const page = 1 + dice.below(30);
+      expect(await find(ALICE, page, 4 * Math.max(page, 8))).to.deep.equal(
+        expected.map((stamp) => stamp.toString('hex')),
+      );
+      expect(await find(CAROL, page, 0)).to.deep.equal([]);
+    }
+  });
+
+  it('reads all that a wallet did while nothing was settled, in pages', async () => {
+    const { engine } = bench;
+    await publishPlain(engine, M);
+    await fund(engine, ALICE, { ETH: 10_000n });
+    const placed: number[] = [];
+    for (let orders = 0; orders < 1_100; orders += 100) {
+      const placing = Array.from({ length: 100 }, () => place(engine, ALICE, limit(M, 'sell', 10, 1)));
+      for (const { order } of await Promise.all(placing)) placed.push(order.sequence);
+    }
+    const calls = async (): Promise<number> =>
+      Number(/cmdstat_evalsha_ro:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
+    const before = await calls();
+    const events = await engine.unsettledOf(ALICE);
+    expect((await calls()) - before).to.equal(3);
+    const sequences = events.filter(({ kind }) => kind === 'order_placed').map(({ sequence }) => sequence);
+    expect(sequences).to.deep.equal(placed.sort((one, other) => one - other));
+    expect(events[0]!.kind).to.equal('credited');
+  });
+
+  it('are refused where they are more than a list should read, for that wallet alone, until they are settled', async () => {
+    const { engine } = bench;
+    await publishPlain(engine, M);
+    await fund(engine, BOB, { ETH: 1n });
+    const { sequence } = await engine.state();
+    await index(0, ALICE, range(1, sequence + 1, sequence + 30_001));
+    await redis.hset(KEYS.engine, 'sequence', sequence + 30_000);
+    expect(await codeOf(engine.unsettledOf(ALICE))).to.equal('SERVICE_UNAVAILABLE');
+    expect(await find(ALICE, 500, 2_048)).to.have.length(30_000);
+    expect(await engine.unsettledOf(BOB)).to.have.length(1);
+    await redis.hset(KEYS.engine, 'settled', sequence + 25_000);
+    expect(await engine.unsettledOf(ALICE)).to.deep.equal([]); // in the stream there are none
+  });
+
+  it('are refused where they are larger than a list should read', async () => {
+    const { engine } = bench;
+    const pad = 'x'.repeat(200_000);
+    for (let events = 0; events < 450; events += 1) {
+      const sequence = 10 + events;
+      await redis.xadd(
+        KEYS.events,
+        `1-${sequence}`,
+        'time',
+        1,
+        'kind',
+        'trading_paused',
+        'detail',
+        '{}',
+        'pad',
+        pad,
+      );
+    }
+    await index(0, ALICE, range(1, 10, 460));
+    await index(0, BOB, range(1, 10, 110));
+    expect(await codeOf(engine.unsettledOf(ALICE))).to.equal('SERVICE_UNAVAILABLE');
+    expect(await engine.unsettledOf(BOB)).to.have.length(100);
+  });
+});
