@@ -59,10 +59,14 @@ export class EngineDueCancels {
     return { taken, timeMs: Number(time), nextDueMs: timeOf(due), nextLeaseMs: timeOf(lease) };
   }
 
-  /** Keeps a taken switch from being taken again for `leaseMs`; null: its orders are cancelled, it is forgotten. */
-  async lease({ wallet, cutOff }: DueCancel, leaseMs: number | null): Promise<void> {
+  /**
+   * Keeps a taken switch from being taken again for `leaseMs`; null: its orders are cancelled, it is forgotten.
+   * @returns false when another process has ended it, or has taken a later switch of the wallet; nothing was changed then
+   */
+  async lease({ wallet, cutOff }: DueCancel, leaseMs: number | null): Promise<boolean> {
     const keys = [KEYS.engine, KEYS.cancelAfterLeases, KEYS.cancelAfterCutOffs];
-    await this.#run('lease_due_cancel', keys, [walletBytes(wallet), cutOff, leaseMs ?? '']);
+    const [outcome] = await this.#run('lease_due_cancel', keys, [walletBytes(wallet), cutOff, leaseMs ?? '']);
+    return outcome.toString() !== 'passed';
   }
 
   #run(name: string, keys: readonly string[], args: readonly (Buffer | string | number)[]): Promise<Reply> {

@@ -101,8 +101,11 @@ export interface Engine {
   takeDueCancels(most: number, leaseMs: number): Promise<DueCancels>;
   /** Cancels one page of the orders that a taken switch cancels, from `after`, the `next` of the page before. */
   cancelDue(due: DueCancel, after: Buffer | null): Promise<CancelledPage>;
-  /** Extends the lease of a taken switch; null: its orders are cancelled, and the switch is forgotten. */
-  leaseDueCancel(due: DueCancel, leaseMs: number | null): Promise<void>;
+  /**
+   * Extends the lease of a taken switch; null: its orders are cancelled, and the switch is forgotten.
+   * @returns false when another process has ended it, or has taken a later switch of the wallet
+   */
+  leaseDueCancel(due: DueCancel, leaseMs: number | null): Promise<boolean>;
   voidOrder(orderId: string): Promise<ClosedOrder>;
   clearMarket(symbol: string): Promise<ClosedOrder[]>;
   liveOrderCount(wallet: string): Promise<number>;

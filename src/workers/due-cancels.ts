@@ -15,7 +15,7 @@ export interface DueCancelsOptions {
 }
 
 export interface DueCancelsWorker {
-  /** Switches whose orders this process has cancelled, and those for which it could not cancel all of them. */
+  /** Switches that this process ended, their orders cancelled, and times it could not cancel all orders of one. */
   counts(): { readonly fired: number; readonly failed: number };
   /** Age of the oldest due switch that this process knows and has not ended, by the engine's clock; 0: none. */
   overdueMs(): number;
@@ -169,7 +169,7 @@ class Worker {
   async #cancelPage(firing: Firing): Promise<void> {
     const { due } = firing;
     if (performance.now() - firing.leasedAt > this.#leaseMs / 2) {
-      await this.#engine.leaseDueCancel(due, this.#leaseMs);
+      if (!(await this.#engine.leaseDueCancel(due, this.#leaseMs))) return this.#forget(firing);
       firing.leasedAt = performance.now();
     }
     const { closed, failures, next } = await this.#engine.cancelDue(due, firing.next);
@@ -193,8 +193,9 @@ class Worker {
 
   async #end(firing: Firing): Promise<void> {
     const { due, cancelled, failure } = firing;
-    await this.#engine.leaseDueCancel(due, failure === undefined ? null : FAILED_PAUSE_MS);
-    if (this.#isHeld(firing)) this.#held.delete(due.wallet);
+    const isOurs = await this.#engine.leaseDueCancel(due, failure === undefined ? null : FAILED_PAUSE_MS);
+    this.#forget(firing);
+    if (!isOurs) return;
     const told = { wallet: due.wallet, dueAt: new Date(due.dueMs).toISOString(), cancelled };
     if (failure === undefined) {
       this.fired += 1;
@@ -203,6 +204,10 @@ class Worker {
       this.failed += 1;
       this.#log.error({ ...told, err: failure }, 'cancel-after: not all orders could be cancelled');
     }
+  }
+
+  #forget(firing: Firing): void {
+    if (this.#isHeld(firing)) this.#held.delete(firing.due.wallet);
   }
 
   #isHeld(firing: Firing): boolean {

@@ -149,8 +149,8 @@ describe('engine: dead-man switches', function () {
     expect(again).to.deep.equal(due);
     await cancelPages(other, again);
     expect(await liveIds()).to.have.members(later);
-    await other.leaseDueCancel(again, null);
-    await one.leaseDueCancel(due, LEASE_MS);
+    expect(await other.leaseDueCancel(again, null)).to.equal(true);
+    expect(await one.leaseDueCancel(due, LEASE_MS)).to.equal(false);
     expect((await one.takeDueCancels(10, LEASE_MS)).nextLeaseMs, 'an ended one').to.equal(null);
   });
 
@@ -160,7 +160,8 @@ describe('engine: dead-man switches', function () {
     const due = await takeOne(one);
     const pages = (await Promise.all([one, other, one].map((engine) => cancelPages(engine, due)))).flat();
     expect(pages.flatMap((page) => page.closed.map(({ id }) => id)).sort()).to.deep.equal(ids.sort());
-    await Promise.all([one, other].map((engine) => engine.leaseDueCancel(due, null)));
+    const ends = await Promise.all([one, other].map((engine) => engine.leaseDueCancel(due, null)));
+    expect(ends.sort()).to.deep.equal([false, true]);
     await expectConserved(one, 'ETH');
   });
 

@@ -2,7 +2,9 @@
 
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import { walletBytes } from '../../src/engine/codec.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
+import { KEYS } from '../../src/engine/keys.ts';
 import { openRedis, type RedisServer } from '../support/redis-server.ts';
 import { freshRedisServer } from '../support/servers.ts';
 import {
@@ -72,6 +74,19 @@ describe('engine: a Redis that is full', function () {
     const { epoch, sequence } = await engine.state();
     await engine.trim({ epoch, sequence });
     expect(await eventsOf(engine)).to.have.length(sequence);
+  });
+
+  it('keeps dead-man switches and fires them', async () => {
+    expect(await engine.setCancelAfter(ALICE, 5_000)).to.be.a('number');
+    expect(await engine.setCancelAfter(BOB, 5_000)).to.be.a('number');
+    await redis.config('SET', 'maxmemory', '0');
+    await redis.zincrby(KEYS.cancelAfter, -5_000, walletBytes(ALICE));
+    await redis.config('SET', 'maxmemory', '1');
+    const { taken } = await engine.takeDueCancels(10, 1_000);
+    expect(taken.map(({ wallet }) => wallet)).to.deep.equal([ALICE]);
+    await engine.cancelDue(taken[0]!, null);
+    await engine.leaseDueCancel(taken[0]!, null);
+    expect(await engine.setCancelAfter(BOB, 0)).to.equal(null);
   });
 
   it('places again once there is room', async () => {

@@ -81,7 +81,7 @@ describe('the error table', () => {
       request(fixture.app).post('/v1/auth/verify').send({ address: ethersSigner().address, signature: '0x' }),
     NOT_FOUND: async () => request(fixture.app).get('/v1/nothing'),
     INTERNAL_ERROR: async ({ trader }) => {
-      const engine = { ...fixture.engine, markets: () => Promise.reject(new TypeError('a mistake of ours')) };
+      const engine = { ...fixture.engine, quotes: () => Promise.reject(new TypeError('a mistake of ours')) };
       const { app } = await fixture.replica({}, { engine });
       return request(app)
         .get(`/v1/portfolio/${trader.wallet}`)

@@ -122,11 +122,16 @@ describe('the all-in-one', function () {
 
   it('leaves no server behind when it is killed, and goes on at the next start', async () => {
     const pids = serversOf(settings.DATA_DIR!);
+    const { cancelAt } = (await call('POST', '/v1/orders/cancel-after', { timeoutMs: 5_000 })).body;
     await service.end('SIGKILL');
     await eventually('its servers end', async () => !pids.some(isRunning), 30_000);
     service = await startService('all', settings);
-    expect(await statusesOf(call)).to.deep.equal(['resting', 'resting', 'resting']);
-    expect((await call('DELETE', '/v1/orders')).body.count).to.equal(3);
+    expect(await statusesOf(call)).to.have.length(3);
+    await eventually('the dead-man switch fires', async () => {
+      return (await statusesOf(call)).every((status) => status === 'cancelled');
+    });
+    expect(Date.now(), 'by one clock of this machine').to.be.at.least(Date.parse(cancelAt as string));
+    expect((await call('DELETE', '/v1/orders')).body.count).to.equal(0);
   });
 
   it('shows newcomers a demo that ends well', () => {
