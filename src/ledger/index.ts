@@ -4,6 +4,7 @@ import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
 import type { LiveOrder, Trade } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
+import { refusedWhileAway } from './away.ts';
 import { minutesOfMarket, type SettledMinutes } from './candles.ts';
 import { type Check, checkLedger } from './checks/index.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
@@ -153,7 +154,10 @@ export const openLedger = (options: { databaseUrl: string; poolSize?: number }):
     ordersOf: (wallet, page, sharesOf) => ordersOf(lists, wallet, page, sharesOf),
     orderById: (id, mostFills) => orderById(orders, id, mostFills),
     orderIdByClientId: (wallet, clientOrderId) => orderIdByClientId(orders, wallet, clientOrderId),
-    placedOrderId: (wallet, clientOrderId) => orderIdByClientId(placing, wallet, clientOrderId),
+    placedOrderId: refusedWhileAway(
+      (wallet: string, clientOrderId: string) => orderIdByClientId(placing, wallet, clientOrderId),
+      () => askOnce(placing, 'select 1'),
+    ),
     tradesOf: (wallet, filter) => tradesOf(lists, wallet, filter),
     tradesOfMarket: (market, filter) => tradesOfMarket(reading, market, filter),
     lastTradesBefore: (timeMs) => lastTradesBefore(reading, timeMs),

@@ -1,7 +1,9 @@
 /** Settlement: moves what the engine did into Postgres; any number of them run, one works at a time. */
 
+import type { Engine, FilterLoad } from '../engine/index.ts';
 import type { Metrics, Reading } from '../http/metrics.ts';
 import type { LastReconciliation, Ledger } from '../ledger/index.ts';
+import { oneAtATime } from '../market-data/shared-read.ts';
 import { openSettlementWorker, openWakeUps } from '../queue/index.ts';
 import { createSettlement } from '../workers/settlement.ts';
 import type { Backends } from './backends.ts';
@@ -34,6 +36,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
     settlement.diverged() ? 1 : 0,
   );
   addReconcileMetrics(metrics, ledger);
+  addClaimFilterMetrics(metrics, engine);
   metrics.gauge('redbook_queue_jobs', 'Jobs of the wake-up queue by state.', () => queue.counts(), 'state');
   return {
     trouble: () => (settlement.diverged() ? 'the engine and the ledger contradict each other' : undefined),
@@ -61,5 +64,20 @@ function addReconcileMetrics(metrics: Metrics, ledger: Ledger): void {
     'redbook_reconcile_differences',
     'Differences that the last reconcile found: 0 when the books held.',
     ofTheLast(({ differences }) => differences),
+  );
+}
+
+/** The filter is the engine's, so one role tells of it. A scrape reads 64 KiB of it once. */
+function addClaimFilterMetrics(metrics: Metrics, engine: Engine): void {
+  const read = oneAtATime(() => engine.claimFilterLoad());
+  const gauge = (name: string, help: string, figure: (load: FilterLoad) => number): void =>
+    metrics.gauge(`redbook_claim_filter_${name}`, help, async () => figure(await read()));
+  gauge('bytes', 'Size of the filter of used client order ids and references.', ({ bytes }) => bytes);
+  gauge('set_ratio', 'Share of its bits that are set, by a sample.', ({ setRatio }) => setRatio);
+  gauge('ids', 'Ids that it holds, estimated by a sample.', ({ ids }) => ids);
+  gauge(
+    'false_positive_ratio',
+    'Share of new ids that it cannot tell from used ones, so that Postgres is asked.',
+    ({ falsePositiveRatio }) => falsePositiveRatio,
   );
 }

@@ -102,6 +102,11 @@ const UNREADABLE = 'the order cannot be read at the moment';
 /** Of a halted market, and of what was answered to nobody. */
 const MAY_HAVE_EVENTS: ReadonlySet<string> = new Set(['SETTLEMENT_FAILED', 'SERVICE_UNAVAILABLE']);
 
+/** Why an order with a client order id waits for Postgres, while one without is placed. */
+const UNKNOWN_ID =
+  'clientOrderId: only the ledger can tell whether this id was used before, and the ledger is unavailable; ' +
+  'nothing was placed, and an order without a clientOrderId would be';
+
 export const postOrder: WalletEndpoint = {
   request: schema,
   readsBody: true,
@@ -154,7 +159,7 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
   const command = { wallet, request, restricted };
   let placement = await services.engine.placeOrder(command);
   if (placement.outcome === 'unchecked') {
-    const known = await services.ledger.placedOrderId(wallet, request.clientOrderId!);
+    const known = await settledOrderId(call, request.clientOrderId!);
     if (known !== null) return replay(call, known);
     placement = await services.engine.placeOrder({ ...command, checked: placement.moment });
   }
@@ -179,7 +184,20 @@ async function knownOrder({ services, wallet, body }: WalletCall): Promise<strin
   if (!id.success) return null;
   const found = await services.engine.findClientOrder(wallet, id.data);
   if (found.outcome === 'claimed') return found.orderId;
-  return found.outcome === 'unchecked' ? services.ledger.placedOrderId(wallet, id.data) : null;
+  return found.outcome === 'unchecked' ? settledOrderId({ services, wallet }, id.data) : null;
+}
+
+/** The id of the order as Postgres knows it, for ids that Redis does not remember any more. */
+async function settledOrderId(
+  { services, wallet }: Pick<WalletCall, 'services' | 'wallet'>,
+  clientOrderId: string,
+): Promise<string | null> {
+  try {
+    return await services.ledger.placedOrderId(wallet, clientOrderId);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'SERVICE_UNAVAILABLE') throw error;
+    throw new Refusal('SERVICE_UNAVAILABLE', UNKNOWN_ID, { cause: error });
+  }
 }
 
 async function replay({ services, reads, wallet }: WalletCall, orderId: string): Promise<Answer> {
