@@ -8,7 +8,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 const MEASURES_TIME = ['stream/cadence', 'http/limits', 'cluster/cluster', 'queue/queue', 'workers/snapshot'];
 const TAKES_LONG = [
   ...['roles/processes', 'equivalence/equivalence', 'roles/upgrade', 'roles/outages', 'embedded/embedded'],
-  ...['equivalence/mutations', 'http/market-data-large-book', 'deployment/engine-settings'],
+  ...['equivalence/mutations', 'sweeps/sweeps', 'http/market-data-large-book', 'deployment/engine-settings'],
 ];
 
 const all = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })

@@ -75,6 +75,7 @@ export interface Fixture extends Replica {
   readonly redis: Redis;
   readonly engine: Engine;
   readonly ledger: Ledger;
+  readonly databaseUrl: string;
   replica(settings?: Partial<HttpSettings>, services?: Partial<Services>): Promise<Replica>;
   market(spec?: Partial<MarketSpec>): Promise<Market>;
   /** A wallet with a session at the first replica, and amounts in whole units credited to it. */
@@ -123,6 +124,7 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
     redis,
     engine,
     ledger,
+    databaseUrl,
     replica,
     market,
     credit,

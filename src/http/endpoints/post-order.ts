@@ -104,8 +104,8 @@ const MAY_HAVE_EVENTS: ReadonlySet<string> = new Set(['SETTLEMENT_FAILED', 'SERV
 
 /** Why an order with a client order id waits for Postgres, while one without is placed. */
 const UNKNOWN_ID =
-  'clientOrderId: only the ledger can tell whether this id was used before, and the ledger is unavailable; ' +
-  'nothing was placed, and an order without a clientOrderId would be';
+  'clientOrderId: the ledger is unavailable, and only the ledger can tell whether this id was used before. ' +
+  'Nothing was placed: retry later with the same id. Orders without a clientOrderId are accepted meanwhile.';
 
 export const postOrder: WalletEndpoint = {
   request: schema,
