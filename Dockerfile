@@ -12,15 +12,20 @@ COPY package.json package-lock.json .npmrc ./
 # Postgres of `npm start` (optional) and all install scripts: nothing here needs one.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts \
  && rm -rf node_modules/esbuild node_modules/tsx node_modules/typescript
+COPY lua lua
+COPY migrations migrations
+COPY src src
+# Copied files keep their mode, and a checkout under umask 077 has files that only their owner may read.
+RUN chmod -R a+rX package.json lua migrations src
 
 FROM ${NODE}
 ENV NODE_ENV=production PORT=8080
 WORKDIR /redbook
-COPY package.json ./
 COPY --from=packages /redbook/node_modules node_modules
-COPY lua lua
-COPY migrations migrations
-COPY src src
+COPY --from=packages /redbook/package.json ./
+COPY --from=packages /redbook/lua lua
+COPY --from=packages /redbook/migrations migrations
+COPY --from=packages /redbook/src src
 # Nothing is written to disk: the root file system may be read-only, and everything in it belongs to root.
 USER 1000:1000
 EXPOSE 8080

@@ -3,8 +3,10 @@
  * reads them: the roles, `redis`, `queue-redis` where the queues have a server of their own, `postgres`, `grafana`.
  *
  *   node docs/cluster/make-keys.mjs FOLDER [--redis host:port] [--queue-redis host:port] [--database URL]
+ *   node docs/cluster/make-keys.mjs FOLDER --rotate-session-key | --forget-previous-key
  *
- * What is there stays: a second run makes nothing. Plain Node, without packages.
+ * What is there stays: a second run makes nothing. `--rotate-session-key` makes a new key for sessions and keeps the
+ * present one as the previous key; `--forget-previous-key` empties that. Plain Node, without packages.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -18,12 +20,12 @@ const { values, positionals } = parseArgs({
     redis: { type: 'string', default: 'redis:6379' },
     'queue-redis': { type: 'string' },
     database: { type: 'string' },
+    'rotate-session-key': { type: 'boolean', default: false },
+    'forget-previous-key': { type: 'boolean', default: false },
   },
 });
 const [folder] = positionals;
 if (folder === undefined) throw new Error('which folder?');
-if (existsSync(join(folder, 'redis/users.acl'))) process.exit();
-
 const random = () => randomBytes(32).toString('hex');
 /** @type {(path: string, text: string) => void} */
 const write = (path, text) => {
@@ -31,6 +33,15 @@ const write = (path, text) => {
   // Read by the users of containers, who are others than this one; whoever may enter the folder may read.
   writeFileSync(join(folder, path), `${text}\n`, { mode: 0o644 });
 };
+
+if (existsSync(join(folder, 'redis/users.acl'))) {
+  if (values['rotate-session-key']) {
+    write('api/jwt-secret-previous', readFileSync(join(folder, 'api/jwt-secret'), 'utf8').trim());
+    write('api/jwt-secret', random());
+  }
+  if (values['forget-previous-key']) write('api/jwt-secret-previous', '');
+  process.exit();
+}
 
 const { redis, 'queue-redis': queueRedis = redis } = values;
 const passwords = { postgres: random(), jwt: random(), grafana: random() };

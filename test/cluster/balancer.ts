@@ -93,8 +93,6 @@ function configOf(slots: readonly Slot[], port: number, monitorPort: number): st
     [/server-template stream \d+ stream:8080$/gm, serversOf('stream'), 1],
     [/bind :8080$/gm, `bind 127.0.0.1:${port}`, 1],
     [/bind :8404$/gm, `bind 127.0.0.1:${monitorPort}`, 1],
-    // More than ours would take more open files than an ordinary user may have.
-    [/^ {2}maxconn \d+$/gm, '  maxconn 1000', 1],
     [/^ {2}retries \d+$/gm, '  retries 0', 1],
     [/^ {2}option redispatch.*$/gm, '', 1],
   ];

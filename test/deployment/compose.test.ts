@@ -1,14 +1,18 @@
 /** docker-compose.yml and the Dockerfile: as consistent with the code as can be told without a container engine. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { CONFIG_TABLE, type Role, readConfig, requireFor, SECRET_NAMES } from '../../src/config.ts';
+import { ERRORS, type ErrorCode } from '../../src/domain/errors.ts';
+import type { Program } from '../../src/embedded/program.mjs';
 import { serverEnvironment } from '../../src/embedded/server-environment.mjs';
 import { obtainHaproxy } from '../support/haproxy-binary.ts';
+import { freePort } from '../support/ports.ts';
+import { repliesUnder } from './balancer-replies.ts';
 import { readYaml } from './kustomize.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -20,10 +24,12 @@ const SETTINGS = new Set([
 interface Service {
   image: string;
   build?: string;
+  pull_policy?: string;
   user?: string;
   entrypoint?: string[];
   command?: string[];
-  environment?: Record<string, string>;
+  /** Null: Compose passes the variable on where it is set. */
+  environment?: Record<string, string | null>;
   deploy?: { replicas: number };
   depends_on?: Record<string, { condition: string }>;
   healthcheck: { test?: string[]; disable?: boolean };
@@ -31,29 +37,33 @@ interface Service {
   stop_grace_period?: string;
   read_only?: boolean;
   cap_drop?: string[];
+  cap_add?: string[];
+  stop_signal?: string;
   profiles?: string[];
 }
+
+/** `${NAME:-default}` as Compose puts it in when nothing is set. */
+const interpolated = (text: string): string => text.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
+
+const isOurs = (image: string): boolean => interpolated(image).startsWith('redbook:');
 
 const [compose] = readYaml(join(ROOT, 'docker-compose.yml')) as [
   { services: Record<string, Service>; volumes: Record<string, unknown> },
 ];
 const services = Object.entries(compose.services);
 const processes = services.filter(
-  ([name, { image }]) => image.startsWith('redbook:') && !['keys', 'operator'].includes(name),
+  ([name, { image }]) => isOurs(image) && !['settings', 'keys', 'operator'].includes(name),
 );
 
-/** `${NAME:-default}` as Compose puts it in when nothing is set. */
-const interpolated = (text: string): string => text.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
-
-/** Runs what the service that makes the keys runs, on a folder in place of its volumes. */
-function makeKeys(folder: string): void {
-  const { entrypoint = [], command = [], volumes = [] } = compose.services.keys!;
-  const mounted = volumes.map((volume) => volume.split(':') as [string, string]);
-  const paths = [...entrypoint.slice(1), ...command].map((path) => {
-    const [source] = mounted.find(([, target]) => target === path) ?? [];
-    return source === undefined ? path.replace('/keys', folder) : join(ROOT, source);
-  });
-  execFileSync(process.execPath, paths);
+/** Runs the command of the service that makes the keys, on a folder in place of its volumes. */
+function makeKeys(folder: string, ...options: string[]): void {
+  const [, script, keys] = compose.services.keys!.entrypoint as [string, string, string];
+  expect(keys).to.equal('/keys');
+  execFileSync(process.execPath, [
+    script.replace('/settings', join(ROOT, 'docs/cluster')),
+    folder,
+    ...options,
+  ]);
 }
 
 describe('docker-compose.yml', () => {
@@ -67,6 +77,7 @@ describe('docker-compose.yml', () => {
     for (const [name, { command }] of processes) expect(command).to.deep.equal([name]);
     const others = services.map(([name]) => name).filter((name) => !(name in replicas));
     expect(others).to.have.members([
+      'settings',
       'keys',
       'operator',
       'redis',
@@ -86,7 +97,7 @@ describe('docker-compose.yml', () => {
       const env = Object.fromEntries(
         Object.entries(environment).map(([name, value]) => [
           name,
-          interpolated(value).replace('/run/secrets', join(keys, role)),
+          interpolated(value ?? '').replace('/run/secrets', join(keys, role)),
         ]),
       );
       requireFor(role as Role, readConfig(env));
@@ -102,7 +113,7 @@ describe('docker-compose.yml', () => {
     makeKeys(keys);
     expect(read()).to.deep.equal(before);
     const mounted = services
-      .filter(([name]) => name !== 'keys')
+      .filter(([name]) => !['settings', 'keys'].includes(name))
       .map(([name, { volumes = [] }]) => [name, volumes.filter((volume) => /-keys:/.test(volume))]);
     for (const [name, volumes] of mounted)
       expect(volumes, String(name)).to.have.length(['balancer', 'prometheus'].includes(String(name)) ? 0 : 1);
@@ -115,7 +126,7 @@ describe('docker-compose.yml', () => {
 
   it('pins every image, and asks every server for its health', () => {
     for (const [name, { image, healthcheck }] of services) {
-      expect(image, name).to.match(/:v?\d+\.\d+(\.\d+)?(-\w+)?$/);
+      expect(interpolated(image), name).to.match(/:v?\d+\.\d+(\.\d+)?(-\w+)?$/);
       expect(healthcheck.disable === true || healthcheck.test !== undefined, name).to.equal(true);
     }
   });
@@ -128,9 +139,100 @@ describe('docker-compose.yml', () => {
   });
 
   it('takes privileges away from everything but Postgres, which its image drops itself', () => {
-    for (const [name, { read_only, cap_drop }] of services)
+    for (const [name, { read_only, cap_drop, cap_add }] of services)
       if (name !== 'postgres')
-        expect({ read_only, cap_drop }, name).to.deep.equal({ read_only: true, cap_drop: ['ALL'] });
+        expect({ read_only, cap_drop, cap_add }, name).to.deep.equal({
+          read_only: true,
+          cap_drop: ['ALL'],
+          cap_add: name === 'settings' ? ['DAC_OVERRIDE'] : undefined,
+        });
+  });
+
+  it('builds the image in one service, so that an `up` finds the image that its containers run', () => {
+    const ours = services.filter(([, { image }]) => isOurs(image));
+    expect(ours.filter(([, { build }]) => build !== undefined).map(([name]) => name)).to.deep.equal([
+      'settings',
+    ]);
+    for (const [name, { build, pull_policy }] of ours)
+      expect(pull_policy, name).to.equal(build === undefined ? 'never' : undefined);
+    expect(new Set(ours.map(([, { image }]) => image)).size).to.equal(1);
+  });
+
+  it('takes each setting from one place for all processes and the operator', () => {
+    const fixed = [
+      'PORT',
+      'WEB_HOSTS',
+      'TRUST_PROXY_HOPS',
+      'DRAIN_MS',
+      'DATA_DIR',
+      'METRICS_PORT',
+      ...SECRET_NAMES,
+    ];
+    const settable = CONFIG_TABLE.map(({ name }) => name).filter((name) => !fixed.includes(name));
+    expect(settable).to.include.members(['NETWORK_ID', 'NUMERAIRE']);
+    for (const [name, { environment = {} }] of [
+      ...processes,
+      ['operator', compose.services.operator!] as const,
+    ]) {
+      const passed = Object.keys(environment).filter((variable) => environment[variable] === null);
+      expect(passed, name).to.have.members(settable);
+    }
+  });
+
+  it('serves metrics on a port of their own, where Prometheus asks for them', () => {
+    const [{ scrape_configs }] = readYaml(join(ROOT, 'docs/cluster/prometheus.yml')) as [
+      { scrape_configs: { dns_sd_configs?: { names: string[]; port: number }[] }[] },
+    ];
+    const asked = scrape_configs.flatMap(({ dns_sd_configs = [] }) => dns_sd_configs);
+    const serving = processes.filter(([name]) => name !== 'migrate');
+    expect(asked.flatMap(({ names }) => names)).to.have.members(serving.map(([name]) => name));
+    for (const { names, port } of asked)
+      expect(compose.services[names[0]!]!.environment!.METRICS_PORT).to.equal(String(port));
+  });
+
+  it('gives the api the key of before a rotation', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'redbook-rotation-'));
+    const read = (name: string): string => readFileSync(join(folder, 'api', name), 'utf8').trim();
+    makeKeys(folder);
+    const first = read('jwt-secret');
+    makeKeys(folder, '--rotate-session-key');
+    expect(read('jwt-secret-previous')).to.equal(first);
+    expect(read('jwt-secret'))
+      .to.match(/^[0-9a-f]{64}$/)
+      .and.not.equal(first);
+    makeKeys(folder, '--forget-previous-key');
+    expect([read('jwt-secret-previous'), read('jwt-secret') === first]).to.deep.equal(['', false]);
+    rmSync(folder, { recursive: true });
+    expect(Object.keys(compose.services.api!.environment!)).to.include('JWT_SECRET_PREVIOUS_FILE');
+  });
+
+  it('mounts the checkout in one service alone, which copies it for the others', () => {
+    for (const [name, { volumes = [] }] of services)
+      if (name !== 'settings')
+        expect(
+          volumes.filter((volume) => volume.startsWith('.')),
+          name,
+        ).to.deep.equal([]);
+    const script = compose.services.settings!.command![0]!;
+    const folder = mkdtempSync(join(tmpdir(), 'redbook-settings-'));
+    const local = script.replaceAll('/checkout', ROOT).replaceAll('/settings', folder);
+    execFileSync('sh', ['-ec', local]);
+    for (const file of [
+      'redis.conf',
+      'haproxy.cfg',
+      'prometheus.yml',
+      'alerts.yml',
+      'make-keys.mjs',
+      'users.acl',
+    ])
+      expect(statSync(join(folder, file)).mode & 0o777, file).to.equal(0o644);
+    const [{ providers }] = readYaml(join(folder, 'provisioning/dashboards/redbook.yml')) as [
+      { providers: { options: { path: string } }[] },
+    ];
+    const dashboard = compose.services.grafana!.environment!.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH!;
+    expect(dirname(dashboard)).to.equal(providers[0]!.options.path);
+    expect(existsSync(dashboard.replace('/settings', folder))).to.equal(true);
+    rmSync(folder, { recursive: true });
   });
 
   it('leaves a process more time to end than DRAIN_MS and a batch take', () => {
@@ -157,7 +259,7 @@ describe('docker-compose.yml', () => {
     for (const [name] of services) visit(name, []);
     for (const [, { depends_on = {} }] of services)
       for (const [name, { condition }] of Object.entries(depends_on)) {
-        const ends = ['keys', 'migrate'].includes(name);
+        const ends = ['settings', 'keys', 'migrate'].includes(name);
         expect(condition).to.equal(ends ? 'service_completed_successfully' : 'service_healthy');
       }
   });
@@ -190,6 +292,66 @@ describe('the balancer', () => {
   });
 });
 
+describe('the balancer by haproxy itself (where it can be had)', function () {
+  this.timeout(60_000);
+  const text = readFileSync(join(ROOT, 'docs/cluster/haproxy.cfg'), 'utf8');
+  let haproxy: Program;
+
+  before(async function () {
+    try {
+      haproxy = await obtainHaproxy();
+    } catch (error) {
+      console.log(`      ${(error as Error).message}`);
+      this.skip();
+    }
+  });
+
+  /** The file as it is shipped, at free ports. */
+  const shipped = async (): Promise<{ config: string; port: number }> => {
+    const [port, monitorPort] = [await freePort(), await freePort()];
+    const config = text
+      .replace('bind :8080', `bind 127.0.0.1:${port}`)
+      .replace('bind :8404', `bind 127.0.0.1:${monitorPort}`);
+    return { config, port };
+  };
+  const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+
+  it('answers JSON with a code of the error table while no replica is ready', async () => {
+    const { config, port } = await shipped();
+    const paths = ['/v1/markets', '/v1/orders', '/ws', '/metrics'];
+    const replies = await repliesUnder(haproxy, config, port, paths.map(get));
+    expect(replies.map(({ status }) => status)).to.deep.equal([503, 503, 503, 404]);
+    for (const { status, contentType, body } of replies) {
+      expect(contentType).to.equal('application/json');
+      const { code, error } = JSON.parse(body) as { code: ErrorCode; error: string };
+      expect([code, typeof error]).to.deep.equal([
+        status === 404 ? 'NOT_FOUND' : 'SERVICE_UNAVAILABLE',
+        'string',
+      ]);
+    }
+  });
+
+  it('writes each reply of its own as JSON, with a code of the error table', () => {
+    const replies = [
+      ...text.matchAll(/^ {2}http-error status (\d+) content-type application\/json .* string '(.*)'$/gm),
+    ];
+    expect(replies.map(([, status]) => Number(status))).to.deep.equal([400, 404, 408, 500, 502, 503, 504]);
+    for (const [, , body] of replies) expect(ERRORS).to.have.property(JSON.parse(body!).code);
+  });
+
+  it('starts under any limit of open files', async () => {
+    for (const files of [256, 1_024]) {
+      const { config, port } = await shipped();
+      const [reply] = await repliesUnder(haproxy, config, port, [get('/metrics')], `ulimit -n ${files}`);
+      expect(reply!.status, String(files)).to.equal(404);
+    }
+  });
+
+  it('is stopped by a signal that closes connections, and not by one that waits for streams', () => {
+    expect(compose.services.balancer!.stop_signal).to.equal('SIGTERM');
+  });
+});
+
 describe('the image', () => {
   const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
   const ignored = readFileSync(join(ROOT, '.dockerignore'), 'utf8');
@@ -201,6 +363,14 @@ describe('the image', () => {
     expect(dockerfile)
       .to.match(/^USER 1000:1000$/m)
       .and.to.match(/^HEALTHCHECK .*\\\n.*\/livez/m);
+  });
+
+  it('is readable by its user, whatever the umask of the checkout was', () => {
+    const [, opened] = /chmod -R a\+rX (.*)/.exec(dockerfile)!;
+    const copied = [...dockerfile.matchAll(/^COPY --from=packages \/redbook\/(\S+) \S+$/gm)].map(
+      ([, path]) => path!,
+    );
+    expect(copied.filter((path) => path !== 'node_modules')).to.have.members(opened!.split(' '));
   });
 
   it('copies what is sent to be built, and only that', () => {
