@@ -11,7 +11,12 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 export interface Resource {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; namespace?: string; labels?: Record<string, string> };
+  metadata: {
+    name: string;
+    namespace?: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+  };
   // biome-ignore lint/suspicious/noExplicitAny: the schemas of the API say what is here; see api-schema.ts.
   [field: string]: any;
 }
@@ -23,16 +28,19 @@ interface Generator {
   files?: string[];
   options?: { labels?: Record<string, string> };
 }
+interface Target {
+  group?: string;
+  kind?: string;
+  labelSelector?: string;
+}
 interface Kustomization {
   namespace?: string;
   resources?: string[];
   components?: string[];
   configMapGenerator?: Generator[];
-  patches?: { path: string; target?: { kind: string; labelSelector: string } }[];
+  patches?: { path: string; target?: Target }[];
   images?: { name: string; newName?: string; newTag?: string }[];
 }
-
-const CLUSTER_WIDE = new Set(['Namespace']);
 
 /** Documents of a YAML file; any warning of the parser is an error. */
 export function readYaml(path: string): unknown[] {
@@ -61,8 +69,9 @@ function apply(folder: string, before: readonly Resource[]): Resource[] {
   }
   for (const generator of configMapGenerator) generate(built, generator, folder);
   for (const path of components) built = apply(join(folder, path), built);
-  for (const { path, target } of patches) {
-    const [patch] = readYaml(join(folder, path)) as [Resource];
+  for (const { path, target, patch } of patches.flatMap(({ path, target }) =>
+    (readYaml(join(folder, path)) as Resource[]).map((patch) => ({ path, target, patch })),
+  )) {
     const isMeant = (one: Resource): boolean =>
       target ? fits(one, target) : one.kind === patch.kind && one.metadata.name === patch.metadata.name;
     if (!built.some(isMeant)) throw new Error(`${join(folder, path)} patches nothing`);
@@ -74,7 +83,7 @@ function apply(folder: string, before: readonly Resource[]): Resource[] {
     if (image) container.image = `${image.newName ?? name}:${image.newTag ?? tag}`;
   }
   const { namespace } = kustomization;
-  if (namespace) for (const one of built) if (!CLUSTER_WIDE.has(one.kind)) one.metadata.namespace = namespace;
+  if (namespace) for (const one of built) one.metadata.namespace = namespace;
   return built;
 }
 
@@ -102,14 +111,19 @@ function generate(
   });
 }
 
-function fits({ kind, metadata }: Resource, target: { kind: string; labelSelector: string }): boolean {
-  const [label, value] = target.labelSelector.split('=');
-  return kind === target.kind && metadata.labels?.[label!] === value;
+function fits({ apiVersion, kind, metadata }: Resource, target: Target): boolean {
+  const [label, value] = target.labelSelector?.split('=') ?? [];
+  return (
+    (target.group === undefined || apiVersion.startsWith(`${target.group}/`)) &&
+    (target.kind === undefined || kind === target.kind) &&
+    (label === undefined || metadata.labels?.[label] === value)
+  );
 }
 
-/** A strategic merge: objects by field, lists of named things by name, other lists as a whole. */
-function patched(one: Resource, { apiVersion: _, kind: __, metadata: ___, ...patch }: Resource): Resource {
-  return merge(one as unknown as Json, patch as unknown as Json) as unknown as Resource;
+/** A strategic merge: objects by field, lists of named things by name, other lists as a whole. The name stays. */
+function patched(one: Resource, { apiVersion: _, kind: __, metadata, ...patch }: Resource): Resource {
+  const change = { ...patch, ...(metadata.labels && { metadata: { labels: metadata.labels } }) };
+  return merge(one as unknown as Json, change as unknown as Json) as unknown as Resource;
 }
 
 const isObject = (value: Json | undefined): value is { [key: string]: Json } =>

@@ -1,11 +1,17 @@
 /** What `kubectl apply -k` would apply: valid by the API's own schemas, complete, and consistent with itself and the code. */
 
 import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { BlockList, isIPv6 } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { CONFIG_TABLE, type Role, readConfig, requireFor, SECRET_NAMES } from '../../src/config.ts';
+import { obtainHaproxy } from '../support/haproxy-binary.ts';
 import { problemsOf } from './api-schema.ts';
+import { type Reply, repliesOf } from './balancer-replies.ts';
 import { build, type Container, containersOf, type Resource, readYaml, templateOf } from './kustomize.ts';
 
 const K8S = fileURLToPath(new URL('../../k8s/', import.meta.url));
@@ -26,6 +32,9 @@ const hasKubectl = (): boolean => {
     return false;
   }
 };
+
+/** UDP and TCP of DNS, and of OpenShift's. */
+const NAMES = [53, 53, 5353, 5353];
 
 const titleOf = ({ kind, metadata }: Resource): string => `${kind} ${metadata.name}`;
 const podOf = (one: Resource): Resource['spec'] => templateOf(one).spec;
@@ -105,7 +114,7 @@ for (const [name, made] of Object.entries(installations))
 
     it('have every role, and no name twice', () => {
       expect(processes.map(({ metadata }) => metadata.name).sort()).to.deep.equal(
-        [...ROLES, 'migrate', 'reconcile'].sort(),
+        [...ROLES, 'migrate', 'reconcile', 'operator'].sort(),
       );
       expect(new Set(all.map(titleOf)).size).to.equal(all.length);
     });
@@ -114,8 +123,8 @@ for (const [name, made] of Object.entries(installations))
       for (const one of processes) {
         const [container] = containersOf(one);
         // An operator's command needs what settlement needs: both servers.
-        const [first] = container!.args;
-        const role: Role = first === 'ledger' ? 'settlement' : first;
+        const [first = 'operator'] = container!.args ?? [];
+        const role: Role = ['ledger', 'operator'].includes(first) ? 'settlement' : first;
         const environment = environmentOf(container!);
         expect(
           Object.keys(environment).filter((variable) => !SETTINGS.has(variable)),
@@ -230,14 +239,105 @@ for (const [name, made] of Object.entries(installations))
           .flatMap(({ spec }) => spec.egress)
           .flatMap(({ ports }) => ports.map(({ port }: { port: number }) => port));
       for (const one of processes) {
-        const expected = one.metadata.name === 'stream' ? [53, 53, 6379] : [53, 53, 6379, 5432];
+        const expected = [...NAMES, 6379, 6380, 26379, ...(one.metadata.name === 'stream' ? [] : [5432])];
         expect(portsOf(one), titleOf(one)).to.have.members(expected);
       }
-      for (const one of ofKind('StatefulSet')) expect(portsOf(one), titleOf(one)).to.deep.equal([53, 53]);
+      for (const one of ofKind('StatefulSet')) expect(portsOf(one), titleOf(one)).to.deep.equal(NAMES);
       expect(find('NetworkPolicy', 'nothing')!.spec).to.deep.equal({
         podSelector: {},
         policyTypes: ['Ingress', 'Egress'],
       });
+    });
+
+    it('leave the namespace, and with it the disks and the Secrets, to a file of its own', () => {
+      expect(ofKind('Namespace')).to.deep.equal([]);
+      const [namespace] = readYaml(`${K8S}namespace.yaml`) as [Resource];
+      expect(problemsOf(namespace)).to.deep.equal([]);
+      expect(namespace.metadata.name).to.equal(all[0]!.metadata.namespace);
+      expect(namespace.metadata.labels).to.include({ 'pod-security.kubernetes.io/enforce': 'restricted' });
+    });
+
+    it('give every Service an address that outlives its pods', () => {
+      for (const service of ofKind('Service'))
+        expect(service.spec, titleOf(service)).to.not.have.property('clusterIP');
+    });
+
+    it('give the operator the image and the settings of the api', () => {
+      const [operator, api] = [find('CronJob', 'operator')!, find('Deployment', 'api')!];
+      const [[own], [other]] = [containersOf(operator), containersOf(api)] as [[Container], [Container]];
+      expect(own.image).to.equal(other.image);
+      expect(own.envFrom).to.deep.equal(other.envFrom);
+      expect(environmentOf(own)).to.include.keys('NETWORK_ID', 'NUMERAIRE');
+      expect(operator.spec.suspend).to.equal(true);
+      expect(operator.spec.jobTemplate.spec.activeDeadlineSeconds).to.equal(8 * 60 * 60);
+    });
+
+    it('start no Job, which a release with another tag could not change', () => {
+      expect(ofKind('Job')).to.deep.equal([]);
+    });
+
+    it('size the engine’s disk by four times its memory, and the container by twice', () => {
+      for (const one of ofKind('StatefulSet').filter(({ metadata }) => metadata.name.endsWith('redis'))) {
+        const [{ args, resources }] = containersOf(one) as [Container];
+        const conf = `\nmaxmemory ${args[args.indexOf('--maxmemory') + 1]}`;
+        const text = args.includes('--maxmemory') ? conf : find('ConfigMap', 'redis')!.data['redis.conf'];
+        const maxmemory = bytesOf(/\nmaxmemory (\S+)/.exec(text)![1]!);
+        const { storage } = one.spec.volumeClaimTemplates[0].spec.resources.requests;
+        expect(bytesOf(storage), titleOf(one)).to.be.at.least(4 * maxmemory);
+        expect(bytesOf(resources.limits.memory), titleOf(one)).to.be.at.least(2 * maxmemory);
+      }
+    });
+
+    it('let out to every place where the guide says that servers may be', () => {
+      const offered: [what: string, place: Place, port: number][] = [
+        ['Redis in the namespace', { pod: true }, 6379],
+        ['Redis outside', { address: '10.1.2.3' }, 6379],
+        ['Redis outside by IPv6', { address: 'fd00::1' }, 6379],
+        ['Redis by TLS', { address: '10.1.2.3' }, 6380],
+        ['Sentinels in another namespace', { namespace: 'redis' }, 26379],
+        ['Sentinels outside', { address: '10.1.2.3' }, 26379],
+        ['Postgres of an operator in another namespace', { namespace: 'postgres' }, 5432],
+        ['Postgres outside', { address: '10.1.2.3' }, 5432],
+        ['Postgres outside by IPv6', { address: 'fd00::1' }, 5432],
+        ['DNS', { namespace: 'kube-system' }, 53],
+        ['NodeLocal DNSCache', { address: '169.254.20.10' }, 53],
+        ['OpenShift’s DNS', { namespace: 'openshift-dns' }, 5353],
+      ];
+      const api = labelsOf(find('Deployment', 'api')!);
+      const policies = ofKind('NetworkPolicy').filter(({ spec }) => isPicked(spec.podSelector, api));
+      const rules = policies.flatMap(({ spec }) => (spec.egress ?? []) as EgressRule[]);
+      for (const [what, place, port] of offered)
+        expect(
+          rules.some((rule) => leadsTo(rule, place, port)),
+          what,
+        ).to.equal(true);
+    });
+
+    it('serve metrics on a port that monitors alone reach', () => {
+      for (const one of ofKind('Deployment')) {
+        const [container] = containersOf(one) as [Container];
+        const metricsPort = Number(environmentOf(container).METRICS_PORT);
+        const ports = container.ports.map((port: { name: string; containerPort: number }) => [
+          port.name,
+          port.containerPort,
+        ]);
+        expect(ports).to.deep.equal([
+          ['http', 8080],
+          ['metrics', metricsPort],
+        ]);
+      }
+      const openTo = ofKind('NetworkPolicy').filter(({ spec }) =>
+        (spec.ingress ?? []).some(({ ports }: EgressRule) => ports.some(({ port }) => port === 'metrics')),
+      );
+      expect(openTo.map(({ metadata }) => metadata.name)).to.deep.equal(['monitors']);
+      for (const { spec } of ofKind('ServiceMonitor'))
+        expect(spec.endpoints.map(({ port }: { port: string }) => port)).to.deep.equal(['metrics']);
+    });
+
+    it('label what the Prometheus operator has to find, by one file', () => {
+      const [{ metadata }] = readYaml(`${K8S}components/monitoring/selected-by.yaml`) as [Resource];
+      for (const one of ofKind('ServiceMonitor', 'PrometheusRule'))
+        expect(one.metadata.labels, titleOf(one)).to.include(metadata.labels);
     });
 
     const overlay = name.split(' ')[0]!;
@@ -256,21 +356,96 @@ for (const [name, made] of Object.entries(installations))
       });
   });
 
-describe('the operator’s pod', () => {
-  const [pod] = build(`${K8S}operator`) as [Resource];
-
-  it('is valid by the schemas of the API, reads the operator’s secrets, and may nothing more', () => {
-    expect(problemsOf(pod)).to.deep.equal([]);
-    const [{ env, securityContext }] = containersOf(pod) as [Container];
-    const read = env.map(({ value }: { value: string }) => value.replace('/run/secrets/', ''));
-    const [{ secret }] = pod.spec.volumes;
-    expect(read).to.include.members(secret.items.map(({ path }: { path: string }) => path));
-    const { stringData } = SECRETS.find(({ metadata }) => metadata.name === secret.secretName)!;
-    expect(Object.keys(stringData)).to.have.members(secret.items.map(({ key }: { key: string }) => key));
-    expect(pod.spec.securityContext).to.include({ runAsNonRoot: true });
-    expect(securityContext.readOnlyRootFilesystem).to.equal(true);
+describe('a release with another tag', () => {
+  it('changes images and nothing else, so that it applies while replicas of the other one run', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'redbook-k8s-'));
+    cpSync(K8S, folder, { recursive: true });
+    for (const path of ['base', 'overlays/production']) {
+      const file = join(folder, path, 'kustomization.yaml');
+      writeFileSync(file, readFileSync(file, 'utf8').replace('newTag: 0.1.0', 'newTag: 0.2.0'));
+    }
+    for (const overlay of ['demo', 'production']) {
+      const [now, next] = [build(`${K8S}overlays/${overlay}`), build(join(folder, 'overlays', overlay))];
+      for (const container of next.flatMap(containersOf))
+        if (/redbook:/.test(container.image)) {
+          expect(container.image).to.match(/redbook:0\.2\.0$/);
+          container.image = container.image.replace('0.2.0', '0.1.0');
+        }
+      expect(next).to.deep.equal(now);
+    }
+    rmSync(folder, { recursive: true });
   });
 });
+
+describe('the ingress', () => {
+  it('answers JSON with a code while no replica is ready, by haproxy itself (where it can be had)', async function () {
+    this.timeout(60_000);
+    const haproxy = await obtainHaproxy().catch((error: Error) => {
+      console.log(`      ${error.message}`);
+      return this.skip();
+    });
+    const ingresses = build(`${K8S}overlays/production`).filter(({ kind }) => kind === 'Ingress');
+    expect(ingresses).to.have.length(2);
+    for (const { metadata } of ingresses) {
+      const annotations = metadata.annotations as Record<string, string>;
+      const lines = annotations['haproxy-ingress.github.io/config-backend']!;
+      const [{ status, contentType, body }] = (await repliesOf(haproxy, lines)) as [Reply];
+      expect([status, contentType]).to.deep.equal([503, 'application/json']);
+      expect(JSON.parse(body)).to.deep.equal({ error: 'no replica is ready', code: 'SERVICE_UNAVAILABLE' });
+    }
+  });
+});
+
+describe('the guide', () => {
+  const guide = readFileSync(fileURLToPath(new URL('../../docs/operating.md', import.meta.url)), 'utf8');
+  const scalings = [...guide.matchAll(/^\s*kubectl -n redbook scale deploy (.*) --replicas=(\d)/gm)];
+
+  it('scales every role to nothing, and every one of them back', () => {
+    const [down] = scalings.filter(([, , count]) => count === '0');
+    const up = scalings.filter(([, , count]) => Number(count) > 0);
+    expect(down![1]!.split(' ')).to.have.members(ROLES);
+    expect(up.flatMap(([, roles]) => roles!.split(' '))).to.include.members(ROLES);
+  });
+
+  it('applies what is there, and never deletes it', () => {
+    for (const [, path] of guide.matchAll(/kubectl apply -[kf] (k8s\S+)/g))
+      expect(existsSync(join(K8S, '..', path!)), path).to.equal(true);
+    expect(guide).to.include('kubectl apply -f k8s/namespace.yaml');
+    expect(guide).to.not.match(/^kubectl.* delete -k/m);
+  });
+});
+
+interface EgressRule {
+  to: { podSelector?: object; namespaceSelector?: Selector; ipBlock?: { cidr: string } }[];
+  ports: { port: number | string }[];
+}
+
+/** A pod of the same namespace, a pod of another one, or an address that belongs to no pod. */
+interface Place {
+  readonly pod?: true;
+  readonly namespace?: string;
+  readonly address?: string;
+}
+
+function leadsTo({ to, ports }: EgressRule, place: Place, wanted: number): boolean {
+  if (!ports.some(({ port }) => port === wanted)) return false;
+  return to.some(({ namespaceSelector, ipBlock }) => {
+    if (place.address !== undefined) {
+      const list = new BlockList();
+      const [network, bits] = (ipBlock?.cidr ?? '255.255.255.255/32').split('/') as [string, string];
+      list.addSubnet(network, Number(bits), isIPv6(network) ? 'ipv6' : 'ipv4');
+      return list.check(place.address, isIPv6(place.address) ? 'ipv6' : 'ipv4');
+    }
+    const labels = { 'kubernetes.io/metadata.name': place.namespace ?? 'redbook' };
+    return namespaceSelector !== undefined && isPicked(namespaceSelector, labels);
+  });
+}
+
+/** Of Kubernetes (Gi, Mi) or of Redis (gb, mb): both count by 1,024. */
+function bytesOf(size: string): number {
+  const [, digits, unit] = /^(\d+)(Gi|Mi|gb|mb)$/.exec(size)!;
+  return Number(digits) * 1024 ** (/^g/i.test(unit!) ? 3 : 2);
+}
 
 interface Selector {
   matchLabels?: Record<string, string>;
