@@ -1,0 +1,100 @@
+/** A cluster of docker-compose.yml that the checks may do anything to: a project, an image and a checkout of its own. */
+
+import type { ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { Wallet } from 'ethers';
+import { type Checkout, makeCheckout } from './checkout.ts';
+import type { LoadResult, Seen } from './client.ts';
+import { type Ended, type Engine, ended, openEngine } from './engine.ts';
+
+const CLIENT = fileURLToPath(new URL('client.ts', import.meta.url));
+const PROJECT = 'redbook-containers';
+const LOAD_SECONDS = 240;
+const LOAD_REQUESTS = 12_000;
+
+export const NETWORK_ID = '4242';
+export const NUMERAIRE = 'ETH';
+
+export interface Cluster {
+  readonly engine: Engine;
+  readonly checkout: Checkout;
+  /** The wallet that trades under load, credited once there is a market. */
+  readonly wallet: Wallet;
+  up(...options: string[]): Promise<Ended>;
+  operator(...command: string[]): Promise<Record<string, unknown>>;
+  /** Ids and start times of the project's long-running containers, by name. */
+  containers(): Promise<Map<string, string>>;
+  ask(...paths: string[]): Promise<Seen[]>;
+  /** Trades while `change` goes on, and some seconds longer. */
+  underLoad(change: () => Promise<unknown>): Promise<LoadResult>;
+  /** Deletes containers, volumes and images of this project alone. */
+  remove(): Promise<void>;
+}
+
+export function openCluster(): Cluster {
+  const checkout = makeCheckout();
+  const image = `${PROJECT}:1`;
+  const env = {
+    COMPOSE_FILE: checkout.composeFile,
+    COMPOSE_PROJECT_NAME: PROJECT,
+    REDBOOK_IMAGE: image,
+    COMPOSE_PROGRESS: 'quiet',
+  };
+  checkout.write('.env', `NETWORK_ID=${NETWORK_ID}\nNUMERAIRE=${NUMERAIRE}\n`);
+  const engine = openEngine(env);
+  const wallet = new Wallet(Wallet.createRandom().privateKey);
+  const client = (...args: string[]): ChildProcess =>
+    engine.beside(process.execPath, '--import=tsx', CLIENT, ...args);
+  const answerOf = async <T>(child: ChildProcess): Promise<T> => {
+    const { status, stdout } = await ended(child);
+    if (status !== 0) throw new Error(`the client ended with ${status}`);
+    return JSON.parse(stdout);
+  };
+  process.env.WALLET_KEY = wallet.privateKey;
+
+  return {
+    ...{ engine, checkout, wallet },
+    up: (...options) => engine.compose('up', '-d', '--wait', ...options),
+    async operator(...command) {
+      const { status, stdout, stderr } = await engine.compose(
+        'run',
+        '--rm',
+        '-T',
+        'operator',
+        ...command,
+        '--json',
+      );
+      if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}: ${stderr.slice(-300)}`);
+      return JSON.parse(stdout);
+    },
+    async containers() {
+      const { stdout } = await engine.compose('ps', '--format', '{{.ID}}');
+      const ids = stdout.split('\n').filter((id) => id !== '');
+      const format = '{{.Name}} {{.Id}} {{.State.StartedAt}}';
+      const inspected = await engine.docker('inspect', '--format', format, ...ids);
+      const lines = inspected.stdout.trim().split('\n');
+      return new Map(
+        lines.map((line) => [line.slice(1, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)]),
+      );
+    },
+    ask: (...paths) => answerOf(client('ask', ...paths)),
+    async underLoad(change) {
+      const child = client('load', String(LOAD_SECONDS), String(LOAD_REQUESTS));
+      const result = answerOf<LoadResult>(child);
+      result.catch(() => undefined); // whoever waits for it is told
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      try {
+        await change();
+        await new Promise((resolve) => setTimeout(resolve, 3_000));
+      } finally {
+        child.stdin!.end();
+      }
+      return result;
+    },
+    async remove() {
+      await engine.compose('--profile', '*', 'down', '--volumes', '--timeout', '20');
+      await engine.docker('image', 'rm', image);
+      checkout.remove();
+    },
+  };
+}
