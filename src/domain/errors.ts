@@ -60,11 +60,7 @@ export const ERRORS = {
     'cancelling',
     'the order does not exist, belongs to another wallet, or is already closed',
   ),
-  BAD_REQUEST: row(
-    400,
-    'login, placing',
-    'the request was refused for a reason without a more specific code',
-  ),
+  BAD_REQUEST: row(400, 'every route', 'the request was refused for a reason without a more specific code'),
   UNAUTHORIZED: row(401, 'protected routes', 'the bearer token is missing, invalid or expired'),
   FORBIDDEN: row(
     403,
@@ -114,6 +110,9 @@ export const ERRORS = {
     'routes with a body',
     'the body’s media type, charset or encoding is not supported',
   ),
+  EXPRESS_ERR_REQUEST_TIMEOUT: row(408, 'every route', 'the request did not arrive in time'),
+  EXPRESS_ERR_EXPECTATION_FAILED: row(417, 'every route', 'Expect may only be 100-continue'),
+  EXPRESS_ERR_HEADERS_TOO_LARGE: row(431, 'every route', 'the headers are larger than 16 KB'),
 } as const satisfies Record<string, ErrorRow>;
 
 /** A stable error code of the contract. */

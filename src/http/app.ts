@@ -7,13 +7,15 @@ import { LISTS_AT_ONCE, ORDERS_AT_ONCE } from '../ledger/index.ts';
 import { cappedReads } from '../market-data/shared-read.ts';
 import { allowViewer, documentation, VIEWER_PATH } from './docs/index.ts';
 import type { HistoryReads, Query } from './endpoint.ts';
+import { addHeader } from './head.ts';
 import { requestLimits } from './limits/index.ts';
 import { readBody } from './middleware/body.ts';
 import { anyOrigin, type Cors, everyOrigin, preflight, webOrigins } from './middleware/cors.ts';
 import { blockedCountry } from './middleware/country.ts';
 import { deprecation } from './middleware/deprecation.ts';
-import { errorReply, isDecodable, notStarted, unknownRoute } from './middleware/errors.ts';
+import { errorReply, notStarted, unknownRoute } from './middleware/errors.ts';
 import { observer } from './middleware/observe.ts';
+import { refusedHead } from './middleware/request-head.ts';
 import { refusalAnswer } from './replies/error.ts';
 import { stateOf } from './reply-state.ts';
 import {
@@ -141,8 +143,11 @@ function arrival(app: Express, services: ProbeServices): RequestListener {
   return (incoming, outgoing) => {
     const [request, response] = [incoming as Request, outgoing as Response];
     observe(request, response);
-    if (isDecodable(request.url)) app(request, response);
-    else send(response, refusalAnswer(new Refusal('EXPRESS_ERR_INVALID_URL')));
+    const refusal = refusedHead(request);
+    if (refusal === undefined) return app(request, response);
+    // A proxy that passed on two hosts, or none, is not to be agreed with on where the next request begins.
+    if (refusal.code === 'BAD_REQUEST') addHeader(response, 'Connection', 'close');
+    send(response, refusalAnswer(refusal));
   };
 }
 

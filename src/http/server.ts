@@ -1,39 +1,97 @@
-/** Node's HTTP server around an application: its time limits, and replies to what is no HTTP at all. */
+/** Node's HTTP server around an application: its time limits, and replies to what no application can answer. */
 
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { bareReply } from '../domain/bare-reply.ts';
+import type { ErrorCode } from '../domain/errors.ts';
 import { requestIdOf } from '../domain/request-id.ts';
-import { unexpectedAnswer } from './replies/error.ts';
+import { hasOneHost, ONE_HOST } from './middleware/request-head.ts';
+import {
+  asHandshake,
+  canBePutBack,
+  closeBehind,
+  isHandshake,
+  readsBodies,
+  responseOf,
+  whenAnswered,
+  withdrawOffer,
+} from './upgrade.ts';
 
-/** A request of 16 KB takes no honest client longer. */
-const REQUEST_MS = 30_000;
-const HEADERS_MS = 10_000;
-/** Longer than the idle time of the usual load balancers, so that they never send on a socket we are closing. */
-const KEEP_ALIVE_MS = 75_000;
+const TIME_LIMITS = {
+  /** A request of 16 KB takes no honest client longer. */
+  requestTimeout: 30_000,
+  headersTimeout: 10_000,
+  /** Longer than the idle time of the usual load balancers, so that they never send on a socket we are closing. */
+  keepAliveTimeout: 75_000,
+  connectionsCheckingInterval: 5_000,
+};
+/** Headers of one request that Node keeps; it leaves out further ones without a word. */
+const MOST_HEADERS = 1_000;
 
-/** @param app answers requests; the caller listens, and closes. */
-export function createHttpServer(app: RequestListener): Server {
-  const server = createServer(
-    { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, keepAliveTimeout: KEEP_ALIVE_MS },
-    app,
-  );
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    else socket.end(malformedReply());
-  });
-  return server;
+/** Takes over the connection of a WebSocket handshake. */
+export type TakeWebSocket = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
+
+export interface HttpServer extends Server {
+  /** Gives WebSocket handshakes to `take`. While nobody takes them they are requests like any other. */
+  takeWebSockets(take: TakeWebSocket): void;
 }
 
-/** Node hands over what its parser refuses as a bare socket: the whole reply is ours to write. */
-function malformedReply(): string {
-  const { status, contentType, text } = unexpectedAnswer('BAD_REQUEST');
-  return [
-    `HTTP/1.1 ${status} Bad Request`,
-    `Content-Type: ${contentType}`,
-    `Content-Length: ${Buffer.byteLength(text)}`,
-    `X-Request-Id: ${requestIdOf()}`,
-    'Connection: close',
-    '',
-    text,
-  ].join('\r\n');
+/**
+ * @param app answers requests; the caller listens, and closes.
+ * @param timeLimits in milliseconds, as Node names them
+ */
+export function createHttpServer(app: RequestListener, timeLimits = TIME_LIMITS): HttpServer {
+  let take: TakeWebSocket | undefined;
+  const isTaken = (request: IncomingMessage): boolean => take !== undefined && isHandshake(request);
+  const options = {
+    ...timeLimits,
+    // The application refuses a request without Host: its reply has a body.
+    requireHostHeader: false,
+    shouldUpgradeCallback: (request: IncomingMessage) => isTaken(request) || canBePutBack(request),
+  };
+  const server = createServer(options, app);
+  server.maxHeadersCount = MOST_HEADERS;
+  if (readsBodies) server.prependListener('request', closeBehind);
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    if (request.rawHeaders.length >= 2 * MOST_HEADERS) refuse(socket, 'EXPRESS_ERR_HEADERS_TOO_LARGE');
+    else if (!hasOneHost(request)) refuse(socket, 'BAD_REQUEST', ONE_HOST);
+    else if (isTaken(request)) whenAnswered(socket, () => take!(asHandshake(request), socket, head));
+    else withdrawOffer(server, request, head);
+  });
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => refuse(socket, 'NOT_FOUND'));
+  server.on('checkExpectation', app);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    else refuseMalformed(socket, CODES[error.code ?? ''] ?? 'BAD_REQUEST');
+  });
+  return Object.assign(server, {
+    takeWebSockets(taker: TakeWebSocket): void {
+      take = taker;
+    },
+  });
+}
+
+/** What Node calls a request that it cannot read; all others are `BAD_REQUEST`. */
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: 'EXPRESS_ERR_HEADERS_TOO_LARGE',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'EXPRESS_ERR_BODY_TOO_LARGE',
+  ERR_HTTP_REQUEST_TIMEOUT: 'EXPRESS_ERR_REQUEST_TIMEOUT',
+};
+
+/** Of requests sent ahead, the earlier ones are answered first. One whose own body breaks off is answered at once. */
+function refuseMalformed(socket: Socket, code: ErrorCode): void {
+  const response = responseOf(socket);
+  if (response === undefined || response.req.complete) refuse(socket, code);
+  else if (response.headersSent) socket.destroy();
+  else endWith(socket, code);
+}
+
+function refuse(socket: Socket, code: ErrorCode, error?: string): void {
+  whenAnswered(socket, () => endWith(socket, code, error));
+}
+
+function endWith(socket: Socket, code: ErrorCode, error?: string): void {
+  socket.on('error', () => socket.destroy());
+  socket.once('finish', () => socket.destroy());
+  socket.end(bareReply({ code, requestId: requestIdOf(), ...(error === undefined ? {} : { error }) }));
 }

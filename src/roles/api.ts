@@ -1,10 +1,9 @@
 /** The API: a stateless replica; any number of them serve one engine. */
 
-import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openAuth } from '../auth/index.ts';
 import { createApp, createStartingApp } from '../http/app.ts';
-import { createHttpServer } from '../http/server.ts';
+import { createHttpServer, type HttpServer } from '../http/server.ts';
 import type { ProbeServices, Readiness } from '../http/services.ts';
 import { openWakeUps } from '../queue/index.ts';
 import type { Backends } from './backends.ts';
@@ -17,7 +16,7 @@ import { untilDone, untilTrue } from './waiting.ts';
 
 export interface RunningApi extends RunningRole {
   readonly port: number;
-  readonly server: Server;
+  readonly server: HttpServer;
 }
 
 /**

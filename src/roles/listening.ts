@@ -53,6 +53,8 @@ export async function listen(server: Server, port: number): Promise<Listening> {
 function track(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
+    // A connection begins anew when a request on it has offered an upgrade.
+    if (sockets.has(socket)) return;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });

@@ -1,10 +1,9 @@
 /** The streams: a replica that passes on what the snapshot worker publishes; any number of them run. */
 
-import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openFollower } from '../feed/index.ts';
 import { createProbeApp } from '../http/app.ts';
-import { createHttpServer } from '../http/server.ts';
+import { createHttpServer, type HttpServer } from '../http/server.ts';
 import { openStreams } from '../stream/index.ts';
 import type { Connections } from './backends.ts';
 import { listen } from './listening.ts';
@@ -17,7 +16,7 @@ export interface RunningStreams extends RunningRole {
 }
 
 /** The streams on a server that serves something else as well. */
-export function openStreamsOn(server: Server, connections: Connections): RunningStreams {
+export function openStreamsOn(server: HttpServer, connections: Connections): RunningStreams {
   const { config, logger, metrics, engine, queueRedis } = connections;
   const follower = openFollower({ redis: queueRedis, subscriber: connections.openSubscriber('frames') });
   const streams = openStreams({
@@ -26,7 +25,7 @@ export function openStreamsOn(server: Server, connections: Connections): Running
     log: logger,
     hasMarket: (symbol) => engine.hasMarket(symbol),
   });
-  streams.attach(server);
+  server.takeWebSockets(streams.upgrade);
   metrics.gauge(
     'redbook_stream_clients',
     'Clients by stream.',

@@ -1,6 +1,6 @@
 /** The two public streams: contract 6. Frames come ready made and go to every client as they are. */
 
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -15,6 +15,8 @@ import { clientKey } from './client-address.ts';
 import { refuseUpgrade } from './refuse-upgrade.ts';
 import { type Asked, readRequest, type StreamRefusal, unknownMarket } from './request.ts';
 
+/** RFC 6455 (4.4): a client that asks in another version learns which there are. */
+const VERSIONS = 'Sec-WebSocket-Version: 13, 8';
 const HEARTBEAT_MS = 30_000;
 const LONGEST_MESSAGE_BYTES = 1_024;
 const GOING_AWAY = 1001;
@@ -41,8 +43,8 @@ export interface StreamOptions {
 }
 
 export interface Streams {
-  /** Answers the upgrades of a server, which stays the caller's to close. */
-  attach(server: Server): void;
+  /** Answers the `upgrade` of a server: a WebSocket handshake, with what came behind it. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   clients(): { general: number; market: number };
   /** Ticks' frames written to clients, and those that clients who lag have lost. */
   tally(): Readonly<Tally>;
@@ -59,6 +61,10 @@ export function openStreams(options: StreamOptions): Streams {
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload: LONGEST_MESSAGE_BYTES,
+  });
+  wss.on('wsClientError', ({ message: error }, socket, { headers }) => {
+    const refusal = { code: 'BAD_REQUEST', error, headers: [VERSIONS] } as const;
+    refuseUpgrade(socket, requestIdOf(headers['x-request-id']), refusal);
   });
   const admission = new Admission(settings.wsMaxClients, settings.wsMaxClientsPerAddress);
   const tally: Tally = { sent: 0, skipped: 0 };
@@ -141,17 +147,14 @@ export function openStreams(options: StreamOptions): Streams {
   }, settings.heartbeatMs ?? HEARTBEAT_MS);
 
   return {
-    attach(server) {
-      server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-        socket.on('error', () => socket.destroy());
-        const requestId = requestIdOf(request.headers['x-request-id']);
-        const refuse = (code: ErrorCode, error: string): void =>
-          refuseUpgrade(socket, requestId, code, error);
-        upgrade(request, socket, head, refuse).catch((error: Error) => {
-          if (!(error instanceof Refusal))
-            log.error({ err: error, requestId }, 'a stream could not be opened');
-          refuse('SERVICE_UNAVAILABLE', 'the markets cannot be read at the moment');
-        });
+    upgrade(request, socket, head) {
+      socket.on('error', () => socket.destroy());
+      const requestId = requestIdOf(request.headers['x-request-id']);
+      const refuse = (code: ErrorCode, error: string): void =>
+        refuseUpgrade(socket, requestId, { code, error });
+      upgrade(request, socket, head, refuse).catch((error: Error) => {
+        if (!(error instanceof Refusal)) log.error({ err: error, requestId }, 'a stream could not be opened');
+        refuse('SERVICE_UNAVAILABLE', 'the markets cannot be read at the moment');
       });
     },
     clients: () => ({

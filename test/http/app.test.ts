@@ -308,21 +308,6 @@ describe('the application', () => {
       return reply;
     };
 
-    it('answers what is no HTTP in the shape of every error', async () => {
-      for (const bytes of [
-        'NONSENSE\r\n\r\n',
-        'GET /v1/markets?a=\u0000 HTTP/1.1\r\n\r\n',
-        `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(20_000)}\r\n\r\n`,
-        'POST /v1/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-      ]) {
-        const reply = await exchange(bytes);
-        expect(reply)
-          .to.match(/^HTTP\/1\.1 400 Bad Request\r\n/)
-          .and.to.match(/\r\nX-Request-Id: [\w-]{36}\r\n/);
-        expect(JSON.parse(reply.split('\r\n\r\n')[1]!)).to.include({ statusCode: 400, code: 'BAD_REQUEST' });
-      }
-    });
-
     it('outlives a client that leaves in the middle of its body', async () => {
       const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
       const head = `POST /v1/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${trader.token}\r\n`;

@@ -172,7 +172,7 @@ export async function openReplica(
     },
   });
   const server = createServer((_request, response) => response.writeHead(404).end());
-  streams.attach(server);
+  server.on('upgrade', streams.upgrade);
   await new Promise<void>((resolve) => server.listen(0, resolve));
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {

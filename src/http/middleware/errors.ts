@@ -18,17 +18,6 @@ export const notStarted: RequestHandler = (_request, response) => {
   send(response, refusalAnswer(new Refusal('SERVICE_UNAVAILABLE', 'the service is starting')));
 };
 
-/** A URL with a percent sign that stands for nothing is not, and Express would decode its query leniently. */
-export function isDecodable(url: string): boolean {
-  if (!url.includes('%')) return true;
-  try {
-    decodeURIComponent(url);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 export const errorReply =
   ({ logger }: ProbeServices): ErrorRequestHandler =>
   (error, _request, response, _next) => {
