@@ -7,6 +7,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { validateHeaderName } from 'node:http';
 import { z } from 'zod';
+import { StartRefusal } from './domain/errors.ts';
 import { type RedisAddress, readRedisAddress } from './domain/redis-address.ts';
 
 export interface Config {
@@ -54,8 +55,12 @@ export interface Config {
 export type Role = 'all' | 'api' | 'stream' | 'settlement' | 'snapshot' | 'migrate';
 
 /** A variable is missing or wrong; the message names it and says what it must be, and never a secret's value. */
-export class ConfigError extends Error {
+export class ConfigError extends StartRefusal {
   override readonly name = 'ConfigError';
+
+  constructor(message: string) {
+    super(message, 2);
+  }
 }
 
 interface Setting<T> {
@@ -395,10 +400,24 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const ownServers = !redisUrl || !databaseUrl;
   return {
     ...set,
-    webUrl: set.webUrl ?? `http://localhost:${port}`,
-    webHosts: set.webHosts ?? (ownServers ? [`localhost:${port}`, `127.0.0.1:${port}`] : []),
+    webUrl: set.webUrl ?? webUrlOn(port!),
+    webHosts: set.webHosts ?? (ownServers ? webHostsOn(port!) : []),
     blockedCountries: set.blockedCountries ?? [],
   } as Config; // every other required field has a default in the table
+}
+
+const webUrlOn = (port: number): string => `http://localhost:${port}`;
+const webHostsOn = (port: number): string[] => [`localhost:${port}`, `127.0.0.1:${port}`];
+
+/** The configuration of a process that listens on another port than it was told, as with PORT 0. */
+export function listeningOn(config: Config, port: number): Config {
+  const isDefault = String(config.webHosts) === String(webHostsOn(config.port));
+  return {
+    ...config,
+    port,
+    webUrl: config.webUrl === webUrlOn(config.port) ? webUrlOn(port) : config.webUrl,
+    webHosts: isDefault ? webHostsOn(port) : config.webHosts,
+  };
 }
 
 /** What the environment says of a setting. Editors end a secret's file with a newline, which is no part of it. */

@@ -1,23 +1,29 @@
 /** `redbook <role>` runs a part of the service, `redbook <noun> <verb>` an operator's command. */
 
+import { openSync } from 'node:fs';
 import { join } from 'node:path';
 import { destination, type Level, type Logger, multistream, pino } from 'pino';
-import { type Config, ConfigError, readConfig, requireFor } from './config.ts';
+import { type Config, readConfig, requireFor } from './config.ts';
+import { StartRefusal } from './domain/errors.ts';
+import { consoleOf } from './roles/console.ts';
 import type { RunningRole } from './roles/running-role.ts';
 
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** What people read is on stdout. The log of the all-in-one is a file beside its data; what is serious is on stderr too. */
+/**
+ * What people read is on stdout. The log of the all-in-one is a file beside its data; what is serious is on stderr too,
+ * in plain words. The file is open when this returns: a process that ends at once can end its log.
+ */
 function allInOneLogger({ logLevel, dataDir }: Config): Logger {
   if (logLevel === 'silent') return pino({ level: logLevel });
-  const file = destination({ dest: join(dataDir, 'redbook.log'), mkdir: true, sync: false });
+  const file = destination({ dest: openSync(join(dataDir, 'redbook.log'), 'a', 0o600), sync: false });
   return pino(
     { level: logLevel },
     multistream([
       { level: logLevel as Level, stream: file },
-      { level: 'error', stream: destination(2) },
+      { level: 'error', stream: consoleOf((line) => process.stderr.write(`${line}\n`)) },
     ]),
   );
 }
@@ -57,13 +63,20 @@ async function main(argv: readonly string[]): Promise<void> {
     case 'snapshot': {
       const { startStandalone } = await import('./roles/standalone.ts');
       const logger = pino({ level: config.logLevel });
-      const starting = startStandalone(name, config, logger);
+      const starting = startStandalone(name, config, logger).catch((error: unknown) => {
+        if (error instanceof StartRefusal) logger.fatal(error.message);
+        throw error;
+      });
       return runUntilSignal(starting, config.drainMs, (line) => logger.info(line));
     }
     case 'all': {
       requireFor('all', config);
       const { startAll } = await import('./roles/all.ts');
-      return runUntilSignal(startAll(config, allInOneLogger(config), print), 0, print);
+      return runUntilSignal(
+        startAll(config, () => allInOneLogger(config), print),
+        0,
+        print,
+      );
     }
     case 'migrate': {
       const { migrate } = await import('./roles/standalone.ts');
@@ -86,7 +99,7 @@ async function main(argv: readonly string[]): Promise<void> {
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  const isOurs = error instanceof ConfigError;
+  const isOurs = error instanceof StartRefusal;
   process.stderr.write(`${isOurs ? error.message : String((error as Error)?.stack ?? error)}\n`);
-  process.exit(isOurs ? 2 : 1);
+  process.exit(isOurs ? error.exitStatus : 1);
 });

@@ -154,3 +154,18 @@ export class OperatorRefusal extends Error {
     this.code = code;
   }
 }
+
+/**
+ * A process cannot start, and waiting would not help. The message is for whoever started it: what to change, named by
+ * its setting. A stack would add nothing.
+ */
+export class StartRefusal extends Error {
+  override readonly name: string = 'StartRefusal';
+  /** 2: a setting is wrong. 1: the settings are fine, and something else is in the way. */
+  readonly exitStatus: 1 | 2;
+
+  constructor(message: string, exitStatus: 1 | 2, options?: ErrorOptions) {
+    super(message, options);
+    this.exitStatus = exitStatus;
+  }
+}

@@ -7,12 +7,14 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { StartRefusal } from '../domain/errors.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
 export interface Secrets {
@@ -21,10 +23,20 @@ export interface Secrets {
   readonly jwtSecret: string;
 }
 
+/** Where a running service is reached. */
+export interface ServiceAddress {
+  /** Like `http://localhost:8080`. */
+  readonly url: string;
+  /** A web host that a sign-in message may name. */
+  readonly webHost: string;
+}
+
 /** Where the servers are, as last written. Ports are kept when they stop, so that they find them again. */
 export interface RunRecord {
   /** The all-in-one that runs them; absent while nothing is ready. */
   owner?: ProcessIdentity;
+  /** Absent while the owner does not serve requests. */
+  service?: ServiceAddress;
   redisUrl?: string;
   databaseUrl?: string;
   redis?: ServerRecord;
@@ -49,13 +61,15 @@ const lockFile = (path: string): string => join(path, 'lock');
 const secretsFile = (path: string): string => join(path, 'secrets.json');
 const recordFile = (path: string): string => join(path, 'servers.json');
 
-/** @throws when another process uses the folder, or the folder cannot be written */
+/** @throws StartRefusal when another process uses the folder, it holds other things, or it cannot be written */
 export function openDataFolder(path: string): DataFolder {
   try {
     mkdirSync(path, { recursive: true });
+    checkContents(path);
     lock(path);
     const record = readJson<RunRecord>(recordFile(path)) ?? {};
     delete record.owner;
+    delete record.service;
     const folder: DataFolder = {
       path,
       secrets: secretsOf(path),
@@ -65,11 +79,73 @@ export function openDataFolder(path: string): DataFolder {
     };
     return folder;
   } catch (error) {
-    if (!isFileError(error, 'EACCES') && !isFileError(error, 'EROFS') && !isFileError(error, 'EPERM'))
-      throw error;
-    throw new Error(`The data folder ${path} cannot be used (${error.message}); name another in DATA_DIR.`);
+    throw unusable(path, error);
   }
 }
+
+const FILE_TROUBLES: Readonly<Record<string, string>> = {
+  EEXIST: 'it is a file',
+  ENOTDIR: 'it is a file, or lies below one',
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'the disk is read-only',
+  ENOENT: 'it cannot be made there',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+};
+
+/** What to tell of an error met in the data folder: its own, unless it is the file system's. */
+export function unusable(path: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return error;
+  const why = FILE_TROUBLES[String(error.code)] ?? error.message;
+  return new StartRefusal(`The data folder ${path} cannot be used: ${why}. Name another in DATA_DIR.`, 2, {
+    cause: error,
+  });
+}
+
+/** As `unusable`, for those who only read. */
+export function unreadable(path: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return error;
+  const isForbidden = error.code === 'EACCES' || error.code === 'EPERM';
+  const why = isForbidden ? 'it belongs to another user, and only that user may read it' : error.message;
+  return new StartRefusal(`The data folder ${path} cannot be read: ${why}. See DATA_DIR.`, 2, {
+    cause: error,
+  });
+}
+
+/** What a data folder of Redbook may hold, with what systems leave in any folder. */
+const OURS =
+  /^(lock|secrets\.json|servers\.json|redis|postgres|redis\.log|postgres\.log|redbook.*\.log.*|.+\.draft|lock\.\d+)$/;
+const ANYWHERE = /^(lost\+found|\.DS_Store|\.gitignore|\.gitkeep|\.keep)$/;
+
+/** Refuses to mix with what somebody else keeps in the folder, and to make new passwords for data that have theirs. */
+function checkContents(path: string): void {
+  const names = readdirSync(path);
+  if (names.includes('secrets.json')) {
+    if (isSecrets(readJson(secretsFile(path)))) return;
+    throw new StartRefusal(
+      `The file secrets.json in the data folder ${path} is damaged or not Redbook's. Restore it, or name another folder in DATA_DIR.`,
+      2,
+    );
+  }
+  const strange = names.find((name) => !OURS.test(name) && !ANYWHERE.test(name));
+  if (strange !== undefined)
+    throw new StartRefusal(
+      `The data folder ${path} holds other things (${strange}) and no data of Redbook. Name an empty folder, or a new one, in DATA_DIR.`,
+      2,
+    );
+  const kept = names.find((name) => name === 'redis' || name === 'postgres');
+  if (kept !== undefined)
+    throw new StartRefusal(
+      `The data folder ${path} holds ${kept} without secrets.json, which has the passwords of the data. Restore that file, or name another folder in DATA_DIR.`,
+      2,
+    );
+}
+
+const isSecrets = (kept: unknown): boolean =>
+  ['redisPassword', 'postgresPassword', 'jwtSecret'].every(
+    (name) => typeof (kept as Record<string, unknown> | undefined)?.[name] === 'string',
+  );
 
 /** @returns undefined when no all-in-one runs on the folder */
 export function readRunning(path: string): { record: RunRecord; secrets: Secrets } | undefined {
@@ -90,8 +166,9 @@ function lock(path: string): void {
     }
     const holder = readJson<ProcessIdentity>(file);
     if (holder && isAlive(holder)) {
-      throw new Error(
+      throw new StartRefusal(
         `Redbook already runs on the data folder ${path} (process ${holder.pid}). Stop it first, or name another folder in DATA_DIR.`,
+        1,
       );
     }
     removeStale(file, holder);
@@ -141,7 +218,8 @@ function readJson<T>(file: string): T | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as T;
   } catch (error) {
-    if (error instanceof SyntaxError || isFileError(error, 'ENOENT')) return undefined;
+    if (error instanceof SyntaxError || isFileError(error, 'ENOENT') || isFileError(error, 'ENOTDIR'))
+      return undefined;
     throw error;
   }
 }

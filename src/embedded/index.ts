@@ -2,7 +2,16 @@
 
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type DataFolder, openDataFolder, readRunning, type ServerRecord } from './data-folder.ts';
+import { StartRefusal } from '../domain/errors.ts';
+import {
+  type DataFolder,
+  openDataFolder,
+  readRunning,
+  type ServerRecord,
+  type ServiceAddress,
+  unreadable,
+  unusable,
+} from './data-folder.ts';
 import { freePort } from './ports.ts';
 import { dropStrangersLock, openCluster, postgresProgram, postgresUrl } from './postgres.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
@@ -10,12 +19,16 @@ import { redisProgram, redisUrl } from './redis.ts';
 import { obtainRedis } from './redis-binary.mjs';
 import { type ServerProgram, type Supervised, supervise } from './supervise.ts';
 
+export type { ServiceAddress } from './data-folder.ts';
+
 export interface EmbeddedServers {
   readonly redisUrl: string;
   /** Names the database `postgres`. */
   readonly databaseUrl: string;
   /** Made once, kept with the data. */
   readonly jwtSecret: string;
+  /** Says in the data folder where the service on these servers is reached. */
+  announce(service: ServiceAddress): void;
   /** Ends them in order; the data and the ports are there at the next start. */
   stop(): Promise<void>;
 }
@@ -26,6 +39,8 @@ export interface EmbeddedOptions {
   /** A server of one's own, used in place of an embedded one. */
   readonly redisUrl?: string | undefined;
   readonly databaseUrl?: string | undefined;
+  /** Runs when the folder is ours and nothing is started yet; when it rejects, nothing is. */
+  readonly onClaimed?: () => Promise<void>;
   /** Default true. False: Postgres does not wait for the disk; for data that die with the tests. */
   readonly durable?: boolean;
 }
@@ -40,11 +55,21 @@ const LEFTOVER_GRACE_MS = 15_000;
 
 /**
  * Starts what is not given, on its data from last time. A server that dies is started again on the same port.
- * @throws when another process runs on the folder, or a server does not start; with what to do about it
+ * @throws StartRefusal when another process runs on the folder, or a server does not start; with what to do about it
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServers> {
-  const { onProgress = () => {} } = options;
   const folder = openDataFolder(resolve(options.dataDir));
+  try {
+    await options.onClaimed?.();
+  } catch (error) {
+    folder.release();
+    throw error;
+  }
+  return startServers(folder, options);
+}
+
+async function startServers(folder: DataFolder, options: EmbeddedOptions): Promise<EmbeddedServers> {
+  const { onProgress = () => {} } = options;
   const given = (url: string): RunningServer => ({ url, stop: async () => {} });
   const started = await Promise.allSettled([
     options.redisUrl ? given(options.redisUrl) : startRedis(folder, onProgress),
@@ -55,6 +80,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const [redis, postgres] = started.map((one) => (one.status === 'fulfilled' ? one.value : undefined));
   const end = async (): Promise<void> => {
     delete folder.record.owner;
+    delete folder.record.service;
     folder.save();
     await redis?.stop();
     await postgres?.stop();
@@ -67,27 +93,52 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   };
   if (!redis || !postgres) {
     await stop();
-    throw started.find((one) => one.status === 'rejected')?.reason;
+    throw unusable(folder.path, started.find((one) => one.status === 'rejected')?.reason);
   }
   const owner = identify(process.pid);
   Object.assign(folder.record, { owner, redisUrl: redis.url, databaseUrl: postgres.url });
   folder.save();
-  return { redisUrl: redis.url, databaseUrl: postgres.url, jwtSecret: folder.secrets.jwtSecret, stop };
+  return {
+    redisUrl: redis.url,
+    databaseUrl: postgres.url,
+    jwtSecret: folder.secrets.jwtSecret,
+    announce(service) {
+      folder.record.service = service;
+      folder.save();
+    },
+    stop,
+  };
 }
 
-/** Where an all-in-one runs on this data folder; undefined when none does. Only its own user may know. */
-export function findEmbedded(
-  dataDir: string,
-): { redisUrl: string; databaseUrl: string; jwtSecret: string } | undefined {
-  const running = readRunning(resolve(dataDir));
-  if (!running?.record.redisUrl || !running.record.databaseUrl) return undefined;
-  const { redisUrl, databaseUrl } = running.record;
-  return { redisUrl, databaseUrl, jwtSecret: running.secrets.jwtSecret };
+export interface RunningServers {
+  readonly redisUrl: string;
+  readonly databaseUrl: string;
+  readonly jwtSecret: string;
+  /** Absent while the service does not serve requests yet. */
+  readonly service?: ServiceAddress;
+}
+
+/**
+ * Where an all-in-one runs on this data folder; undefined when none does.
+ * @throws StartRefusal when the folder cannot be read: only its own user may
+ */
+export function findEmbedded(dataDir: string): RunningServers | undefined {
+  const path = resolve(dataDir);
+  try {
+    const running = readRunning(path);
+    if (!running?.record.redisUrl || !running.record.databaseUrl) return undefined;
+    const { redisUrl, databaseUrl, service } = running.record;
+    return { redisUrl, databaseUrl, jwtSecret: running.secrets.jwtSecret, ...(service && { service }) };
+  } catch (error) {
+    throw unreadable(path, error);
+  }
 }
 
 async function startRedis(folder: DataFolder, onProgress: (line: string) => void): Promise<RunningServer> {
   await endLeftover(folder.record.redis, 'SIGTERM');
-  const binary = await obtainRedis(onProgress);
+  const binary = await obtainRedis(onProgress).catch((error: Error) => {
+    throw new StartRefusal(error.message, 1);
+  });
   const { redisPassword: password } = folder.secrets;
   const path = join(folder.path, 'redis');
   const logFile = join(folder.path, 'redis.log');

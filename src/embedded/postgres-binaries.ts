@@ -17,6 +17,7 @@ import {
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { StartRefusal } from '../domain/errors.ts';
 import { usable, writableCacheFolder } from './cache-folder.mjs';
 
 export interface User {
@@ -50,9 +51,10 @@ function runnable(home: string, user: User | undefined): string {
     encoding: 'utf8',
   });
   if (status === 0) return home;
-  throw new Error(
+  throw new StartRefusal(
     `The Postgres programs in ${home} do not run here (${error?.message ?? stderr.trim()}); ` +
       'name a Postgres of your own in DATABASE_URL.',
+    1,
   );
 }
 
@@ -65,9 +67,10 @@ function packaged(): { path: string; version: string } {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     return { path: join(root, 'native'), version };
   } catch {
-    throw new Error(
+    throw new StartRefusal(
       `The package ${name} is not installed; run \`npm ci\` with its optional packages, ` +
         'or name a Postgres of your own in DATABASE_URL.',
+      1,
     );
   }
 }

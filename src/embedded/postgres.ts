@@ -20,6 +20,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { StartRefusal } from '../domain/errors.ts';
 import { postgresHome, type User } from './postgres-binaries.ts';
 import { serverEnvironment } from './server-environment.mjs';
 import type { ServerProgram } from './supervise.ts';
@@ -69,17 +70,19 @@ function checkCluster(cluster: Cluster): void {
   const owner = statSync(cluster.path).uid;
   const runner = cluster.user?.uid ?? process.getuid?.();
   if (runner !== undefined && owner !== runner)
-    throw new Error(
+    throw new StartRefusal(
       `The Postgres data in ${cluster.path} belong to user ${owner}: start Redbook as root, who made them, ` +
         'or name another folder in DATA_DIR.',
+      2,
     );
   const made = readFileSync(join(cluster.path, 'PG_VERSION'), 'utf8').trim();
   const { stdout } = spawnSync(join(cluster.home, 'bin/postgres'), ['--version'], { encoding: 'utf8' });
   const installed = /(\d+)/.exec(stdout)?.[1];
   if (made !== installed)
-    throw new Error(
+    throw new StartRefusal(
       `The Postgres data in ${cluster.path} are of version ${made}, the programs of ${installed}: ` +
         'move the data with pg_dump and psql, or install the version of Redbook that made them.',
+      2,
     );
 }
 
@@ -87,7 +90,7 @@ function checkCluster(cluster: Cluster): void {
 function chooseUser(path: string): User | undefined {
   if (process.getuid?.() !== 0) return undefined;
   if (process.platform !== 'linux')
-    throw new Error('Postgres does not run as root; start Redbook as an ordinary user.');
+    throw new StartRefusal('Postgres does not run as root; start Redbook as an ordinary user.', 1);
   const data = statSync(join(path, 'data'), { throwIfNoEntry: false });
   if (data && data.uid !== 0) return { uid: data.uid, gid: data.gid };
   const numberOf = (flag: string): number => Number(spawnSync('id', [flag, 'nobody']).stdout);
@@ -138,7 +141,7 @@ function run(cluster: Cluster, args: string[]): Promise<void> {
     child.stderr.on('data', keep);
     child.once('error', reject);
     child.once('close', (code) =>
-      code === 0 ? resolve() : reject(new Error(`Postgres could not be set up:\n${output.trim()}`)),
+      code === 0 ? resolve() : reject(new StartRefusal(`Postgres could not be set up:\n${output.trim()}`, 1)),
     );
   });
 }

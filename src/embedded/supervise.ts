@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { StartRefusal } from '../domain/errors.ts';
 
 export interface ServerProgram {
   readonly name: string;
@@ -205,7 +206,7 @@ export async function untilReady(
   }
   const log = readFileSync(program.logFile).subarray(incarnation.logOffset).toString('utf8');
   const tail = log.trimEnd().split('\n').slice(-LOG_TAIL_LINES).join('\n  ');
-  throw new Error(`${program.name} did not start. The end of ${program.logFile}:\n  ${tail}`);
+  throw new StartRefusal(`${program.name} did not start. The end of ${program.logFile}:\n  ${tail}`, 1);
 }
 
 function sizeOf(file: string): number {

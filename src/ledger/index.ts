@@ -56,6 +56,8 @@ export type { MarketTradesFilter, SettledSeconds, WalletTradesFilter } from './t
  * the engine did since. Reads throw `Refusal` SERVICE_UNAVAILABLE when Postgres is away.
  */
 export interface Ledger {
+  /** Asks Postgres for nothing. Rejects with `Refusal` SERVICE_UNAVAILABLE when it is away. */
+  ping(): Promise<void>;
   /** Brings the database to the schema of this release; any number of processes may do so at once. */
   migrate(): Promise<void>;
   /** `{ epoch: 0, sequence: 0, digest: null, … }` while nothing is settled. */
@@ -148,6 +150,7 @@ export const openLedger = (options: { databaseUrl: string; poolSize?: number }):
   const auditing = open('auditing', PATIENCE_MS.auditing);
   const pools = [lists, orders, placing, reading, settling, auditing];
   return {
+    ping: async () => void (await askOnce(reading, 'select 1')),
     migrate: () => migrate(databaseUrl),
     cursor: () => readCursor((sql) => askOnce(reading, sql)),
     settle: (events) => settle(settling, events),

@@ -81,7 +81,9 @@ async function run(
       throw isCoded(error) ? error : new OperatorRefusal('SERVICE_UNAVAILABLE', messageOf(error));
     });
     try {
-      const answer = await work(services, { terminal, json });
+      const answer = await work(services, { terminal, json }).catch((error: unknown) => {
+        throw explained(error, services.troubles?.() ?? []);
+      });
       if (answer === undefined) return;
       await write(
         terminal.out,
@@ -146,6 +148,12 @@ const codeOf = (error: unknown): string =>
   isCoded(error)
     ? error.code
     : (NAMED_CODES.find(([kind]) => error instanceof kind)?.[1] ?? 'INTERNAL_ERROR');
+
+/** That a server is away, with which one it is. */
+const explained = (error: unknown, troubles: readonly string[]): unknown =>
+  error instanceof Refusal && error.code === 'SERVICE_UNAVAILABLE' && troubles.length > 0
+    ? new Refusal(error.code, `${error.message}: ${troubles.join('; ')}`, { cause: error })
+    : error;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

@@ -18,5 +18,7 @@ export interface OperatorServices {
   readonly replicas?: () => Promise<Readonly<Record<string, number>>>;
   /** Age of the newest market snapshot in milliseconds; null while there is none. */
   readonly snapshotAgeMs?: () => Promise<number | null>;
+  /** One sentence for each server that is away, with the setting that names it. */
+  readonly troubles?: () => string[];
   close(): Promise<void>;
 }

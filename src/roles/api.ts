@@ -12,7 +12,7 @@ import { listen } from './listening.ts';
 import { queueTrouble } from './outages.ts';
 import { askedServer } from './readiness.ts';
 import type { RunningRole } from './running-role.ts';
-import { untilDone, untilTrue } from './waiting.ts';
+import { untilMigrated, untilTrue } from './waiting.ts';
 
 export interface RunningApi extends RunningRole {
   readonly port: number;
@@ -33,8 +33,8 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   let answer = createStartingApp(probes);
   const server = createHttpServer((request, response) => answer(request, response));
   const listening = await listen(server, config.port);
-  await untilDone('Postgres', logger, () => ledger.migrate());
-  await untilTrue('the matching engine', logger, () => engine.isOpen());
+  await untilMigrated(backends);
+  await untilTrue(() => engine.isOpen());
   // A busy day takes a while to add up: it is begun before anybody waits for it.
   marketData.figures().catch((error) => logger.warn({ err: error }, 'the figures of the day'));
   const wakeUps = openWakeUps({ connection: queueOptions, onError: queueTrouble(backends) });

@@ -15,12 +15,16 @@ import {
   type ServerOptions,
 } from './connections.ts';
 import { keepEngineOpen } from './engine-gate.ts';
+import { OF_ENGINE, type Outages, openOutages } from './outages.ts';
+import { passwordsOf, type ServerNames, serverNames } from './server-names.ts';
 
 /** What every role has. The engine is open only where Postgres is at hand; markets can be read without. */
 export interface Connections {
   readonly config: Config;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly names: ServerNames;
+  readonly outages: Outages;
   readonly engineRedis: Redis;
   /** Challenges, limits, frames. */
   readonly queueRedis: Redis;
@@ -39,7 +43,12 @@ export interface Backends extends Connections {
 }
 
 /** Where the servers are; a configuration whose gaps have been filled. */
-export type ServedConfig = Config & { readonly redisUrl: string; readonly databaseUrl: string };
+export type ServedConfig = Config & {
+  readonly redisUrl: string;
+  readonly databaseUrl: string;
+  /** Which of them no setting names, because they are the all-in-one's. */
+  readonly own?: { readonly redis: boolean; readonly postgres: boolean };
+};
 
 const engineAt = ({ redisUrl, redisCa }: ServedConfig): Place => ({ url: redisUrl, ca: redisCa });
 const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: ServedConfig): Place => ({
@@ -48,11 +57,18 @@ const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: ServedConfig): Place => (
 });
 
 /** Begins to connect and returns at once: what is away is waited for, and told. Connections carry the role's name. */
-export function openConnections(role: string, config: ServedConfig, logger: Logger): Connections {
+export function openConnections(
+  role: string,
+  config: ServedConfig,
+  logger: Logger,
+  outages = openOutages(logger, passwordsOf(config)),
+): Connections {
   const metrics = openMetrics();
-  const complain = (message: string): void => logger.warn(message);
-  const engineRedis = connectRedis(engineAt(config), `${role}-engine`, complain);
-  const queueRedis = connectRedis(queueAt(config), `${role}-queue`, complain);
+  const names = serverNames(config);
+  const engineTold = outages.listener(names.engine, OF_ENGINE);
+  const engineRedis = connectRedis(engineAt(config), `${role}-engine`, engineTold);
+  const queueTold = outages.listener(names.queue, 'queue');
+  const queueRedis = connectRedis(queueAt(config), `${role}-queue`, queueTold);
   const subscribers: Redis[] = [];
   const engine = openEngine({
     redis: engineRedis,
@@ -60,32 +76,39 @@ export function openConnections(role: string, config: ServedConfig, logger: Logg
     maxLiveOrders: config.maxLiveOrders,
     claimFilterBytes: config.claimFilterBytes,
     observe: metrics.observeScript,
-    warn: complain,
+    warn: onceAWhile((message) => logger.warn(message)),
   });
   return {
-    ...{ config, logger, metrics, engineRedis, queueRedis, engine },
+    ...{ config, logger, metrics, names, outages, engineRedis, queueRedis, engine },
     openSubscriber(purpose) {
-      const subscriber = connectSubscriber(queueAt(config), `${role}-${purpose}`, complain);
+      const told = outages.listener(names.queue, purpose);
+      const subscriber = connectSubscriber(queueAt(config), `${role}-${purpose}`, told);
       subscribers.push(subscriber);
       return subscriber;
     },
     async close() {
+      outages.close();
       for (const redis of [engineRedis, queueRedis, ...subscribers]) redis.disconnect();
     },
   };
 }
 
 /** As openConnections, with Postgres and with an engine that is opened as soon as it can be. */
-export function openBackends(role: string, config: ServedConfig, logger: Logger): Backends {
-  const connections = openConnections(role, config, logger);
-  const { engine, engineRedis } = connections;
+export function openBackends(
+  role: string,
+  config: ServedConfig,
+  logger: Logger,
+  outages = openOutages(logger, passwordsOf(config)),
+): Backends {
+  const connections = openConnections(role, config, logger, outages);
+  const { engine, engineRedis, names } = connections;
   const ledger = openLedger({ databaseUrl: config.databaseUrl });
   connections.metrics.gauge(
     'redbook_engine_open',
     '1 while this process may trade on the engine: it is there, and knows all that Postgres knows.',
     async () => (engine.isOpen() ? 1 : 0),
   );
-  const gate = keepEngineOpen({ redis: engineRedis, engine, ledger, logger });
+  const gate = keepEngineOpen({ redis: engineRedis, engine, ledger, logger, names, outages });
   return {
     ...connections,
     ledger,
@@ -96,5 +119,17 @@ export function openBackends(role: string, config: ServedConfig, logger: Logger)
       await ledger.close();
       await connections.close();
     },
+  };
+}
+
+const TOLD_EVERY_MS = 10_000;
+
+/** The engine is asked to open several times a second, and has the same to say each time. */
+function onceAWhile(tell: (message: string) => void): (message: string) => void {
+  let toldMs = 0;
+  return (message) => {
+    if (Date.now() - toldMs < TOLD_EVERY_MS) return;
+    toldMs = Date.now();
+    tell(message);
   };
 }

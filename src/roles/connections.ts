@@ -2,7 +2,7 @@
 
 import { Redis, type RedisOptions } from 'ioredis';
 import { type Endpoint, type RedisAddress, readRedisAddress } from '../domain/redis-address.ts';
-import { tellOutages } from './outages.ts';
+import { type Listener, tellOutages } from './outages.ts';
 import { SentinelPrimaryConnector } from './sentinel-primary.ts';
 import { type SlotRange, slotOwnerConnector } from './slot-owner.ts';
 
@@ -50,26 +50,17 @@ export interface Place {
   readonly ca?: string | undefined;
 }
 
-/** A connection for commands. Its losses are told by name; each also ends the commands under way. */
-export function connectRedis(place: Place | string, name: string, tell: (message: string) => void): Redis {
+/** A connection for commands. Its losses are told; each also ends the commands under way. */
+export function connectRedis(place: Place | string, name: string, tell: Listener): Redis {
   return connect(place, HONEST, name, tell);
 }
 
 /** A connection that hears channels; which ones after a break is for its user to say. */
-export function connectSubscriber(
-  place: Place | string,
-  name: string,
-  tell: (message: string) => void,
-): Redis {
+export function connectSubscriber(place: Place | string, name: string, tell: Listener): Redis {
   return connect(place, { ...HONEST, autoResubscribe: false }, name, tell);
 }
 
-function connect(
-  place: Place | string,
-  how: ServerOptions,
-  name: string,
-  tell: (message: string) => void,
-): Redis {
+function connect(place: Place | string, how: ServerOptions, name: string, tell: Listener): Redis {
   const connectionName = `redbook-${name}`;
   const redis = new Redis({
     ...how,
@@ -77,7 +68,7 @@ function connect(
     reconnectOnError: isWrongServer,
     connectionName,
   });
-  tellOutages(redis, name, tell);
+  tellOutages(redis, tell);
   return redis;
 }
 

@@ -3,14 +3,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import { Refusal } from '../domain/errors.ts';
 import { type Engine, EngineBehind, EngineMisconfigured } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import { type Outages, openOutages } from './outages.ts';
+import type { ServerNames } from './server-names.ts';
 
 const RETRY_MS = 250;
 /** An engine can be emptied and rebuilt without breaking a connection. */
 const CONFIRM_MS = 1_000;
 /** Until an operator has acted, there is no hurry. */
 const RETRY_REFUSED_MS = 5_000;
+
+/** Of the servers, among those who report outages. */
+const USER = 'gate';
+
+const NAMES = { engine: 'Redis', postgres: 'Postgres' };
 
 export interface EngineGate {
   stop(): void;
@@ -23,8 +31,11 @@ export function keepEngineOpen(parts: {
   readonly logger: Logger;
   /** Between two looks at an engine that an operator must mend or rebuild. */
   readonly retryRefusedMs?: number;
+  readonly names?: Pick<ServerNames, 'engine' | 'postgres'>;
+  readonly outages?: Outages;
 }): EngineGate {
   const { redis, engine, ledger, logger, retryRefusedMs = RETRY_REFUSED_MS } = parts;
+  const { names = NAMES, outages = openOutages(logger, []) } = parts;
   let stopped = false;
   let opening = false;
 
@@ -33,13 +44,20 @@ export function keepEngineOpen(parts: {
     opening = true;
     while (!stopped && !engine.isOpen() && redis.status === 'ready') {
       // Postgres is only needed when the server is another one than last time; the engine says so then.
-      const cursor = await ledger.cursor().catch(() => undefined);
+      let lacking: unknown;
+      const cursor = await ledger.cursor().catch((error: unknown) => {
+        lacking = error;
+        return undefined;
+      });
       try {
         await engine.open(cursor);
+        for (const server of [names.engine, names.postgres]) outages.clear(server, USER);
         logger.info('the matching engine is open');
       } catch (error) {
         const isRefused = error instanceof EngineBehind || error instanceof EngineMisconfigured;
-        logger[isRefused ? 'fatal' : 'warn']({ err: error }, 'the matching engine is not open yet');
+        // A ledger without tables is not away: its migrations are under way.
+        if (isRefused || lacking === undefined) outages.report(names.engine, USER, error);
+        else if (lacking instanceof Refusal) outages.report(names.postgres, USER, lacking);
         await sleep(isRefused ? retryRefusedMs : RETRY_MS);
       }
     }

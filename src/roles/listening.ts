@@ -1,7 +1,8 @@
 /** How the server of a role listens, and ends without cutting anybody off. */
 
-import type { Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { StartRefusal } from '../domain/errors.ts';
 
 const CLOSE_IDLE_EVERY_MS = 50;
 /** Requests under way that take longer are cut off: an orchestrator kills the process soon after. */
@@ -19,12 +20,13 @@ export interface Listening {
   close(lastRequestsMs?: number): Promise<void>;
 }
 
-export async function listen(server: Server, port: number): Promise<Listening> {
+/**
+ * @param setting that the port comes from
+ * @throws StartRefusal when the port cannot be had
+ */
+export async function listen(server: Server, port: number, setting = 'PORT'): Promise<Listening> {
   const sockets = track(server);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, resolve);
-  });
+  await bind(server, port, setting);
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : port,
@@ -47,6 +49,35 @@ export async function listen(server: Server, port: number): Promise<Listening> {
       clearTimeout(cutting);
     },
   };
+}
+
+/**
+ * Tries a port before work begins that only a process with this port can use.
+ * @returns the port, or a free one if it is 0
+ * @throws StartRefusal when it cannot be had
+ */
+export async function tryPort(port: number): Promise<number> {
+  const server = createServer();
+  await bind(server, port, 'PORT');
+  const found = (server.address() as AddressInfo).port;
+  await new Promise((resolve) => server.close(resolve));
+  return found;
+}
+
+const PORT_TROUBLES: Readonly<Record<string, (port: number) => string>> = {
+  EADDRINUSE: (port) => `port ${port} is in use by another program: stop that program`,
+  EACCES: (port) => `this user may not listen on port ${port}`,
+};
+
+function bind(server: Server, port: number, setting: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const trouble = PORT_TROUBLES[error.code ?? ''];
+      if (trouble === undefined) reject(error);
+      else reject(new StartRefusal(`${setting}: ${trouble(port)}, or set ${setting} to another port.`, 1));
+    });
+    server.listen(port, resolve);
+  });
 }
 
 /** Each connection, until it is closed. */

@@ -15,6 +15,7 @@ export interface MetricsPort {
 export async function openMetricsPort(connections: Connections): Promise<MetricsPort> {
   const { config, logger, metrics } = connections;
   if (config.metricsPort === undefined) return { close: async () => undefined };
-  const listening = await listen(createHttpServer(createMetricsApp({ logger, metrics })), config.metricsPort);
+  const server = createHttpServer(createMetricsApp({ logger, metrics }));
+  const listening = await listen(server, config.metricsPort, 'METRICS_PORT');
   return { port: listening.port, close: () => listening.close(0) };
 }

@@ -12,10 +12,13 @@ import { untilTrue } from './waiting.ts';
 
 /** A command is typed by somebody who waits. */
 const PATIENCE_MS = 10_000;
+/** A server that is away is told of sooner: it may never come. */
+const OUTAGE_PATIENCE_MS = 1_500;
 
 /** @throws ConfigError when no servers are named and none run here */
 export function locateServers(config: Config): ServedConfig {
   const embedded = config.redisUrl && config.databaseUrl ? undefined : findEmbedded(config.dataDir);
+  const own = { redis: config.redisUrl === undefined, postgres: config.databaseUrl === undefined };
   const redisUrl = config.redisUrl ?? embedded?.redisUrl;
   const databaseUrl = config.databaseUrl ?? embedded?.databaseUrl;
   if (redisUrl === undefined || databaseUrl === undefined) {
@@ -23,7 +26,7 @@ export function locateServers(config: Config): ServedConfig {
       `No service runs on ${config.dataDir}: start it with npm start, or name servers by REDIS_URL and DATABASE_URL.`,
     );
   }
-  return { ...config, redisUrl, databaseUrl };
+  return { ...config, redisUrl, databaseUrl, own };
 }
 
 /** Each process has one connection to the engine, named by its role. */
@@ -38,11 +41,12 @@ async function countReplicas(engineRedis: Redis): Promise<Record<string, number>
 
 export async function openOperatorServices(config: Config): Promise<OperatorServices> {
   const backends = openBackends('operator', locateServers(config), pino({ level: 'silent' }));
-  const { engine, ledger, engineRedis, queueRedis, queueOptions } = backends;
-  await Promise.race([
-    untilTrue('the matching engine', backends.logger, () => engine.isOpen()),
-    new Promise((resolve) => setTimeout(resolve, PATIENCE_MS).unref()),
-  ]);
+  const { engine, ledger, engineRedis, queueRedis, queueOptions, outages, names } = backends;
+  const ledgerAnswered = ledger.ping().catch((error) => outages.report(names.postgres, 'command', error));
+  const [untilMs, hurryMs] = [Date.now() + PATIENCE_MS, Date.now() + OUTAGE_PATIENCE_MS];
+  const isAway = (): boolean => Date.now() > hurryMs && outages.sentences().length > 0;
+  await untilTrue(() => engine.isOpen() || Date.now() > untilMs || isAway());
+  await ledgerAnswered;
   const queue = openWakeUps({ connection: queueOptions });
   return {
     engine,
@@ -51,6 +55,7 @@ export async function openOperatorServices(config: Config): Promise<OperatorServ
     queueCounts: () => queue.counts(),
     replicas: () => countReplicas(engineRedis),
     snapshotAgeMs: () => framesAgeMs(queueRedis),
+    troubles: () => outages.sentences(),
     async close() {
       await queue.close();
       await backends.close();

@@ -1,19 +1,113 @@
-/** What is told of a server that goes away: that it is away, once, and that it is back. */
+/** Tells which servers are away: each at once, by the setting that names it, and again every ten seconds meanwhile. */
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import { reasonOf } from './server-trouble.ts';
 
-/** A connection fails anew at each attempt to make it: that is one outage. */
-export function tellOutages(redis: Redis, name: string, tell: (message: string) => void): void {
-  let isAway = false;
-  redis.on('error', (error: Error) => {
-    if (!isAway) tell(`${name} is away: ${error.message || error.name}`);
-    isAway = true;
-  });
-  redis.on('ready', () => {
-    if (isAway) tell(`${name} is back`);
-    isAway = false;
-  });
+const TOLD_EVERY_MS = 10_000;
+const LOOK_EVERY_MS = 500;
+/** A server that takes connections and says nothing reports no error for seconds. */
+const SILENT_MS = 1_000;
+
+export interface Outages {
+  /**
+   * A server cannot be used. The sentence is told if the server could be used before, or was told ten seconds ago.
+   * @param server in words, with the setting that names it
+   * @param user of the server: the outage ends when all of its users have cleared it
+   */
+  report(server: string, user: string, error: unknown): void;
+  clear(server: string, user: string): void;
+  /**
+   * Reports the server as silent, unless it is reported or cleared within a second.
+   * @returns to be called when the server has answered, whatever it said
+   */
+  expect(server: string, user: string): () => void;
+  /** Of a connection to the server, which is expected to be there. */
+  listener(server: string, user: string): Listener;
+  /** One sentence for each server that is away. */
+  sentences(): string[];
+  close(): void;
+}
+
+/** Users that take over from each other. */
+export const OF_ENGINE = 'engine';
+export const OF_MIGRATIONS = 'migrations';
+
+interface Outage {
+  readonly reasons: Map<string, string>;
+  toldMs: number;
+}
+
+/** @param secrets texts that no sentence may contain, whoever wrote it */
+export function openOutages(
+  log: Pick<Logger, 'error' | 'warn' | 'debug'>,
+  secrets: readonly string[],
+  now: () => number = Date.now,
+): Outages {
+  const outages = new Map<string, Outage>();
+  const expected = new Map<string, NodeJS.Timeout>();
+
+  const sentenceOf = (server: string, { reasons }: Outage): string =>
+    `waiting for ${server}: ${[...reasons.values()].at(-1)}`;
+  const tell = (server: string, outage: Outage): void => {
+    if (now() - outage.toldMs < TOLD_EVERY_MS) return;
+    outage.toldMs = now();
+    log.error(sentenceOf(server, outage));
+  };
+  const ticking = setInterval(() => {
+    for (const [server, outage] of outages) tell(server, outage);
+  }, LOOK_EVERY_MS).unref();
+  const forget = (key: string): void => {
+    clearTimeout(expected.get(key));
+    expected.delete(key);
+  };
+
+  const self: Outages = {
+    report(server, user, error) {
+      forget(`${server} ${user}`);
+      log.debug({ err: error }, `waiting for ${server}`);
+      const outage = outages.get(server) ?? { reasons: new Map(), toldMs: Number.NEGATIVE_INFINITY };
+      outages.set(server, outage);
+      outage.reasons.delete(user); // the latest reason is last
+      outage.reasons.set(user, reasonOf(error, secrets));
+      tell(server, outage);
+    },
+    clear(server, user) {
+      forget(`${server} ${user}`);
+      const outage = outages.get(server);
+      if (outage === undefined || !outage.reasons.delete(user) || outage.reasons.size > 0) return;
+      outages.delete(server);
+      log.warn(`${server} is back`);
+    },
+    expect(server, user) {
+      const key = `${server} ${user}`;
+      const silent = (): void => self.report(server, user, new Error('it does not answer'));
+      forget(key);
+      expected.set(key, setTimeout(silent, SILENT_MS).unref());
+      return () => forget(key);
+    },
+    listener(server, user) {
+      self.expect(server, user);
+      return (trouble) => {
+        if (trouble === null) self.clear(server, user);
+        else self.report(server, user, trouble);
+      };
+    },
+    sentences: () => [...outages].map(([server, outage]) => sentenceOf(server, outage)),
+    close() {
+      clearInterval(ticking);
+      for (const timer of expected.values()) clearTimeout(timer);
+    },
+  };
+  return self;
+}
+
+/** Told of each failed attempt to connect, and, by null, of each that succeeded. */
+export type Listener = (trouble: Error | null) => void;
+
+export function tellOutages(redis: Redis, tell: Listener): void {
+  redis.on('error', (error: Error) => tell(error));
+  redis.on('ready', () => tell(null));
 }
 
 /** BullMQ's connections fail as often as ours to the same server, which has told of it by then. */

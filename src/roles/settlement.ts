@@ -9,11 +9,11 @@ import { createSettlement } from '../workers/settlement.ts';
 import type { Backends } from './backends.ts';
 import { queueTrouble } from './outages.ts';
 import type { RunningRole } from './running-role.ts';
-import { untilDone } from './waiting.ts';
+import { untilMigrated } from './waiting.ts';
 
 export async function startSettlement(backends: Backends): Promise<RunningRole> {
   const { logger, metrics, engine, ledger, queueOptions } = backends;
-  await untilDone('Postgres', logger, () => ledger.migrate());
+  await untilMigrated(backends);
   const settlement = createSettlement({ engine, ledger, log: logger });
   const onError = queueTrouble(backends);
   // Until the engine is open its events may be another server's: they are not looked at.

@@ -3,7 +3,6 @@
 import type { Logger } from 'pino';
 import { type Config, requireFor } from '../config.ts';
 import { openLedger } from '../ledger/index.ts';
-import { startApi } from './api.ts';
 import {
   type Backends,
   type Connections,
@@ -11,13 +10,11 @@ import {
   openConnections,
   type ServedConfig,
 } from './backends.ts';
-import { openMetricsPort } from './metrics-port.ts';
+import { openOutages } from './outages.ts';
 import { startProbes } from './probes.ts';
 import type { RunningRole } from './running-role.ts';
-import { startSettlement } from './settlement.ts';
-import { startSnapshot } from './snapshot.ts';
-import { startStream } from './stream.ts';
-import { untilDone } from './waiting.ts';
+import { passwordsOf, postgresName } from './server-names.ts';
+import { untilMigrated } from './waiting.ts';
 
 /** A role that serves no API answers probes on the same port. */
 const withProbes =
@@ -47,6 +44,7 @@ const on =
   ) =>
   async (role: string, config: ServedConfig, logger: Logger): Promise<RunningRole> => {
     const opened = open(role, config, logger);
+    const { openMetricsPort } = await import('./metrics-port.ts');
     const metricsPort = await openMetricsPort(opened);
     if (metricsPort.port !== undefined) logger.info({ role, metricsPort: metricsPort.port }, 'metrics');
     const running = await start(opened);
@@ -59,11 +57,21 @@ const on =
     };
   };
 
+/** The code of a role is loaded when its connections are being made, so that a wrong URL is told of before. */
 const STARTS = {
-  api: on(openBackends, (backends) => startApi(backends, backends.config.jwtSecret!)),
-  stream: on(openConnections, startStream),
-  settlement: on(openBackends, withProbes(startSettlement)),
-  snapshot: on(openBackends, withProbes(startSnapshot)),
+  api: on(openBackends, async (backends) => {
+    const { startApi } = await import('./api.ts');
+    return startApi(backends, backends.config.jwtSecret!);
+  }),
+  stream: on(openConnections, async (connections) => (await import('./stream.ts')).startStream(connections)),
+  settlement: on(
+    openBackends,
+    withProbes(async (backends) => (await import('./settlement.ts')).startSettlement(backends)),
+  ),
+  snapshot: on(
+    openBackends,
+    withProbes(async (backends) => (await import('./snapshot.ts')).startSnapshot(backends)),
+  ),
 };
 
 export type StandaloneRole = keyof typeof STARTS;
@@ -83,8 +91,11 @@ export async function startStandalone(
 /** Brings the database to this release and ends. */
 export async function migrate(config: Config, logger: Logger): Promise<void> {
   requireFor('migrate', config);
-  const ledger = openLedger({ databaseUrl: config.databaseUrl! });
-  await untilDone('Postgres', logger, () => ledger.migrate());
+  const served = config as ServedConfig;
+  const ledger = openLedger({ databaseUrl: served.databaseUrl });
+  const outages = openOutages(logger, passwordsOf(served));
+  await untilMigrated({ ledger, outages, names: { postgres: postgresName(served.databaseUrl) } });
+  outages.close();
   await ledger.close();
   logger.info('the database has the tables of this release');
 }

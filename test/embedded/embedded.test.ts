@@ -32,7 +32,7 @@ describe('the embedded servers', () => {
     const second = await startEmbedded({ dataDir });
     expect(await read(second)).to.deep.equal(['kept', 'kept']);
     await second.stop();
-    const { stop: _, ...urls } = second;
+    const { stop: _, announce: __, ...urls } = second;
     expect(first).to.deep.include(urls);
     expect(Buffer.byteLength(second.jwtSecret)).to.be.at.least(32);
   });
@@ -79,8 +79,11 @@ describe('the embedded servers', () => {
 
   it('are found by other commands while they run, and only then', async () => {
     expect(findEmbedded(dataDir)).to.equal(undefined);
-    const { stop, ...urls } = await startEmbedded({ dataDir, durable: false });
+    const { stop, announce, ...urls } = await startEmbedded({ dataDir, durable: false });
     expect(findEmbedded(dataDir)).to.deep.equal(urls);
+    const service = { url: 'http://localhost:1', webHost: 'localhost:1' };
+    announce(service);
+    expect(findEmbedded(dataDir)).to.deep.equal({ ...urls, service });
     await stop();
     expect(findEmbedded(dataDir)).to.equal(undefined);
   });

@@ -152,12 +152,18 @@ describe('an api whose servers are away', function () {
   it('has told of each loss and each return once, and writes nothing but its log', () => {
     const lines = api.output().trim().split('\n');
     const messages = lines.map((line) => String(JSON.parse(line).msg));
-    for (const name of ['api-engine', 'api-queue']) {
-      const told = messages.filter((message) => message.startsWith(name));
-      expect(told.map((message) => message.replace(/:.*/, ''))).to.deep.equal([
-        ...[`${name} is away`, `${name} is back`],
-        ...[`${name} is away`, `${name} is back`],
-      ]);
+    for (const [server, setting] of [
+      ['engine', 'REDIS_URL'],
+      ['queue', 'QUEUE_REDIS_URL'],
+    ] as const) {
+      const name = `Redis at ${new URL(links[server].url).host} (${setting})`;
+      const told = messages.filter((message) => message.includes(name));
+      const expected = [`waiting for ${name}`, `${name} is back`];
+      // An outage of more than ten seconds is told again.
+      const changes = told
+        .map((message) => message.replace(/(\)): .*/, '$1'))
+        .filter((message, at, all) => message !== all[at - 1]);
+      expect(changes).to.deep.equal([...expected, ...expected]);
     }
     expect(messages).to.not.include('queue');
   });

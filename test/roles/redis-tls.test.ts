@@ -79,7 +79,7 @@ describe('a Redis behind TLS', function () {
     let redis: Redis | undefined;
     try {
       return await new Promise<string>((resolve) => {
-        redis = connectRedis(place, 'test', resolve);
+        redis = connectRedis(place, 'test', (trouble) => resolve(trouble?.message ?? 'ready'));
         redis.once('ready', () => resolve('ready'));
       });
     } finally {

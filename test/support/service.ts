@@ -29,11 +29,16 @@ function environment(role: string, settings: Record<string, string>): NodeJS.Pro
   return { PATH, HOME, LANG, ...settings, ...redisOf(role, settings) };
 }
 
-/** Starts `redbook <role>`, and does not wait until it is ready. */
-export function launchService(role: string, settings: Record<string, string>, folder = ROOT): Service {
+/** Starts `redbook <role> …`, and does not wait until it is ready. */
+export function launchService(
+  role: string,
+  settings: Record<string, string>,
+  folder = ROOT,
+  ...further: string[]
+): Service {
   // Nobody is left to end it when a process of the tests is killed.
   const mortal = canSignalDeath() ? ['setpriv', '--pdeathsig', 'KILL'] : [];
-  const [command, ...args] = [...mortal, process.execPath, '--import=tsx', 'src/main.ts', role];
+  const [command, ...args] = [...mortal, process.execPath, '--import=tsx', 'src/main.ts', role, ...further];
   const child = spawn(command!, args, {
     cwd: folder,
     env: environment(role, settings),

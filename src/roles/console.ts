@@ -1,0 +1,31 @@
+/** The serious lines of a log, as a person at a terminal reads them. */
+
+interface LogLine {
+  readonly msg?: string;
+  readonly err?: { readonly message?: string };
+}
+
+const SAID_EVERY_MS = 10_000;
+/** Of sentences that differ, so that their memory stays small. */
+const MOST_SENTENCES = 100;
+
+/**
+ * A stream for pino: each line becomes one sentence, its error without the stack. A sentence that was written within
+ * the last ten seconds is left out.
+ */
+export function consoleOf(
+  print: (line: string) => void,
+  now: () => number = Date.now,
+): { write(line: string): void } {
+  const saidMs = new Map<string, number>();
+  return {
+    write(line) {
+      const { msg = '', err } = JSON.parse(line) as LogLine;
+      const sentence = [msg, err?.message?.split('\n')[0]].filter(Boolean).join(': ');
+      if (now() - (saidMs.get(sentence) ?? Number.NEGATIVE_INFINITY) < SAID_EVERY_MS) return;
+      if (saidMs.size >= MOST_SENTENCES) saidMs.clear();
+      saidMs.set(sentence, now());
+      print(`${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`);
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/**
+ * Asks the servers that settings name while the all-in-one still starts its own: who mistyped a URL hears of it at
+ * once, and not after a database was made.
+ */
+
+import type { Config } from '../config.ts';
+import { openLedger } from '../ledger/index.ts';
+import { connectRedis } from './connections.ts';
+import { OF_ENGINE, OF_MIGRATIONS, type Outages } from './outages.ts';
+import { serverNames } from './server-names.ts';
+import { untilDone } from './waiting.ts';
+
+/** Reports to `outages` as the roles will, which take over from it. */
+export function scoutServers(config: Config, outages: Outages): { close(): void } {
+  const { redisUrl, redisCa, databaseUrl } = config;
+  const names = serverNames(config);
+  const redis =
+    redisUrl === undefined
+      ? undefined
+      : connectRedis({ url: redisUrl, ca: redisCa }, 'all-scout', outages.listener(names.engine, OF_ENGINE));
+  const ledger = databaseUrl === undefined ? undefined : openLedger({ databaseUrl, poolSize: 1 });
+  let closed = false;
+  const asking =
+    ledger &&
+    untilDone(
+      async () => {
+        if (closed) return;
+        const answered = outages.expect(names.postgres, OF_MIGRATIONS);
+        await ledger.ping();
+        answered();
+        outages.clear(names.postgres, OF_MIGRATIONS);
+      },
+      (error) => outages.report(names.postgres, OF_MIGRATIONS, error),
+    );
+  return {
+    close() {
+      closed = true;
+      redis?.disconnect();
+      void asking?.then(() => ledger?.close());
+    },
+  };
+}
