@@ -6,8 +6,12 @@ import { reasonOf } from './server-trouble.ts';
 
 const TOLD_EVERY_MS = 10_000;
 const LOOK_EVERY_MS = 500;
-/** A server that takes connections and says nothing reports no error for seconds. */
-const SILENT_MS = 1_000;
+/**
+ * A server that takes connections and says nothing reports no error for seconds. Its silence is counted in steps, so
+ * that a process which is busy with loading its code does not blame a server whose answer it has not read.
+ */
+const SILENT_STEP_MS = 100;
+const SILENT_STEPS = 10;
 
 export interface Outages {
   /**
@@ -81,9 +85,13 @@ export function openOutages(
     },
     expect(server, user) {
       const key = `${server} ${user}`;
-      const silent = (): void => self.report(server, user, new Error('it does not answer'));
+      const step = (left: number): void => {
+        const next = (): void =>
+          left > 1 ? step(left - 1) : self.report(server, user, new Error('it does not answer'));
+        expected.set(key, setTimeout(next, SILENT_STEP_MS).unref());
+      };
       forget(key);
-      expected.set(key, setTimeout(silent, SILENT_MS).unref());
+      step(SILENT_STEPS);
       return () => forget(key);
     },
     listener(server, user) {
