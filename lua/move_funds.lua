@@ -8,6 +8,7 @@ ARGV  1 epoch  2 kind (credited|debited)  3 wallet (20 bytes)  4 asset  5 amount
       6 claim of the reference (its digest)  7 filter offset  8 filter mask (8 bytes)  9 checked in Postgres at (ms, 0 never)
       10 for a credit, the supply up to which it is allowed (2^62 - amount), decimal text  11 the movement as JSON
       12 layout of the filters  13 offset in the next filter ('' for none)
+      14 scale of the asset that the amount was made with ('' for any)
 Replies  { moved, sequence, time } | { claimed, the earlier movement as JSON } | { unchecked, time }
          { stale, epoch|filter } | { refused, code }
 Events   credited | debited
@@ -34,6 +35,9 @@ local time = event_time(state)
 local ended = find_claim(keys, state.filter, claim, time)
 if ended then return ended end
 
+local scale = redis.call('HGET', keys.assets, asset)
+if not scale then return { 'refused', 'UNKNOWN_ASSET' } end
+if ARGV[14] ~= '' and ARGV[14] ~= scale then return { 'refused', 'SCALE_CHANGED' } end
 local held = redis.call('HMGET', keys.balances, 'supply', wallet .. 'a')
 if credits then
   if not text_at_most(held[1] or '0', ARGV[10]) then return { 'refused', 'SUPPLY_LIMIT' } end

@@ -52,6 +52,8 @@ const OPERATOR_MEANINGS: Record<string, string> = {
   SUPPLY_LIMIT: 'the total supply of the asset would pass 2^62 atoms',
   BOOK_NOT_EMPTY: 'the market still has resting orders: halt it and clear it first',
   ASSET_IN_USE: 'the asset is already in use: its scale cannot change any more',
+  SCALE_CHANGED: 'the scale of the asset changed while the command ran: nothing was moved; try again',
+  UNKNOWN_ASSET: 'there is no such asset any more: nothing was moved',
 };
 
 export class EngineCore {
@@ -201,14 +203,17 @@ export class EngineCore {
   /**
    * Asks whether the server still holds the opened engine. Another replica may have begun a new epoch on the same
    * server; an engine that was emptied or rebuilt meanwhile must be opened again.
-   * @throws Refusal SERVICE_UNAVAILABLE when it must
+   * @throws Refusal SERVICE_UNAVAILABLE when it must, and while it is not open
    */
   async confirm(): Promise<void> {
     const tenure = this.#tenure;
     const [epoch, runId, filter] = await this.call(() =>
       this.redis.hmget(KEYS.engine, 'epoch', 'run_id', 'filter'),
     );
-    if (tenure !== this.#tenure || this.#epoch === undefined) return;
+    if (tenure !== this.#tenure || this.#epoch === undefined) {
+      void this.epoch; // throws while it is not open
+      return;
+    }
     if (epoch != null && runId != null && runId === this.#runId) {
       this.#filter = readFilterState(filter ?? null);
       this.#adopt(Number(epoch), runId);

@@ -37,9 +37,11 @@ export class EngineFunds {
 
   /**
    * Credits (a deposit) or debits (a withdrawal); a reference counts once.
-   * @throws Refusal INSUFFICIENT_BALANCE | CUSTODY_HOLD; OperatorRefusal SUPPLY_LIMIT | UNKNOWN_ASSET | INVALID_AMOUNT
+   * @param scale decimals of the asset that the amount was made with; unless given, whatever the engine has
+   * @throws Refusal INSUFFICIENT_BALANCE | CUSTODY_HOLD;
+   * OperatorRefusal SUPPLY_LIMIT | UNKNOWN_ASSET | SCALE_CHANGED | INVALID_AMOUNT
    */
-  async move(movement: AccountMoved, checked?: Moment): Promise<Movement> {
+  async move(movement: AccountMoved, checked?: Moment, scale?: number): Promise<Movement> {
     const { kind, wallet, asset, amountAtoms, reference } = movement;
     await this.#checkMovement(movement);
     const id = movementClaim(kind, reference);
@@ -61,7 +63,7 @@ export class EngineFunds {
           (SUPPLY_LIMIT - amountAtoms).toString(),
           record,
         ],
-        ...[claim.layout, claim.nextOffset],
+        ...[claim.layout, claim.nextOffset, scale ?? ''],
       ])) as Reply;
     };
     const reply = await this.#core.settle(run, async () => undefined);

@@ -110,7 +110,8 @@ export interface Engine {
   clearMarket(symbol: string): Promise<ClosedOrder[]>;
   liveOrderCount(wallet: string): Promise<number>;
 
-  moveFunds(movement: AccountMoved, checked?: Moment): Promise<Movement>;
+  /** @param scale decimals of the asset that the amount was made with; unless given, whatever the engine has */
+  moveFunds(movement: AccountMoved, checked?: Moment, scale?: number): Promise<Movement>;
   balancesOf(wallet: string): Promise<Balance[]>;
   /** Custody hold: nothing more is placed or withdrawn; answers the live orders it cancelled. */
   hold(wallet: string): Promise<ClosedOrder[]>;
@@ -185,7 +186,7 @@ export function openEngine(options: EngineOptions): Engine {
     clearMarket: (symbol) => orders.closeAll(null, symbol, 'clear'),
     liveOrderCount: async (wallet) => (await orders.liveReferences(wallet)).length,
 
-    moveFunds: (movement, checked) => funds.move(movement, checked),
+    moveFunds: (movement, checked, scale) => funds.move(movement, checked, scale),
     balancesOf: (wallet) => funds.balancesOf(wallet),
     hold: async (wallet) => {
       await switches.setHold(wallet, true);

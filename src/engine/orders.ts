@@ -172,7 +172,10 @@ export class EngineOrders {
     cause: OrdersClosed['cause'],
   ): Promise<ClosedOrder[]> {
     const closed: ClosedOrder[] = [];
-    for (const [number, references] of byMarketNumber(await this.liveReferences(wallet)))
+    const live = await this.liveReferences(wallet);
+    // An engine that was emptied has no live orders either: it must not pass for an answer.
+    if (live.length === 0) await this.#core.confirm();
+    for (const [number, references] of byMarketNumber(live))
       closed.push(...(await this.#close({ wallet, symbol }, cause, number, references)));
     return closed;
   }

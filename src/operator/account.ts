@@ -84,7 +84,7 @@ async function move(
   try {
     const asset = await assetOf(services.engine, asked.asset);
     const amountAtoms = atomsOf(amount, asset);
-    const { duplicate } = await moveFundsOnce(services, { ...movement, amountAtoms });
+    const { duplicate } = await moveFundsOnce(services, { ...movement, amountAtoms }, asset.scale);
     const moved = formatScaled(amountAtoms, asset.scale);
     const sentence = MOVEMENTS[kind].sentence(`${moved} ${asset.symbol}`, wallet);
     return said(

@@ -12,16 +12,18 @@ const LOOKS = 3;
 
 /**
  * Moves funds under a reference.
+ * @param scale decimals of the asset that the amount was made with
  * @returns whether the reference stood for this very movement already, so that nothing was moved now
  * @throws OperatorRefusal REFERENCE_CONFLICT when it stands for another one, and what `Engine.moveFunds` throws
  */
 export async function moveFundsOnce(
   { engine, ledger }: Pick<OperatorServices, 'engine' | 'ledger'>,
   movement: AccountMoved,
+  scale?: number,
 ): Promise<{ duplicate: boolean }> {
   let checked: Moment | undefined;
   for (let look = 0; look < LOOKS; look += 1) {
-    const moved = await engine.moveFunds(movement, checked);
+    const moved = await engine.moveFunds(movement, checked, scale);
     if (moved.outcome === 'moved') return { duplicate: false };
     const earlier =
       moved.outcome === 'claimed'

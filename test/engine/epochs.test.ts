@@ -9,6 +9,7 @@ import { random, runSeed } from '../support/seed.ts';
 import { freshRedisServer } from '../support/servers.ts';
 import {
   ALICE,
+  type Bench,
   BOB,
   codeOf,
   eventsOf,
@@ -17,9 +18,11 @@ import {
   held,
   LIMITS,
   limit,
+  movement,
   openBench,
   place,
   publishPlain,
+  spec,
 } from './fixture.ts';
 
 const M = 'ETH/USD';
@@ -66,6 +69,42 @@ describe('engine: epochs', function () {
       await server.start();
       await ready();
     };
+
+    it('forgets the markets of a server that another one has replaced at its address', async () => {
+      const engine = openEngine({ redis, ...LIMITS });
+      await engine.open({ epoch: 0, sequence: 0 });
+      await publishPlain(engine, M, { feeBps: 1 });
+      await publishPlain(engine, 'SOL/USD', { feeBps: 1 });
+      await fund(engine, ALICE, { ETH: 1_000n });
+      const { order } = await place(engine, ALICE, limit(M, 'sell', 10, 1));
+
+      await restart();
+      const admin = openRedis(server.url);
+      const replacing = openEngine({ redis: admin, ...LIMITS });
+      try {
+        await admin.flushall();
+        await replacing.open({ epoch: 0, sequence: 0 });
+        await publishPlain(replacing, 'DOGE/USD');
+        await publishPlain(replacing, M, { feeBps: 1000 });
+        await fund(replacing, ALICE, { ETH: 1_000n, DOGE: 10n });
+        await fund(replacing, BOB, { USD: 10_000n });
+        await place(replacing, ALICE, limit(M, 'sell', 10, 1));
+
+        await engine.open({ epoch: 0, sequence: 0 });
+        expect(await codeOf(place(engine, ALICE, limit('SOL/USD', 'sell', 10, 1)))).to.equal(
+          'MARKET_NOT_FOUND',
+        );
+        expect(await codeOf(engine.cancelOrder(ALICE, order.id))).to.equal('ORDER_NOT_FOUND');
+        const { trades } = await place(engine, BOB, limit(M, 'buy', 10, 1));
+        expect(trades.map(({ feeAtoms }) => feeAtoms)).to.deep.equal([1n]);
+        expect((await place(engine, ALICE, limit('DOGE/USD', 'sell', 10, 1))).order.market).to.equal(
+          'DOGE/USD',
+        );
+        expect(await engine.markets()).to.deep.equal(await replacing.markets());
+      } finally {
+        admin.disconnect();
+      }
+    });
 
     it('keeps all that was answered, and never gives an id twice', async () => {
       const seed = runSeed();
@@ -163,6 +202,186 @@ describe('engine: epochs', function () {
       expect([first, new Set(later)]).to.deep.equal([1, new Set([2])]);
       expect((await eventsOf(engine)).map((event) => event.sequence)).to.deep.equal(
         Array.from({ length: sequence + 4 }, (_, index) => index + 1),
+      );
+    } finally {
+      bench.close();
+    }
+  });
+
+  /** What a rebuild leaves: the epochs go on far later, and nothing of the lost engine is there. */
+  const replaceEngine = async (bench: Bench, epoch: number): Promise<Engine> => {
+    await bench.redis.flushdb();
+    await bench.redis.hset(KEYS.engine, 'epoch', epoch);
+    const next = openEngine({ redis: bench.redis, ...LIMITS });
+    await next.open({ epoch, sequence: 0 });
+    return next;
+  };
+
+  it('tells replicas on kept connections that the engine was emptied, and that it must be opened again', async () => {
+    const bench = await openBench();
+    try {
+      const { engine } = bench;
+      await publishPlain(engine, M);
+      let lost = 0;
+      const stop = engine.onLost(() => {
+        lost += 1;
+      });
+      await bench.redis.flushdb();
+      expect(await codeOf(engine.confirm())).to.equal('SERVICE_UNAVAILABLE');
+      expect([engine.isOpen(), lost]).to.deep.equal([false, 1]);
+      expect(await codeOf(engine.confirm())).to.equal('SERVICE_UNAVAILABLE');
+      stop();
+      expect(lost).to.equal(1);
+      // One that was rebuilt and is not open yet has an epoch, and no trade ids to give.
+      await bench.redis.hset(KEYS.engine, 'epoch', 105);
+      expect(await codeOf(engine.cancelAll(ALICE, null))).to.equal('SERVICE_UNAVAILABLE');
+      await engine.open({ epoch: 105, sequence: 0 });
+      expect((await engine.state()).epoch).to.equal(106);
+      expect(await engine.cancelAll(ALICE, null)).to.deep.equal([]);
+    } finally {
+      bench.close();
+    }
+  });
+
+  it('meets no rules of an emptied engine under the same epoch, number and symbol', async () => {
+    const bench = await openBench();
+    try {
+      const { engine } = bench;
+      await publishPlain(engine, M, { feeBps: 1 });
+      const other = await bench.replica();
+      const [remembered] = await other.markets();
+      const next = await replaceEngine(bench, 0);
+      await publishPlain(next, M, { feeBps: 1000 });
+      const [market] = await next.markets();
+      expect([market?.number, (await next.state()).epoch]).to.deep.equal([0, 1]);
+      expect(market!.version).to.not.equal(remembered!.version);
+      await fund(next, ALICE, { ETH: 100n });
+      await fund(next, BOB, { USD: 1_000n });
+      await place(next, ALICE, limit(M, 'sell', 10, 3));
+      const { trades } = await place(other, BOB, limit(M, 'buy', 10, 3));
+      expect(trades.map(({ feeAtoms }) => feeAtoms)).to.deep.equal([3n]);
+    } finally {
+      bench.close();
+    }
+  });
+
+  it('reads events by the markets of their own engine', async () => {
+    const bench = await openBench();
+    try {
+      await publishPlain(bench.engine, M);
+      const reader = await bench.replica();
+      await fund(bench.engine, ALICE, { ETH: 100n });
+      await place(bench.engine, ALICE, limit(M, 'sell', 10, 3));
+      expect((await eventsOf(reader)).at(-1)).to.have.nested.property('order.market', M);
+      const next = await replaceEngine(bench, 105);
+      await publishPlain(next, 'DOGE/USD');
+      await fund(next, ALICE, { DOGE: 100n });
+      const { order } = await place(next, ALICE, limit('DOGE/USD', 'sell', 10, 3));
+      const [event] = (await eventsOf(reader)).slice(-1);
+      expect(event).to.have.nested.property('order.market', 'DOGE/USD');
+      expect(event).to.have.nested.property('order.lot.base', 'DOGE');
+      // Its connection is the same, and what it remembers of the number is another market.
+      expect(await codeOf(place(reader, ALICE, limit(M, 'sell', 10, 3)))).to.equal('MARKET_NOT_FOUND');
+      expect((await reader.cancelOrder(ALICE, order.id)).market).to.equal('DOGE/USD');
+    } finally {
+      bench.close();
+    }
+  });
+
+  it('shows no book and no quotes of a market that is gone, or under rules that were lost', async () => {
+    const bench = await openBench();
+    try {
+      await publishPlain(bench.engine, M);
+      const reader = await bench.replica();
+      await fund(bench.engine, ALICE, { ETH: 100n });
+      await place(bench.engine, ALICE, limit(M, 'sell', 10, 3));
+      expect((await reader.readBook(M, 5))?.asks).to.have.length(1);
+      const next = await replaceEngine(bench, 105);
+      await next.createMarket(spec('DOGE/USD', { tickSize: '5' }));
+      expect(await reader.readBook(M, 5)).to.equal(undefined);
+      const { markets, quotes } = await reader.quotes((all) => all);
+      expect(markets.map(({ symbol, tick }) => [symbol, tick])).to.deep.equal([['DOGE/USD', '5']]);
+      expect([...quotes.keys()]).to.deep.equal(['DOGE/USD']);
+      expect((await reader.readBook('DOGE/USD', 5))?.market.tick).to.equal('5');
+    } finally {
+      bench.close();
+    }
+  });
+
+  it('trusts no look into Postgres that was made under an earlier epoch', async () => {
+    const bench = await openBench();
+    try {
+      const { engine } = bench;
+      await publishPlain(engine, M);
+      await fund(engine, ALICE, { ETH: 100n });
+      const request = limit(M, 'sell', 10, 1, { clientOrderId: 'once' });
+      const other = await bench.replica();
+      await place(engine, ALICE, request);
+      // The rebuilt engine knows that the id may have been used, and no more.
+      await bench.redis.del(...KEYS.claims);
+      const unchecked = await other.placeOrder({ wallet: ALICE, request });
+      if (unchecked.outcome !== 'unchecked') throw new Error(`${unchecked.outcome}, not unchecked`);
+      await bench.redis.hset(KEYS.engine, 'run_id', 'of another run');
+      const { epoch, sequence } = await engine.state();
+      await engine.open({ epoch, sequence });
+      const again = await other.placeOrder({ wallet: ALICE, request, checked: unchecked.moment });
+      if (again.outcome !== 'unchecked') throw new Error(`${again.outcome}, not unchecked`);
+      expect(again.moment.epoch).to.equal(epoch + 1);
+      expect((await other.placeOrder({ wallet: ALICE, request, checked: again.moment })).outcome).to.equal(
+        'placed',
+      );
+    } finally {
+      bench.close();
+    }
+  });
+
+  it('moves no amount that was made with a scale of a lost engine', async () => {
+    const bench = await openBench();
+    try {
+      const { engine } = bench;
+      await engine.setAsset({ symbol: 'USD', scale: 2 });
+      const credit = movement('credited', ALICE, 'USD', 150n);
+      const next = await replaceEngine(bench, 105);
+      await next.setAsset({ symbol: 'USD', scale: 6 });
+      expect(await codeOf(engine.moveFunds(credit, undefined, 2))).to.equal('SCALE_CHANGED');
+      expect((await engine.moveFunds(credit, undefined, 6)).outcome).to.equal('moved');
+    } finally {
+      bench.close();
+    }
+  });
+
+  it('goes on with an engine of the release before, whose versions are counts', async () => {
+    const bench = await openBench();
+    try {
+      const { engine, redis } = bench;
+      await publishPlain(engine, M);
+      await publishPlain(engine, 'DOGE/USD');
+      for (const [number, symbol] of [M, 'DOGE/USD'].entries()) {
+        const record = (await redis.hget(KEYS.markets, symbol))!;
+        await redis.hset(KEYS.markets, symbol, record.replace(/"version":\d+/, `"version":${number + 1}`));
+        await redis.hset(KEYS.engine, `version:${number}`, number + 1);
+        await redis.hdel(KEYS.engine, `symbol:${number}`);
+      }
+      const other = await bench.replica();
+      await fund(engine, ALICE, { ETH: 100n, DOGE: 100n });
+      await fund(engine, BOB, { USD: 10_000n });
+      await trade(other);
+      expect((await other.readBook(M, 5))?.asks).to.have.length(1);
+      expect((await other.quotes((all) => all)).quotes.get(M)?.lastTicks).to.equal(10n);
+      expect(await other.cancelAll(ALICE, M)).to.have.length(1);
+      const { version } = await engine.setMarket(M, { feeBps: 1000 });
+      expect(version).to.be.above(2 ** 37);
+      const { trades } = await (async () => {
+        await place(other, ALICE, limit(M, 'sell', 10, 1));
+        return place(other, BOB, limit(M, 'buy', 10, 1));
+      })();
+      expect(trades[0]?.feeAtoms).to.equal(1n);
+      expect((await engine.setMarket(M, { feeBps: 0 })).version).to.be.above(version);
+      // A number that belongs to another symbol in the record is not this symbol's.
+      const record = (await redis.hget(KEYS.markets, 'DOGE/USD'))!;
+      await redis.hset(KEYS.markets, 'DOGE/USD', record.replace('"number":1', '"number":7'));
+      expect(await codeOf(place(other, ALICE, limit('DOGE/USD', 'sell', 10, 1)))).to.equal(
+        'SERVICE_UNAVAILABLE',
       );
     } finally {
       bench.close();
