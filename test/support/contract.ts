@@ -86,8 +86,11 @@ export function contractOf(document: Node): (reply: Reply) => string[] {
 
   const operationOf = ({ method, path }: Reply): Node => {
     const [plain = ''] = path.split('?');
-    const found = paths.find(({ pattern }) => pattern.test(plain));
-    return found && document.paths[found.path][method === 'HEAD' ? 'get' : method.toLowerCase()];
+    const name = method === 'HEAD' ? 'get' : method.toLowerCase();
+    return paths
+      .filter(({ pattern }) => pattern.test(plain))
+      .map(({ path }) => document.paths[path][name])
+      .find((operation) => operation !== undefined);
   };
 
   const bodyProblems = ({ text = '', headers }: Reply, content: Node): string[] => {

@@ -155,8 +155,10 @@ function requestPart({ path, endpoint, operation }: Documented): Part {
   if (request === undefined) return { parameters };
   const schema = requestJsonSchema(request);
   if (readsBody) {
+    const { alsoTakes } = operation;
+    const body = alsoTakes === undefined ? schema : { anyOf: [schema, requestJsonSchema(alsoTakes)] };
     const required = operation.bodyIsOptional !== true;
-    return { parameters, requestBody: { required, content: { 'application/json': { schema } } } };
+    return { parameters, requestBody: { required, content: { 'application/json': { schema: body } } } };
   }
   const properties = Object.entries(schema.properties as Record<string, JsonSchema>);
   return {

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
+import { orderLookup } from '../endpoints/post-order.ts';
 import { address } from '../fields.ts';
 import {
   acceptedTermsSchema,
@@ -52,6 +53,8 @@ export interface Operation {
   readonly codes?: readonly ErrorCode[];
   /** Parameters that no schema of the endpoint holds. */
   readonly parameters?: Readonly<Record<string, z.ZodType>>;
+  /** A body of another shape that the route takes as well. */
+  readonly alsoTakes?: z.ZodType;
   /** Whether the body may be left out. */
   readonly bodyIsOptional?: true;
 }
@@ -156,10 +159,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Places an order',
     description:
       'A `clientOrderId` that is known already answers its order as it stands now, whatever else the request says: ' +
-      'repeat a request whose reply was lost. Post-only orders that would cross and fill-or-kill orders that cannot ' +
+      'repeat a request whose reply was lost. A body with a `clientOrderId` alone is a look-up: it answers the order ' +
+      'of that id and never places one; an id that is not used yet answers `VALIDATION_ERROR`. Post-only orders that would cross and fill-or-kill orders that cannot ' +
       'be filled are answered with 200, `accepted: false` and the status `rejected`. A request that is refused with ' +
       'a code places nothing and leaves its `clientOrderId` free, except for `SETTLEMENT_FAILED`.',
     reply: placementSchema,
+    alsoTakes: orderLookup,
     codes: [...codesOf('placing'), 'FORBIDDEN'],
   },
   'GET /v1/orders': {

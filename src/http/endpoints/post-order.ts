@@ -40,11 +40,20 @@ const LEVERAGE_JSON = {
 
 /** The two refinements once more, for the document. */
 const SIZED_OR_FOR_AN_AMOUNT = [
-  { title: 'by size', required: ['size'], properties: { quoteAmount: false } },
+  {
+    title: 'by size',
+    required: ['size'],
+    properties: { size: POSITIVE_DECIMAL_JSON, quoteAmount: false },
+  },
   {
     title: 'by quote amount',
     required: ['quoteAmount'],
-    properties: { size: false, type: { const: 'market' }, side: { const: 'buy' } },
+    properties: {
+      quoteAmount: POSITIVE_DECIMAL_JSON,
+      size: false,
+      type: { const: 'market' },
+      side: { const: 'buy' },
+    },
   },
 ];
 
@@ -94,6 +103,11 @@ const schema = z
     'quoteAmount is only for market buys',
   )
   .meta({ oneOf: SIZED_OR_FOR_AN_AMOUNT, examples: EXAMPLES });
+
+/** A body that places nothing: the reply is that of a replay, and an unknown id is refused. */
+export const orderLookup = z
+  .strictObject({ clientOrderId: clientOrderId.describe('of the order to look up') })
+  .meta({ title: 'look-up', examples: [{ clientOrderId: 'my-order-1' }] });
 
 type OrderBody = z.infer<typeof schema>;
 
