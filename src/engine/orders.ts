@@ -62,9 +62,11 @@ export interface OrderLimits {
   readonly maxLiveOrders: number;
 }
 
-/** Orders cancelled by one script, and live orders in one page: a script runs alone, so a batch must stay short. */
+/** Orders cancelled by one script, and live orders in a later page: a script runs alone, so a batch must stay short. */
 const CANCEL_BATCH = 100;
 const NOTHING_CLOSED: Reply = [Buffer.from('closed'), Buffer.alloc(0), Buffer.alloc(0), Buffer.alloc(0)];
+/** Live orders in the first page of a wallet's: few wallets have more. */
+const FIRST_PAGE = 25;
 /** Where epoch and sequence begin in a reference. */
 const STAMP_AT = 9;
 
@@ -189,8 +191,9 @@ export class EngineOrders {
     const [first, bytes] = [Buffer.from('['), walletBytes(wallet)];
     const from = after === null ? Buffer.concat([first, bytes]) : Buffer.concat([Buffer.from('('), after]);
     const to = Buffer.concat([Buffer.from('('), bytes, Buffer.from([255])]);
+    const most = after === null ? FIRST_PAGE : CANCEL_BATCH;
     const members = await this.#core.call(() =>
-      this.#core.redis.zrangeBuffer(KEYS.live, from, to, 'BYLEX', 'LIMIT', 0, CANCEL_BATCH),
+      this.#core.redis.zrangeBuffer(KEYS.live, from, to, 'BYLEX', 'LIMIT', 0, most),
     );
     const references = members
       .map((member) => member.subarray(20, 20 + REFERENCE_BYTES))
@@ -205,7 +208,7 @@ export class EngineOrders {
         failures.push(error);
       }
     }
-    return { closed, failures, next: members.length < CANCEL_BATCH ? null : members.at(-1)! };
+    return { closed, failures, next: members.length < most ? null : members.at(-1)! };
   }
 
   /** References of the live orders of one wallet, or of all (null), at one moment. */

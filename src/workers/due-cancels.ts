@@ -27,8 +27,12 @@ export interface DueCancelsWorker {
 const MOST_TAKEN = 100;
 /** Taken and not ended by one process. */
 const MOST_HELD = 1_000;
-/** Pages that one process has under way: an order waits for no more of them at the engine. */
-const PAGES_TOGETHER = 4;
+/**
+ * Pages that one process has under way: an order waits for no more of them at the engine. First pages are short, and
+ * have a lane of their own, so that many wallets begin at once whatever the others have on the book.
+ */
+const FIRST_PAGES_TOGETHER = 16;
+const LATER_PAGES_TOGETHER = 4;
 const LEASE_MS = 5_000;
 /** No switch is set for less than 5 s, so a look this often knows of each before it is due. */
 const LONGEST_PAUSE_MS = 1_000;
@@ -47,6 +51,13 @@ interface Firing {
   cancelled: number;
   failure: Error | undefined;
   leasedAt: number;
+}
+
+/** Firings that wait for a page, in turn: a wallet with many orders does not keep the others waiting. */
+interface Lane {
+  readonly waiting: Firing[];
+  underWay: number;
+  readonly most: number;
 }
 
 export function startDueCancels(options: DueCancelsOptions): DueCancelsWorker {
@@ -72,8 +83,8 @@ class Worker {
   readonly #stopping = new AbortController();
   /** By wallet, those whose pages are under way included. */
   readonly #held = new Map<string, Firing>();
-  /** In turn, so that a wallet with many orders does not keep the others waiting. */
-  readonly #waiting: Firing[] = [];
+  readonly #firstPages: Lane = { waiting: [], underWay: 0, most: FIRST_PAGES_TOGETHER };
+  readonly #laterPages: Lane = { waiting: [], underWay: 0, most: LATER_PAGES_TOGETHER };
   readonly #pages = new Set<Promise<void>>();
   /** Nothing is begun after a failure until a look has reached the engine again. */
   #isReached = false;
@@ -145,25 +156,36 @@ class Worker {
       known.leasedAt = leasedAt;
       return;
     }
-    const firing = { due, next: null, cancelled: 0, failure: undefined, leasedAt };
+    const firing: Firing = { due, next: null, cancelled: 0, failure: undefined, leasedAt };
     // An earlier switch of the wallet is covered by this one: its pages end, and it changes nothing when it is ended.
-    if (known !== undefined) drop(this.#waiting, known);
     this.#held.set(due.wallet, firing);
-    this.#waiting.push(firing);
+    this.#wait(firing);
+  }
+
+  #wait(firing: Firing): void {
+    (firing.next === null ? this.#firstPages : this.#laterPages).waiting.push(firing);
   }
 
   #begin(): void {
-    while (this.#isReached && !this.#stopping.signal.aborted && this.#pages.size < PAGES_TOGETHER) {
-      const firing = this.#waiting.shift();
-      if (firing === undefined) return;
-      const page = this.#cancelPage(firing)
-        .catch((error) => this.#again(firing, error))
-        .finally(() => {
-          this.#pages.delete(page);
-          this.#begin();
-        });
-      this.#pages.add(page);
+    for (const lane of [this.#firstPages, this.#laterPages]) {
+      while (this.#isReached && !this.#stopping.signal.aborted && lane.underWay < lane.most) {
+        const firing = lane.waiting.shift();
+        if (firing === undefined) break;
+        if (this.#isHeld(firing)) this.#beginPage(lane, firing);
+      }
     }
+  }
+
+  #beginPage(lane: Lane, firing: Firing): void {
+    lane.underWay += 1;
+    const page = this.#cancelPage(firing)
+      .catch((error) => this.#again(firing, error))
+      .finally(() => {
+        lane.underWay -= 1;
+        this.#pages.delete(page);
+        this.#begin();
+      });
+    this.#pages.add(page);
   }
 
   async #cancelPage(firing: Firing): Promise<void> {
@@ -178,7 +200,7 @@ class Worker {
     if (closed.length > 0) this.#wake();
     firing.next = next;
     if (next === null) await this.#end(firing);
-    else if (this.#isHeld(firing)) this.#waiting.push(firing);
+    else if (this.#isHeld(firing)) this.#wait(firing);
   }
 
   /** What the engine could not answer is tried again; what it answered wrongly waits for an operator. */
@@ -187,7 +209,7 @@ class Worker {
       firing.failure = error instanceof Error ? error : new Error(String(error));
       return this.#end(firing).catch((cause) => this.#again(firing, cause));
     }
-    if (this.#isHeld(firing)) this.#waiting.push(firing);
+    if (this.#isHeld(firing)) this.#wait(firing);
     this.#fail(error);
   }
 
@@ -224,16 +246,11 @@ class Worker {
   async #release(): Promise<void> {
     if (!this.#engine.isOpen()) return;
     const left = [...this.#held.values()];
-    for (let at = 0; at < left.length; at += PAGES_TOGETHER) {
-      const some = left.slice(at, at + PAGES_TOGETHER);
+    for (let at = 0; at < left.length; at += FIRST_PAGES_TOGETHER) {
+      const some = left.slice(at, at + FIRST_PAGES_TOGETHER);
       const released = some.map(({ due }) => this.#engine.leaseDueCancel(due, 0));
       const outcomes = await Promise.allSettled(released);
       if (outcomes.some(({ status }) => status === 'rejected')) return; // their leases end by themselves
     }
   }
-}
-
-function drop(list: Firing[], one: Firing): void {
-  const at = list.indexOf(one);
-  if (at >= 0) list.splice(at, 1);
 }
