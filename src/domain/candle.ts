@@ -1,6 +1,7 @@
 /** Candles: what the executions of a stretch of time come to. Buckets are of UTC. */
 
 import type { Trade } from './order.ts';
+import type { SecondOfTrades } from './rolling-day.ts';
 
 export const TIMEFRAMES = ['1m', '5m', '15m', '1h', '4h', '1D', '1W', '1M'] as const;
 export type Timeframe = (typeof TIMEFRAMES)[number];
@@ -53,6 +54,16 @@ export const candleOfTrade = (openMs: number, { priceTicks, sizeSteps }: Trade):
   lowTicks: priceTicks,
   closeTicks: priceTicks,
   volumeSteps: sizeSteps,
+});
+
+/** The candle of several executions of one bucket. */
+export const candleOfSum = (openMs: number, sum: SecondOfTrades): Candle => ({
+  openMs,
+  openTicks: sum.firstTicks,
+  highTicks: sum.highTicks,
+  lowTicks: sum.lowTicks,
+  closeTicks: sum.lastTicks,
+  volumeSteps: sum.sizeSteps,
 });
 
 /** The candle of a bucket without executions: flat at the price before it. */

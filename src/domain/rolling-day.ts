@@ -20,6 +20,25 @@ export interface SecondOfTrades {
   readonly trades: number;
 }
 
+/** What executions of one market come to. @param trades in the order of execution, at least one */
+export function sumOfTrades(trades: readonly Trade[]): SecondOfTrades {
+  const first = trades[0]!;
+  const sum = {
+    ...{ market: first.market, second: Math.floor(first.timeMs / 1_000), firstTicks: first.priceTicks },
+    ...{ lastTicks: first.priceTicks, highTicks: first.priceTicks, lowTicks: first.priceTicks },
+    ...{ sizeSteps: 0n, quoteAtoms: 0n, trades: trades.length },
+  };
+  for (const trade of trades) {
+    const { priceTicks } = trade;
+    if (priceTicks > sum.highTicks) sum.highTicks = priceTicks;
+    if (priceTicks < sum.lowTicks) sum.lowTicks = priceTicks;
+    sum.lastTicks = priceTicks;
+    sum.sizeSteps += trade.sizeSteps;
+    sum.quoteAtoms += notionalAtoms(trade);
+  }
+  return sum;
+}
+
 /** Without executions in the window the sums are 0 and its prices null. */
 export interface DayFigures {
   /** Of the last execution ever. */
@@ -115,19 +134,21 @@ export class RollingDay {
    * @param fromMs where the window begins, for those (Unix milliseconds)
    * @returns null: nothing was ever executed
    */
-  figures(further: readonly Trade[], fromMs: number): DayFigures | null {
-    const lastPriceTicks = further.at(-1)?.priceTicks ?? this.#lastTicks;
+  figures(
+    further: readonly (SecondOfTrades & { readonly timeMs: number })[],
+    fromMs: number,
+  ): DayFigures | null {
+    const lastPriceTicks = further.at(-1)?.lastTicks ?? this.#lastTicks;
     if (lastPriceTicks === null) return null;
     const within = further.filter(({ timeMs }) => timeMs >= fromMs);
-    const prices = within.map(({ priceTicks }) => priceTicks);
     return {
       lastPriceTicks,
-      firstPriceTicks: this.#seconds[0]?.firstTicks ?? prices[0] ?? null,
-      highTicks: this.#highs.with(prices),
-      lowTicks: this.#lows.with(prices),
+      firstPriceTicks: this.#seconds[0]?.firstTicks ?? within[0]?.firstTicks ?? null,
+      highTicks: this.#highs.with(within.map(({ highTicks }) => highTicks)),
+      lowTicks: this.#lows.with(within.map(({ lowTicks }) => lowTicks)),
       baseSteps: within.reduce((sum, { sizeSteps }) => sum + sizeSteps, this.#sizeSteps),
-      quoteAtoms: within.reduce((sum, trade) => sum + notionalAtoms(trade), this.#quoteAtoms),
-      trades: this.#trades + within.length,
+      quoteAtoms: within.reduce((sum, { quoteAtoms }) => sum + quoteAtoms, this.#quoteAtoms),
+      trades: within.reduce((sum, { trades }) => sum + trades, this.#trades),
     };
   }
 }

@@ -3,13 +3,13 @@
 import {
   bucketStartMs,
   type Candle,
-  candleOfTrade,
+  candleOfSum,
   flatCandle,
   joinCandles,
   type Timeframe,
 } from '../domain/candle.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { tradesBeyond, type UnsettledReader } from './unsettled-trades.ts';
+import { executionsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
 /** What cannot change any more of a bucket: a month is folded once, then a minute at a time. */
 interface Kept {
@@ -45,14 +45,14 @@ export class CurrentCandles {
     if (!isOver) {
       this.#kept.set(`${symbol} ${timeframe}`, { bucketMs, closed: settled, fromMs: last.openMs });
     }
-    const further = tradesBeyond(cursor, unsettled).filter(({ market }) => market === symbol);
+    const further = executionsBeyond(cursor, unsettled).filter(({ market }) => market === symbol);
     const candle = joined([
       settled,
       isOver ? null : last,
-      ...further.filter(({ timeMs }) => timeMs >= bucketMs).map((trade) => candleOfTrade(bucketMs, trade)),
+      ...further.filter(({ timeMs }) => timeMs >= bucketMs).map((sum) => candleOfSum(bucketMs, sum)),
     ]);
     if (candle !== null) return { ...candle, openMs: bucketMs };
-    const priceTicks = further.at(-1)?.priceTicks ?? last?.closeTicks;
+    const priceTicks = further.at(-1)?.lastTicks ?? last?.closeTicks;
     return priceTicks === undefined ? null : flatCandle(bucketMs, priceTicks);
   }
 

@@ -9,7 +9,7 @@ import type { Ledger } from '../ledger/index.ts';
 import { CurrentCandles } from './current-candles.ts';
 import { type Figures, RollingFigures } from './rolling-figures.ts';
 import { cappedReads } from './shared-read.ts';
-import { tradesBeyond, UnsettledReader } from './unsettled-trades.ts';
+import { type Execution, executionsBeyond, UnsettledReader } from './unsettled-trades.ts';
 
 export type { DayFigures } from '../domain/rolling-day.ts';
 export type { Level } from '../engine/index.ts';
@@ -105,10 +105,14 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
         fromMs: filter.fromSeconds === undefined ? undefined : filter.fromSeconds * 1000,
         toMs: filter.toSeconds === undefined ? undefined : (filter.toSeconds + 1) * 1000,
       });
-      const fresh = tradesBeyond(cursor, beyond).filter(
-        (trade) => trade.market === symbol && passes(filter, trade),
-      );
-      return [...fresh.reverse(), ...trades].slice(0, filter.limit);
+      const fresh: Trade[] = [];
+      // From the newest on, and no more of them than are asked for: of a long backlog most lie in the stream only.
+      for (const execution of executionsBeyond(cursor, beyond).toReversed()) {
+        if (fresh.length >= filter.limit) break;
+        if (execution.market !== symbol || !passes(filter, execution)) continue;
+        fresh.push(...(await unsettled.tradesOf(execution)).toReversed());
+      }
+      return [...fresh, ...trades].slice(0, filter.limit);
     },
   };
 }
@@ -122,10 +126,10 @@ async function readBook(engine: Engine, symbol: string, levels: number): Promise
   return { ...book, timeMs };
 }
 
-function passes({ side, fromSeconds, toSeconds }: TradeFilter, trade: Trade): boolean {
-  const seconds = Math.floor(trade.timeMs / 1000);
+function passes({ side, fromSeconds, toSeconds }: TradeFilter, execution: Execution): boolean {
+  const seconds = Math.floor(execution.timeMs / 1000);
   return (
-    (side === undefined || trade.takerSide === side) &&
+    (side === undefined || execution.takerSide === side) &&
     (fromSeconds === undefined || seconds >= fromSeconds) &&
     (toSeconds === undefined || seconds <= toSeconds)
   );

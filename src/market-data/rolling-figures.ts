@@ -1,11 +1,10 @@
 /** The rolling 24 hours of every market: each settled trade is read once, what is not settled is added on top. */
 
 import type { Cursor } from '../domain/event.ts';
-import type { Trade } from '../domain/order.ts';
 import { DAY_SECONDS, type DayFigures, RollingDay } from '../domain/rolling-day.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { oneAtATime } from './shared-read.ts';
-import { tradesBeyond, type UnsettledReader } from './unsettled-trades.ts';
+import { type Execution, executionsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
 export interface Figures {
   /** End of the window, not in it: a whole second of the engine's clock. It begins 24 hours earlier. */
@@ -48,7 +47,7 @@ export class RollingFigures {
     const unsettled = await this.#unsettled.read();
     const asOfMs = unsettled.timeMs - (unsettled.timeMs % SECOND_MS);
     const cursor = await this.#catchUp(asOfMs);
-    const further = tradesBeyond(cursor, unsettled).filter(({ timeMs }) => timeMs < asOfMs);
+    const further = executionsBeyond(cursor, unsettled).filter(({ timeMs }) => timeMs < asOfMs);
     this.#current = { asOfMs, bySymbol: this.#figures(asOfMs - DAY_MS, further) };
     this.#freshUntil = begun + asOfMs + SECOND_MS - unsettled.timeMs;
     return this.#current;
@@ -78,7 +77,7 @@ export class RollingFigures {
     return day;
   }
 
-  #figures(fromMs: number, further: readonly Trade[]): Map<string, DayFigures> {
+  #figures(fromMs: number, further: readonly Execution[]): Map<string, DayFigures> {
     const furtherOf = byMarket(further);
     for (const symbol of furtherOf.keys()) this.#dayOf(symbol);
     const bySymbol = new Map<string, DayFigures>();
@@ -91,12 +90,12 @@ export class RollingFigures {
   }
 }
 
-function byMarket(trades: readonly Trade[]): Map<string, Trade[]> {
-  const lists = new Map<string, Trade[]>();
-  for (const trade of trades) {
-    const list = lists.get(trade.market);
-    if (list === undefined) lists.set(trade.market, [trade]);
-    else list.push(trade);
+function byMarket(executions: readonly Execution[]): Map<string, Execution[]> {
+  const lists = new Map<string, Execution[]>();
+  for (const execution of executions) {
+    const list = lists.get(execution.market);
+    if (list === undefined) lists.set(execution.market, [execution]);
+    else list.push(execution);
   }
   return lists;
 }

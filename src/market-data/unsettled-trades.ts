@@ -2,10 +2,19 @@
 
 import { Refusal } from '../domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
-import type { Trade } from '../domain/order.ts';
+import type { Side, Trade } from '../domain/order.ts';
+import { type SecondOfTrades, sumOfTrades } from '../domain/rolling-day.ts';
 import type { Engine } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { oneAtATime } from './shared-read.ts';
+
+/** What one order executed when it came: at one moment, in one market. Its trades one by one are only kept for a while. */
+export interface Execution extends Cursor, SecondOfTrades {
+  readonly takerSide: Side;
+  readonly timeMs: number;
+  /** Null: the stream has them; see `UnsettledReader.tradesOf`. */
+  list: readonly Trade[] | null;
+}
 
 /** What was executed after a cursor of Postgres, up to the end of the stream at one moment. */
 export interface UnsettledTrades {
@@ -13,12 +22,14 @@ export interface UnsettledTrades {
   readonly timeMs: number;
   readonly after: Cursor;
   /** In the order of execution. */
-  readonly trades: readonly Trade[];
+  readonly executions: readonly Execution[];
 }
 
 /** Events, and executions, of one read: some 20 ms of decoding, so that other requests get their turn. */
 const PAGE_EVENTS = 1_000;
 const PAGE_WEIGHT = 5_000;
+/** Of a backlog, the newest trades that are kept one by one: as many as lists ask for, but for rare filters. */
+const TRADES_KEPT = 20_000;
 
 /** Postgres and the stream tell different stories; settlement alarms, an operator looks. */
 const contradiction = (): Refusal =>
@@ -32,7 +43,7 @@ export class UnsettledReader {
   /** As far as the stream was read; with a digest when that is further than Postgres. */
   #last: Cursor & { readonly digest?: string } = this.#settled;
   /** Of the events between the two. */
-  #trades: readonly Trade[] = [];
+  #executions: readonly Execution[] = [];
   #timeMs = 0;
 
   constructor(engine: Pick<Engine, 'isOpen' | 'time' | 'readEvents'>, ledger: Pick<Ledger, 'cursor'>) {
@@ -51,21 +62,21 @@ export class UnsettledReader {
     this.#letGo(settled);
     while (await this.#readPage());
     this.#timeMs = Math.max(this.#timeMs, timeMs);
-    return { timeMs: this.#timeMs, after: this.#settled, trades: this.#trades };
+    return { timeMs: this.#timeMs, after: this.#settled, executions: this.#executions };
   });
 
   #letGo(settled: Cursor): void {
     const isBehind = settled.sequence < this.#settled.sequence;
     this.#settled = settled;
     if (isBehind || settled.sequence >= this.#last.sequence) this.#beginAgain();
-    else if (this.#trades[0] !== undefined && this.#trades[0].sequence <= settled.sequence) {
-      this.#trades = this.#trades.filter(({ sequence }) => sequence > settled.sequence);
+    else if (this.#executions[0] !== undefined && this.#executions[0].sequence <= settled.sequence) {
+      this.#executions = this.#executions.filter(({ sequence }) => sequence > settled.sequence);
     }
   }
 
   #beginAgain(): void {
     this.#last = { epoch: this.#settled.epoch, sequence: this.#settled.sequence };
-    this.#trades = [];
+    this.#executions = [];
   }
 
   /** @returns whether there may be more */
@@ -78,11 +89,20 @@ export class UnsettledReader {
     }
     const fresh = events.filter((event) => isAfter(event, this.#last));
     if (fresh[0] !== undefined && fresh[0].sequence !== this.#last.sequence + 1) throw contradiction();
-    const trades = fresh.flatMap((event) => (event.kind === 'order_placed' ? event.trades : []));
-    if (trades.length > 0) this.#trades = [...this.#trades, ...trades];
+    const executions = fresh.flatMap(executionOf);
+    if (executions.length > 0) this.#executions = letGoOfLists([...this.#executions, ...executions]);
     this.#last = fresh.at(-1) ?? this.#last;
     this.#timeMs = Math.max(this.#timeMs, fresh.at(-1)?.timeMs ?? 0);
     return fresh.length >= PAGE_EVENTS || weightOfAll(fresh) >= PAGE_WEIGHT;
+  }
+
+  /** The trades of an execution, in their order; of one whose list was let go, as the stream has them. */
+  async tradesOf(execution: Execution): Promise<readonly Trade[]> {
+    if (execution.list !== null) return execution.list;
+    const [event] = await this.#engine.readEvents(execution, 0, 1);
+    // Gone: settled in the meantime, and for seconds.
+    if (event?.sequence !== execution.sequence || event.epoch !== execution.epoch) throw contradiction();
+    return event.kind === 'order_placed' ? event.trades : [];
   }
 
   /** The event that was read last, unless it is settled, must begin what is read next. */
@@ -91,6 +111,30 @@ export class UnsettledReader {
     if (digest === undefined) return true;
     return first?.epoch === epoch && first.sequence === sequence && first.digest === digest;
   }
+}
+
+const executionOf = (event: EngineEvent): Execution[] =>
+  event.kind === 'order_placed' && event.trades.length > 0
+    ? [
+        {
+          ...sumOfTrades(event.trades),
+          ...{ epoch: event.epoch, sequence: event.sequence, timeMs: event.timeMs },
+          ...{ takerSide: event.order.side, list: event.trades },
+        },
+      ]
+    : [];
+
+/** Of all but the newest. */
+function letGoOfLists(executions: Execution[]): Execution[] {
+  let kept = 0;
+  for (let at = executions.length - 1; at >= 0; at -= 1) {
+    const execution = executions[at]!;
+    kept += execution.trades;
+    if (kept <= TRADES_KEPT) continue;
+    if (execution.list === null) break;
+    execution.list = null;
+  }
+  return executions;
 }
 
 const weightOfAll = (events: readonly EngineEvent[]): number =>
@@ -103,7 +147,7 @@ const isAfter = (event: Cursor, other: Cursor): boolean =>
  * The executions that a Postgres snapshot does not have.
  * @param cursor of that snapshot, which was taken after `unsettled` was read
  */
-export function tradesBeyond(cursor: Cursor, unsettled: UnsettledTrades): readonly Trade[] {
+export function executionsBeyond(cursor: Cursor, unsettled: UnsettledTrades): readonly Execution[] {
   if (cursor.sequence < unsettled.after.sequence) throw contradiction();
-  return unsettled.trades.filter(({ sequence }) => sequence > cursor.sequence);
+  return unsettled.executions.filter(({ sequence }) => sequence > cursor.sequence);
 }

@@ -2,11 +2,13 @@ import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
 import type { Trade } from '../../src/domain/order.ts';
-import { tradesBeyond, UnsettledReader } from '../../src/market-data/unsettled-trades.ts';
+import { type Execution, executionsBeyond, UnsettledReader } from '../../src/market-data/unsettled-trades.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 
 const tradesOf = (events: readonly EngineEvent[]): Trade[] =>
   events.flatMap((event) => (event.kind === 'order_placed' ? event.trades : []));
+
+const listOf = (executions: readonly Execution[]): Trade[] => executions.flatMap(({ list }) => list ?? []);
 
 /** An engine and a ledger that say what a test wants them to. */
 class Stores {
@@ -49,14 +51,30 @@ describe('unsettled trades', () => {
   it('are all after the cursor, however many, and each event is read once', async () => {
     const stores = new Stores();
     stores.stream = events.slice(0, 2_500);
-    expect((await stores.reader.read()).trades).to.deep.equal(tradesOf(stores.stream));
+    expect(listOf((await stores.reader.read()).executions)).to.deep.equal(tradesOf(stores.stream));
     const first = stores.eventsRead;
     stores.stream = events;
     stores.settle(2_450);
-    const { trades, after } = await stores.reader.read();
-    expect(trades).to.deep.equal(tradesOf(events.slice(2_450)));
+    const { executions, after } = await stores.reader.read();
+    expect(listOf(executions)).to.deep.equal(tradesOf(events.slice(2_450)));
     expect(after.sequence).to.equal(2_450);
     expect(stores.eventsRead - first).to.be.at.most(101);
+  });
+
+  it('are kept one by one only for the newest of a long backlog, and are read again where they are asked for', async () => {
+    const stores = new Stores();
+    const [large] = events.filter((event) => event.kind === 'order_placed' && event.trades.length > 0);
+    if (large?.kind !== 'order_placed') throw new Error('no event has a trade');
+    const trades = Array.from({ length: 1_000 }, () => large.trades[0]!);
+    stores.stream = Array.from({ length: 90 }, (_, at) => ({ ...large, trades, epoch: 1, sequence: at + 1 }));
+    const { executions } = await stores.reader.read();
+    expect(executions).to.have.length(90);
+    expect(listOf(executions).length).to.be.within(15_000, 20_000);
+    expect(executions.reduce((sum, execution) => sum + execution.trades, 0)).to.equal(90_000);
+    expect(executions[0]).to.include({ list: null, sizeSteps: large.trades[0]!.sizeSteps * 1_000n });
+    expect(await stores.reader.tradesOf(executions[0]!)).to.have.length(1_000);
+    stores.stream = stores.stream.slice(10);
+    expect(await codeOf(stores.reader.tradesOf(executions[0]!))).to.equal('SERVICE_UNAVAILABLE');
   });
 
   it('begin after the cursor when Postgres has come further than was read', async () => {
@@ -65,7 +83,9 @@ describe('unsettled trades', () => {
     await stores.reader.read();
     stores.stream = events.slice(900, 1_200);
     stores.settle(100);
-    expect((await stores.reader.read()).trades).to.deep.equal(tradesOf(events.slice(1_000, 1_200)));
+    expect(listOf((await stores.reader.read()).executions)).to.deep.equal(
+      tradesOf(events.slice(1_000, 1_200)),
+    );
   });
 
   it('are those of a Postgres snapshot taken later', async () => {
@@ -74,8 +94,10 @@ describe('unsettled trades', () => {
     stores.settle(200);
     const unsettled = await stores.reader.read();
     const { epoch, sequence } = events[299]!;
-    expect(tradesBeyond({ epoch, sequence }, unsettled)).to.deep.equal(tradesOf(events.slice(300, 400)));
-    expect(() => tradesBeyond({ epoch, sequence: 199 }, unsettled)).to.throw(Refusal);
+    expect(listOf(executionsBeyond({ epoch, sequence }, unsettled))).to.deep.equal(
+      tradesOf(events.slice(300, 400)),
+    );
+    expect(() => executionsBeyond({ epoch, sequence: 199 }, unsettled)).to.throw(Refusal);
   });
 
   it('are forgotten when the engine comes back without their events', async () => {
@@ -90,9 +112,9 @@ describe('unsettled trades', () => {
       .map((event) => ({ ...event, epoch: 900 }));
     stores.stream = [...events.slice(250, 350), ...others];
     const expected = [...tradesOf(events.slice(300, 350)), ...tradesOf(others)];
-    expect((await stores.reader.read()).trades).to.deep.equal(expected);
+    expect(listOf((await stores.reader.read()).executions)).to.deep.equal(expected);
     stores.stream = stores.stream.slice(0, 100);
-    expect((await stores.reader.read()).trades).to.deep.equal(tradesOf(events.slice(300, 350)));
+    expect(listOf((await stores.reader.read()).executions)).to.deep.equal(tradesOf(events.slice(300, 350)));
   });
 
   it('begin again when Postgres comes back with less', async () => {
@@ -101,7 +123,7 @@ describe('unsettled trades', () => {
     stores.settle(300);
     await stores.reader.read();
     stores.settle(250);
-    expect((await stores.reader.read()).trades).to.deep.equal(tradesOf(events.slice(250, 400)));
+    expect(listOf((await stores.reader.read()).executions)).to.deep.equal(tradesOf(events.slice(250, 400)));
   });
 
   it('are refused when an event is missing, and while the engine is not open', async () => {
