@@ -79,7 +79,7 @@ async function load(seconds: number, requests: number): Promise<LoadResult> {
       return reply;
     } catch (error) {
       const { message, cause } = error as Error & { cause?: { code?: string } };
-      const seen = `${request[0]} ${request[1].replace(/\/[0-9]+$/, '/ID')}: ${cause?.code ?? message}`;
+      const seen = `${request[0]} ${request[1].replace(/[0-9a-f]{20,}$/, 'ID')}: ${cause?.code ?? message}`;
       failures[seen] = (failures[seen] ?? 0) + 1;
       failed += 1;
       return {};
