@@ -49,6 +49,13 @@ const priceOfKey = (side: Side, priceKey: bigint): bigint =>
 /** Price of the seven bytes a level or a member begins with. */
 export const priceOfKeyBytes = (bytes: Buffer, side: Side): bigint => priceOfKey(side, uint56(bytes, 0));
 
+/** The seven bytes that a level of this price, and each member that rests at it, begins with. */
+export function keyBytesOfPrice(priceTicks: bigint, side: Side): Buffer {
+  const bytes = Buffer.alloc(7);
+  writeUint56(bytes, priceOfKey(side, priceTicks), 0);
+  return bytes;
+}
+
 /** The id of the order that an event created. A market order stands at price key 0. */
 export function orderIdOf(order: {
   marketNumber: number;
@@ -59,7 +66,7 @@ export function orderIdOf(order: {
 }): string {
   const bytes = Buffer.alloc(REFERENCE_BYTES);
   bytes.writeUInt16BE(order.marketNumber * 2 + (order.side === 'sell' ? 1 : 0), 0);
-  if (order.priceTicks !== null) writeUint56(bytes, priceOfKey(order.side, order.priceTicks), 2);
+  if (order.priceTicks !== null) keyBytesOfPrice(order.priceTicks, order.side).copy(bytes, 2);
   bytes.writeUInt16BE(order.epoch, 9);
   bytes.writeUIntBE(order.sequence, 11, 6);
   return bytes.toString('hex');
@@ -76,6 +83,8 @@ interface Place {
 /** A resting order as its book holds it. */
 export interface RestingOrder extends Place {
   readonly remainingSteps: bigint;
+  /** Whether it had fills, as its book says. */
+  readonly hadFills: boolean;
 }
 
 /** Reads price key (7) | epoch (2) | sequence (6) | wallet (20). */
@@ -94,7 +103,11 @@ function readPlace(bytes: Buffer, marketNumber: number, side: Side): Place {
 export const readBookMember = (member: Buffer, marketNumber: number, side: Side): RestingOrder => ({
   ...readPlace(member, marketNumber, side),
   remainingSteps: uint56(member, 36),
+  hadFills: member[35] !== 0,
 });
+
+/** Bytes of every member of a book. */
+export const BOOK_MEMBER_BYTES = 43;
 
 /** Member of a book for the order with this id; reads as `readBookMember`. */
 export function writeBookMember(
@@ -114,6 +127,15 @@ export const levelOfMember = (member: Buffer): Buffer => member.subarray(0, 7);
 /** Member of the live orders: wallet (20) | reference (17) | client order id. */
 export const writeLiveMember = (id: string, wallet: string, clientOrderId: string | null): Buffer =>
   Buffer.concat([walletBytes(wallet), Buffer.from(id, 'hex'), Buffer.from(clientOrderId ?? '')]);
+
+/** Reads a member of the live orders; the client order id as the engine keeps it, or null. */
+export const readLiveMember = (
+  member: Buffer,
+): { readonly id: string; readonly wallet: string; readonly clientOrderId: string | null } => ({
+  id: member.toString('hex', WALLET_BYTES, WALLET_BYTES + REFERENCE_BYTES),
+  wallet: walletText(member.subarray(0, WALLET_BYTES)),
+  clientOrderId: member.toString('utf8', WALLET_BYTES + REFERENCE_BYTES) || null,
+});
 
 /** What all fills of one event share. */
 export interface FillContext {

@@ -2,8 +2,8 @@
 
 import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Asset, Market, MarketChange, MarketSpec } from '../domain/market.ts';
-import type { ClosedOrder } from '../domain/order.ts';
-import type { Switches } from '../domain/switches.ts';
+import type { ClosedOrder, Side } from '../domain/order.ts';
+import { copyClaimFilter, type FilterCopy } from './claim-copy.ts';
 import { type FilterLoad, scriptClaim } from './claim-filter.ts';
 import { type Moment, orderClaim } from './claims.ts';
 import { type CoreOptions, EngineCore, type Reply } from './core.ts';
@@ -20,26 +20,45 @@ import {
   type PlaceOrder,
 } from './orders.ts';
 import { EngineOutbox } from './outbox.ts';
-import { type EngineImage, type Rebuilt, rebuild } from './rebuild.ts';
 import {
-  type AssetSnapshot,
-  type BookLevels,
-  EngineSnapshots,
-  type EngineState,
-  type MarketQuotes,
-} from './snapshots.ts';
+  type EngineHash,
+  EnginePages,
+  type FieldPage,
+  type FieldValues,
+  type Head,
+  type MemberPage,
+} from './pages.ts';
+import { type EngineImage, type Rebuilt, rebuild } from './rebuild.ts';
+import { type BookLevels, EngineSnapshots, type EngineState, type MarketQuotes } from './snapshots.ts';
 import { EngineSwitches } from './switches.ts';
 
+export { claimName, type FilterCopy } from './claim-copy.ts';
 export type { FilterLoad } from './claim-filter.ts';
 export type { Moment, UsedId } from './claims.ts';
+export {
+  BOOK_MEMBER_BYTES,
+  type RestingOrder,
+  readBookMember,
+  readLiveMember,
+  writeBookMember,
+  writeLiveMember,
+} from './codec.ts';
 export { EngineBehind } from './core.ts';
 export type { DueCancel, DueCancels } from './due-cancels.ts';
 export type { FilterRebuilt, FilterSource } from './filter-rebuild.ts';
 export { type Balance, checkSameMovement, type Movement } from './funds.ts';
 export type { CancelledPage, Placement, PlaceOrder } from './orders.ts';
+export {
+  type EngineHash,
+  FIELDS_TOGETHER,
+  type FieldPage,
+  type FieldValues,
+  type Head,
+  type MemberPage,
+} from './pages.ts';
 export type { EngineImage, Rebuilt } from './rebuild.ts';
 export { EngineMisconfigured } from './server-settings.ts';
-export type { AssetSnapshot, BookLevels, EngineState, Level, MarketQuotes, Quotes } from './snapshots.ts';
+export type { BookLevels, EngineState, Level, MarketQuotes, Quotes } from './snapshots.ts';
 
 /** What a look for a used id found: what it stands for, that it never existed, or that only Postgres can tell. */
 export type Claimed =
@@ -137,9 +156,20 @@ export interface Engine {
    */
   rebuildClaimFilter(source: FilterSource): Promise<FilterRebuilt>;
 
-  snapshotAsset(asset: string): Promise<AssetSnapshot>;
-  snapshotLive(): Promise<Map<string, { wallet: string }>>;
-  snapshotSwitches(): Promise<Switches & { readonly sequence: number }>;
+  /** Where the engine stands, by its own count and by its stream. */
+  readHead(): Promise<Head>;
+  /** A page of one side of a market, each member of which `readBookMember` reads. @param after null: from the beginning */
+  scanBook(symbol: string, side: Side, after: Buffer | null): Promise<MemberPage>;
+  /** A page of the live orders of all wallets, each member of which `readLiveMember` reads. */
+  scanLive(after: Buffer | null): Promise<MemberPage>;
+  /** A page of a hash. @param cursor null: from the beginning */
+  scanFields(hash: EngineHash, cursor: string | null): Promise<FieldPage>;
+  /** Fields of a hash by name, at most `FIELDS_TOGETHER`. */
+  readFields(hash: EngineHash, names: readonly string[]): Promise<FieldValues>;
+  /** The claim filter in force, copied stretch by stretch; each stretch tells of the ids that lie in it. */
+  copyClaimFilter(): AsyncIterable<FilterCopy>;
+  /** Changes when a rebuild of the claim filter puts another one in force. */
+  claimFilterGeneration(): Promise<number>;
 }
 
 export type EngineOptions = CoreOptions & OrderLimits;
@@ -154,6 +184,7 @@ export function openEngine(options: EngineOptions): Engine {
   const switches = new EngineSwitches(core);
   const outbox = new EngineOutbox(core, markets, options);
   const snapshots = new EngineSnapshots(core, markets);
+  const pages = new EnginePages(core);
 
   return {
     open: (cursor) => core.open(cursor),
@@ -183,7 +214,7 @@ export function openEngine(options: EngineOptions): Engine {
     cancelDue: (due, after) => orders.cancelPage(due.wallet, stampOf(due), after),
     leaseDueCancel: (due, leaseMs) => dueCancels.lease(due, leaseMs),
     voidOrder: (orderId) => orders.closeOne(null, orderId, 'void'),
-    clearMarket: (symbol) => orders.closeAll(null, symbol, 'clear'),
+    clearMarket: (symbol) => orders.clear(symbol, pages),
     liveOrderCount: async (wallet) => (await orders.liveReferences(wallet)).length,
 
     moveFunds: (movement, checked, scale) => funds.move(movement, checked, scale),
@@ -207,9 +238,13 @@ export function openEngine(options: EngineOptions): Engine {
     claimFilterLoad: () => filterLoad(core),
     rebuildClaimFilter: (source) => rebuildClaimFilter(core, source),
 
-    snapshotAsset: (asset) => snapshots.asset(asset),
-    snapshotLive: () => snapshots.live(),
-    snapshotSwitches: () => switches.all(),
+    readHead: () => pages.readHead(),
+    scanBook: pages.scanBook,
+    scanLive: pages.scanLive,
+    scanFields: (hash, cursor) => pages.scanFields(hash, cursor),
+    readFields: (hash, names) => pages.readFields(hash, names),
+    copyClaimFilter: () => copyClaimFilter(core),
+    claimFilterGeneration: async () => (await core.readFilter()).current.generation,
   };
 }
 

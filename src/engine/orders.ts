@@ -15,11 +15,12 @@ import { measureOrder, type OrderAmounts, type OrderRefusal, type OrderRequest }
 import { toInteger } from '../domain/units.ts';
 import { type ScriptClaim, scriptClaim } from './claim-filter.ts';
 import { checkedAtMs, type Moment, orderClaim } from './claims.ts';
-import { REFERENCE_BYTES, readClosed, readFills, readOrderId, walletBytes } from './codec.ts';
+import { REFERENCE_BYTES, readBookMember, readClosed, readFills, readOrderId, walletBytes } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
 import { type TermsRecord, termsOf } from './event-codec.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
+import type { EnginePages, MemberPage } from './pages.ts';
 
 /** One placement. */
 export interface PlaceOrder {
@@ -167,9 +168,9 @@ export class EngineOrders {
     return closed;
   }
 
-  /** Closes the live orders that stand when it starts: of one wallet or of all (null), of one market or of all. */
+  /** Closes the live orders of a wallet that stand when it starts, of one market or of all (null). */
   async closeAll(
-    wallet: string | null,
+    wallet: string,
     symbol: string | null,
     cause: OrdersClosed['cause'],
   ): Promise<ClosedOrder[]> {
@@ -211,9 +212,25 @@ export class EngineOrders {
     return { closed, failures, next: members.length < most ? null : members.at(-1)! };
   }
 
-  /** References of the live orders of one wallet, or of all (null), at one moment. */
-  async liveReferences(wallet: string | null): Promise<Buffer[]> {
-    const args = [wallet === null ? '' : walletBytes(wallet)];
+  /** Closes the orders of a market that stand when it starts, side by side, in pages. */
+  async clear(symbol: string, pages: EnginePages): Promise<ClosedOrder[]> {
+    const market = (await this.#markets.refresh()).bySymbol.get(symbol);
+    if (market === undefined) return [];
+    const references: Buffer[] = [];
+    for (const side of ['buy', 'sell'] as const) {
+      let page: MemberPage | undefined;
+      do {
+        page = await pages.scanBook(symbol, side, page?.members.at(-1) ?? null);
+        for (const member of page.members)
+          references.push(Buffer.from(readBookMember(member, market.number, side).id, 'hex'));
+      } while (!page.isLast);
+    }
+    return this.#close({ wallet: null, symbol }, 'clear', market.number, references);
+  }
+
+  /** References of the live orders of one wallet at one moment. */
+  async liveReferences(wallet: string): Promise<Buffer[]> {
+    const args = [walletBytes(wallet)];
     const [, members] = (await this.#core.run('find_live_orders', [KEYS.engine, KEYS.live], args)) as [
       Buffer,
       Buffer[],

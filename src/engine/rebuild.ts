@@ -191,6 +191,8 @@ async function fillEngine(
     filling.add('hset', KEYS.rebuilding, field, `${value}`);
   await set('sequence', sequence);
   await set('settled', sequence);
+  // Ids of before are in the filter alone: the first generation of claims begins here.
+  await set('claims:turned_at', sequence);
   await set('time', timeMs);
   await set('filter', writeFilterState(layout));
   if (switches.paused) await set('paused', 1);

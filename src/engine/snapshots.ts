@@ -1,10 +1,10 @@
-/** Looks at the whole engine: marks for valuing, and what a reconcile compares with Postgres. */
+/** Reads the state of the engine, the best prices of its markets and their best levels. */
 
 import type { Market } from '../domain/market.ts';
 import type { Side } from '../domain/order.ts';
-import { priceOfKeyBytes, type RestingOrder, readBookMember, readReference, walletText } from './codec.ts';
+import { priceOfKeyBytes } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
-import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+import { bookKey, KEYS, levelsKey } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 
 /** What a market's mark price is made of, in ticks. */
@@ -12,16 +12,6 @@ export interface Quotes {
   readonly bestBidTicks: bigint | null;
   readonly bestAskTicks: bigint | null;
   readonly lastTicks: bigint | null;
-}
-
-export interface AssetSnapshot {
-  /** Of the last event that is included. */
-  readonly sequence: number;
-  /** By wallet, and `house`. */
-  readonly balances: ReadonlyMap<string, { availableAtoms: bigint; reservedAtoms: bigint }>;
-  readonly supplyAtoms: bigint;
-  /** Resting orders that reserve the asset: asks of its base markets, bids of its quote markets. */
-  readonly resting: readonly (RestingOrder & { readonly market: Market })[];
 }
 
 /** Prices of markets at one moment, with the rules then in force. */
@@ -58,7 +48,6 @@ export interface EngineState {
   readonly termsVersion: string | null;
 }
 
-const WALLET_FIELD_BYTES = 21;
 const NO_QUOTES: Reply = [Buffer.from('quotes')];
 const NO_MARKET: Reply = [Buffer.from('no market')];
 
@@ -148,44 +137,6 @@ export class EngineSnapshots {
     const [seconds, micros] = await this.#core.call(() => this.#core.redis.time());
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   }
-
-  /** All balances of an asset and all orders that reserve it, at one event. */
-  async asset(asset: string): Promise<AssetSnapshot> {
-    const sides = (await this.#markets.all()).flatMap(
-      (market): { market: Market; side: Side; key: string }[] => {
-        if (market.base.symbol === asset)
-          return [{ market, side: 'sell', key: bookKey(market.symbol, 'asks') }];
-        if (market.quote.symbol === asset)
-          return [{ market, side: 'buy', key: bookKey(market.symbol, 'bids') }];
-        return [];
-      },
-    );
-    const keys = [KEYS.engine, balancesKey(asset), ...sides.map(({ key }) => key)];
-    const [sequence, fields, ...books] = (await this.#core.run('snapshot_asset', keys, [])) as [
-      Buffer,
-      ...Buffer[][],
-    ];
-    const resting = sides.flatMap(({ market, side }, index) =>
-      books[index]!.map((member) => ({ ...readBookMember(member, market.number, side), market })),
-    );
-    return { sequence: Number(sequence), resting, ...readBalances(fields!) };
-  }
-
-  /** Every order listed as live, by id, with its wallet. */
-  async live(): Promise<Map<string, { wallet: string }>> {
-    const [, members] = (await this.#core.run('find_live_orders', [KEYS.engine, KEYS.live], [''])) as [
-      Buffer,
-      Buffer[],
-    ];
-    return new Map(
-      members.map((member) => [
-        readReference(member.subarray(20, 37)).bytes.toString('hex'),
-        {
-          wallet: walletText(member.subarray(0, 20)),
-        },
-      ]),
-    );
-  }
 }
 
 function readLevels(list: readonly Buffer[], side: Side): Level[] {
@@ -195,25 +146,4 @@ function readLevels(list: readonly Buffer[], side: Side): Level[] {
     levels.push({ priceTicks: priceOfKeyBytes(list[at]!, side), sizeSteps });
   }
   return levels;
-}
-
-function readBalances(fields: readonly Buffer[]): Pick<AssetSnapshot, 'balances' | 'supplyAtoms'> {
-  const balances = new Map<string, { availableAtoms: bigint; reservedAtoms: bigint }>();
-  let supplyAtoms = 0n;
-  for (let at = 0; at < fields.length; at += 2) {
-    const [field, amount] = [fields[at]!, BigInt(fields[at + 1]!.toString())];
-    if (field.toString() === 'supply') {
-      supplyAtoms = amount;
-      continue;
-    }
-    const isWallet = field.length === WALLET_FIELD_BYTES;
-    const account = isWallet ? walletText(field.subarray(0, 20)) : field.toString();
-    const held = balances.get(account) ?? { availableAtoms: 0n, reservedAtoms: 0n };
-    const isReserved = isWallet && field[20] === 'r'.charCodeAt(0);
-    balances.set(
-      account,
-      isReserved ? { ...held, reservedAtoms: amount } : { ...held, availableAtoms: amount },
-    );
-  }
-  return { balances, supplyAtoms };
 }

@@ -1,8 +1,6 @@
 /** The kill switch, required terms, custody holds: single fields of the engine hash, each change an event. */
 
-import { readMarketRecord } from '../domain/market-record.ts';
-import type { Switches } from '../domain/switches.ts';
-import { walletBytes, walletText } from './codec.ts';
+import { walletBytes } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
 import { KEYS } from './keys.ts';
 
@@ -20,12 +18,6 @@ interface SwitchChange {
 /** Field of the engine hash that says something of a wallet. */
 export const walletField = (name: string, wallet: string): Buffer =>
   Buffer.concat([Buffer.from(`${name}:`), walletBytes(wallet)]);
-
-/** A field like `paused`, or of something: `hold:` and the bytes of a wallet. */
-function partsOf(field: Buffer): [name: string, subject?: Buffer] {
-  const colon = field.indexOf(':');
-  return colon < 0 ? [field.toString()] : [field.toString('latin1', 0, colon), field.subarray(colon + 1)];
-}
 
 export class EngineSwitches {
   readonly #core: EngineCore;
@@ -67,34 +59,6 @@ export class EngineSwitches {
       this.#core.redis.hmget(KEYS.engine, walletField('hold', wallet), walletField('terms', wallet)),
     );
     return { held: held != null, acceptedTerms: terms ?? null };
-  }
-
-  /** All of them, at one event. */
-  async all(): Promise<Switches & { readonly sequence: number }> {
-    const [fields, records] = (await this.#core.run(
-      'snapshot_switches',
-      [KEYS.engine, KEYS.markets],
-      [],
-    )) as [Buffer[], Buffer[]];
-    const plain = new Map<string, string>();
-    const holds: string[] = [];
-    const acceptedTerms = new Map<string, string>();
-    const marketVersions = new Map<number, number>();
-    for (let at = 0; at < fields.length; at += 2) {
-      const [field, value] = [fields[at]!, fields[at + 1]!.toString()];
-      const [name, subject] = partsOf(field);
-      if (subject === undefined) plain.set(name, value);
-      else if (name === 'hold') holds.push(walletText(subject));
-      else if (name === 'terms') acceptedTerms.set(walletText(subject), value);
-      else if (name === 'version') marketVersions.set(Number(subject), Number(value));
-    }
-    return {
-      sequence: Number(plain.get('sequence') ?? 0),
-      paused: plain.has('paused'),
-      termsVersion: plain.get('terms') ?? null,
-      ...{ holds, acceptedTerms, marketVersions },
-      markets: records.map((record) => readMarketRecord(record.toString())),
-    };
   }
 
   async #set(change: SwitchChange): Promise<void> {

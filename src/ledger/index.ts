@@ -4,6 +4,7 @@ import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
 import type { LiveOrder, Trade } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
+import { type Audit, audit } from './audit.ts';
 import { refusedWhileAway } from './away.ts';
 import { minutesOfMarket, type SettledMinutes } from './candles.ts';
 import { type Check, checkLedger } from './checks/index.ts';
@@ -40,15 +41,17 @@ import {
   type WalletTradesFilter,
 } from './trades.ts';
 
+export type { Audit, AuditedAccount, AuditedId, AuditedOrder } from './audit.ts';
 export type { SettledMinutes } from './candles.ts';
 export type { Check, Violation } from './checks/index.ts';
 export type { SettledCursor } from './cursor.ts';
 export { LedgerDiverged } from './diverged.ts';
-export { CUSTODY, type EntryKind, HOUSE } from './entries.ts';
+export { CUSTODY, type EntryKind, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry } from './export.ts';
 export type { FillShares, OrderHead, OrdersPage, SettledOrder } from './orders.ts';
 export type { AccountBalance } from './reconcile.ts';
 export type { LastReconciliation } from './reconciliations.ts';
+export { storable } from './text.ts';
 export type { MarketTradesFilter, SettledSeconds, WalletTradesFilter } from './trades.ts';
 
 /**
@@ -98,6 +101,8 @@ export interface Ledger {
   balancesAt(asset: string, sequence: number): AsyncIterable<AccountBalance>;
   /** The orders that were live right after the event; the event must be settled. */
   liveOrdersAt(sequence: number): AsyncIterable<LiveOrder>;
+  /** Runs `work` on the ledger as it is now, whatever is settled meanwhile. */
+  audit<Result>(work: (audit: Audit) => Promise<Result>): Promise<Result>;
   /** What must hold within the ledger alone, and up to which event it was checked. */
   check(): Promise<{ sequence: number; checks: Check[] }>;
   switches(): Promise<Switches & { readonly cursor: Cursor }>;
@@ -169,6 +174,7 @@ export const openLedger = (options: { databaseUrl: string; poolSize?: number }):
     movementByReference: (kind, reference) => movementByReference(reading, kind, reference),
     balancesAt: (asset, sequence) => balancesAt(auditing, asset, sequence),
     liveOrdersAt: (sequence) => liveOrdersAt(auditing, sequence),
+    audit: (work) => audit(auditing, work),
     check: () => checkLedger(auditing),
     switches: () => readSwitches(auditing),
     atRest: (work) => atRest(auditing, work),

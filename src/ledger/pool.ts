@@ -111,19 +111,24 @@ export const takeClient = (pool: pg.Pool): Promise<pg.PoolClient> =>
     throw new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause: error });
   });
 
-const snapshot = async <Result>(
-  pool: pg.Pool,
-  begin: string,
-  read: (ask: Ask) => Promise<Result>,
-): Promise<Result> => {
-  const client = await takeClient(pool);
-  const ask: Ask = async (sql, parameters) => {
+/** What is asked on one connection. Errors as in `inSnapshot`. */
+export const asking =
+  (client: pg.PoolClient): Ask =>
+  async (sql, parameters) => {
     try {
       return (await client.query(sql, parameters as unknown[])).rows;
     } catch (error) {
       throw readerError(error);
     }
   };
+
+const snapshot = async <Result>(
+  pool: pg.Pool,
+  begin: string,
+  read: (ask: Ask) => Promise<Result>,
+): Promise<Result> => {
+  const client = await takeClient(pool);
+  const ask = asking(client);
   let sound = false;
   try {
     await ask(begin);

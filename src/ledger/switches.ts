@@ -5,26 +5,27 @@ import type { Cursor } from '../domain/event.ts';
 import { readMarketRecord } from '../domain/market-record.ts';
 import type { Switches } from '../domain/switches.ts';
 import { readCursor } from './cursor.ts';
-import { inSnapshot } from './pool.ts';
+import { type Ask, inSnapshot } from './pool.ts';
 
 export const readSwitches = (pool: pg.Pool): Promise<Switches & { readonly cursor: Cursor }> =>
-  inSnapshot(pool, async (ask) => {
-    const cursor = await readCursor(ask);
-    const [switched] = await ask<{ paused: boolean; terms_version: string | null }>(
-      'select paused, terms_version from trading_switches',
-    );
-    const holds = await ask<{ wallet: string }>('select wallet from holds');
-    const terms = await ask<{ wallet: string; version: string }>('select wallet, version from wallet_terms');
-    const markets = await ask<{ number: number; version: bigint; record: string }>(
-      'select number, version, record::text as record from markets',
-    );
-    return {
-      cursor,
-      paused: switched!.paused,
-      termsVersion: switched!.terms_version,
-      holds: holds.map(({ wallet }) => wallet),
-      acceptedTerms: new Map(terms.map(({ wallet, version }) => [wallet, version])),
-      marketVersions: new Map(markets.map(({ number, version }) => [number, Number(version)])),
-      markets: markets.map(({ record }) => readMarketRecord(record)),
-    };
-  });
+  inSnapshot(pool, async (ask) => ({ cursor: await readCursor(ask), ...(await readSwitchesIn(ask)) }));
+
+/** @param ask in a snapshot */
+export async function readSwitchesIn(ask: Ask): Promise<Switches> {
+  const [switched] = await ask<{ paused: boolean; terms_version: string | null }>(
+    'select paused, terms_version from trading_switches',
+  );
+  const holds = await ask<{ wallet: string }>('select wallet from holds');
+  const terms = await ask<{ wallet: string; version: string }>('select wallet, version from wallet_terms');
+  const markets = await ask<{ number: number; version: bigint; record: string }>(
+    'select number, version, record::text as record from markets',
+  );
+  return {
+    paused: switched?.paused ?? false,
+    termsVersion: switched?.terms_version ?? null,
+    holds: holds.map(({ wallet }) => wallet),
+    acceptedTerms: new Map(terms.map(({ wallet, version }) => [wallet, version])),
+    marketVersions: new Map(markets.map(({ number, version }) => [number, Number(version)])),
+    markets: markets.map(({ record }) => readMarketRecord(record)),
+  };
+}

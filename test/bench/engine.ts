@@ -13,6 +13,7 @@ import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { loadScript, runScript } from '../../src/scripts/index.ts';
+import { assetContents } from '../support/engine-contents.ts';
 import { startRedisServer } from '../support/redis-server.ts';
 import { type Figure, median, printFigures } from './figures.ts';
 import { type Command, cost, NO_OP } from './script-cost.ts';
@@ -157,7 +158,7 @@ async function round(bench: Bench): Promise<Round> {
 
 /** The bids at and above a price. */
 async function idsAbove({ engine }: Bench, priceTicks: bigint): Promise<{ id: string; wallet: string }[]> {
-  const { resting } = await engine.snapshotAsset('USDC');
+  const { resting } = await assetContents(engine, 'USDC');
   return resting.filter((order) => order.priceTicks >= priceTicks);
 }
 

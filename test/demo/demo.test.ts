@@ -6,6 +6,7 @@ import { runDemo } from '../../src/demo/index.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { type Fixture, openFixture } from '../http/fixture.ts';
+import { assetContents, liveContents } from '../support/engine-contents.ts';
 
 const WEB_HOST = 'redbook.example';
 const STRANGER = `0x${'5'.repeat(40)}`;
@@ -48,8 +49,8 @@ describe('demo', function () {
       .split('Reconcile: ')[0]!;
 
   const nothingLeft = async (): Promise<void> => {
-    expect(await fixture.engine.snapshotLive()).to.have.property('size', 0);
-    const { balances, supplyAtoms } = await fixture.engine.snapshotAsset('USDC');
+    expect(await liveContents(fixture.engine)).to.have.property('size', 0);
+    const { balances, supplyAtoms } = await assetContents(fixture.engine, 'USDC');
     const held = [...balances].filter(
       ([, { availableAtoms, reservedAtoms }]) => availableAtoms + reservedAtoms > 0n,
     );
@@ -122,7 +123,7 @@ describe('demo', function () {
     await fixture.engine.resume();
     expect(status).to.equal(1);
     expect(text).to.match(/The demo stops here: POST \/v1\/orders answered 503: .*OPERATIONAL_PAUSED/);
-    const { balances } = await fixture.engine.snapshotAsset('ETH');
+    const { balances } = await assetContents(fixture.engine, 'ETH');
     const holders = [...balances]
       .filter(([, { availableAtoms }]) => availableAtoms > 0n)
       .map(([account]) => account);

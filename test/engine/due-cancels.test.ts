@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { walletBytes } from '../../src/engine/codec.ts';
 import type { CancelledPage, DueCancel, Engine } from '../../src/engine/index.ts';
 import { balancesKey, KEYS } from '../../src/engine/keys.ts';
+import { liveContents } from '../support/engine-contents.ts';
 import {
   ALICE,
   type Bench,
@@ -72,7 +73,7 @@ describe('engine: dead-man switches', function () {
     expect(taken).to.have.length(1);
     return taken[0]!;
   };
-  const liveIds = async (): Promise<string[]> => [...(await one.snapshotLive()).keys()];
+  const liveIds = async (): Promise<string[]> => [...(await liveContents(one)).keys()];
 
   it('are one a wallet: set, renewed and switched off by any replica, and no event', async () => {
     const events = await eventsOf(one);

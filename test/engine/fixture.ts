@@ -10,6 +10,7 @@ import type { Side } from '../../src/domain/order.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, type EngineOptions, openEngine, type Placement } from '../../src/engine/index.ts';
+import { assetContents } from '../support/engine-contents.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { sharedRedis } from '../support/servers.ts';
 
@@ -197,7 +198,7 @@ export async function refusedWithoutWriting(redis: Redis, command: () => Promise
 
 /** The sum of all balances is what was credited less what was debited, and nothing is negative. */
 export async function expectConserved(engine: Engine, asset: string): Promise<void> {
-  const { balances, supplyAtoms } = await engine.snapshotAsset(asset);
+  const { balances, supplyAtoms } = await assetContents(engine, asset);
   let total = 0n;
   for (const { availableAtoms, reservedAtoms } of balances.values()) {
     expect(availableAtoms >= 0n && reservedAtoms >= 0n, `a negative balance in ${asset}`).to.equal(true);

@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis';
 import { walletBytes } from '../../src/engine/codec.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
+import { assetContents } from '../support/engine-contents.ts';
 import { openRedis, type RedisServer } from '../support/redis-server.ts';
 import { freshRedisServer } from '../support/servers.ts';
 import {
@@ -60,7 +61,7 @@ describe('engine: a Redis that is full', function () {
   });
 
   it('reads, cancels, debits, holds, pauses and trims', async () => {
-    const { resting } = await engine.snapshotAsset('ETH');
+    const { resting } = await assetContents(engine, 'ETH');
     expect((await engine.cancelOrder(ALICE, resting[0]!.id)).status).to.equal('cancelled');
     await engine.moveFunds(movement('debited', BOB, 'USD', 1n));
     expect(await engine.hold(ALICE)).to.have.length(2);

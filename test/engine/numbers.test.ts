@@ -1,6 +1,7 @@
 /** Amounts at the edges of what is exact. */
 
 import { expect } from 'chai';
+import { assetContents } from '../support/engine-contents.ts';
 import {
   ALICE,
   atMarket,
@@ -94,7 +95,7 @@ describe('engine: numbers at their edges', function () {
     for (const size of [8n, 9n, 10n, 11n, 2n ** 31n + 3n, 2n ** 32n + 2n, 2n ** 50n + 7n]) {
       const { order } = await place(engine, ALICE, limit('ETH/USD', 'sell', 1, size));
       await place(engine, BOB, limit('ETH/USD', 'buy', 1, 1));
-      const { resting } = await engine.snapshotAsset('ETH');
+      const { resting } = await assetContents(engine, 'ETH');
       expect(resting.map(({ remainingSteps }) => remainingSteps)).to.deep.equal([size - 1n]);
       await engine.cancelOrder(ALICE, order.id);
       await expectConserved(engine, 'ETH');

@@ -3,6 +3,7 @@
 import { expect } from 'chai';
 import type { Side } from '../../src/domain/order.ts';
 import { balancesKey } from '../../src/engine/keys.ts';
+import { assetContents } from '../support/engine-contents.ts';
 import {
   ALICE,
   type Bench,
@@ -45,7 +46,7 @@ describe('engine: a settlement that fails', function () {
     const assets = ['ETH', 'USD'];
     return Promise.all(
       assets.map(async (asset) => {
-        const { balances, resting } = await engine.snapshotAsset(asset);
+        const { balances, resting } = await assetContents(engine, asset);
         return [Object.fromEntries(balances), resting.map(({ id, remainingSteps }) => [id, remainingSteps])];
       }),
     );

@@ -1,6 +1,7 @@
 /** Lists and balances of wallets whose bytes stand at the ends of the order that everything is sorted in. */
 
 import { expect } from 'chai';
+import { liveContents } from '../support/engine-contents.ts';
 import { type Bench, fund, held, limit, openBench, place, publishPlain } from './fixture.ts';
 
 const M = 'ETH/USD';
@@ -50,7 +51,7 @@ describe('engine: wallets at the ends of the byte order', function () {
         expect((await engine.accountOf(later)).held).to.equal(false);
       }
     }
-    expect(await engine.snapshotLive()).to.have.property('size', 0);
+    expect(await liveContents(engine)).to.have.property('size', 0);
   });
 
   it('find their own events only', async () => {

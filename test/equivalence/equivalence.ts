@@ -6,6 +6,7 @@ import type { Market } from '../../src/domain/market.ts';
 import type { ClosedOrder, OrderTerms, Trade } from '../../src/domain/order.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import type { Script } from '../../src/scripts/index.ts';
+import { type AssetContents, assetContents, liveContents } from '../support/engine-contents.ts';
 import { random } from '../support/seed.ts';
 import { compare, Divergence, outcomeOf, show } from './divergence.ts';
 import {
@@ -443,7 +444,7 @@ class Run {
   /** Balances, reservations and books of assets, against the reference and against one another. */
   async #lookAt(assets: readonly string[]): Promise<void> {
     const best = new Map<string, { buy?: bigint; sell?: bigint }>();
-    const snapshots = await Promise.all(assets.map((asset) => this.#engine.snapshotAsset(asset)));
+    const snapshots = await Promise.all(assets.map((asset) => assetContents(this.#engine, asset)));
     for (const [index, { balances, supplyAtoms, resting, sequence }] of snapshots.entries()) {
       const asset = assets[index]!;
       compare('sequence of a snapshot', sequence, this.#cursor.sequence);
@@ -485,7 +486,7 @@ class Run {
     return balances;
   }
 
-  #compareBooks(asset: string, resting: Awaited<ReturnType<Engine['snapshotAsset']>>['resting']): void {
+  #compareBooks(asset: string, resting: AssetContents['resting']): void {
     const actual = resting.map(({ id, wallet, side, priceTicks, remainingSteps, market }) => {
       const { tick, step } = this.reference.market(market.symbol)!;
       const [price, remaining] = [priceTicks * tick, remainingSteps * step];
@@ -523,7 +524,7 @@ class Run {
 
   /** The lists of live orders hold what the books hold. */
   async #lookAtLive(): Promise<void> {
-    const live = await this.#engine.snapshotLive();
+    const live = await liveContents(this.#engine);
     const actual = [...live].map(([id, { wallet }]) => ({ number: this.#numberOf(id), wallet }));
     const expected = this.reference.live.map(({ number, wallet }) => ({ number, wallet }));
     compare('live orders', inOrder(actual), inOrder(expected));

@@ -5,6 +5,7 @@ import request from 'supertest';
 import type { Side } from '../../src/domain/order.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
+import { assetContents } from '../support/engine-contents.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { type Fixture, openFixture } from './fixture.ts';
 
@@ -116,7 +117,7 @@ describe('a book of 100,000 orders', () => {
       ['USDC', 'buy'],
     ] as const) {
       const sums: Sums = new Map();
-      const snapshot = await fixture.engine.snapshotAsset(asset);
+      const snapshot = await assetContents(fixture.engine, asset);
       for (const order of snapshot.resting) {
         const ticks = Number(order.priceTicks);
         sums.set(ticks, (sums.get(ticks) ?? 0) + Number(order.remainingSteps));

@@ -11,6 +11,7 @@ import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { connectRedis } from '../../src/roles/connections.ts';
 import { createSettlement, type EventSource } from '../../src/workers/settlement.ts';
+import { liveContents } from '../support/engine-contents.ts';
 import { asUser } from '../support/redis-server.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { POISONED_TEXTS, seededEvents, WALLETS } from '../support/seeded-events.ts';
@@ -285,7 +286,7 @@ describe('settlement', function () {
     };
 
     const expectSameLiveOrders = async (sequence: number): Promise<void> => {
-      const inEngine = [...(await engine.snapshotLive()).keys()].sort();
+      const inEngine = [...(await liveContents(engine)).keys()].sort();
       const settled: string[] = [];
       for await (const order of ledger.liveOrdersAt(sequence)) settled.push(order.id);
       expect(settled.length).to.be.at.least(WALLETS.length);

@@ -1,103 +1,118 @@
-/** Money: one asset's balances, reservations and books, all at one event. */
+/** Money: one asset's balances and reservations in the engine, against the ledger's entries and live orders. */
 
-import type { Asset } from '../../domain/market.ts';
-import { heldAtoms } from '../../domain/order.ts';
 import { formatScaled } from '../../domain/units.ts';
-import type { AssetSnapshot } from '../../engine/index.ts';
 import { CUSTODY } from '../../ledger/index.ts';
+import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
-import { checkBook } from './orders.ts';
-import { type Servers, untilSettled } from './settled.ts';
+import { type Amount, compareFields, ExpectedAmounts } from './fields.ts';
+import { availableTo, reservedBy, SUPPLY } from './follower.ts';
 
-export async function* checkAsset(
-  servers: Servers,
-  asset: Asset,
-  patienceMs: number,
-): AsyncGenerator<CheckResult> {
-  const snapshot = await servers.engine.snapshotAsset(asset.symbol);
-  yield checkConservation(asset, snapshot);
-  yield checkReservations(asset, snapshot);
-  await untilSettled(servers, snapshot.sequence, patienceMs);
-  yield* checkBalances(servers, asset, snapshot);
-  yield await checkBook(servers, asset, snapshot);
+const WHOLE = /^-?\d+$/;
+const WALLET_FIELD = /^(?:available to|reserved by) (0x[0-9a-f]{40})$/;
+
+/** How far the engine is off, in atoms, field by field and in all. */
+class Deviations {
+  readonly available = new Map<string, bigint>();
+  readonly reserved = new Map<string, bigint>();
+  readonly odd: string[] = [];
+  supply = 0n;
+  balances = 0n;
+  fields = 0;
+
+  add(name: string, deviation: bigint): void {
+    this.fields += 1;
+    if (name === SUPPLY) {
+      this.supply += deviation;
+      return;
+    }
+    this.balances += deviation;
+    if (deviation === 0n) return;
+    const wallet = WALLET_FIELD.exec(name)?.[1];
+    if (wallet !== undefined && name === reservedBy(wallet)) this.reserved.set(wallet, deviation);
+    else this.available.set(wallet ?? name, deviation);
+  }
 }
 
-function checkConservation({ symbol, scale }: Asset, snapshot: AssetSnapshot): CheckResult {
-  const comparison = new Comparison();
-  let sum = 0n;
-  for (const { availableAtoms, reservedAtoms } of snapshot.balances.values()) {
-    sum += availableAtoms + reservedAtoms;
-  }
-  comparison.equal('supply', formatScaled(snapshot.supplyAtoms, scale), formatScaled(sum, scale));
-  return comparison.result(
-    'conservation',
-    symbol,
-    `${snapshot.balances.size} accounts`,
-    'all balances and the fees earned add up to what was deposited and not withdrawn',
-  );
-}
-
-/** Per wallet. */
-function checkReservations({ symbol, scale }: Asset, snapshot: AssetSnapshot): CheckResult {
-  const comparison = new Comparison();
-  const needed = new Map<string, bigint>();
-  for (const order of snapshot.resting) {
-    const { wallet, market } = order;
-    needed.set(wallet, (needed.get(wallet) ?? 0n) + heldAtoms(order, market));
-  }
-  for (const wallet of new Set([...needed.keys(), ...snapshot.balances.keys()])) {
-    const { availableAtoms = 0n, reservedAtoms = 0n } = snapshot.balances.get(wallet) ?? {};
-    comparison.equal(
-      `reserved by ${wallet}`,
-      formatScaled(needed.get(wallet) ?? 0n, scale),
-      formatScaled(reservedAtoms, scale),
-    );
-    if (availableAtoms < 0n) {
-      comparison.equal(`available to ${wallet}`, '0 or more', formatScaled(availableAtoms, scale));
+export async function checkAsset(audited: Audited, asset: string): Promise<CheckResult[]> {
+  const { audit, follower } = audited;
+  const settled = new Map<string, Amount>();
+  const accounts = audit.accounts(asset)[Symbol.asyncIterator]();
+  for (;;) {
+    const chunk = await follower.during(accounts.next());
+    if (chunk.done === true) break;
+    for (const { account, atoms, reservedAtoms } of chunk.value) {
+      const isCustody = account === CUSTODY;
+      const own = isCustody ? -atoms : atoms - reservedAtoms;
+      settled.set(isCustody ? SUPPLY : availableTo(account), { amount: own, isFound: false });
+      if (reservedAtoms !== 0n) settled.set(reservedBy(account), { amount: reservedAtoms, isFound: false });
     }
   }
-  return comparison.result(
-    'reserved = live orders',
-    symbol,
-    '# accounts',
-    'what each account has reserved is what its resting orders need, and no balance is negative',
+  const expectation = new ExpectedAmounts(settled, follower.balances.of(asset));
+  const deviations = new Deviations();
+  const [reserved, totals] = [new Comparison(), new Comparison()];
+  const decimal = (atoms: bigint): string => formatScaled(atoms, audited.assets.get(asset)!);
+  await compareFields(audited, { of: 'balances', asset }, expectation, (name, expected, found) => {
+    if (found !== null && !WHOLE.test(found)) {
+      totals.equal(name, expected ?? '0', `no whole number: ${found}`);
+      return;
+    }
+    const atoms = BigInt(found ?? 0);
+    deviations.add(name, atoms - BigInt(expected ?? 0));
+    if (name.startsWith('reserved by ')) reserved.equal(name, decimal(BigInt(expected ?? 0)), decimal(atoms));
+    if (atoms < 0n) reserved.equal(name, '0 or more', decimal(atoms));
+  });
+  compareTotals(deviations, expectation, totals, decimal);
+  const event = follower.sequence;
+  const [supply, conservation] = [new Comparison(), new Comparison()];
+  const inLedger = expectation.amount(SUPPLY);
+  const inEngine = inLedger + deviations.supply;
+  supply.equal(SUPPLY, decimal(inLedger), decimal(inEngine));
+  conservation.equal(
+    SUPPLY,
+    decimal(inEngine),
+    decimal(expectation.sumWithout(SUPPLY) + deviations.balances),
   );
+  return [
+    conservation.result(
+      'conservation',
+      asset,
+      `${deviations.fields} balances`,
+      'all balances and the fees earned add up to what was deposited and not withdrawn',
+    ),
+    reserved.result(
+      'reserved = live orders',
+      asset,
+      `# balances up to event ${event}`,
+      'what each account has reserved is what its live orders need, and no balance is negative',
+    ),
+    supply.result(
+      'supply = credits - debits',
+      asset,
+      `event ${event}`,
+      'the supply in Redis is the deposits less the withdrawals in Postgres',
+    ),
+    totals.result(
+      'Redis = Postgres',
+      asset,
+      `${deviations.fields} balances up to event ${event}`,
+      'each account has in Redis what its ledger entries in Postgres add up to at the same event',
+    ),
+  ];
 }
 
-/** Each account, and the supply, against the ledger summed up to the event of the snapshot. */
-async function* checkBalances(
-  { ledger }: Servers,
-  { symbol, scale }: Asset,
-  snapshot: AssetSnapshot,
-): AsyncGenerator<CheckResult> {
-  const supply = new Comparison();
-  const accounts = new Comparison();
-  const decimal = (atoms: bigint): string => formatScaled(atoms, scale);
-  const inLedger = new Set<string>();
-  let custodyAtoms = 0n;
-  for await (const { account, atoms } of ledger.balancesAt(symbol, snapshot.sequence)) {
-    if (account === CUSTODY) {
-      custodyAtoms = atoms;
-      continue;
-    }
-    inLedger.add(account);
-    const { availableAtoms = 0n, reservedAtoms = 0n } = snapshot.balances.get(account) ?? {};
-    accounts.equal(account, decimal(atoms), decimal(availableAtoms + reservedAtoms));
+/** Of each account that deviates: what is available and reserved together. */
+function compareTotals(
+  { available, reserved }: Deviations,
+  expectation: ExpectedAmounts,
+  totals: Comparison,
+  decimal: (atoms: bigint) => string,
+): void {
+  for (const account of new Set([...available.keys(), ...reserved.keys()])) {
+    const isWallet = account.startsWith('0x');
+    const expected =
+      expectation.amount(isWallet ? availableTo(account) : account) +
+      (isWallet ? expectation.amount(reservedBy(account)) : 0n);
+    const found = expected + (available.get(account) ?? 0n) + (reserved.get(account) ?? 0n);
+    totals.equal(account, decimal(expected), decimal(found));
   }
-  for (const [account, { availableAtoms, reservedAtoms }] of snapshot.balances) {
-    if (!inLedger.has(account)) accounts.equal(account, '0', decimal(availableAtoms + reservedAtoms));
-  }
-  supply.equal('supply', decimal(-custodyAtoms), decimal(snapshot.supplyAtoms));
-  yield supply.result(
-    'supply = credits - debits',
-    symbol,
-    `event ${snapshot.sequence}`,
-    'the supply in Redis is the deposits less the withdrawals in Postgres',
-  );
-  yield accounts.result(
-    'Redis = Postgres',
-    symbol,
-    `# accounts at event ${snapshot.sequence}`,
-    'each account has in Redis what its ledger entries in Postgres add up to at the same event',
-  );
 }

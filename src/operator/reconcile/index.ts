@@ -1,17 +1,23 @@
 /**
  * Recomputes every invariant from what Redis and Postgres hold, while trading goes on.
  *
- * The engine is looked at one asset at a time, all its balances and resting orders at one event; as soon as
- * settlement has reached that event, the ledger is summed up to it and both are held against each other. What
- * happens in the meantime lies after the event and touches neither side.
+ * The ledger is read as of one event, in one snapshot of Postgres. The engine is read page by page, so that no script
+ * is long; each page is as of an event of its own, and the events in between, which the stream has, bring the ledger's
+ * side to it. What the ledger alone must hold is recomputed by queries at the end.
  */
 
+import type { Market } from '../../domain/market.ts';
+import { readMarketRecord } from '../../domain/market-record.ts';
+import type { Engine } from '../../engine/index.ts';
+import type { Audit } from '../../ledger/index.ts';
 import { checkAsset } from './assets.ts';
+import type { Audited } from './audited.ts';
+import { checkBooks, checkLiveList } from './books.ts';
+import { checkFilter, checkRecentClaims } from './claims.ts';
 import { type CheckResult, DIFFERENCES_KEPT } from './comparison.ts';
-import { checkHistory } from './history.ts';
-import { checkLiveList } from './orders.ts';
-import type { Servers } from './settled.ts';
-import { checkSwitches } from './switches.ts';
+import { EventsLost, Follower } from './follower.ts';
+import { type Servers, untilSettled } from './settled.ts';
+import { checkAssetList, checkEngineHash, checkHistory, checkMarkets } from './state.ts';
 
 export type { CheckResult, Difference } from './comparison.ts';
 
@@ -29,16 +35,25 @@ export interface ReconcileOptions {
   readonly onCheck?: (check: CheckResult) => void;
 }
 
+/** Once more for a process that was stopped for longer than settled events stay in the stream. */
+const ATTEMPTS = 2;
+
 /**
  * What is found is noted in the ledger, where settlement processes read it for their metrics.
  * @throws OperatorRefusal SETTLEMENT_STALLED; Refusal SERVICE_UNAVAILABLE when a server is away
  */
 export async function reconcile(servers: Servers, options: ReconcileOptions): Promise<Reconciliation> {
   const checks: CheckResult[] = [];
-  for await (const check of allChecks(servers, options.patienceMs)) {
-    checks.push(check);
-    options.onCheck?.(check);
-  }
+  const tell = (results: readonly CheckResult[]): void => {
+    for (const check of results) {
+      checks.push(check);
+      options.onCheck?.(check);
+    }
+  };
+  await untilSettled(servers, (await servers.engine.state()).sequence, options.patienceMs);
+  const { results, lost } = await checkEngine(servers);
+  tell([await checkHistory(servers, lost), ...results]);
+  tell(await checkLedger(servers));
   const failed = checks.filter(({ count }) => count > 0);
   const { sequence } = await servers.ledger.cursor();
   await servers.ledger.noteReconciliation({
@@ -50,14 +65,70 @@ export async function reconcile(servers: Servers, options: ReconcileOptions): Pr
   return { holds: failed.length === 0, sequence, checks };
 }
 
-async function* allChecks(servers: Servers, patienceMs: number): AsyncGenerator<CheckResult> {
-  yield await checkHistory(servers);
-  for (const asset of await servers.engine.assets()) yield* checkAsset(servers, asset, patienceMs);
-  yield await checkLiveList(servers, patienceMs);
-  yield await checkSwitches(servers);
-  const { sequence, checks } = await servers.ledger.check();
-  for (const { name, meaning, count, violations } of checks) {
-    const differences = violations.slice(0, DIFFERENCES_KEPT);
-    yield { name, asset: null, meaning, compared: `up to event ${sequence}`, count, differences };
+/** @returns `lost`: an event that neither the ledger nor the stream has; nothing can be compared then */
+async function checkEngine(servers: Servers): Promise<{ results: CheckResult[]; lost: number | null }> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return { results: await servers.ledger.audit((audit) => compareEngine(servers, audit)), lost: null };
+    } catch (error) {
+      if (!(error instanceof EventsLost)) throw error;
+      if (attempt === ATTEMPTS) return { results: [], lost: error.sequence };
+    }
   }
+}
+
+async function compareEngine(servers: Servers, audit: Audit): Promise<CheckResult[]> {
+  const { engine } = servers;
+  const follower = new Follower(engine, audit);
+  const audited: Audited = { engine, audit, follower, ...(await everything(engine, audit)) };
+  const results = [await checkAssetList(audited), await checkMarkets(audited)];
+  for (const asset of [...audited.assets.keys()].sort()) results.push(...(await checkAsset(audited, asset)));
+  results.push(...(await checkBooks(audited)), await checkLiveList(audited));
+  results.push(...(await checkEngineHash(audited, servers)));
+  results.push(await checkRecentClaims(audited), await checkFilter(audited));
+  return results;
+}
+
+/** Whatever is known anywhere: an asset or a market that one side forgot is looked at all the same. */
+async function everything(engine: Engine, audit: Audit): Promise<Pick<Audited, 'markets' | 'assets'>> {
+  const markets = new Map<string, Market>();
+  const assets = new Map<string, number>();
+  await scan(engine, 'markets', (_symbol, record) => {
+    try {
+      const market = readMarketRecord(record);
+      markets.set(market.symbol, market);
+    } catch {
+      // The check of the markets says so.
+    }
+  });
+  for (const market of audit.switches.markets) markets.set(market.symbol, market);
+  await scan(engine, 'assets', (name, scale) => {
+    if (!name.includes(' ')) assets.set(name, Number(scale) || 0);
+  });
+  for (const { base, quote } of markets.values())
+    for (const { symbol, scale } of [base, quote]) if (!assets.has(symbol)) assets.set(symbol, scale);
+  for (const symbol of audit.bookedAssets) if (!assets.has(symbol)) assets.set(symbol, 0);
+  for (const { symbol, scale } of audit.assets) assets.set(symbol, scale);
+  return { markets, assets };
+}
+
+async function scan(
+  engine: Engine,
+  of: 'markets' | 'assets',
+  each: (name: string, value: string) => void,
+): Promise<void> {
+  let cursor: string | null = null;
+  do {
+    const page = await engine.scanFields({ of }, cursor);
+    for (const [name, value] of page.fields) each(name, value.toString());
+    cursor = page.next;
+  } while (cursor !== null);
+}
+
+async function checkLedger({ ledger }: Servers): Promise<CheckResult[]> {
+  const { sequence, checks } = await ledger.check();
+  return checks.map(({ name, meaning, count, violations }) => ({
+    ...{ name, asset: null, meaning, compared: `up to event ${sequence}`, count },
+    differences: violations.slice(0, DIFFERENCES_KEPT),
+  }));
 }

@@ -1,4 +1,4 @@
-/** Reconciling compares two sides as of one event: it waits until Postgres has it. */
+/** Reconciling begins once Postgres has what the engine did before. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorRefusal } from '../../domain/errors.ts';

@@ -1,0 +1,9 @@
+#!lua flags=no-writes
+--[[
+Some fields of a hash, and the event that they are as of: for reconciling.
+
+KEYS  1 engine  2 hash
+ARGV  fields
+Replies  { sequence, { value or nil, … } }
+]]
+return { redis.call('HGET', KEYS[1], 'sequence') or '0', redis.call('HMGET', KEYS[2], unpack(ARGV)) }

@@ -1,0 +1,215 @@
+/**
+ * Bounded pages of what the engine holds, each with the event that it is as of. A reconcile brings pages of different
+ * events to one event by the stream; no page keeps the engine from matching for longer than a large order does.
+ */
+
+import type { Side } from '../domain/order.ts';
+import { keyBytesOfPrice, priceOfKeyBytes, walletBytes, walletText } from './codec.ts';
+import type { EngineCore } from './core.ts';
+import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+
+/** Members of one page of a book or of the live orders. */
+export const MEMBERS_TOGETHER = 1_000;
+/** About how many fields are in one page of a hash, and how many are read by name at once. */
+export const FIELDS_TOGETHER = 500;
+
+export interface MemberPage {
+  /** Of the last event that is included. */
+  readonly sequence: number;
+  /** In the order of their bytes. */
+  readonly members: readonly Buffer[];
+  readonly isLast: boolean;
+  /** A member that no page finds, because its score is not 0. */
+  readonly misplaced: Buffer | null;
+}
+
+export interface FieldPage {
+  readonly sequence: number;
+  /** Names as `EngineHash` gives them. */
+  readonly fields: readonly (readonly [name: string, value: Buffer])[];
+  /** Null after the last page. */
+  readonly next: string | null;
+}
+
+export interface FieldValues {
+  readonly sequence: number;
+  /** In the order asked for; null where there is no such field. */
+  readonly values: readonly (Buffer | null)[];
+}
+
+/** A hash of the engine; its fields have readable names. */
+export type EngineHash =
+  /** `hold of 0x…`, `terms of 0x…`, `version of market 1`, `symbol of market 1`, `last price of market 1`, and others. */
+  | { readonly of: 'engine' }
+  /** By symbol. */
+  | { readonly of: 'markets' }
+  | { readonly of: 'assets' }
+  /** `available to 0x…`, `reserved by 0x…`, `house`, `supply`. */
+  | { readonly of: 'balances'; readonly asset: string }
+  /** Prices in ticks. */
+  | { readonly of: 'levels'; readonly market: string; readonly side: Side }
+  /** Digests in hex. */
+  | { readonly of: 'claims'; readonly generation: 0 | 1 };
+
+interface Shape {
+  readonly key: string;
+  readonly nameOf: (field: Buffer) => string;
+  readonly fieldOf: (name: string) => Buffer | string;
+}
+
+const sideName = (side: Side): 'bids' | 'asks' => (side === 'buy' ? 'bids' : 'asks');
+
+/** By the beginning of a field, what its name begins with. */
+const OF_WALLETS = { 'hold:': 'hold of ', 'terms:': 'terms of ' };
+const OF_MARKETS = {
+  'version:': 'version of market ',
+  'symbol:': 'symbol of market ',
+  'last:': 'last price of market ',
+};
+const WALLET_BYTES = 20;
+
+function engineName(field: Buffer): string {
+  const text = field.toString('latin1');
+  for (const [start, name] of Object.entries(OF_WALLETS)) {
+    const subject = field.subarray(start.length);
+    if (text.startsWith(start) && subject.length === WALLET_BYTES) return name + walletText(subject);
+  }
+  for (const [start, name] of Object.entries(OF_MARKETS))
+    if (text.startsWith(start)) return name + text.slice(start.length);
+  return text;
+}
+
+function engineField(name: string): Buffer {
+  for (const [start, begin] of Object.entries(OF_WALLETS))
+    if (name.startsWith(begin))
+      return Buffer.concat([Buffer.from(start), walletBytes(name.slice(begin.length))]);
+  for (const [start, begin] of Object.entries(OF_MARKETS))
+    if (name.startsWith(begin)) return Buffer.from(start + name.slice(begin.length));
+  return Buffer.from(name, 'latin1');
+}
+
+const BALANCE_NAMES = { a: 'available to ', r: 'reserved by ' };
+
+function balanceName(field: Buffer): string {
+  const part = field.toString('latin1', WALLET_BYTES) as keyof typeof BALANCE_NAMES;
+  return field.length === WALLET_BYTES + 1 && part in BALANCE_NAMES
+    ? BALANCE_NAMES[part] + walletText(field.subarray(0, WALLET_BYTES))
+    : field.toString('latin1');
+}
+
+function balanceField(name: string): Buffer {
+  for (const [part, begin] of Object.entries(BALANCE_NAMES))
+    if (name.startsWith(begin))
+      return Buffer.concat([walletBytes(name.slice(begin.length)), Buffer.from(part)]);
+  return Buffer.from(name, 'latin1');
+}
+
+const PRICE_BYTES = 7;
+const asText = (field: Buffer): string => field.toString();
+
+function shapeOf(hash: EngineHash): Shape {
+  switch (hash.of) {
+    case 'engine':
+      return { key: KEYS.engine, nameOf: engineName, fieldOf: engineField };
+    case 'markets':
+    case 'assets':
+      return { key: KEYS[hash.of], nameOf: asText, fieldOf: (name) => name };
+    case 'balances':
+      return { key: balancesKey(hash.asset), nameOf: balanceName, fieldOf: balanceField };
+    case 'levels':
+      return {
+        key: levelsKey(hash.market, sideName(hash.side)),
+        nameOf: (field) =>
+          field.length === PRICE_BYTES
+            ? String(priceOfKeyBytes(field, hash.side))
+            : `field ${field.toString('hex')}`,
+        fieldOf: (name) => keyBytesOfPrice(BigInt(name), hash.side),
+      };
+    case 'claims':
+      return {
+        key: KEYS.claims[hash.generation],
+        nameOf: (field) => field.toString('hex'),
+        fieldOf: (name) => Buffer.from(name, 'hex'),
+      };
+  }
+}
+
+/** Where the engine stands, by its own count and by its stream. */
+export interface Head {
+  readonly sequence: number;
+  readonly timeMs: number;
+  /** The newest event in the stream; null when the stream is empty. */
+  readonly newest: { readonly epoch: number; readonly sequence: number; readonly timeMs: number } | null;
+}
+
+export class EnginePages {
+  readonly #core: EngineCore;
+
+  constructor(core: EngineCore) {
+    this.#core = core;
+  }
+
+  /** A page of one side of a market. @param after the last member of the page before; null: from the beginning */
+  scanBook = (symbol: string, side: Side, after: Buffer | null): Promise<MemberPage> =>
+    this.#scanMembers(bookKey(symbol, sideName(side)), after);
+
+  /** A page of the live orders of all wallets. */
+  scanLive = (after: Buffer | null): Promise<MemberPage> => this.#scanMembers(KEYS.live, after);
+
+  /** @param cursor `next` of the page before; null: from the beginning */
+  async scanFields(hash: EngineHash, cursor: string | null): Promise<FieldPage> {
+    const { key, nameOf } = shapeOf(hash);
+    const [sequence, next, list] = (await this.#core.run(
+      'scan_fields',
+      [KEYS.engine, key],
+      [cursor ?? '0', FIELDS_TOGETHER],
+    )) as [Buffer, Buffer, Buffer[]];
+    const fields = Array.from(
+      { length: list.length / 2 },
+      (_none, at) => [nameOf(list[at * 2]!), list[at * 2 + 1]!] as const,
+    );
+    return {
+      sequence: Number(sequence),
+      fields,
+      next: next.toString() === '0' ? null : next.toString(),
+    };
+  }
+
+  /** @param names at most `FIELDS_TOGETHER`, and at least one */
+  async readFields(hash: EngineHash, names: readonly string[]): Promise<FieldValues> {
+    const { key, fieldOf } = shapeOf(hash);
+    const [sequence, values] = (await this.#core.run(
+      'read_fields',
+      [KEYS.engine, key],
+      names.map(fieldOf),
+    )) as [Buffer, (Buffer | null)[]];
+    return { sequence: Number(sequence), values };
+  }
+
+  async readHead(): Promise<Head> {
+    const [sequence, time, id, newestTime] = (
+      (await this.#core.run('read_head', [KEYS.engine, KEYS.events], [])) as Buffer[]
+    ).map(String) as [string, string, string, string];
+    const [epoch, newest] = id.split('-').map(Number);
+    return {
+      sequence: Number(sequence),
+      timeMs: Number(time),
+      newest: id === '' ? null : { epoch: epoch!, sequence: newest!, timeMs: Number(newestTime) },
+    };
+  }
+
+  async #scanMembers(key: string, after: Buffer | null): Promise<MemberPage> {
+    const from = after === null ? '-' : Buffer.concat([Buffer.from('('), after]);
+    const [sequence, members, misplaced] = (await this.#core.run(
+      'scan_members',
+      [KEYS.engine, key],
+      [from, MEMBERS_TOGETHER],
+    )) as [Buffer, Buffer[], Buffer];
+    return {
+      sequence: Number(sequence),
+      members,
+      isLast: members.length < MEMBERS_TOGETHER,
+      misplaced: misplaced.length === 0 ? null : misplaced,
+    };
+  }
+}

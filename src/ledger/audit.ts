@@ -1,0 +1,209 @@
+/** What a reconcile reads of the ledger: everything as of one event, however long it reads. */
+
+import type pg from 'pg';
+import type { Asset } from '../domain/market.ts';
+import type { Lot, Side } from '../domain/order.ts';
+import type { Switches } from '../domain/switches.ts';
+import { readCursor, type SettledCursor } from './cursor.ts';
+import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
+import { type Ask, asking, takeClient } from './pool.ts';
+import { readSwitchesIn } from './switches.ts';
+
+/** An order as settled. */
+export interface AuditedOrder {
+  readonly id: string;
+  readonly wallet: string;
+  readonly market: string;
+  readonly side: Side;
+  /** Null on a market order, which is never live. */
+  readonly priceTicks: bigint | null;
+  readonly sizeSteps: bigint;
+  /** Zero when the order is not live. */
+  readonly remainingSteps: bigint;
+  readonly clientOrderId: string | null;
+  readonly lot: Lot;
+}
+
+/** An id that counts once for ever, and what it stands for. */
+export type AuditedId =
+  | {
+      readonly kind: 'order';
+      readonly wallet: string;
+      readonly clientOrderId: string;
+      readonly orderId: string;
+      readonly sequence: number;
+    }
+  | {
+      readonly kind: 'credited' | 'debited';
+      readonly reference: string;
+      readonly wallet: string;
+      readonly asset: string;
+      readonly atoms: bigint;
+      readonly sequence: number;
+    };
+
+/** The ledger as of its cursor. Lists come in chunks of some thousand rows. */
+export interface Audit {
+  readonly cursor: SettledCursor;
+  readonly switches: Switches;
+  readonly assets: readonly Asset[];
+  /** Every asset that was ever booked. */
+  readonly bookedAssets: ReadonlySet<string>;
+  /** The last trade of each market that has one. */
+  readonly lastTrades: readonly {
+    readonly market: string;
+    readonly tradeId: number;
+    readonly priceTicks: bigint;
+  }[];
+  /** @param by `id`: book by book, best order first; `wallet`: by wallet and id */
+  liveOrders(by: 'id' | 'wallet'): AsyncIterable<readonly AuditedOrder[]>;
+  /** Every account of the asset: what its entries come to, and what its live orders hold. */
+  accounts(asset: string): AsyncIterable<readonly AuditedAccount[]>;
+  ordersById(ids: readonly string[]): Promise<AuditedOrder[]>;
+  /** In no order. */
+  usedIds(): AsyncIterable<readonly AuditedId[]>;
+}
+
+export interface AuditedAccount {
+  /** A wallet, `house` or `custody`. */
+  readonly account: string;
+  readonly atoms: bigint;
+  readonly reservedAtoms: bigint;
+}
+
+interface OrderRow extends LotRow {
+  id: string;
+  wallet: string;
+  market: string;
+  side: Side;
+  price_ticks: bigint | null;
+  size_steps: bigint;
+  filled_steps: bigint;
+  closed_sequence: bigint | null;
+  client_order_id: string | null;
+}
+
+const ORDERS = `select id, wallet, market, side, price_ticks, size_steps, filled_steps, closed_sequence,
+  client_order_id, ${LOT_COLUMNS} from orders`;
+
+const orderOf = (row: OrderRow): AuditedOrder => ({
+  id: row.id,
+  wallet: row.wallet,
+  market: row.market,
+  side: row.side,
+  priceTicks: row.price_ticks,
+  sizeSteps: row.size_steps,
+  remainingSteps: row.closed_sequence === null ? row.size_steps - row.filled_steps : 0n,
+  clientOrderId: row.client_order_id,
+  lot: lotOf(row),
+});
+
+const ACCOUNTS = `
+  select account, sum(atoms)::text as atoms, sum(reserved)::text as reserved
+  from (
+    select account, amount_atoms::numeric as atoms, 0::numeric as reserved from ledger_entries where asset = $1
+    union all
+    select wallet, 0, (size_steps - filled_steps)::numeric
+      * case side when 'sell' then base_atoms_per_step else price_ticks::numeric * quote_atoms_per_lot end
+    from orders where closed_sequence is null and case side when 'sell' then base else quote end = $1) as booked
+  group by account`;
+
+interface IdRow {
+  kind: 'order' | 'credited' | 'debited';
+  wallet: string;
+  id: string;
+  order_id: string | null;
+  asset: string | null;
+  atoms: bigint | null;
+  sequence: bigint;
+}
+
+const USED_IDS = `
+  select 'order' as kind, wallet, client_order_id as id, id as order_id, null as asset, null::bigint as atoms, sequence
+  from orders where client_order_id is not null
+  union all select kind, wallet, reference, null, asset, amount_atoms, sequence from movements`;
+
+const usedIdOf = ({ kind, wallet, id, sequence, ...row }: IdRow): AuditedId =>
+  kind === 'order'
+    ? { kind, wallet, clientOrderId: id, orderId: row.order_id!, sequence: Number(sequence) }
+    : { kind, wallet, reference: id, asset: row.asset!, atoms: row.atoms!, sequence: Number(sequence) };
+
+const ROWS_TOGETHER = 2_000;
+
+async function* chunks<Row extends pg.QueryResultRow, Result>(
+  ask: Ask,
+  sql: string,
+  parameters: readonly unknown[],
+  resultOf: (row: Row) => Result,
+): AsyncGenerator<readonly Result[]> {
+  await ask(`declare rows no scroll cursor for ${sql}`, parameters);
+  try {
+    for (;;) {
+      const rows = await ask<Row>(`fetch ${ROWS_TOGETHER} from rows`);
+      if (rows.length === 0) return;
+      yield rows.map(resultOf);
+    }
+  } finally {
+    await ask('close rows');
+  }
+}
+
+const LAST_TRADES = `
+  select market, last[1] as trade_id, last[2] as price_ticks
+  from (select market, max(array[trade_id, price_ticks]) as last from trades group by market) as newest`;
+
+async function openAudit(lists: Ask, lookups: Ask): Promise<Audit> {
+  const trades = await lookups<{ market: string; trade_id: bigint; price_ticks: bigint }>(LAST_TRADES);
+  const booked = await lookups<{ asset: string }>('select distinct asset from ledger_entries');
+  return {
+    cursor: await readCursor(lookups),
+    switches: await readSwitchesIn(lookups),
+    assets: await lookups<{ symbol: string; scale: number }>('select symbol, scale from assets'),
+    bookedAssets: new Set(booked.map(({ asset }) => asset)),
+    lastTrades: trades.map(({ market, trade_id, price_ticks }) => ({
+      market,
+      tradeId: Number(trade_id),
+      priceTicks: price_ticks,
+    })),
+    liveOrders: (by) =>
+      chunks(
+        lists,
+        `${ORDERS} where closed_sequence is null order by ${by === 'id' ? 'id' : 'wallet, id'}`,
+        [],
+        orderOf,
+      ),
+    accounts: (asset) =>
+      chunks(lists, ACCOUNTS, [asset], (row: { account: string; atoms: string; reserved: string }) => ({
+        account: row.account,
+        atoms: BigInt(row.atoms),
+        reservedAtoms: BigInt(row.reserved),
+      })),
+    ordersById: async (ids) => (await lookups<OrderRow>(`${ORDERS} where id = any($1)`, [ids])).map(orderOf),
+    usedIds: () => chunks(lists, USED_IDS, [], usedIdOf),
+  };
+}
+
+/**
+ * Two connections on one snapshot: one fetches lists, the other looks rows up meanwhile.
+ * @throws Refusal SERVICE_UNAVAILABLE when Postgres is away
+ */
+export async function audit<Result>(pool: pg.Pool, work: (audit: Audit) => Promise<Result>): Promise<Result> {
+  const clients: pg.PoolClient[] = [];
+  let sound = false;
+  try {
+    for (let count = 0; count < 2; count += 1) clients.push(await takeClient(pool));
+    const [lists, lookups] = clients as [pg.PoolClient, pg.PoolClient];
+    const [askLists, askLookups] = [asking(lists), asking(lookups)];
+    const begin = 'begin isolation level repeatable read read only';
+    await askLists(begin);
+    const [snapshot] = await askLists<{ id: string }>('select pg_export_snapshot() as id');
+    await askLookups(`${begin}; set transaction snapshot '${snapshot!.id}'`);
+    const result = await work(await openAudit(askLists, askLookups));
+    await Promise.all([askLists('commit'), askLookups('commit')]);
+    sound = true;
+    return result;
+  } finally {
+    // Closing the connection is the rollback that always works.
+    for (const client of clients) client.release(!sound);
+  }
+}

@@ -1,0 +1,184 @@
+/** Books, their levels, and the list of live orders, against the orders that are live in the ledger. */
+
+import type { Side } from '../../domain/order.ts';
+import {
+  BOOK_MEMBER_BYTES,
+  readBookMember,
+  readLiveMember,
+  writeBookMember,
+  writeLiveMember,
+} from '../../engine/index.ts';
+import { type AuditedOrder, storable } from '../../ledger/index.ts';
+import type { Audited } from './audited.ts';
+import type { CheckResult } from './comparison.ts';
+import { Comparison } from './comparison.ts';
+import { type Amount, compareFields, ExpectedAmounts } from './fields.ts';
+import { bookName, type FollowedOrder } from './follower.ts';
+import { compareMembers, LiveOrders, type OrderedSet } from './members.ts';
+
+const NO_ORDER = 'no live order';
+/** Price key, epoch and sequence: an order's place in its book is the end of its id. */
+const PLACE_BYTES = 15;
+const BOOK_PREFIX_DIGITS = 4;
+
+interface Book {
+  readonly market: string;
+  readonly number: number;
+  readonly side: Side;
+  /** What the ids of its orders begin with. */
+  readonly prefix: string;
+}
+
+const memberOf = (order: AuditedOrder | FollowedOrder): Buffer =>
+  writeBookMember(order.id, order.wallet, {
+    hadFills: order.remainingSteps < order.sizeSteps,
+    steps: order.remainingSteps,
+  });
+
+const bookSet = ({ engine }: Audited, book: Book): OrderedSet => ({
+  scan: (after) => engine.scanBook(book.market, book.side, after),
+  keyBytes: PLACE_BYTES,
+  has: ({ id }) => id.startsWith(book.prefix),
+  placeOf: (order) => ({
+    key: order.id.slice(BOOK_PREFIX_DIGITS),
+    member: memberOf(order).toString('hex'),
+  }),
+});
+
+function describeMember(hex: string | null, { number, side, market }: Book): string {
+  if (hex === null) return NO_ORDER;
+  const member = Buffer.from(hex, 'hex');
+  if (member.length !== BOOK_MEMBER_BYTES) return `a member of ${member.length} bytes: ${hex}`;
+  const { wallet, priceTicks, remainingSteps, hadFills } = readBookMember(member, number, side);
+  const fills = hadFills ? 'with fills' : 'without fills';
+  return `${side} ${remainingSteps} steps at ${priceTicks} ticks on ${market} for ${wallet}, ${fills}`;
+}
+
+const idOf = (member: string, { prefix }: Book): string => prefix + member.slice(0, PLACE_BYTES * 2);
+
+/** Every book that the ledger or the engine may have, in the order of the ids of its orders. */
+const booksOf = ({ markets }: Audited): Book[] =>
+  [...markets.values()]
+    .sort((a, b) => a.number - b.number)
+    .flatMap(({ symbol: market, number }) =>
+      (['buy', 'sell'] as const).map((side) => {
+        const prefix = (number * 2 + (side === 'sell' ? 1 : 0))
+          .toString(16)
+          .padStart(BOOK_PREFIX_DIGITS, '0');
+        return { market, number, side, prefix };
+      }),
+    );
+
+export async function checkBooks(audited: Audited): Promise<CheckResult[]> {
+  const { audit, follower } = audited;
+  const [orders, levels] = [new Comparison(), new Comparison()];
+  const rows = new LiveOrders(audit.liveOrders('id'));
+  await rows.begin(follower);
+  for (const book of booksOf(audited)) {
+    await passOver(rows, book.prefix, orders);
+    const settled = new Map<string, Amount>();
+    const set: OrderedSet = {
+      ...bookSet(audited, book),
+      settled({ priceTicks, remainingSteps }) {
+        const name = `${priceTicks}`;
+        const amount = (settled.get(name)?.amount ?? 0n) + remainingSteps;
+        settled.set(name, { amount, isFound: false });
+      },
+    };
+    const see = (expected: string | null, found: string | null): void =>
+      orders.equal(
+        `key book:${book.market} order ${idOf(found ?? expected!, book)}`,
+        expected === found ? '' : describeMember(expected, book),
+        expected === found ? '' : describeMember(found, book),
+      );
+    await compareMembers(follower, set, rows, see, (member) =>
+      orders.equal(`order ${idOf(member, book)}`, 'score 0', 'another score, which hides it'),
+    );
+    await checkLevels(audited, book, settled, levels);
+  }
+  await passOver(rows, null, orders);
+  await rows.end();
+  for (const id of follower.unknown) orders.equal(`order ${id}`, 'a row in orders', 'none');
+  const at = `# orders up to event ${follower.sequence}`;
+  return [
+    orders.result(
+      'book = live orders',
+      null,
+      at,
+      'the books in Redis hold exactly the orders that are live in Postgres at the same event, each with its price, owner, rest and fills',
+    ),
+    levels.result(
+      'levels = orders of the book',
+      null,
+      `# levels up to event ${follower.sequence}`,
+      'the size at each price in Redis is the sum of the orders that rest there',
+    ),
+  ];
+}
+
+/** Rows before a book belong to no book. @param prefix null: all that are left */
+async function passOver(rows: LiveOrders, prefix: string | null, orders: Comparison): Promise<void> {
+  for (;;) {
+    const row = await rows.peek();
+    if (row === undefined || (prefix !== null && row.id >= prefix)) return;
+    rows.take();
+    orders.equal(`order ${row.id}`, 'a place in a book', 'its id is of no market');
+  }
+}
+
+async function checkLevels(
+  audited: Audited,
+  { market, side }: Book,
+  settled: ReadonlyMap<string, Amount>,
+  comparison: Comparison,
+): Promise<void> {
+  const name = bookName({ market, side });
+  const expectation = new ExpectedAmounts(settled, audited.follower.levels.of(name));
+  await compareFields(audited, { of: 'levels', market, side }, expectation, (price, expected, found) =>
+    comparison.equal(`${name} at ${price} ticks`, `${expected ?? 0} steps`, `${found ?? 0} steps`),
+  );
+}
+
+const WALLET_BYTES = 20;
+const REFERENCE_BYTES = 17;
+
+export async function checkLiveList({ engine, audit, follower }: Audited): Promise<CheckResult> {
+  const comparison = new Comparison();
+  const set: OrderedSet = {
+    scan: (after) => engine.scanLive(after),
+    keyBytes: WALLET_BYTES + REFERENCE_BYTES,
+    has: () => true,
+    placeOf: ({ id, wallet, clientOrderId }) => ({
+      key: wallet.slice(2) + id,
+      member: writeLiveMember(id, wallet, clientOrderId).toString('hex'),
+    }),
+  };
+  const orders = new LiveOrders(audit.liveOrders('wallet'));
+  await orders.begin(follower);
+  const describe = (member: string | null): string => {
+    if (member === null) return 'not live';
+    const { wallet, clientOrderId } = readLiveMember(Buffer.from(member, 'hex'));
+    // The ledger keeps a digest of a text that it cannot hold.
+    const named = clientOrderId === null ? 'without a client order id' : `as ${storable(clientOrderId)}`;
+    return `live, of ${wallet}, ${named}`;
+  };
+  const see = (expected: string | null, found: string | null): void => {
+    const { id } = readLiveMember(Buffer.from(found ?? expected!, 'hex'));
+    const isEqual = expected === found;
+    comparison.equal(
+      `key live order ${id}`,
+      isEqual ? '' : describe(expected),
+      isEqual ? '' : describe(found),
+    );
+  };
+  await compareMembers(follower, set, orders, see, (member) =>
+    comparison.equal(`live order ${member}`, 'score 0', 'another score, which hides it'),
+  );
+  await orders.end();
+  return comparison.result(
+    'live list = live orders',
+    null,
+    `# orders up to event ${follower.sequence}`,
+    'the engine lists exactly the orders that are live, each with its owner and client order id',
+  );
+}

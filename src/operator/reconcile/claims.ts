@@ -1,0 +1,156 @@
+/** Ids that count once for ever: each that the ledger has must still be taken by the engine. */
+
+import { claimName, FIELDS_TOGETHER, type UsedId } from '../../engine/index.ts';
+import type { AuditedId } from '../../ledger/index.ts';
+import type { Audited } from './audited.ts';
+import { type CheckResult, Comparison } from './comparison.ts';
+
+const GENERATIONS = [0, 1] as const;
+const REFERENCE_BYTES = 17;
+/** The ledger keeps a digest of a text that it cannot hold. */
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+/** How often the filter may be replaced by a rebuild while it is looked at. */
+const MOST_FILTERS = 3;
+
+const usedOf = (id: AuditedId): UsedId =>
+  id.kind === 'order'
+    ? { kind: 'order', wallet: id.wallet, clientOrderId: id.clientOrderId }
+    : { kind: id.kind, reference: id.reference };
+
+const isDigest = (id: AuditedId): boolean =>
+  DIGEST.test(id.kind === 'order' ? id.clientOrderId : id.reference);
+
+const subjectOf = (id: AuditedId): string =>
+  id.kind === 'order'
+    ? `client order id ${id.clientOrderId} of order ${id.orderId}`
+    : `reference ${id.reference} of movement ${id.sequence} (${id.kind})`;
+
+/** What the engine keeps an id for: the bytes of an order's id in hex, or a movement as JSON. */
+const meaningOf = (id: AuditedId): string =>
+  id.kind === 'order'
+    ? id.orderId
+    : JSON.stringify({ wallet: id.wallet, asset: id.asset, amount: `${id.atoms}`, reference: id.reference });
+
+const readMeaning = (value: Buffer): string =>
+  value.length === REFERENCE_BYTES ? value.toString('hex') : value.toString();
+
+/** The filter only gains bits, so a copy that is made after the ledger's snapshot has every id of the snapshot. */
+export async function checkFilter(audited: Audited): Promise<CheckResult> {
+  let comparison = new Comparison();
+  for (let tries = 1; tries <= MOST_FILTERS; tries += 1) {
+    comparison = new Comparison();
+    const generation = await audited.engine.claimFilterGeneration();
+    await compareFilter(audited, comparison);
+    if ((await audited.engine.claimFilterGeneration()) === generation) break;
+  }
+  return comparison.result(
+    'used ids are known',
+    null,
+    '# ids',
+    'the claim filter has every client order id and every reference of a deposit or withdrawal in Postgres',
+  );
+}
+
+async function compareFilter({ engine, audit }: Audited, comparison: Comparison): Promise<void> {
+  for await (const stretch of engine.copyClaimFilter())
+    for await (const ids of audit.usedIds())
+      for (const id of ids) {
+        const isKnown = stretch.has(usedOf(id));
+        if (isKnown === undefined || isDigest(id)) continue;
+        comparison.equal(subjectOf(id), 'in the claim filter', isKnown ? 'in the claim filter' : 'not in it');
+      }
+}
+
+export async function checkRecentClaims(audited: Audited): Promise<CheckResult> {
+  const comparison = new Comparison();
+  for (const generation of GENERATIONS) await compareKept(audited, generation, comparison);
+  await compareRecent(audited, comparison);
+  return comparison.result(
+    'recent claims',
+    null,
+    '# claims',
+    'an id that was used a short while ago stands in Redis for what it stands for in Postgres, and no other id does',
+  );
+}
+
+/** Ids of events after this one are in the newer generation, or were until it became the older one. */
+async function turnedAt({ engine }: Audited): Promise<number> {
+  const { values } = await engine.readFields({ of: 'engine' }, ['claims:turned_at']);
+  return Number(values[0] ?? 0);
+}
+
+/** What the ledger knows to be recent is in Redis. */
+async function compareRecent(audited: Audited, comparison: Comparison): Promise<void> {
+  const since = await turnedAt(audited);
+  let waiting: AuditedId[] = [];
+  for await (const ids of audited.audit.usedIds()) {
+    waiting.push(...ids.filter((id) => id.sequence > since && !isDigest(id)));
+    for (; waiting.length >= FIELDS_TOGETHER; waiting = waiting.slice(FIELDS_TOGETHER))
+      await compareBatch(audited, waiting.slice(0, FIELDS_TOGETHER), comparison);
+  }
+  if (waiting.length > 0) await compareBatch(audited, waiting, comparison);
+}
+
+async function compareBatch(
+  audited: Audited,
+  ids: readonly AuditedId[],
+  comparison: Comparison,
+): Promise<void> {
+  const names = ids.map((id) => claimName(usedOf(id)));
+  const [older, newer] = await Promise.all(
+    GENERATIONS.map((generation) => audited.engine.readFields({ of: 'claims', generation }, names)),
+  );
+  // A generation that turned meanwhile lets go of ids of before.
+  const since = await turnedAt(audited);
+  ids.forEach((id, index) => {
+    const found = older!.values[index] ?? newer!.values[index] ?? null;
+    if (found === null && id.sequence <= since) return;
+    comparison.equal(
+      `key claims ${subjectOf(id)}`,
+      meaningOf(id),
+      found === null ? 'no claim' : readMeaning(found),
+    );
+  });
+}
+
+/** What Redis keeps belongs to an order or a movement. */
+async function compareKept(audited: Audited, generation: 0 | 1, comparison: Comparison): Promise<void> {
+  const { engine, audit, follower } = audited;
+  let cursor: string | null = null;
+  do {
+    const page = await engine.scanFields({ of: 'claims', generation }, cursor);
+    await follower.advanceTo(page.sequence);
+    const asked = page.fields.flatMap(([, value]) =>
+      value.length === REFERENCE_BYTES ? [value.toString('hex')] : [],
+    );
+    const orders = new Map(
+      asked.length === 0 ? [] : (await audit.ordersById(asked)).map((order) => [order.id, order]),
+    );
+    for (const [name, value] of page.fields) {
+      const order = orders.get(value.toString('hex')) ?? follower.order(value.toString('hex'));
+      const expected = value.length === REFERENCE_BYTES ? orderNames(order) : movementNames(value.toString());
+      comparison.equal(
+        `key claims:${generation} ${name}`,
+        expected.includes(name) ? name : (expected[0] ?? 'no such claim'),
+        expected.includes(name) ? name : `${name} for ${readMeaning(value)}`,
+      );
+    }
+    cursor = page.next;
+  } while (cursor !== null);
+}
+
+const orderNames = (
+  order: { readonly wallet: string; readonly clientOrderId: string | null } | undefined,
+): string[] =>
+  order?.clientOrderId == null
+    ? []
+    : [claimName({ kind: 'order', wallet: order.wallet, clientOrderId: order.clientOrderId })];
+
+function movementNames(text: string): string[] {
+  try {
+    const { reference } = JSON.parse(text) as { reference: string };
+    return (['credited', 'debited'] as const).map((kind) => claimName({ kind, reference }));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,126 @@
+/** Holds a hash of the engine against what it must hold, page by page, each at the event of the page. */
+
+import { type Engine, type EngineHash, FIELDS_TOGETHER } from '../../engine/index.ts';
+import type { Follower } from './follower.ts';
+
+/** What a hash must hold at the event that its follower is at. */
+export interface Expectation {
+  /** Null: no such field. */
+  value(name: string): string | null;
+  /** Notes that the field was found. @returns false when it was found before */
+  find(name: string): boolean;
+  /** Fields that must be there and were not found so far. */
+  unfound(): string[];
+}
+
+/** A field of the ledger's snapshot. */
+export interface Amount {
+  readonly amount: bigint;
+  isFound: boolean;
+}
+
+/** Amounts: as the snapshot has them, and what was added since. A field of zero is as good as none. */
+export class ExpectedAmounts implements Expectation {
+  readonly #settled: ReadonlyMap<string, Amount>;
+  readonly #added: ReadonlyMap<string, bigint>;
+  readonly #found = new Set<string>();
+
+  constructor(settled: ReadonlyMap<string, Amount>, added: ReadonlyMap<string, bigint>) {
+    this.#settled = settled;
+    this.#added = added;
+  }
+
+  amount(name: string): bigint {
+    return (this.#settled.get(name)?.amount ?? 0n) + (this.#added.get(name) ?? 0n);
+  }
+
+  value(name: string): string | null {
+    const amount = this.amount(name);
+    return amount === 0n ? null : `${amount}`;
+  }
+
+  find(name: string): boolean {
+    const settled = this.#settled.get(name);
+    const isNew = settled === undefined ? !this.#found.has(name) : !settled.isFound;
+    if (settled === undefined) this.#found.add(name);
+    else settled.isFound = true;
+    return isNew;
+  }
+
+  unfound(): string[] {
+    const names: string[] = [];
+    for (const [name, { isFound }] of this.#settled)
+      if (!isFound && this.value(name) !== null) names.push(name);
+    for (const name of this.#added.keys())
+      if (!this.#settled.has(name) && !this.#found.has(name) && this.value(name) !== null) names.push(name);
+    return names;
+  }
+
+  /** Of all fields but one. */
+  sumWithout(name: string): bigint {
+    let sum = 0n;
+    for (const [other, { amount }] of this.#settled) if (other !== name) sum += amount;
+    for (const [other, amount] of this.#added) if (other !== name) sum += amount;
+    return sum;
+  }
+}
+
+/** Texts: as the snapshot has them, and what was set since, null for what was removed. */
+export class ExpectedTexts implements Expectation {
+  readonly #settled: ReadonlyMap<string, string>;
+  readonly #set: ReadonlyMap<string, string | null>;
+  readonly #found = new Set<string>();
+
+  constructor(settled: ReadonlyMap<string, string>, set: ReadonlyMap<string, string | null>) {
+    this.#settled = settled;
+    this.#set = set;
+  }
+
+  value(name: string): string | null {
+    const set = this.#set.get(name);
+    return set === undefined ? (this.#settled.get(name) ?? null) : set;
+  }
+
+  find(name: string): boolean {
+    if (this.#found.has(name)) return false;
+    this.#found.add(name);
+    return true;
+  }
+
+  unfound(): string[] {
+    return [...new Set([...this.#settled.keys(), ...this.#set.keys()])].filter(
+      (name) => !this.#found.has(name) && this.value(name) !== null,
+    );
+  }
+}
+
+/** Told of every field that is there or should be. */
+export type See = (name: string, expected: string | null, found: string | null) => void;
+
+const textOf = (value: Buffer | null): string | null => (value === null ? null : value.toString());
+
+/** @throws EventsLost */
+export async function compareFields(
+  { engine, follower }: { engine: Engine; follower: Follower },
+  hash: EngineHash,
+  expectation: Expectation,
+  see: See,
+): Promise<void> {
+  let cursor: string | null = null;
+  do {
+    const page = await engine.scanFields(hash, cursor);
+    await follower.advanceTo(page.sequence);
+    for (const [name, value] of page.fields)
+      if (expectation.find(name)) see(name, expectation.value(name), textOf(value));
+    cursor = page.next;
+  } while (cursor !== null);
+  const names = expectation.unfound();
+  for (let at = 0; at < names.length; at += FIELDS_TOGETHER) {
+    const asked = names.slice(at, at + FIELDS_TOGETHER);
+    const { sequence, values } = await engine.readFields(hash, asked);
+    await follower.advanceTo(sequence);
+    asked.forEach((name, index) => {
+      see(name, expectation.value(name), textOf(values[index]!));
+    });
+  }
+}

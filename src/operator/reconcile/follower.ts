@@ -1,0 +1,285 @@
+/**
+ * What the engine did since the ledger's snapshot, read from its stream: so that a page of the engine, whatever event
+ * it is as of, is held against the ledger at that very event.
+ *
+ * It is always at one event and only goes forward. Events stay in the stream for seconds after they are settled, and
+ * none of them was settled when the snapshot was taken; while Postgres works on a long query, the follower reads on.
+ */
+
+import type { Cursor, EngineEvent } from '../../domain/event.ts';
+import type { Asset } from '../../domain/market.ts';
+import { canonicalMarketRecord } from '../../domain/market-record.ts';
+import { type ClosedOrder, heldAtoms, isLive, type OrderTerms, type Trade } from '../../domain/order.ts';
+import type { Engine } from '../../engine/index.ts';
+import {
+  type Audit,
+  type AuditedOrder,
+  CUSTODY,
+  entriesOfMovement,
+  entriesOfTrade,
+  HOUSE,
+} from '../../ledger/index.ts';
+
+/** Events that the snapshot lacks are not in the stream any more, or never were. */
+export class EventsLost extends Error {
+  override readonly name = 'EventsLost';
+  readonly sequence: number;
+
+  constructor(sequence: number) {
+    super(`event ${sequence} is not in the stream`);
+    this.sequence = sequence;
+  }
+}
+
+/** An order that some event touched. */
+export interface FollowedOrder extends Omit<AuditedOrder, 'remainingSteps'> {
+  /** Zero once it is not live any more. */
+  remainingSteps: bigint;
+  /** Of the event that placed it; undefined when the ledger has the order. */
+  readonly placed?: OrderTerms;
+}
+
+/** Amounts by name, by group: an asset, a side of a book. */
+export class Amounts {
+  readonly #groups = new Map<string, Map<string, bigint>>();
+
+  of(group: string): Map<string, bigint> {
+    let found = this.#groups.get(group);
+    if (found === undefined) {
+      found = new Map();
+      this.#groups.set(group, found);
+    }
+    return found;
+  }
+
+  add(group: string, name: string, amount: bigint): void {
+    const amounts = this.of(group);
+    amounts.set(name, (amounts.get(name) ?? 0n) + amount);
+  }
+}
+
+export const SUPPLY = 'supply';
+export const availableTo = (account: string): string =>
+  account === HOUSE ? HOUSE : `available to ${account}`;
+export const reservedBy = (wallet: string): string => `reserved by ${wallet}`;
+/** A side of a market's book. */
+export const bookName = ({ market, side }: Pick<AuditedOrder, 'market' | 'side'>): string =>
+  `${side === 'buy' ? 'bids' : 'asks'} of ${market}`;
+
+const EVENTS_TOGETHER = 500;
+/** Far below the time that settled events stay in the stream. */
+const READS_ON_EVERY_MS = 1_000;
+
+export class Follower {
+  readonly #engine: Engine;
+  readonly #audit: Audit;
+  readonly #orders = new Map<string, FollowedOrder>();
+  #cursor: Cursor;
+  #timeMs: number;
+
+  /** Changes of the fields of balances, by asset. */
+  readonly balances = new Amounts();
+  /** Changes of the size at each price, by `bookName`. */
+  readonly levels = new Amounts();
+  /** New values of fields of the engine hash, null where one was removed. */
+  readonly switches = new Map<string, string | null>();
+  /** Prices of the last trades, in ticks, by the field of the engine hash. */
+  readonly lastPrices = new Map<string, string>();
+  /** New records by symbol, in canonical text. */
+  readonly markets = new Map<string, string>();
+  /** New fields of the assets. */
+  readonly assets = new Map<string, string>();
+  /** Orders and movements that the snapshot lacks. */
+  readonly placed: FollowedOrder[] = [];
+  readonly moved: (EngineEvent & { readonly kind: 'credited' | 'debited' })[] = [];
+  /** Null while nothing was traded since. */
+  lastTradeId: number | null = null;
+  /** Orders that events changed and neither the ledger nor an event has. */
+  readonly unknown = new Set<string>();
+
+  constructor(engine: Engine, audit: Audit) {
+    this.#engine = engine;
+    this.#audit = audit;
+    this.#cursor = audit.cursor;
+    this.#timeMs = audit.cursor.timeMs ?? 0;
+  }
+
+  get sequence(): number {
+    return this.#cursor.sequence;
+  }
+
+  /** Unix milliseconds of the event it is at. */
+  get timeMs(): number {
+    return this.#timeMs;
+  }
+
+  /** The order as it is now, if some event touched it. */
+  order = (id: string): FollowedOrder | undefined => this.#orders.get(id);
+
+  /** @throws EventsLost when an event up to this one cannot be read */
+  async advanceTo(sequence: number): Promise<void> {
+    while (this.#cursor.sequence < sequence) {
+      const read = await this.#engine.readEvents(this.#cursor, EVENTS_TOGETHER);
+      const events = read.filter(
+        (event) => event.sequence > this.#cursor.sequence && event.sequence <= sequence,
+      );
+      events.forEach((event, index) => {
+        if (event.sequence !== this.#cursor.sequence + 1 + index)
+          throw new EventsLost(this.#cursor.sequence + 1 + index);
+      });
+      if (events.length === 0) throw new EventsLost(this.#cursor.sequence + 1);
+      await this.#meet(events);
+      for (const event of events) this.#apply(event);
+    }
+  }
+
+  /** Waits for the ledger while it goes on reading. Not to be used between the reading of a page and its comparison. */
+  async during<Result>(work: Promise<Result>): Promise<Result> {
+    let isDone = false;
+    const done = work.finally(() => {
+      isDone = true;
+    });
+    done.catch(() => undefined);
+    for (;;) {
+      let timer: NodeJS.Timeout | undefined;
+      const later = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, READS_ON_EVERY_MS);
+      });
+      await Promise.race([done.catch(() => undefined), later]);
+      clearTimeout(timer);
+      if (isDone) return done;
+      await this.advanceTo((await this.#engine.state()).sequence);
+    }
+  }
+
+  /** Looks orders of the ledger up that the events change. */
+  async #meet(events: readonly EngineEvent[]): Promise<void> {
+    const placed = new Set<string>();
+    const missing = new Set<string>();
+    const touch = (id: string): void => {
+      if (!placed.has(id) && !this.#orders.has(id)) missing.add(id);
+    };
+    for (const event of events) {
+      if (event.kind === 'order_placed') {
+        placed.add(event.order.id);
+        for (const { makerOrderId } of event.trades) touch(makerOrderId);
+        for (const { id } of event.expired) touch(id);
+      } else if (event.kind === 'orders_closed') {
+        for (const { id } of event.orders) touch(id);
+      }
+    }
+    if (missing.size === 0) return;
+    for (const order of await this.#audit.ordersById([...missing])) this.#orders.set(order.id, { ...order });
+    for (const id of missing) if (!this.#orders.has(id)) this.unknown.add(id);
+  }
+
+  #apply(event: EngineEvent): void {
+    switch (event.kind) {
+      case 'order_placed':
+        this.#place(event);
+        break;
+      case 'orders_closed':
+        this.#close(event.orders);
+        break;
+      case 'credited':
+      case 'debited':
+        this.moved.push(event);
+        for (const { account, asset, amountAtoms } of entriesOfMovement(event))
+          this.#book(asset, account, amountAtoms);
+        this.assets.set(`${event.asset} used`, '1');
+        break;
+      case 'asset_changed':
+        this.#scale(event.asset);
+        break;
+      case 'market_changed': {
+        const { market } = event;
+        this.markets.set(market.symbol, canonicalMarketRecord(market));
+        this.switches.set(`version of market ${market.number}`, `${market.version}`);
+        this.switches.set(`symbol of market ${market.number}`, market.symbol);
+        for (const asset of [market.base, market.quote]) {
+          this.#scale(asset);
+          this.assets.set(`${asset.symbol} used`, '1');
+        }
+        break;
+      }
+      default:
+        this.#switch(event);
+    }
+    this.#cursor = event;
+    this.#timeMs = event.timeMs;
+  }
+
+  #place(event: EngineEvent & { readonly kind: 'order_placed' }): void {
+    const { order: terms, trades, filledSteps, status } = event;
+    const order: FollowedOrder = { ...terms, remainingSteps: 0n, placed: terms };
+    this.#orders.set(order.id, order);
+    this.placed.push(order);
+    for (const trade of trades) this.#trade(trade);
+    this.#close(event.expired);
+    if (isLive(status)) this.#setRemaining(order, order.sizeSteps - filledSteps);
+    const last = trades.at(-1);
+    if (last === undefined) return;
+    this.lastTradeId = last.tradeId;
+    const number = Number.parseInt(order.id.slice(0, 4), 16) >> 1;
+    this.lastPrices.set(`last price of market ${number}`, `${last.priceTicks}`);
+  }
+
+  #trade(trade: Trade): void {
+    for (const { account, asset, amountAtoms } of entriesOfTrade(trade))
+      this.#book(asset, account, amountAtoms);
+    const maker = this.#orders.get(trade.makerOrderId);
+    if (maker !== undefined) this.#setRemaining(maker, maker.remainingSteps - trade.sizeSteps);
+  }
+
+  #close(orders: readonly ClosedOrder[]): void {
+    for (const { id } of orders) {
+      const order = this.#orders.get(id);
+      if (order !== undefined) this.#setRemaining(order, 0n);
+    }
+  }
+
+  /** The rest of an order rests at its price and is reserved. */
+  #setRemaining(order: FollowedOrder, remainingSteps: bigint): void {
+    const { priceTicks } = order;
+    if (priceTicks === null) return;
+    const heldBefore = heldAtoms({ ...order, priceTicks }, order.lot);
+    this.levels.add(bookName(order), `${priceTicks}`, remainingSteps - order.remainingSteps);
+    order.remainingSteps = remainingSteps;
+    const held = heldAtoms({ ...order, priceTicks }, order.lot) - heldBefore;
+    const asset = order.side === 'sell' ? order.lot.base : order.lot.quote;
+    this.balances.add(asset, reservedBy(order.wallet), held);
+    this.balances.add(asset, availableTo(order.wallet), -held);
+  }
+
+  #book(asset: string, account: string, atoms: bigint): void {
+    if (account === CUSTODY) this.balances.add(asset, SUPPLY, -atoms);
+    else this.balances.add(asset, availableTo(account), atoms);
+  }
+
+  #scale({ symbol, scale }: Asset): void {
+    this.assets.set(symbol, `${scale}`);
+  }
+
+  #switch(event: EngineEvent): void {
+    switch (event.kind) {
+      case 'trading_paused':
+        this.switches.set('paused', '1');
+        break;
+      case 'trading_resumed':
+        this.switches.set('paused', null);
+        break;
+      case 'terms_required':
+        this.switches.set('terms', event.version);
+        break;
+      case 'account_held':
+        this.switches.set(`hold of ${event.wallet}`, '1');
+        break;
+      case 'account_released':
+        this.switches.set(`hold of ${event.wallet}`, null);
+        break;
+      case 'terms_accepted':
+        this.switches.set(`terms of ${event.wallet}`, event.version);
+        break;
+    }
+  }
+}

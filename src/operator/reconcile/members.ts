@@ -1,0 +1,124 @@
+/** Holds a sorted set of the engine against the live orders of the ledger, page by page, each at the event of the page. */
+
+import type { MemberPage } from '../../engine/index.ts';
+import type { AuditedOrder } from '../../ledger/index.ts';
+import type { FollowedOrder, Follower } from './follower.ts';
+
+/** Rows of the ledger in the order of the set, taken as far as a page of the set goes. */
+export class LiveOrders {
+  readonly #chunks: AsyncIterator<readonly AuditedOrder[]>;
+  #chunk: readonly AuditedOrder[] = [];
+  #at = 0;
+  #isOver = false;
+
+  constructor(chunks: AsyncIterable<readonly AuditedOrder[]>) {
+    this.#chunks = chunks[Symbol.asyncIterator]();
+  }
+
+  /** Begins, which sorts all of them in Postgres. */
+  async begin(follower: Follower): Promise<void> {
+    await follower.during(this.#fetch());
+  }
+
+  /** The next row, which stays. */
+  async peek(): Promise<AuditedOrder | undefined> {
+    while (this.#at === this.#chunk.length && !this.#isOver) await this.#fetch();
+    return this.#chunk[this.#at];
+  }
+
+  take(): void {
+    this.#at += 1;
+  }
+
+  async end(): Promise<void> {
+    await this.#chunks.return?.();
+  }
+
+  async #fetch(): Promise<void> {
+    const next = await this.#chunks.next();
+    this.#isOver = next.done === true;
+    this.#chunk = next.done === true ? [] : next.value;
+    this.#at = 0;
+  }
+}
+
+/** An order as the set has it: where its member sorts, and the whole member, in hex. */
+export interface Place {
+  readonly key: string;
+  readonly member: string;
+}
+
+/** A sorted set, or the part of the ledger that belongs to it. */
+export interface OrderedSet {
+  scan(after: Buffer | null): Promise<MemberPage>;
+  /** Bytes that the key of a member has; those behind them tell more of the order. */
+  readonly keyBytes: number;
+  /** Whether the order belongs here. */
+  has(order: AuditedOrder | FollowedOrder): boolean;
+  /** @param remainingSteps more than zero */
+  placeOf(order: AuditedOrder | FollowedOrder): Place;
+  /** Told of each row of the ledger as it comes. */
+  settled?(order: AuditedOrder): void;
+}
+
+/** Told of each order that is there or should be; members in hex. */
+export type SeeMember = (expected: string | null, found: string | null) => void;
+
+/**
+ * @param orders begun; the rows that belong to the set are next in it
+ * @param misplaced told of a member whose score hides it
+ * @throws EventsLost
+ */
+export async function compareMembers(
+  follower: Follower,
+  set: OrderedSet,
+  orders: LiveOrders,
+  see: SeeMember,
+  misplaced: (member: string) => void,
+): Promise<void> {
+  let from = '';
+  let page: MemberPage | undefined;
+  do {
+    page = await set.scan(page?.members.at(-1) ?? null);
+    if (page.misplaced !== null && from === '') misplaced(page.misplaced.toString('hex'));
+    await follower.advanceTo(page.sequence);
+    const found = page.members.map((member) => member.toString('hex'));
+    const to = page.isLast ? null : found.at(-1)!.slice(0, set.keyBytes * 2);
+    const expected = await expectedUpTo(follower, set, orders, from, to);
+    for (const member of found) {
+      const key = member.slice(0, set.keyBytes * 2);
+      see(expected.get(key) ?? null, member);
+      expected.delete(key);
+    }
+    for (const member of expected.values()) see(member, null);
+    from = to ?? from;
+  } while (!page.isLast);
+}
+
+/** Members by key of what must be in the set behind `from` and up to `to`. @param to null: to its end */
+async function expectedUpTo(
+  follower: Follower,
+  set: OrderedSet,
+  orders: LiveOrders,
+  from: string,
+  to: string | null,
+): Promise<Map<string, string>> {
+  const expected = new Map<string, string>();
+  for (;;) {
+    const row = await orders.peek();
+    if (row === undefined || !set.has(row)) break;
+    if (to !== null && set.placeOf(row).key > to) break;
+    orders.take();
+    set.settled?.(row);
+    const order = follower.order(row.id) ?? row;
+    if (order.remainingSteps === 0n) continue;
+    const { key, member } = set.placeOf(order);
+    expected.set(key, member);
+  }
+  for (const order of follower.placed) {
+    if (order.remainingSteps === 0n || !set.has(order)) continue;
+    const { key, member } = set.placeOf(order);
+    if (key > from && (to === null || key <= to)) expected.set(key, member);
+  }
+  return expected;
+}

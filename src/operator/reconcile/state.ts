@@ -1,0 +1,216 @@
+/** The engine's own hash, its markets and its assets, against the ledger and the stream. */
+
+import { canonicalMarketRecord, readMarketRecord } from '../../domain/market-record.ts';
+import type { Switches } from '../../domain/switches.ts';
+import { storable } from '../../ledger/index.ts';
+import type { Audited } from './audited.ts';
+import { type CheckResult, Comparison } from './comparison.ts';
+import { compareFields, type Expectation, ExpectedTexts } from './fields.ts';
+import type { Servers } from './settled.ts';
+
+const NOTHING = 'nothing';
+
+/** Fields that are neither switches nor marks of trading: how far settlement is, and which generation is in use. */
+const MARKS =
+  /^(?:run_id|epoch|sequence|time|settled|mark|mark:at|filter|filter:generations|(?:unsettled|claims)(?::turned_at|:ready_at)?)$/;
+const TRADED = /^(?:trade$|last price of market )/;
+/** Epochs begin their trade ids at multiples of this. */
+const TRADE_IDS_OF_EPOCH = 2n ** 37n;
+/** Versions that the engine gives are above this. */
+const VERSIONS_OF_EPOCH = 2 ** 37;
+
+/** Each switch that is not as it is by default, by name. */
+const switchFields = (switches: Switches): Map<string, string> =>
+  new Map([
+    ...(switches.paused ? [['paused', '1'] as const] : []),
+    ...(switches.termsVersion === null ? [] : [['terms', switches.termsVersion] as const]),
+    ...switches.holds.map((wallet) => [`hold of ${wallet}`, '1'] as const),
+    ...[...switches.acceptedTerms].map(([wallet, version]) => [`terms of ${wallet}`, version] as const),
+    ...[...switches.marketVersions].map(
+      ([number, version]) => [`version of market ${number}`, String(version)] as const,
+    ),
+    ...switches.markets.map(({ number, symbol }) => [`symbol of market ${number}`, symbol] as const),
+  ]);
+
+/** What the last trades must have left behind, at the event that the follower is at. */
+function expectedTrading({ audit, follower, markets }: Audited): Expectation {
+  const numberOf = (symbol: string): number | undefined => markets.get(symbol)?.number;
+  const settled = new Map<string, string>();
+  for (const { market, priceTicks } of audit.lastTrades)
+    settled.set(`last price of market ${numberOf(market)}`, `${priceTicks}`);
+  return new ExpectedTexts(settled, follower.lastPrices);
+}
+
+export async function checkEngineHash(audited: Audited, servers: Servers): Promise<CheckResult[]> {
+  const { audit, follower } = audited;
+  const [switches, trading, marks] = [new Comparison(), new Comparison(), new Comparison()];
+  const expectedSwitches = new ExpectedTexts(switchFields(audit.switches), follower.switches);
+  const expectedTrades = expectedTrading(audited);
+  const found = new Map<string, string>();
+  const both: Expectation = {
+    value: (name) =>
+      TRADED.test(name) ? expectedTrades.value(name) : MARKS.test(name) ? null : expectedSwitches.value(name),
+    find: (name) => [expectedSwitches, expectedTrades].map((one) => one.find(name)).every(Boolean),
+    unfound: () => [...new Set([...expectedSwitches.unfound(), ...expectedTrades.unfound()])],
+  };
+  let trade: { readonly found: string; readonly last: bigint } | undefined;
+  await compareFields(audited, { of: 'engine' }, both, (name, expected, value) => {
+    if (name === 'trade') trade = { found: value ?? NOTHING, last: lastTradeId(audited) };
+    else if (MARKS.test(name)) found.set(name, value ?? NOTHING);
+    else if (TRADED.test(name)) trading.equal(`key engine ${name}`, expected ?? NOTHING, value ?? NOTHING);
+    else if (value !== null || !isUnnamed(name, audited))
+      switches.equal(`key engine ${name}`, storable(expected ?? NOTHING), storable(value ?? NOTHING));
+  });
+  if (found.has('run_id')) compareTradeCounter(trading, trade, BigInt(found.get('epoch') ?? 0), audited);
+  await compareMarks(marks, found, servers);
+  const at = `event ${follower.sequence}`;
+  return [
+    switches.result(
+      'switches = their events',
+      null,
+      `# switches up to ${at}`,
+      'pause, holds, terms and the versions of markets are in Redis what the events in Postgres made them',
+    ),
+    trading.result(
+      'last price and trade counter',
+      null,
+      `# fields up to ${at}`,
+      'the last price of each market is that of its last trade, and the next trade id follows the last one',
+    ),
+    marks.result(
+      'marks of settlement',
+      null,
+      '# fields',
+      'what the engine takes for settled is settled, and its epoch and generations are possible ones',
+    ),
+  ];
+}
+
+/** Earlier releases counted the versions of a market, and kept no symbol beside its number. */
+function isUnnamed(name: string, { audit, follower }: Audited): boolean {
+  const number = /^symbol of market (\d+)$/.exec(name)?.[1];
+  const version = Number(audit.switches.marketVersions.get(Number(number)));
+  return number !== undefined && version < VERSIONS_OF_EPOCH && !follower.switches.has(name);
+}
+
+function lastTradeId({ audit, follower }: Audited): bigint {
+  if (follower.lastTradeId !== null) return BigInt(follower.lastTradeId);
+  return BigInt(audit.lastTrades.reduce((last, { tradeId }) => Math.max(last, tradeId), 0));
+}
+
+/** The counter is the last trade id, or where the ids of its epoch begin. */
+function compareTradeCounter(
+  trading: Comparison,
+  trade: { readonly found: string; readonly last: bigint } | undefined,
+  epoch: bigint,
+  audited: Audited,
+): void {
+  const last = trade?.last ?? lastTradeId(audited);
+  const first = epoch * TRADE_IDS_OF_EPOCH;
+  trading.equal('key engine trade', `${last > first ? last : first}`, trade?.found ?? NOTHING);
+}
+
+/** @param found marks by name */
+async function compareMarks(
+  marks: Comparison,
+  found: ReadonlyMap<string, string>,
+  { engine, ledger }: Servers,
+): Promise<void> {
+  const { sequence, epoch } = await ledger.cursor();
+  const nowMs = await engine.time().catch(() => Number.MAX_SAFE_INTEGER);
+  const atMost = (name: string, limit: number): void => {
+    const text = found.get(name);
+    if (text === undefined) return;
+    const isRight = /^\d+$/.test(text) && Number(text) <= limit;
+    marks.equal(`key engine ${name}`, isRight ? text : `at most ${limit}`, text);
+  };
+  atMost('settled', sequence);
+  for (const name of ['mark:at', 'unsettled:ready_at', 'claims:ready_at']) atMost(name, nowMs);
+  for (const name of ['unsettled', 'claims']) atMost(name, 1);
+  for (const name of ['unsettled:turned_at', 'claims:turned_at'])
+    atMost(name, (await engine.state()).sequence);
+  const epochText = found.get('epoch') ?? NOTHING;
+  const isEpoch = /^\d+$/.test(epochText) && Number(epochText) >= epoch && Number(epochText) < 65_536;
+  marks.equal('key engine epoch', isEpoch ? epochText : `${epoch} or later`, epochText);
+  const mark = found.get('mark');
+  if (mark !== undefined) {
+    const isRight = /^\d+-\d+$/.test(mark) && Number(mark.split('-')[1]) <= sequence;
+    marks.equal('key engine mark', isRight ? mark : `at most event ${sequence}`, mark);
+  }
+}
+
+const recordText = (text: string): string => {
+  try {
+    return canonicalMarketRecord(readMarketRecord(text));
+  } catch {
+    return `no record of a market: ${text}`;
+  }
+};
+
+export async function checkMarkets(audited: Audited): Promise<CheckResult> {
+  const comparison = new Comparison();
+  const settled = new Map(
+    audited.audit.switches.markets.map((market) => [market.symbol, canonicalMarketRecord(market)]),
+  );
+  const expectation = new ExpectedTexts(settled, audited.follower.markets);
+  await compareFields(audited, { of: 'markets' }, expectation, (symbol, expected, found) =>
+    comparison.equal(
+      `key markets ${symbol}`,
+      expected ?? 'no such market',
+      found === null ? 'no such market' : recordText(found),
+    ),
+  );
+  return comparison.result(
+    'rules of markets',
+    null,
+    `# markets up to event ${audited.follower.sequence}`,
+    'each market has in Redis the record that Postgres has, and neither has another market',
+  );
+}
+
+export async function checkAssetList(audited: Audited): Promise<CheckResult> {
+  const { audit, follower, markets } = audited;
+  const comparison = new Comparison();
+  const settled = new Map<string, string>();
+  for (const { symbol, scale } of audit.assets) settled.set(symbol, `${scale}`);
+  for (const { base, quote } of markets.values())
+    for (const { symbol } of [base, quote]) settled.set(`${symbol} used`, '1');
+  for (const symbol of audit.bookedAssets) settled.set(`${symbol} used`, '1');
+  const expectation = new ExpectedTexts(settled, follower.assets);
+  await compareFields(audited, { of: 'assets' }, expectation, (name, expected, found) =>
+    comparison.equal(`key assets ${name}`, expected ?? NOTHING, found ?? NOTHING),
+  );
+  for (const symbol of audited.assets.keys())
+    if (expectation.value(symbol) === null) comparison.equal(`asset ${symbol}`, 'a row in assets', 'none');
+  return comparison.result(
+    'assets and scales',
+    null,
+    `${audited.assets.size} assets`,
+    'Redis, Postgres and the markets have the same assets, each with one scale',
+  );
+}
+
+/** The ledger's last event is the engine's, and the engine's count ends where its stream does. */
+export async function checkHistory({ engine, ledger }: Servers, lost: number | null): Promise<CheckResult> {
+  const comparison = new Comparison();
+  const cursor = await ledger.cursor();
+  const head = await engine.readHead();
+  const subject = `event ${cursor.epoch}-${cursor.sequence}`;
+  if (head.sequence < cursor.sequence) comparison.equal(subject, 'an event of the engine', 'lost');
+  const [event] = cursor.sequence === 0 ? [] : await engine.readEvents(cursor, 1);
+  if (event?.sequence === cursor.sequence) {
+    comparison.equal(`engine_cursor digest of ${subject}`, event.digest, String(cursor.digest));
+    comparison.equal(`engine_cursor epoch of ${subject}`, `${event.epoch}`, `${cursor.epoch}`);
+    comparison.equal(`engine_cursor event_time_ms of ${subject}`, `${event.timeMs}`, `${cursor.timeMs}`);
+  }
+  const newest = head.newest ?? { sequence: cursor.sequence, timeMs: cursor.timeMs ?? 0 };
+  comparison.equal('key engine sequence', `${newest.sequence}`, `${head.sequence}`);
+  comparison.equal('key engine time', `${newest.timeMs}`, `${head.timeMs}`);
+  if (lost !== null) comparison.equal(`event ${lost}`, 'an event of the engine', 'lost');
+  return comparison.result(
+    'one history',
+    null,
+    subject,
+    'the last event that Postgres has is the one the engine has in that place, and the engine stands where its stream ends',
+  );
+}

@@ -1,0 +1,31 @@
+/** A small exchange with a bit of everything, for tests of what looks at the whole of it. */
+
+import { type Desk, type FilterSizes, marketRules, openDesk, WALLET } from './fixture.ts';
+
+export const MAKER = WALLET('a');
+export const TAKER = WALLET('b');
+export const BUSY_MARKETS = ['ETH/USDC', 'BTC/USDC'];
+
+/** Funds two wallets on two markets that share their quote asset; some orders rest, some trade, some are gone. */
+export async function openBusyDesk(filterBytes?: FilterSizes): Promise<Desk> {
+  const desk = await openDesk(filterBytes);
+  await desk.ask('asset', 'set', 'USDC', '--scale', '6');
+  for (const market of BUSY_MARKETS) await desk.ask('market', 'create', market, ...marketRules());
+  for (const wallet of [MAKER, TAKER]) {
+    for (const asset of ['ETH', 'BTC', 'USDC']) {
+      await desk.ask('account', 'credit', wallet, asset, '1000000', '--reference', `${wallet} ${asset}`);
+    }
+  }
+  await desk.ask('account', 'debit', TAKER, 'BTC', '1', '--reference', 'out, "quoted"\nand broken');
+  for (const market of BUSY_MARKETS) {
+    for (let level = 1; level <= 4; level += 1) {
+      await desk.place({ wallet: MAKER, market, side: 'sell', price: `${2000 + level}`, size: '1' });
+      await desk.place({ wallet: MAKER, market, side: 'buy', price: `${2000 - level}`, size: '1' });
+    }
+    await desk.place({ wallet: TAKER, market, side: 'buy', price: '2002', size: '1.603' });
+    const { order } = await desk.place({ wallet: TAKER, market, side: 'buy', price: '10', size: '1' });
+    await desk.engine.cancelOrder(TAKER, order.id);
+  }
+  await desk.settle();
+  return desk;
+}

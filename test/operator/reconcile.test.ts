@@ -1,0 +1,180 @@
+/** `ledger reconcile`: that it holds, also under load; what it prints; and how much of the engine it looks at at once. */
+
+import { expect } from 'chai';
+import { reconcile } from '../../src/operator/reconcile/index.ts';
+import { seedRestingOrders } from '../support/resting-orders.ts';
+import { random, runSeed } from '../support/seed.ts';
+import { BUSY_MARKETS, MAKER, openBusyDesk, TAKER } from './busy-desk.ts';
+import { type Desk, openDesk, WALLET } from './fixture.ts';
+
+const HELD = WALLET('e');
+const TRADERS = [MAKER, TAKER, WALLET('c'), WALLET('d')];
+const CHECKS = 40;
+
+describe('operator: ledger reconcile', function () {
+  this.timeout(60_000);
+  let desk: Desk;
+  before(async () => {
+    desk = await openBusyDesk();
+    await desk.ask('account', 'hold', HELD);
+    await desk.ask('terms', 'require', '1');
+    for (const wallet of TRADERS) await desk.engine.acceptTerms(wallet, '1');
+    await desk.settle();
+  });
+  after(() => desk.close());
+
+  const differences = async (): Promise<string[]> => {
+    const { checks } = await reconcile(desk.services, { patienceMs: 30_000 });
+    return checks.flatMap(({ name, differences }) =>
+      differences.map((one) => `${name}: ${one.subject}: ${one.expected} / ${one.found}`),
+    );
+  };
+
+  it('holds, and says what it compared', async () => {
+    const { status, stdout, stderr } = await desk.run('ledger', 'reconcile');
+    expect({ status, stderr }, stdout).to.deep.equal({ status: 0, stderr: '' });
+    expect(stdout).to.match(/^CHECK +ASSET +COMPARED +RESULT$/m);
+    expect(stdout).to.match(/^Redis = Postgres +USDC +6 balances up to event \d+ +holds$/m);
+    expect(stdout).to.match(/^live list = live orders +14 orders up to event \d+ +holds$/m);
+    expect(stdout).to.match(/^switches = their events +10 switches up to event \d+ +holds$/m);
+    expect(stdout).to.match(/^transactions sum to zero +up to event \d+ +holds$/m);
+    expect(stdout).to.match(new RegExp(`everything holds: ${CHECKS} checks, up to event \\d+\\n$`));
+    const { checks } = await desk.ask('ledger', 'reconcile');
+    const ofAsset = checks.filter(({ asset }: { asset: string | null }) => asset === 'USDC');
+    expect(ofAsset.map(({ name }: { name: string }) => name)).to.deep.equal([
+      'conservation',
+      'reserved = live orders',
+      'supply = credits - debits',
+      'Redis = Postgres',
+    ]);
+  });
+
+  it('waits for settlement, and gives up when it stands still', async () => {
+    await desk.place({ wallet: TAKER, price: '1' });
+    const { status, stderr, stdout } = await desk.run('ledger', 'reconcile', '--patience', '0', '--json');
+    expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
+    expect(JSON.parse(stderr).code).to.equal('SETTLEMENT_STALLED');
+    const settlement = desk.settleOnAndOn();
+    expect(await differences()).to.deep.equal([]);
+    await settlement.stop();
+  });
+
+  it('never reports a difference while trading goes on', async () => {
+    const settlement = desk.settleOnAndOn();
+    const dice = random(runSeed());
+    for (const wallet of TRADERS)
+      for (const asset of ['ETH', 'BTC', 'USDC'])
+        await desk.ask(
+          'account',
+          'credit',
+          wallet,
+          asset,
+          '1000000',
+          '--reference',
+          `load ${wallet} ${asset}`,
+        );
+    let [isTrading, commands] = [true, 0];
+    const trade = async (wallet: string, index: number): Promise<void> => {
+      for (let turn = 0; isTrading; turn += 1) {
+        commands += 1;
+        const [market, side] = [dice.pick(BUSY_MARKETS), dice.pick(['buy', 'sell'] as const)];
+        const price = String(2000 + dice.below(9) - 4);
+        const clientOrderId = dice.chance(0.5) ? `load ${index} ${turn}` : null;
+        await desk.place({ wallet, market, side, price, size: `0.0${1 + dice.below(9)}`, clientOrderId });
+        if (dice.chance(0.2)) await desk.engine.cancelAll(wallet, dice.chance(0.5) ? market : null);
+      }
+    };
+    const others = async (): Promise<void> => {
+      for (let turn = 0; isTrading; turn += 1) {
+        await desk.ask('account', 'credit', HELD, 'ETH', '1', '--reference', `turn ${turn}`);
+        await desk.engine.release(HELD);
+        await desk.engine.hold(HELD);
+        await desk.engine.setMarket('ETH/USDC', { feeBps: turn % 20 });
+        await desk.ask('account', 'credit', WALLET(turn % 10), 'BTC', '1', '--reference', `new ${turn}`);
+      }
+    };
+    const load = Promise.all([...TRADERS.map(trade), others()]);
+    // A load that fails must not leave the reconciles running against nothing.
+    load.catch(() => undefined);
+    const found: string[] = [];
+    for (let time = 0; time < 3; time += 1) found.push(...(await differences()));
+    isTrading = false;
+    await load;
+    await settlement.stop();
+    expect(commands).to.be.above(100);
+    expect(found).to.deep.equal([]);
+    expect(await differences()).to.deep.equal([]);
+  });
+
+  it('compares with what is not settled when it begins, and names an event that is gone', async () => {
+    const audit: typeof desk.ledger.audit = (work) =>
+      desk.ledger.audit(async (as) => {
+        await desk.engine.pause();
+        await desk.engine.release(HELD);
+        await desk.engine.hold(TAKER);
+        await desk.engine.requireTerms('2');
+        await desk.engine.acceptTerms(MAKER, '2');
+        await desk.engine.setMarket('ETH/USDC', { feeBps: 21 });
+        await desk.engine.resume();
+        await desk.place({ wallet: MAKER, price: '1', clientOrderId: 'late' });
+        return work(as);
+      });
+    const late = { ...desk.services, ledger: { ...desk.ledger, audit } };
+    const { checks } = await reconcile(late, { patienceMs: 0 });
+    expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+    await desk.settle();
+    const { sequence } = await desk.engine.state();
+    const gone: typeof desk.ledger.audit = (work) =>
+      desk.ledger.audit(async (as) => {
+        for (const price of ['1', '2']) await desk.place({ wallet: MAKER, price });
+        await desk.redis.xtrim('{redbook}:events', 'MAXLEN', 1);
+        return work(as);
+      });
+    const without = { ...desk.services, ledger: { ...desk.ledger, audit: gone } };
+    const lost = await reconcile(without, { patienceMs: 0 });
+    expect(lost.checks[0]).to.deep.include({ name: 'one history', asset: null, count: 1 });
+    expect(lost.checks[0]!.differences).to.deep.equal([
+      { subject: `event ${sequence + 1}`, expected: 'an event of the engine', found: 'lost' },
+    ]);
+  });
+});
+
+describe('operator: ledger reconcile of a large book', function () {
+  this.timeout(60_000);
+  const ORDERS = 6_000;
+  let desk: Desk;
+  before(async () => {
+    desk = await openDesk();
+    await seedRestingOrders(desk, { orders: ORDERS, wallets: 3_000 });
+  });
+  after(() => desk.close());
+
+  it('looks at no more than 2,000 members or fields in one command', async () => {
+    const largest = new Map<string, number>();
+    const send = desk.operating.sendCommand.bind(desk.operating);
+    desk.operating.sendCommand = ((command, stream) => {
+      void Promise.resolve(command.promise)
+        .then((reply) =>
+          largest.set(command.name, Math.max(largest.get(command.name) ?? 0, longestList(reply))),
+        )
+        .catch(() => undefined);
+      return send(command, stream);
+    }) as typeof send;
+    const { checks } = await reconcile(desk.services, { patienceMs: 0 });
+    expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+    const compared = checks.map(({ name, compared: what }) => `${name}: ${what}`).join('\n');
+    expect(compared)
+      .to.contain(`book = live orders: ${ORDERS} orders`)
+      .and.to.contain(`live list = live orders: ${ORDERS} orders`)
+      .and.to.contain(`used ids are known: ${ORDERS * 2} ids`);
+    expect([...largest.keys()])
+      .to.include('evalsha_ro')
+      .and.to.not.include.members(['hgetall', 'zrange']);
+    for (const [name, length] of largest) expect(length, name).to.be.at.most(2_000);
+    expect(largest.get('evalsha_ro')).to.be.at.least(1_000);
+  });
+});
+
+/** Elements of the longest list in a reply. */
+const longestList = (reply: unknown): number =>
+  Array.isArray(reply) ? Math.max(reply.length, ...reply.map(longestList)) : 0;

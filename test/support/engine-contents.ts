@@ -1,0 +1,72 @@
+/** All that an engine holds of an asset, or of live orders, put together from pages. For engines at rest. */
+
+import type { Market } from '../../src/domain/market.ts';
+import {
+  type Engine,
+  type EngineHash,
+  type MemberPage,
+  type RestingOrder,
+  readBookMember,
+  readLiveMember,
+} from '../../src/engine/index.ts';
+
+export interface AssetContents {
+  /** Of the last event that is included. */
+  readonly sequence: number;
+  /** By wallet, and `house`. */
+  readonly balances: ReadonlyMap<string, { readonly availableAtoms: bigint; readonly reservedAtoms: bigint }>;
+  readonly supplyAtoms: bigint;
+  /** Resting orders that reserve the asset: asks of its base markets, bids of its quote markets. */
+  readonly resting: readonly (RestingOrder & { readonly market: Market })[];
+}
+
+async function fieldsOf(
+  engine: Engine,
+  hash: EngineHash,
+): Promise<{ sequence: number; fields: Map<string, string> }> {
+  const fields = new Map<string, string>();
+  let [cursor, sequence]: [string | null, number] = [null, 0];
+  do {
+    const page = await engine.scanFields(hash, cursor);
+    for (const [name, value] of page.fields) fields.set(name, value.toString());
+    ({ next: cursor, sequence } = page);
+  } while (cursor !== null);
+  return { sequence, fields };
+}
+
+async function membersOf(scan: (after: Buffer | null) => Promise<MemberPage>): Promise<Buffer[]> {
+  const members: Buffer[] = [];
+  let page: MemberPage;
+  do {
+    page = await scan(members.at(-1) ?? null);
+    members.push(...page.members);
+  } while (!page.isLast);
+  return members;
+}
+
+export async function assetContents(engine: Engine, asset: string): Promise<AssetContents> {
+  const { sequence, fields } = await fieldsOf(engine, { of: 'balances', asset });
+  const supplyAtoms = BigInt(fields.get('supply') ?? 0);
+  const balances = new Map<string, { availableAtoms: bigint; reservedAtoms: bigint }>();
+  for (const [name, amount] of fields) {
+    if (name === 'supply') continue;
+    const account = name.split(' ').at(-1)!;
+    const held = balances.get(account) ?? { availableAtoms: 0n, reservedAtoms: 0n };
+    const part = name.startsWith('reserved') ? 'reservedAtoms' : 'availableAtoms';
+    balances.set(account, { ...held, [part]: BigInt(amount) });
+  }
+  const resting: (RestingOrder & { readonly market: Market })[] = [];
+  for (const market of await engine.markets())
+    for (const side of ['sell', 'buy'] as const) {
+      if ((side === 'sell' ? market.base : market.quote).symbol !== asset) continue;
+      const members = await membersOf((after) => engine.scanBook(market.symbol, side, after));
+      resting.push(...members.map((member) => ({ ...readBookMember(member, market.number, side), market })));
+    }
+  return { sequence, balances, supplyAtoms, resting };
+}
+
+/** Every order listed as live, by id, with its wallet. */
+export async function liveContents(engine: Engine): Promise<Map<string, { wallet: string }>> {
+  const members = await membersOf((after) => engine.scanLive(after));
+  return new Map(members.map(readLiveMember).map(({ id, wallet }) => [id, { wallet }]));
+}
