@@ -9,12 +9,16 @@ export interface Tally {
   skipped: number;
 }
 
+/** A frame is built every second; one that is older than this no longer shows what is. */
+const FRESH_MS = 4_000;
+
 export class Channel {
   readonly clients = new Set<Client>();
   readonly #greets: boolean;
   readonly #maxLagMs: number;
   readonly #tally: Tally;
   #greeting: Buffer | undefined;
+  #shownAtMs = Number.NEGATIVE_INFINITY;
 
   /** @param greets whether the first frame of each tick is for newcomers only */
   constructor(greets: boolean, maxLagMs: number, tally: Tally) {
@@ -23,10 +27,15 @@ export class Channel {
     this.#tally = tally;
   }
 
-  /** Shows the newest frames at once, if there are any. */
+  /** Whether frames come. */
+  get isFresh(): boolean {
+    return performance.now() - this.#shownAtMs < FRESH_MS;
+  }
+
+  /** Shows the newest frames at once, if frames come; otherwise the client waits for the next ones. */
   join(client: Client): void {
     this.clients.add(client);
-    if (this.#greeting !== undefined) this.#greet(client, this.#greeting);
+    if (this.#greeting !== undefined && this.isFresh) this.#greet(client, this.#greeting);
   }
 
   /** Shows a tick's frames to everybody. */
@@ -34,6 +43,7 @@ export class Channel {
     const greeting = textFrames(frames);
     const update = this.#greets ? textFrames(frames.slice(1)) : greeting;
     this.#greeting = greeting;
+    this.#shownAtMs = performance.now();
     for (const client of this.clients) {
       if (client.greeted) this.#count(client.show(update, this.#maxLagMs));
       else this.#greet(client, greeting);

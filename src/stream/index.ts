@@ -116,12 +116,24 @@ export function openStreams(options: StreamOptions): Streams {
     wss.handleUpgrade(request, socket, head, (ws) => welcome(ws, socket, asked, refusal));
   };
 
-  /** A market that has a channel exists; the engine is asked about others only. */
+  /**
+   * A market whose frames come exists; the engine is asked about others, because a market is gone when the engine was
+   * rebuilt without it. While the engine cannot tell, a market that has a channel is taken to exist.
+   */
   const refusalOf = async (asked: Asked): Promise<StreamRefusal | undefined> => {
     if (asked.stream === 'general') return undefined;
     if ('refusal' in asked) return asked.refusal;
     const { view } = asked;
-    const exists = markets.has(marketChannel(view)) || (await hasMarket(view.symbol));
+    const channel = markets.get(marketChannel(view));
+    const ask = async (): Promise<boolean> => {
+      try {
+        return await hasMarket(view.symbol);
+      } catch (error) {
+        if (channel === undefined) throw error;
+        return true;
+      }
+    };
+    const exists = channel?.isFresh || (await ask());
     return exists ? undefined : unknownMarket(view.symbol);
   };
 

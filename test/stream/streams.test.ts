@@ -230,6 +230,25 @@ describe('the streams', function () {
     });
   }
 
+  it('do not open for a market that is gone, though a client still waits for its frames', async () => {
+    let answer: () => Promise<boolean> = async () => true;
+    const own = await openReplica(
+      exchange.environment.QUEUE_REDIS_URL ?? exchange.environment.REDIS_URL!,
+      () => answer(),
+    );
+    try {
+      const waiting = see(own.port, market('GONE/USDC'));
+      await once(waiting.ws, 'open');
+      answer = async () => false;
+      expect(await see(own.port, market('GONE/USDC')).ended).to.include({ code: 4404 });
+      answer = () => Promise.reject(new Error('the engine is away'));
+      await once(see(own.port, market('GONE/USDC')).ws, 'open');
+      expect(waiting.seen).to.deep.equal([]);
+    } finally {
+      await own.close();
+    }
+  });
+
   it('are of one minute where no timeframe is asked for', async () => {
     const [seen] = await see(replica.port, '/ws/market?symbol=ETH/USDC').until(atLeast(1));
     expect(parsed(seen!)).to.include({ type: 'market', symbol: 'ETH/USDC', tf: '1m' });
