@@ -68,6 +68,18 @@ describe('the documents', () => {
         expect(silent.map(({ way }) => way.join('/'))).to.deep.equal([]);
       });
 
+      it('ends every block of code on a line of its own', () => {
+        const texts = nodes(document).flatMap(({ node }) =>
+          node.description?.includes?.('```') ? [node.description] : [],
+        );
+        for (const text of texts as string[]) {
+          const fences = text.split('\n').filter((line) => line.includes('```'));
+          expect(fences.length % 2, text).to.equal(0);
+          for (const fence of fences) expect(fence).to.match(/^```\w*$/);
+        }
+        expect(texts.length).to.equal(name === 'openapi.json' ? 1 : 0);
+      });
+
       it('knows every property of what is answered', () => {
         const open = nodes(document).filter(
           ({ node, way }) =>

@@ -86,12 +86,15 @@ const siweNonce: Omit<Operation, 'id'> = {
   codes: ['VALIDATION_ERROR'],
 };
 
+/** Ends its paragraph: the limit of the route is written behind it. */
 const DIRECT_CALL = `\`\`\`js
 const EIP712Domain = [{ name: 'name', type: 'string' }, { name: 'version', type: 'string' }];
 const payload = { ...typedData, types: { EIP712Domain, ...typedData.types } };
 const params = [address, JSON.stringify(payload)];
 const signature = await ethereum.request({ method: 'eth_signTypedData_v4', params });
-\`\`\``;
+\`\`\`
+
+`;
 
 /** How the reads of one wallet share a replica. */
 const READS_IN_TURN =
