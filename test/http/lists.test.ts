@@ -1,6 +1,10 @@
 import { expect } from 'chai';
+import pg from 'pg';
+import request from 'supertest';
+import { KEYS } from '../../src/engine/keys.ts';
+import { query } from '../ledger/tables.ts';
 import { random, runSeed } from '../support/seed.ts';
-import { type Fixture, openFixture, type Trader } from './fixture.ts';
+import { type Fixture, openFixture, type Trader, traderOf } from './fixture.ts';
 
 interface Listed {
   readonly id: string;
@@ -201,4 +205,117 @@ describe('lists of orders and trades', () => {
       expect(order!.fills.length).to.equal(105);
     });
   });
+
+  describe('asked for by many at once', () => {
+    /** A replica that counts the lists it reads, and its traders. */
+    const counting = async () => {
+      let lists = 0;
+      const { ledger } = fixture;
+      const replica = await fixture.replica(
+        {},
+        {
+          ledger: {
+            ...ledger,
+            ordersOf: (...args) => {
+              lists += 1;
+              return ledger.ordersOf(...args);
+            },
+          },
+        },
+      );
+      const at = (trader: Trader): Trader => traderOf(replica.app, trader.signer, trader.token);
+      return { at, count: () => lists };
+    };
+
+    it('are read once for all who waited, and see what was done before they asked', async () => {
+      const { at, count } = await counting();
+      const { body: order } = await alice.order({ price: 1 });
+      const replies = await Promise.all(Array.from({ length: 300 }, () => at(alice).get('/v1/orders')));
+      for (const { status, body } of replies) {
+        expect([status, body.orders[0].id]).to.deep.equal([200, order.id]);
+      }
+      // Clients begin at different times, so there are some rounds of it.
+      expect(count()).to.be.below(100);
+    });
+
+    it('are refused beyond 64 different ones of a wallet that wait, and other wallets are not', async () => {
+      const { at, count } = await counting();
+      const lock = await locked('lock table orders in access exclusive mode');
+      const asked = Array.from({ length: 100 }, (_, at100) => at(alice).get(`/v1/orders?limit=${at100 + 1}`));
+      const limited = (await Promise.race([
+        Promise.any(asked.map(async (reply) => ((await reply).status === 429 ? reply : Promise.reject()))),
+        Promise.all(asked).then(() => undefined),
+      ])) as Awaited<(typeof asked)[number]>;
+      expect(limited.body.code).to.equal('RATE_LIMITED');
+      expect(limited.headers['retry-after']).to.equal('1');
+      const other = at(bob).get('/v1/orders');
+      await lock.release();
+      expect((await other).status).to.equal(200);
+      const statuses = (await Promise.all(asked)).map(({ status }) => status);
+      expect(statuses.filter((status) => status === 429).length).to.equal(100 - 65);
+      expect(count()).to.be.at.most(66);
+    });
+  });
+
+  describe('when the connections of lists are all blocked', () => {
+    /** Reads of the cursor, with which every list begins, wait for a lock; those of other work do not. */
+    const BLOCKED = `
+      alter table engine_cursor rename to kept_cursor;
+      create function lists_wait() returns boolean language plpgsql volatile as $$ begin
+        if current_setting('application_name') = 'redbook lists' then
+          perform pg_advisory_xact_lock_shared(1);
+        end if;
+        return true;
+      end $$;
+      create view engine_cursor as select * from kept_cursor where lists_wait()`;
+    const UNBLOCKED =
+      'drop view engine_cursor; drop function lists_wait; alter table kept_cursor rename to engine_cursor';
+
+    it('market data, placing and single orders of other wallets are answered', async function () {
+      this.timeout(20_000);
+      const wallets = await Promise.all(Array.from({ length: 8 }, () => fixture.trader()));
+      await alice.order({ side: 'sell', price: 2000, size: 1, clientOrderId: 'maker' });
+      const { body: taken } = await bob.order({ price: 2000, size: 1, clientOrderId: 'taker' });
+      await fixture.settle();
+      await query(fixture.databaseUrl, BLOCKED);
+      const lock = await locked('select pg_advisory_xact_lock(1)');
+      try {
+        const blocked = wallets.flatMap((wallet) => [wallet.get('/v1/orders'), wallet.get('/v1/trades')]);
+        await untilBlocked(4);
+        // Redis forgets used ids: each of these asks Postgres.
+        await fixture.redis.del(...KEYS.claims);
+        const others = await Promise.all([
+          request(fixture.app).get('/v1/market-data/trades?ticker_id=ETH_USDC'),
+          request(fixture.app).get('/v1/market-data/tickers'),
+          bob.order({ price: 1, clientOrderId: 'fresh' }),
+          bob.order({ price: 1, clientOrderId: 'taker' }),
+          alice.post('/v1/orders', { clientOrderId: 'maker' }),
+          alice.get('/v1/orders/by-client-id/maker'),
+          bob.get(`/v1/orders/${taken.id}`),
+        ]);
+        expect(others.map(({ status }) => status)).to.deep.equal(others.map(() => 200));
+        expect(others[3]!.body.id).to.equal(taken.id);
+        const codes = (await Promise.all(blocked)).map(({ body }) => body.code);
+        expect(new Set(codes)).to.deep.equal(new Set(['SERVICE_UNAVAILABLE']));
+      } finally {
+        await lock.release();
+        await query(fixture.databaseUrl, UNBLOCKED);
+      }
+      expect((await ordersOf(alice)).length).to.equal(1);
+    });
+  });
+
+  /** A transaction of somebody else, which holds its lock until it is released. */
+  const locked = async (sql: string): Promise<{ release(): Promise<void> }> => {
+    const client = new pg.Client({ connectionString: fixture.databaseUrl });
+    await client.connect();
+    await client.query(`begin; ${sql}`);
+    return { release: () => client.end() };
+  };
+
+  const untilBlocked = async (connections: number): Promise<void> => {
+    const waiting = `select 1 from pg_stat_activity
+      where datname = current_database() and application_name = 'redbook lists' and wait_event_type = 'Lock'`;
+    while ((await query(fixture.databaseUrl, waiting)).length < connections);
+  };
 });

@@ -1,0 +1,118 @@
+/** The turns that reads of wallets take: one at a time for each, and a bounded number in all. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { Refusal } from '../../src/domain/errors.ts';
+import { WalletReads } from '../../src/http/wallet-reads.ts';
+
+/** Reads that end when the test says so, with the number of their beginning. */
+class Reads {
+  begun: string[] = [];
+  #ends: ((error?: Error) => void)[] = [];
+
+  read(name: string): () => Promise<number> {
+    return () => {
+      const number = this.begun.push(name);
+      return new Promise((resolve, reject) => {
+        this.#ends.push((error) => (error === undefined ? resolve(number) : reject(error)));
+      });
+    };
+  }
+
+  /** Ends the read that began first, and lets what waits for it go on. */
+  async end(error?: Error): Promise<void> {
+    this.#ends.shift()!(error);
+    await sleep(0);
+  }
+}
+
+const codeOf = (read: Promise<unknown>): Promise<unknown> =>
+  read.then(
+    () => 'answered',
+    (error) => (error instanceof Refusal ? error.code : error),
+  );
+
+describe('reads of wallets', () => {
+  let reads: Reads;
+
+  beforeEach(() => {
+    reads = new Reads();
+  });
+
+  it('are one at a time for a wallet; those that wait for the same share the next', async () => {
+    const turns = new WalletReads({ atOnce: 4 });
+    const ask = (name: string) => turns.read('alice', name, reads.read(name));
+    const first = ask('list');
+    const waiting = Array.from({ length: 1_000 }, () => ask('list'));
+    const other = ask('other');
+    expect(reads.begun).to.deep.equal(['list']);
+    await reads.end();
+    expect(await first).to.equal(1);
+    expect(reads.begun).to.deep.equal(['list', 'list']);
+    // Who asks now is not answered with what was read before.
+    const late = ask('list');
+    await reads.end();
+    expect(new Set(await Promise.all(waiting))).to.deep.equal(new Set([2]));
+    await reads.end();
+    expect(await other).to.equal(3);
+    await reads.end();
+    expect(await late).to.equal(4);
+    expect(reads.begun).to.deep.equal(['list', 'list', 'other', 'list']);
+  });
+
+  it('are refused beyond a number of different ones, with the time to wait', async () => {
+    const turns = new WalletReads({ atOnce: 1, mostWaiting: 3 });
+    const ask = (name: number) => turns.read('alice', String(name), reads.read(String(name)));
+    const asked = Array.from({ length: 1_000 }, (_, name) => ask(name).catch((error) => error));
+    for (let end = 0; end < 4; end += 1) await reads.end();
+    const replies = await Promise.all(asked);
+    expect(replies.slice(0, 4)).to.deep.equal([1, 2, 3, 4]);
+    const refused = replies.slice(4) as Refusal[];
+    expect(new Set(refused.map(({ code }) => code))).to.deep.equal(new Set(['RATE_LIMITED']));
+    expect(new Set(refused.map(({ retryAfterSeconds }) => retryAfterSeconds))).to.deep.equal(new Set([1]));
+    expect(reads.begun).to.have.length(4);
+  });
+
+  it('are so many at a time in all, and wallets take turns', async () => {
+    const turns = new WalletReads({ atOnce: 2 });
+    const ask = (wallet: string, name: string) => turns.read(wallet, name, reads.read(`${wallet} ${name}`));
+    const asked = ['1', '2', '3'].map((name) => ask('alice', name));
+    asked.push(ask('bob', '1'), ask('carol', '1'));
+    expect(reads.begun).to.deep.equal(['alice 1', 'bob 1']);
+    await reads.end();
+    // Alice came back to the end of the queue.
+    expect(reads.begun.slice(2)).to.deep.equal(['carol 1']);
+    for (let end = 0; end < 4; end += 1) await reads.end();
+    expect(await Promise.all(asked)).to.have.length(5);
+    expect(reads.begun.slice(3)).to.deep.equal(['alice 2', 'alice 3']);
+  });
+
+  it('give up waiting, and leave no trace of it', async () => {
+    const turns = new WalletReads({ atOnce: 1, patienceMs: 20 });
+    const hanging = turns.read('alice', 'list', reads.read('hanging'));
+    const late = [
+      turns.read('alice', 'list', reads.read('late')),
+      turns.read('bob', 'list', reads.read('late')),
+    ];
+    expect(await Promise.all(late.map(codeOf))).to.deep.equal(['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE']);
+    await reads.end();
+    expect(await hanging).to.equal(1);
+    const again = turns.read('bob', 'list', reads.read('again'));
+    await reads.end();
+    expect(await again).to.equal(2);
+    expect(reads.begun).to.deep.equal(['hanging', 'again']);
+  });
+
+  it('fail with the read before them when a server is away, and else by themselves', async () => {
+    const turns = new WalletReads({ atOnce: 1 });
+    const ask = (name: string) => turns.read('alice', name, reads.read(name));
+    const away = [ask('1'), ask('2'), ask('3')].map(codeOf);
+    await reads.end(new Refusal('SERVICE_UNAVAILABLE'));
+    expect(await Promise.all(away)).to.deep.equal(Array(3).fill('SERVICE_UNAVAILABLE'));
+    const failed = [ask('4'), ask('5')].map(codeOf);
+    await reads.end(new Refusal('NOT_FOUND'));
+    await reads.end();
+    expect(await Promise.all(failed)).to.deep.equal(['NOT_FOUND', 'answered']);
+    expect(reads.begun).to.deep.equal(['1', '4', '5']);
+  });
+});
