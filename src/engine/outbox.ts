@@ -41,6 +41,9 @@ const MOST_UNSETTLED_BYTES = 64 * 1024 * 1024;
 const farBehind = (): Refusal =>
   new Refusal('SERVICE_UNAVAILABLE', 'too much of this wallet is not settled yet: try again later');
 
+const weightAfter = (cursor: Cursor, events: readonly EngineEvent[]): number =>
+  events.reduce((sum, event) => (event.sequence === cursor.sequence ? sum : sum + weightOf(event)), 0);
+
 const idOf = ({ epoch, sequence }: Cursor): string => `${epoch}-${sequence}`;
 
 export class EngineOutbox {
@@ -64,20 +67,16 @@ export class EngineOutbox {
    */
   async readEvents(after: Cursor, count: number, weight = Number.POSITIVE_INFINITY): Promise<EngineEvent[]> {
     const events: EngineEvent[] = [];
-    let [from, left, isEnd] = [after.sequence === 0 ? '-' : idOf(after), weight, false];
+    let from = after.sequence === 0 ? '-' : idOf(after);
+    let [left, isEnd] = [weight, false];
     while (!isEnd && left > 0 && events.length <= count) {
       const asked = Math.min(this.#pageEvents, count + 1 - events.length);
       const entries = await this.#readPage(from, asked);
       isEnd = entries.length < asked;
-      const decode = await this.#decoder(entries);
-      // One by one: what lies beyond the weight is not taken apart.
-      for (const entry of entries) {
-        const event = await decode(entry);
-        events.push(event);
-        from = `(${idOf(event)}`;
-        if (event.sequence > after.sequence || event.epoch > after.epoch) left -= weightOf(event);
-        if (left <= 0) break;
-      }
+      const page = await this.#decode(entries, left, after);
+      events.push(...page);
+      left -= weightAfter(after, page);
+      if (page.length > 0) from = `(${idOf(page.at(-1)!)}`;
     }
     return events;
   }
@@ -151,32 +150,38 @@ export class EngineOutbox {
     return (await this.#core.run('trim_settled', keys, args)) as number;
   }
 
-  async #decode(entries: readonly StreamEntry[]): Promise<EngineEvent[]> {
-    const decode = await this.#decoder(entries);
-    const events: EngineEvent[] = [];
-    for (const entry of entries) events.push(await decode(entry));
-    return events;
-  }
-
-  /** Reads the entries one by one. */
-  async #decoder(entries: readonly StreamEntry[]): Promise<(entry: StreamEntry) => Promise<EngineEvent>> {
-    let marketAt =
-      entries.length === 0 ? undefined : await this.#markets.byNumberAt(Math.max(...entries.map(epochOf)));
+  /** Takes entries apart up to the one that reaches the weight. */
+  async #decode(
+    entries: readonly StreamEntry[],
+    weight = Number.POSITIVE_INFINITY,
+    after: Cursor = { epoch: 0, sequence: 0 },
+  ): Promise<EngineEvent[]> {
+    if (entries.length === 0) return [];
+    let marketAt = await this.#markets.byNumberAt(Math.max(...entries.map(epochOf)));
     const marketOf = (number: number): Market => {
-      const market = marketAt?.(number);
+      const market = marketAt(number);
       if (market === undefined) throw new UnknownMarket(`no market has the number ${number}`);
       return market;
     };
-    return async (entry) => {
-      try {
-        return readEvent(entry, marketOf);
-      } catch (error) {
-        if (!(error instanceof UnknownMarket)) throw error;
-        // One was published since the records were read.
-        const { byNumber } = await this.#markets.refresh();
-        marketAt = (number) => byNumber.get(number);
-        return readEvent(entry, marketOf);
+    const decode = (): EngineEvent[] => {
+      const events: EngineEvent[] = [];
+      let left = weight;
+      for (const entry of entries) {
+        const event = readEvent(entry, marketOf);
+        events.push(event);
+        left -= weightAfter(after, [event]);
+        if (left <= 0) break;
       }
+      return events;
     };
+    try {
+      return decode();
+    } catch (error) {
+      if (!(error instanceof UnknownMarket)) throw error;
+      // One was published since the records were read.
+      const { byNumber } = await this.#markets.refresh();
+      marketAt = (number) => byNumber.get(number);
+      return decode();
+    }
   }
 }

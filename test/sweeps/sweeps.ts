@@ -18,7 +18,7 @@ import { launchService } from '../support/service.ts';
 
 const SYMBOL = 'ETH/USDC';
 const MOST_MAKERS = 5_000;
-const PATIENCE_MS = 600_000;
+const PATIENCE_MS = 3_600_000;
 
 export interface Servers {
   readonly redisUrl: string;
