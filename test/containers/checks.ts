@@ -13,6 +13,8 @@ export interface Figure {
 
 export interface Check {
   readonly what: string;
+  /** Others need what it leaves behind. */
+  readonly isBasic?: boolean;
   readonly done: string;
   run(cluster: Cluster): Promise<Figure>;
 }
@@ -25,6 +27,7 @@ const FEW_FILES = 512;
 const GUIDE = 'docs/operating.md';
 
 const check = (what: string, done: string, run: Check['run']): Check => ({ what, done, run });
+const basic = (...args: Parameters<typeof check>): Check => ({ ...check(...args), isBasic: true });
 
 const lastLines = ({ stderr, stdout }: Ended): string =>
   (stderr.trim() || stdout.trim()).split('\n').slice(-3).join(' / ').slice(-300);
@@ -38,8 +41,8 @@ const loaded = ({ sent, failed, failures, longestGapMs }: LoadResult): string =>
   [
     `${failed} of ${sent} requests failed, longest gap ${(longestGapMs / 1_000).toFixed(1)} s`,
     ...Object.entries(failures)
-      .slice(0, 3)
-      .map(([what, count]) => `${count} × ${what}`),
+      .slice(0, 1)
+      .map(([what, count]) => `${count} × ${what.slice(0, 60)}`),
   ].join('; ');
 
 const isRefusal = ({ status, contentType, body }: Seen, code?: string): boolean => {
@@ -57,17 +60,16 @@ function replaced(before: Map<string, string>, after: Map<string, string>): stri
   return [...before].filter(([name, id]) => after.get(name) !== id).map(([name]) => name);
 }
 
-const eventOf = (status: Record<string, unknown>): number => {
-  const { engine } = status as { engine?: { event?: number } };
-  return Number(engine?.event);
-};
+/** The number of the engine's last event. */
+const eventOf = (status: Record<string, unknown>): number =>
+  (status as { engine: { sequence: number } }).engine.sequence;
 
 async function reconciles(cluster: Cluster): Promise<boolean> {
   return (await cluster.operator('ledger', 'reconcile')).holds === true;
 }
 
 export const CHECKS: readonly Check[] = [
-  check('a checkout under umask 077 comes up', 'up -d --wait, no image, no volume', async (cluster) => {
+  basic('a checkout under umask 077 comes up', 'up -d --wait, no image, no volume', async (cluster) => {
     const begunMs = performance.now();
     const result = await cluster.up();
     return byStatus(result, `all healthy after ${seconds(begunMs)}`);
@@ -93,7 +95,7 @@ export const CHECKS: readonly Check[] = [
     };
   }),
 
-  check('the first session of the guides', "their commands as they are, then README's", async (cluster) => {
+  basic('the first session of the guides', "their commands as they are, then README's", async (cluster) => {
     const { checkout, engine, wallet } = cluster;
     const readme = checkout.read('README.md');
     checkout.write('session.mjs', blockOf(readme, '## A first session', 'js'));
@@ -188,9 +190,11 @@ export const CHECKS: readonly Check[] = [
     });
     const [, previous = ''] = (await keys()).trim().split('\n');
     const isRotated = previous !== '' && before.startsWith(previous);
+    await engine.compose('run', '--rm', '-T', 'keys', '--forget-previous-key');
+    const isForgotten = (await keys()).trim().split('\n').length === 1;
     return {
-      seen: `${loaded(result)}; the former key is ${isRotated ? '' : 'NOT '}the previous one`,
-      holds: rotation?.status === 0 && result.failed === 0 && isRotated,
+      seen: `${loaded(result)}; the former key is ${isRotated ? '' : 'NOT '}the previous one, then ${isForgotten ? '' : 'NOT '}forgotten`,
+      holds: rotation?.status === 0 && result.failed === 0 && isRotated && isForgotten,
     };
   }),
 
