@@ -9,6 +9,7 @@ import { allowViewer, documentation, VIEWER_PATH } from './docs/index.ts';
 import type { HistoryReads, Query } from './endpoint.ts';
 import { addHeader } from './head.ts';
 import { requestLimits } from './limits/index.ts';
+import { type MessageClasses, useMessageClasses } from './message-classes.ts';
 import { readBody } from './middleware/body.ts';
 import { anyOrigin, type Cors, everyOrigin, preflight, webOrigins } from './middleware/cors.ts';
 import { blockedCountry } from './middleware/country.ts';
@@ -35,9 +36,13 @@ import { WalletReads } from './wallet-reads.ts';
 /** Probes that are answered by a read of their own; more than that at a time share one every 100 ms. */
 const PROBE_BURST = 10;
 
-/** The whole API and the probes. */
-export function createApp(services: Services): RequestListener {
+/**
+ * The whole API and the probes.
+ * @param classes of the server's requests and responses; without them each request costs more
+ */
+export function createApp(services: Services, classes?: MessageClasses): RequestListener {
   const app = newApp(services.settings.trustProxyHops);
+  if (classes !== undefined) useMessageClasses(app, classes);
   const reads = {
     lists: new WalletReads({ atOnce: LISTS_AT_ONCE }),
     orders: new WalletReads({ atOnce: ORDERS_AT_ONCE }),

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { bareReply } from '../domain/bare-reply.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { requestIdOf } from '../domain/request-id.ts';
+import type { MessageClasses } from './message-classes.ts';
 import { hasOneHost, ONE_HOST } from './middleware/request-head.ts';
 import {
   asHandshake,
@@ -36,15 +37,23 @@ export interface HttpServer extends Server {
   takeWebSockets(take: TakeWebSocket): void;
 }
 
-/**
- * @param app answers requests; the caller listens, and closes.
- * @param timeLimits in milliseconds, as Node names them
- */
-export function createHttpServer(app: RequestListener, timeLimits = TIME_LIMITS): HttpServer {
+export interface HttpServerOptions {
+  /** In milliseconds, as Node names them. */
+  readonly timeLimits?: typeof TIME_LIMITS;
+  /** Those that the application was made with; Node's own unless given. */
+  readonly classes?: MessageClasses;
+}
+
+/** @param app answers requests; the caller listens, and closes. */
+export function createHttpServer(
+  app: RequestListener,
+  { timeLimits = TIME_LIMITS, classes }: HttpServerOptions = {},
+): HttpServer {
   let take: TakeWebSocket | undefined;
   const isTaken = (request: IncomingMessage): boolean => take !== undefined && isHandshake(request);
   const options = {
     ...timeLimits,
+    ...classes,
     // The application refuses a request without Host: its reply has a body.
     requireHostHeader: false,
     shouldUpgradeCallback: (request: IncomingMessage) => isTaken(request) || canBePutBack(request),

@@ -3,8 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openAuth } from '../auth/index.ts';
 import { createApp, createStartingApp } from '../http/app.ts';
+import { createMessageClasses } from '../http/message-classes.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';
-import type { ProbeServices, Readiness } from '../http/services.ts';
+import type { ProbeServices, Readiness, Services } from '../http/services.ts';
 import { openWakeUps } from '../queue/index.ts';
 import type { Backends } from './backends.ts';
 import { startCancelAfter } from './cancel-after.ts';
@@ -31,14 +32,15 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   const ready = readinessOf(backends, () => stage);
   const probes: ProbeServices = { logger, metrics, hasMetricsPort, ready };
   let answer = createStartingApp(probes);
-  const server = createHttpServer((request, response) => answer(request, response));
+  const classes = createMessageClasses();
+  const server = createHttpServer((request, response) => answer(request, response), { classes });
   const listening = await listen(server, config.port);
   await untilMigrated(backends);
   await untilTrue(() => engine.isOpen());
   // A busy day takes a while to add up: it is begun before anybody waits for it.
   marketData.figures().catch((error) => logger.warn({ err: error }, 'the figures of the day'));
   const wakeUps = openWakeUps({ connection: queueOptions, onError: queueTrouble(backends) });
-  answer = createApp({
+  const services: Services = {
     ...probes,
     engine,
     ledger,
@@ -53,7 +55,8 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
       jwtSecret,
       jwtSecretPrevious: config.jwtSecretPrevious,
     }),
-  });
+  };
+  answer = createApp(services, classes);
   const cancelAfter = startCancelAfter(backends, () => wakeUps.wake());
   stage = 'ok';
   return {

@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { expect } from 'chai';
+import type { Request } from 'express';
 import request from 'supertest';
-import { createProbeApp } from '../../src/http/app.ts';
+import { createApp, createProbeApp } from '../../src/http/app.ts';
+import { createMessageClasses } from '../../src/http/message-classes.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
@@ -307,6 +309,33 @@ describe('the application', () => {
       for await (const chunk of socket) reply += chunk;
       return reply;
     };
+
+    it('creates requests and responses with the prototypes of the application', async () => {
+      const classes = createMessageClasses();
+      const { services } = fixture;
+      const other = { ...services, settings: { ...services.settings, trustProxyHops: 1 } };
+      const [first, second] = [createApp(services, classes), createApp(other, classes)];
+      const seen: boolean[] = [];
+      const prototypes = (request: object, response: object) =>
+        [request, response].map((object) => Object.getPrototypeOf(object));
+      const born = createHttpServer(
+        (incoming, outgoing) => {
+          const before = prototypes(incoming, outgoing);
+          second(incoming, outgoing);
+          const after = prototypes(incoming, outgoing);
+          seen.push(before.every((prototype, at) => prototype === after[at] && 'get' in prototype));
+          seen.push((incoming as unknown as Request).app.get('trust proxy') === 1);
+        },
+        { classes },
+      ).listen(0, '127.0.0.1');
+      await once(born, 'listening');
+      for (const path of ['/v1/markets', '/nowhere', '/livez']) {
+        const [reply, plain] = [await request(born).get(path), await request(first).get(path)];
+        expect([reply.status, reply.body]).to.deep.equal([plain.status, plain.body]);
+      }
+      born.close();
+      expect(seen).to.deep.equal(Array(6).fill(true));
+    });
 
     it('outlives a client that leaves in the middle of its body', async () => {
       const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -145,7 +145,7 @@ describe('a request that no route may answer', () => {
       ...{ requestTimeout: 200, headersTimeout: 100, keepAliveTimeout: 1_000 },
       connectionsCheckingInterval: 20,
     };
-    const { port, close } = await listen(createHttpServer(fixture.app, limits), 0);
+    const { port, close } = await listen(createHttpServer(fixture.app, { timeLimits: limits }), 0);
     const post = 'POST /v1/auth/challenge HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
     const heads = [
       'GET /livez HTTP/1.1\r\nHo',
