@@ -1,11 +1,11 @@
 /** `redbook <role>` runs a part of the service, `redbook <noun> <verb>` an operator's command. */
 
-import { openSync } from 'node:fs';
 import { join } from 'node:path';
-import { destination, type Level, type Logger, multistream, pino } from 'pino';
+import { type Level, type Logger, multistream, pino } from 'pino';
 import { type Config, readConfig, requireFor } from './config.ts';
 import { StartRefusal } from './domain/errors.ts';
 import { consoleOf } from './roles/console.ts';
+import { openLogFile } from './roles/log-file.ts';
 import type { RunningRole } from './roles/running-role.ts';
 
 const print = (line: string): void => {
@@ -18,7 +18,7 @@ const print = (line: string): void => {
  */
 function allInOneLogger({ logLevel, dataDir }: Config): Logger {
   if (logLevel === 'silent') return pino({ level: logLevel });
-  const file = destination({ dest: openSync(join(dataDir, 'redbook.log'), 'a', 0o600), sync: false });
+  const file = openLogFile(join(dataDir, 'redbook.log'));
   return pino(
     { level: logLevel },
     multistream([

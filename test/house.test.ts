@@ -27,6 +27,7 @@ const FLOORS: readonly (readonly string[])[] = [
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   express: ['http'],
   'express-rate-limit': ['http'],
+  'rate-limit-redis': ['http'],
   helmet: ['http'],
   'lossless-json': ['http'],
   'prom-client': ['http'],

@@ -2,7 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 import {
+  chmodSync,
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -11,6 +13,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -61,10 +64,21 @@ const lockFile = (path: string): string => join(path, 'lock');
 const secretsFile = (path: string): string => join(path, 'secrets.json');
 const recordFile = (path: string): string => join(path, 'servers.json');
 
+/**
+ * Makes the folder if there is none. One that is ours, made now or with our secrets in it, nobody else may list or
+ * read; the user whom root runs Postgres as must get through it.
+ */
+export function makeDataFolder(path: string): void {
+  const isMade = mkdirSync(path, { recursive: true }) !== undefined;
+  if (!isMade && !existsSync(secretsFile(path))) return;
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot || statSync(path).uid === process.getuid?.()) chmodSync(path, isRoot ? 0o711 : 0o700);
+}
+
 /** @throws StartRefusal when another process uses the folder, it holds other things, or it cannot be written */
 export function openDataFolder(path: string): DataFolder {
   try {
-    mkdirSync(path, { recursive: true });
+    makeDataFolder(path);
     checkContents(path);
     lock(path);
     const record = readJson<RunRecord>(recordFile(path)) ?? {};

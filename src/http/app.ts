@@ -8,6 +8,7 @@ import { cappedReads } from '../market-data/shared-read.ts';
 import { allowViewer, documentation, VIEWER_PATH } from './docs/index.ts';
 import type { HistoryReads, Query } from './endpoint.ts';
 import { addHeader } from './head.ts';
+import { outsideCeiling } from './limits/ceiling.ts';
 import { requestLimits } from './limits/index.ts';
 import { type MessageClasses, useMessageClasses } from './message-classes.ts';
 import { readBody } from './middleware/body.ts';
@@ -17,6 +18,7 @@ import { deprecation } from './middleware/deprecation.ts';
 import { errorReply, notStarted, unknownRoute } from './middleware/errors.ts';
 import { observer } from './middleware/observe.ts';
 import { refusedHead } from './middleware/request-head.ts';
+import { limitRepeatedLines, type RepeatedLines } from './repeated-lines.ts';
 import { refusalAnswer } from './replies/error.ts';
 import { stateOf } from './reply-state.ts';
 import {
@@ -48,8 +50,9 @@ export function createApp(services: Services, classes?: MessageClasses): Request
     orders: new WalletReads({ atOnce: ORDERS_AT_ONCE }),
   };
   addRoutes(app, services, reads);
-  addDocumentation(app, services, reads);
-  return closeApp(app, services);
+  const ceiling = outsideCeiling(services);
+  addDocumentation(app, services, reads, ceiling);
+  return closeApp(app, services, [ceiling, unknownRoute]);
 }
 
 /** The probes alone, for processes that serve no API. */
@@ -57,14 +60,14 @@ export const createProbeApp = (services: ProbeServices): RequestListener => clos
 
 /** The probes of a process that cannot serve its routes yet: every other request is refused with 503. */
 export const createStartingApp = (services: ProbeServices): RequestListener =>
-  closeApp(newApp(0), services, notStarted);
+  closeApp(newApp(0), services, [notStarted]);
 
 /** `/metrics` alone, for a port of its own. */
 export const createMetricsApp = (services: Pick<ProbeServices, 'logger' | 'metrics'>): RequestListener =>
   closeApp(
     newApp(0),
     { ...services, ready: async () => ({ ready: true, checks: {} }) },
-    unknownRoute,
+    [unknownRoute],
     PROBES.filter(([, path]) => path === METRICS_PATH),
   );
 
@@ -114,18 +117,23 @@ function addRoutes(app: Express, services: Services, reads: HistoryReads): void 
   }
 }
 
-function addDocumentation(app: Express, services: Services, reads: HistoryReads): void {
+function addDocumentation(
+  app: Express,
+  services: Services,
+  reads: HistoryReads,
+  ceiling: RequestHandler,
+): void {
   for (const [path, endpoint] of documentation(services.settings)) {
     const setHeaders = path === VIEWER_PATH ? [everyOrigin, allowViewer] : [everyOrigin];
     const serveIt = serve(['GET', path, 'public', endpoint], services, reads, () => false);
-    register(app, 'GET', path, enter(path, ...setHeaders), serveIt);
+    register(app, 'GET', path, enter(path, ...setHeaders), ceiling, serveIt);
   }
 }
 
 function closeApp(
   app: Express,
   services: ProbeServices,
-  otherwise: RequestHandler = unknownRoute,
+  otherwise: readonly RequestHandler[] = [unknownRoute],
   probes = services.hasMetricsPort ? PROBES.filter(([, path]) => path !== METRICS_PATH) : PROBES,
 ): RequestListener {
   // Probes are not limited, and each asks the servers: a flood of them shares what it is told.
@@ -137,14 +145,15 @@ function closeApp(
       send(response, await probe(shared, state.requestId));
     });
   }
-  app.use(otherwise);
-  app.use(errorReply(services));
-  return arrival(app, services);
+  app.use(...otherwise);
+  const repeated = limitRepeatedLines(services.logger);
+  app.use(errorReply(services, repeated));
+  return arrival(app, services, repeated);
 }
 
 /** What is done to every request, before Express looks for its route: as a middleware it would cost a dispatch more. */
-function arrival(app: Express, services: ProbeServices): RequestListener {
-  const observe = observer(services);
+function arrival(app: Express, services: ProbeServices, repeated: RepeatedLines): RequestListener {
+  const observe = observer(services, repeated);
   return (incoming, outgoing) => {
     const [request, response] = [incoming as Request, outgoing as Response];
     observe(request, response);

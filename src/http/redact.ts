@@ -6,6 +6,17 @@ const SECRETS =
 
 export const redacted = (text: string): string => text.replace(SECRETS, '[redacted]');
 
+/** Characters of a URL that are logged, and of an error's message and stack, in which a client's text may be. */
+const LONGEST_URL = 200;
+const LONGEST_MESSAGE = 1_000;
+const LONGEST_STACK = 4_000;
+
+const cut = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length)}…` : text;
+
+/** A URL as it is logged. Redacted whole and then cut, so that no part of a secret is left at its end. */
+export const loggedUrl = (url: string): string => cut(redacted(url), LONGEST_URL);
+
 interface ErrorRecord {
   readonly type: string;
   readonly message: string;
@@ -20,12 +31,12 @@ interface ErrorRecord {
  */
 export function errorRecord(error: unknown): ErrorRecord {
   if (!(error instanceof Error))
-    return { type: typeof error, message: redacted(String(error)), stack: undefined };
+    return { type: typeof error, message: cut(redacted(String(error)), LONGEST_MESSAGE), stack: undefined };
   const { code } = error as { code?: unknown };
   return {
     type: error.name,
-    message: redacted(error.message),
-    stack: error.stack && redacted(error.stack),
+    message: cut(redacted(error.message), LONGEST_MESSAGE),
+    stack: error.stack && cut(redacted(error.stack), LONGEST_STACK),
     ...(code !== undefined && { code }),
     ...(error.cause !== undefined && { cause: errorRecord(error.cause) }),
   };

@@ -98,7 +98,7 @@ function storeOf(
  * A ceiling shows only in how many are left: `RateLimit-Limit` is what the contract says. Of a request that could
  * not be counted there is nothing to tell.
  */
-function setHeaders(request: Request, response: Response, announced: boolean): void {
+export function setHeaders(request: Request, response: Response, announced: boolean): void {
   const count = (request as AugmentedRequest).rateLimit;
   if (count === undefined) return;
   const end = count.resetTime as WindowEnd;

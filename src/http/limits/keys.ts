@@ -2,6 +2,9 @@
 
 import type { Bucket } from './buckets.ts';
 
+/** Before the address whose requests outside the contract are counted: a number that ends with its window. */
+export const OUTSIDE_PREFIX = '{redbook}:limit:outside:';
+
 /** Log of one client, a session or an address, in one bucket: a string of times. */
 export const clientLog = (bucket: Bucket, client: string): string => `{redbook}:limit:${bucket}:${client}`;
 

@@ -4,10 +4,7 @@ import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { Refusal } from '../../domain/errors.ts';
 import { loadScript, runScript } from '../../scripts/index.ts';
-import { errorRecord } from '../redact.ts';
-
-/** While Redis does not answer it is asked this often, by one request; the others need not wait to hear the same. */
-const ASK_AGAIN_MS = 1_000;
+import { watchOutages } from './outage.ts';
 
 /** How the script keeps what it replies apart. */
 const RESETS_UNIT = 1_000;
@@ -94,27 +91,4 @@ function readReply(reply: number): Count {
   return reply < 0
     ? { counted: false, remaining: 0, resetsAtSeconds, retryAfterSeconds: detail }
     : { counted: true, remaining: detail, resetsAtSeconds, retryAfterSeconds: 0 };
-}
-
-/** Knows whether Redis is away, tells the log when that changes, and keeps requests from waiting for it in vain. */
-function watchOutages(logger: Logger) {
-  let isAway = false;
-  let askAgainAtMs = 0;
-  return {
-    refuseInVain(): void {
-      if (!isAway) return;
-      const nowMs = performance.now();
-      if (nowMs < askAgainAtMs) throw new Refusal('SERVICE_UNAVAILABLE');
-      askAgainAtMs = nowMs + ASK_AGAIN_MS;
-    },
-    begin(cause: unknown): void {
-      askAgainAtMs = performance.now() + ASK_AGAIN_MS;
-      if (!isAway) logger.warn({ error: errorRecord(cause) }, 'limits: Redis does not answer');
-      isAway = true;
-    },
-    end(): void {
-      if (isAway) logger.info('limits: Redis answers again');
-      isAway = false;
-    },
-  };
 }

@@ -5,8 +5,9 @@ import type { Logger } from 'pino';
 import { Refusal } from '../../domain/errors.ts';
 import { addHeader } from '../head.ts';
 import { errorRecord } from '../redact.ts';
+import type { RepeatedLines } from '../repeated-lines.ts';
 import { refusalAnswer, unexpectedAnswer } from '../replies/error.ts';
-import { stateOf } from '../reply-state.ts';
+import { type ReplyState, stateOf } from '../reply-state.ts';
 import { send } from '../send.ts';
 import type { ProbeServices } from '../services.ts';
 
@@ -19,10 +20,10 @@ export const notStarted: RequestHandler = (_request, response) => {
 };
 
 export const errorReply =
-  ({ logger }: ProbeServices): ErrorRequestHandler =>
+  ({ logger }: ProbeServices, repeated: RepeatedLines): ErrorRequestHandler =>
   (error, _request, response, _next) => {
     const refusal = error instanceof Refusal ? error : undefined;
-    report(logger, error, stateOf(response).requestId);
+    report(logger, repeated, error, stateOf(response));
     if (refusal?.retryAfterSeconds !== undefined) {
       addHeader(response, 'Retry-After', String(refusal.retryAfterSeconds));
     }
@@ -31,13 +32,20 @@ export const errorReply =
   };
 
 /** Most refusals are the client's affair; what an operator must know is told at a level that wakes one. */
-function report(logger: Logger, error: unknown, requestId: string): void {
+function report(
+  logger: Logger,
+  repeated: RepeatedLines,
+  error: unknown,
+  { requestId, route }: ReplyState,
+): void {
   if (!(error instanceof Refusal)) {
-    logger.error({ error: errorRecord(error), requestId }, 'unexpected error');
+    if (repeated.allows(`unexpected error ${route}`))
+      logger.error({ error: errorRecord(error), requestId }, 'unexpected error');
   } else if (error.code === 'SETTLEMENT_FAILED') {
     const advice = 'a match could not be settled and its market is halted: reconcile, then resume it';
     logger.error({ requestId }, advice);
   } else if (error.cause !== undefined) {
-    logger.warn({ error: errorRecord(error), requestId }, 'refused because of a failure within');
+    if (repeated.allows(`failure within ${route}`))
+      logger.warn({ error: errorRecord(error), requestId }, 'refused because of a failure within');
   }
 }

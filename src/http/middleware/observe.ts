@@ -7,7 +7,8 @@ import type { Request, Response } from 'express';
 import type { Level } from 'pino';
 import { requestIdOf } from '../../domain/request-id.ts';
 import { addHeader } from '../head.ts';
-import { redacted } from '../redact.ts';
+import { loggedUrl } from '../redact.ts';
+import type { RepeatedLines } from '../repeated-lines.ts';
 import { beginReply, type ReplyState } from '../reply-state.ts';
 import type { ProbeServices } from '../services.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
@@ -16,11 +17,12 @@ import { SECURITY_HEADERS } from './security-headers.ts';
 const CLIENT_CLOSED = 499;
 
 /**
- * The log line is method, path, status and time, and nothing of the headers or the body. Probes, and requests that went
+ * The log line is method, path, status and time, and nothing of the headers or the body; of many with the same status
+ * from the same route, the first ones and a number are written. Probes, and requests that went
  * well, are logged at debug level: the metrics count them, and a line for each costs a tenth of the throughput.
  */
 export const observer =
-  ({ logger, metrics }: ProbeServices) =>
+  ({ logger, metrics }: ProbeServices, repeated: RepeatedLines) =>
   (request: Request, response: Response): void => {
     const requestId = requestIdOf(request.headers['x-request-id']);
     const state = beginReply(response, requestId, SECURITY_HEADERS);
@@ -34,7 +36,8 @@ export const observer =
       metrics.endRequest(method, state.route, status, seconds);
       const level = levelOf(status, state);
       if (!logger.isLevelEnabled(level)) return;
-      logger[level]({ requestId, method, url: redacted(url), status, seconds }, 'request');
+      if (level !== 'debug' && !repeated.allows(`${status} ${state.route}`)) return;
+      logger[level]({ requestId, method, url: loggedUrl(url), status, seconds }, 'request');
     });
   };
 

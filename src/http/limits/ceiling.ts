@@ -1,0 +1,105 @@
+/**
+ * The coarse ceiling for what is no part of the contract: unknown paths, the documents and the page that shows them. A
+ * fixed window of rate-limit-redis is exact enough there, and no route of the contract pays for it.
+ */
+
+import type { RequestHandler } from 'express';
+import { rateLimit, type Store } from 'express-rate-limit';
+import { RedisStore } from 'rate-limit-redis';
+import { Refusal } from '../../domain/errors.ts';
+import { runScript, type Script, scriptOf } from '../../scripts/index.ts';
+import { WINDOW_MS } from './buckets.ts';
+import { addressOf } from './client.ts';
+import { type LimitServices, setHeaders } from './index.ts';
+import { OUTSIDE_PREFIX } from './keys.ts';
+import { watchOutages } from './outage.ts';
+
+/** Requests of one address in a window, over all replicas. */
+const LIMIT = 600;
+/** A Redis that takes longer is away: nobody waits for the sake of a coarse count. */
+const PATIENCE_MS = 1_000;
+
+type CeilingServices = Pick<LimitServices, 'limitsRedis' | 'logger' | 'metrics'>;
+
+/** While Redis is away requests are served, and one a second asks it again. */
+export function outsideCeiling(services: CeilingServices): RequestHandler {
+  const limiter = rateLimit({
+    windowMs: WINDOW_MS,
+    limit: LIMIT,
+    store: ceilingStore(services),
+    keyGenerator: addressOf,
+    standardHeaders: false,
+    legacyHeaders: false,
+    handler: (_request, _response, next) => next(new Refusal('RATE_LIMITED')),
+    passOnStoreError: true,
+    // The store tells of its outages itself, and the checks look for mistakes in other set-ups.
+    logger: { error: () => undefined, warn: () => undefined },
+    validate: false,
+  });
+  return (request, response, next) =>
+    limiter(request, response, (error?: unknown) => {
+      setHeaders(request, response, true);
+      next(error);
+    });
+}
+
+function ceilingStore({ limitsRedis, logger, metrics }: CeilingServices): Store {
+  const store = new RedisStore({ prefix: OUTSIDE_PREFIX, sendCommand: scriptsOf(limitsRedis) });
+  const outage = watchOutages(logger);
+  return {
+    init(options) {
+      void store.init(options);
+    },
+    async increment(address) {
+      outage.refuseInVain();
+      try {
+        const { totalHits, resetTime } = await inTime(store.increment(address));
+        outage.end();
+        const isLimited = totalHits > LIMIT;
+        metrics.countLimited('outside', isLimited ? 'limited' : 'allowed');
+        const retryAfterSeconds = isLimited ? secondsUntil(resetTime!) : 0;
+        const end = new Date(Math.ceil(resetTime!.getTime() / 1_000) * 1_000);
+        return { totalHits, resetTime: Object.assign(end, { retryAfterSeconds }) };
+      } catch (cause) {
+        outage.begin(cause);
+        metrics.countLimited('outside', 'failed');
+        throw cause;
+      }
+    },
+    decrement: (address) => store.decrement(address),
+    resetKey: (address) => store.resetKey(address),
+  };
+}
+
+const secondsUntil = (time: Date): number => Math.max(1, Math.ceil((time.getTime() - Date.now()) / 1_000));
+
+/**
+ * Runs the package's scripts as ours are run: by hash, and whole when Redis does not know them. The package would load
+ * them when the process starts, when Redis may be away, and needs a user who may load scripts.
+ */
+function scriptsOf(redis: CeilingServices['limitsRedis']) {
+  const scripts = new Map<string, Script>();
+  return async (command: string, ...args: string[]): Promise<string | number[]> => {
+    if (command === 'SCRIPT') {
+      const script = scriptOf('rate-limit-redis', args[1]!);
+      scripts.set(script.sha, script);
+      return script.sha;
+    }
+    const [sha = '', , key = '', windowMs = ''] = args;
+    const script = scripts.get(sha);
+    if (command !== 'EVALSHA' || script === undefined) throw new Error(`${command} is not expected`);
+    return (await runScript(redis, script, [key], [windowMs])) as number[];
+  };
+}
+
+async function inTime<Result>(answer: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('Redis does not answer in time')), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

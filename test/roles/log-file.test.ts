@@ -1,0 +1,106 @@
+/** The log of the all-in-one: bounded, private, and whole when the process ends. */
+
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { makeDataFolder } from '../../src/embedded/data-folder.ts';
+import { openLogFile } from '../../src/roles/log-file.ts';
+import { eventually } from '../support/service.ts';
+
+const MODULE = fileURLToPath(new URL('../../src/roles/log-file.ts', import.meta.url));
+const FILE_BYTES = 100_000;
+/** How far one write may take a file over its bound. */
+const ONE_WRITE = 40_000;
+
+describe('the log of the all-in-one', () => {
+  let folder: string;
+  let path: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'redbook log-'));
+    path = join(folder, 'redbook.log');
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const sizes = (): number[] => readdirSync(folder).map((name) => statSync(join(folder, name)).size);
+  const modes = (): number[] => readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777);
+
+  it('is five files of a bounded size, for their owner alone, over restarts too', async () => {
+    for (let start = 0; start < 3; start += 1) {
+      const file = openLogFile(path, FILE_BYTES);
+      const logger = pino(file);
+      for (let line = 0; line < 6_000; line += 1) {
+        logger.info({ start, line }, 'a line of some length, as there are many');
+        if (line % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      await eventually('the last line is there', async () =>
+        readdirSync(folder).some((name) =>
+          readFileSync(join(folder, name), 'utf8').includes(`"start":${start},"line":5999,`),
+        ),
+      );
+      file.end();
+      await new Promise((resolve) => file.once('close', resolve));
+    }
+    const names = ['', '.1', '.2', '.3', '.4'].map((ending) => `redbook.log${ending}`);
+    expect(readdirSync(folder).sort()).to.deep.equal(names);
+    for (const size of sizes()) expect(size).to.be.at.most(FILE_BYTES + ONE_WRITE);
+    expect(new Set(modes())).to.deep.equal(new Set([0o600]));
+    const lines = names
+      .toReversed()
+      .flatMap((name) => readFileSync(join(folder, name), 'utf8').trimEnd().split('\n'))
+      .map((line) => JSON.parse(line));
+    const counts = lines.map(({ start, line }) => start * 6_000 + line);
+    expect(counts.at(-1)).to.equal(17_999);
+    expect(counts).to.deep.equal(counts.map((_count, at) => counts[0] + at));
+  });
+
+  it('closes a file to others that an earlier release left open, and moves one on that is full', async () => {
+    writeFileSync(path, `${'x'.repeat(FILE_BYTES)}\n`, { mode: 0o644 });
+    const file = openLogFile(path, FILE_BYTES);
+    pino(file).info('first of the new file');
+    await eventually('it is written', async () => sizes().length === 2);
+    expect(modes()).to.deep.equal([0o600, 0o600]);
+    expect(statSync(`${path}.1`).size).to.equal(FILE_BYTES + 1);
+    file.end();
+  });
+
+  it('has the last lines of a process that ends at once', () => {
+    const source = `import { pino } from 'pino'; import { openLogFile } from ${JSON.stringify(MODULE)};
+      const logger = pino(openLogFile(${JSON.stringify(path)}));
+      setTimeout(() => { for (let line = 0; line < 100; line += 1) logger.info({ line }, 'last'); process.exit(3); }, 100);`;
+    expect(() =>
+      execFileSync(process.execPath, ['--import=tsx', '--input-type=module', '-e', source], {
+        stdio: 'pipe',
+      }),
+    ).to.throw();
+    expect(readFileSync(path, 'utf8').trimEnd().split('\n')).to.have.length(100);
+  });
+
+  it('lies in a folder that nobody else may list, if the folder is ours', () => {
+    const others = 0o066;
+    const made = join(folder, 'a', 'data');
+    makeDataFolder(made);
+    expect(statSync(made).mode & others).to.equal(0);
+    const [ours, foreign] = [join(folder, 'ours'), join(folder, 'foreign')];
+    for (const one of [ours, foreign]) {
+      mkdirSync(one);
+      chmodSync(one, 0o755);
+    }
+    writeFileSync(join(ours, 'secrets.json'), '{}');
+    for (const one of [ours, foreign]) makeDataFolder(one);
+    expect(statSync(ours).mode & others).to.equal(0);
+    expect(statSync(foreign).mode & 0o777).to.equal(0o755);
+  });
+});
