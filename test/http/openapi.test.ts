@@ -48,7 +48,78 @@ const isSchema = (way: readonly string[]): boolean =>
   ['schema', 'items', 'additionalProperties', 'payload', 'query'].includes(way.at(-1)!) ||
   ['properties', 'schemas', 'oneOf', 'anyOf', 'allOf', 'prefixItems'].includes(way.at(-2)!);
 
+/** `additionalProperties: false` is no schema to a generator but a word of its own. */
+const isBooleanSchema = (way: readonly string[], key: string): boolean =>
+  ['schema', 'items', 'not', 'payload', 'contains', 'propertyNames'].includes(key) ||
+  ['properties', 'schemas', 'patternProperties', 'oneOf', 'anyOf', 'allOf', 'prefixItems'].includes(
+    way.at(-1)!,
+  );
+
+/** What generators append to the name of an operation. */
+const ENDINGS = [
+  '',
+  'Data',
+  'Response',
+  'Responses',
+  'Error',
+  'Errors',
+  'Body',
+  'Params',
+  'Result',
+  'Request',
+];
+
+/** Names of files and types that generators make of a document, each with where it comes from. */
+function generatedNames(document: Node): [name: string, origin: string][] {
+  const { components, channels = {}, operations: streamOperations = {} } = document;
+  return [
+    ...Object.keys(components.schemas).map((name): [string, string] => [name, `schema ${name}`]),
+    ...Object.keys(components.messages ?? {}).map((name): [string, string] => [name, `message ${name}`]),
+    ...Object.keys(channels).map((name): [string, string] => [name, `channel ${name}`]),
+    ...Object.keys(streamOperations).map((name): [string, string] => [name, `operation ${name}`]),
+    ...Object.values<Node>(document.paths ?? {})
+      .flatMap((item) => Object.values<Node>(item))
+      .flatMap(({ operationId }) =>
+        ENDINGS.map((ending): [string, string] => [`${operationId}${ending}`, `operation ${operationId}`]),
+      ),
+  ];
+}
+
+function clashesAmong(names: readonly (readonly [string, string])[]): string[] {
+  const origins = new Map<string, string>();
+  return names.flatMap(([name, origin]) => {
+    const key = name.toLowerCase();
+    const other = origins.get(key);
+    origins.set(key, origin);
+    return other === undefined || other === origin ? [] : [`${other} and ${origin}: ${name}`];
+  });
+}
+
 describe('the documents', () => {
+  it('mean the same by the same name, so that clients of both can live in one folder', () => {
+    const [http, streams] = [openApi.components.schemas, asyncApi.components.schemas];
+    for (const name of Object.keys(streams)) {
+      const alike = Object.keys(http).filter((other) => other.toLowerCase() === name.toLowerCase());
+      for (const other of alike) {
+        expect(other).to.equal(name);
+        expect(http[other], name).to.deep.equal(streams[name]);
+      }
+    }
+  });
+
+  it('send clients of the streams to an address and a protocol that answer', () => {
+    const serverOf = (webUrl: string): Node =>
+      (asyncApiDocument({ ...DOCUMENT_SETTINGS, webUrl }) as Node).servers.service;
+    expect(serverOf('http://localhost:18080')).to.include({ host: 'localhost:18080', protocol: 'ws' });
+    expect(serverOf('https://exchange.example')).to.include({ host: 'exchange.example', protocol: 'wss' });
+  });
+
+  it('give the forms of the viewer a market to begin with', () => {
+    for (const { name, operation } of operations)
+      for (const { name: parameter, example } of operation.parameters)
+        if (parameter === 'ticker_id') expect(example, name).to.equal('ETH_USDC');
+  });
+
   for (const [name, document] of Object.entries(DOCUMENTS)) {
     describe(name, () => {
       it('passes a linter, at its strictest', async () => {
@@ -100,6 +171,19 @@ describe('the documents', () => {
           return given.filter((example) => !schemaOf(node)(example)).map(() => way.join('/'));
         });
         expect(wrong).to.deep.equal([]);
+      });
+
+      it('has no boolean in place of a schema, which generators of clients fail on', () => {
+        const booleans = nodes(document).flatMap(({ node, way }) =>
+          Object.entries<Node>(node)
+            .filter(([key, value]) => typeof value === 'boolean' && isBooleanSchema(way, key))
+            .map(([key]) => [...way, key].join('/')),
+        );
+        expect(booleans).to.deep.equal([]);
+      });
+
+      it('gives no two things names that generators make alike', () => {
+        expect(clashesAmong(generatedNames(document))).to.deep.equal([]);
       });
 
       it('uses every schema that it names', () => {

@@ -13,6 +13,7 @@ import {
 } from './frames.ts';
 import { type JsonSchema, nameSchemas, type Part, requestJsonSchema } from './json-schema.ts';
 
+/** Names are unlike each other and unlike those of channels, whatever the case: generators make one file of each. */
 const { schemas } = nameSchemas({
   Market: marketSchema,
   Candle: candleSchema,
@@ -29,20 +30,29 @@ const DESCRIPTION = `Two public WebSocket streams of complete snapshots, every t
 - 1001: this replica is going away; the reason says in how many milliseconds to reconnect.
 - Upgrades are refused with 429 \`RATE_LIMITED\` (too many connections from an address) or 503 \`SERVICE_UNAVAILABLE\`, and with \`Retry-After\`.`;
 
-const messageRef = (channel: string, message: string) => ({
-  $ref: `#/channels/${channel}/messages/${message}`,
+const messageRef = (channel: string, frame: string) => ({
+  $ref: `#/channels/${channel}/messages/${messageOf(frame)}`,
 });
-const componentMessage = (name: string) => ({ $ref: `#/components/messages/${name}` });
+/** The message that carries a frame, under one name in channels and components. */
+const messageOf = (frame: string): string => frame.replace(/Frame$/, 'Message');
+const messages = (...frames: string[]): Part =>
+  Object.fromEntries(
+    frames.map((frame) => [messageOf(frame), { $ref: `#/components/messages/${messageOf(frame)}` }]),
+  );
 
-const message = (name: string, { description, examples }: JsonSchema): Part => ({
-  name,
+const message = (frame: string, { description, examples }: JsonSchema): Part => ({
+  name: messageOf(frame),
   contentType: 'application/json',
   summary: description,
-  payload: { $ref: `#/components/schemas/${name}` },
+  payload: { $ref: `#/components/schemas/${frame}` },
   ...(examples !== undefined && { examples: examples.map((payload) => ({ payload })) }),
 });
 
-export function asyncApiDocument({ serviceName }: Pick<HttpSettings, 'serviceName'>): Part {
+export function asyncApiDocument({
+  serviceName,
+  webUrl,
+}: Pick<HttpSettings, 'serviceName' | 'webUrl'>): Part {
+  const { host, protocol } = new URL(webUrl);
   const frames = ['SnapshotFrame', 'TickerFrame', 'MarketFrame', 'ErrorFrame'];
   return {
     asyncapi: '3.0.0',
@@ -55,43 +65,44 @@ export function asyncApiDocument({ serviceName }: Pick<HttpSettings, 'serviceNam
     defaultContentType: 'application/json',
     servers: {
       service: {
-        host: '{host}',
-        protocol: 'wss',
+        host,
+        protocol: protocol === 'https:' ? 'wss' : 'ws',
         description:
-          'The host and port of this service, or those of its stream replicas; ws on a private network.',
-        variables: { host: { default: 'localhost:3000', description: 'host[:port]' } },
+          'The host of `WEB_URL`, by TLS if that URL says https; unless it is set, this service on localhost.',
       },
     },
-    channels: { general: general(), market: market() },
+    channels: { allMarkets: allMarkets(), oneMarket: oneMarket() },
     operations: {
-      sendGeneral: {
+      sendAllMarkets: {
         action: 'send',
         summary: 'One snapshot, then a ticker of every market every two seconds.',
-        channel: { $ref: '#/channels/general' },
-        messages: [messageRef('general', 'snapshot'), messageRef('general', 'ticker')],
+        channel: { $ref: '#/channels/allMarkets' },
+        messages: [messageRef('allMarkets', 'SnapshotFrame'), messageRef('allMarkets', 'TickerFrame')],
       },
-      sendMarket: {
+      sendOneMarket: {
         action: 'send',
         summary: 'All of one market, at once and then every two seconds.',
-        channel: { $ref: '#/channels/market' },
-        messages: [messageRef('market', 'market'), messageRef('market', 'error')],
+        channel: { $ref: '#/channels/oneMarket' },
+        messages: [messageRef('oneMarket', 'MarketFrame'), messageRef('oneMarket', 'ErrorFrame')],
       },
     },
     components: {
       schemas,
-      messages: Object.fromEntries(frames.map((name) => [name, message(name, schemas[name]!)])),
+      messages: Object.fromEntries(
+        frames.map((frame) => [messageOf(frame), message(frame, schemas[frame]!)]),
+      ),
     },
   };
 }
 
-const general = (): Part => ({
+const allMarkets = (): Part => ({
   address: '/ws',
   title: 'All markets',
-  messages: { snapshot: componentMessage('SnapshotFrame'), ticker: componentMessage('TickerFrame') },
+  messages: messages('SnapshotFrame', 'TickerFrame'),
   bindings: { ws: { method: 'GET', bindingVersion: '0.1.0' } },
 });
 
-function market(): Part {
+function oneMarket(): Part {
   const query = {
     type: 'object',
     required: ['symbol'],
@@ -106,7 +117,7 @@ function market(): Part {
     description:
       'A market that is not known gets an error frame, and the connection closes with 4404; a missing symbol or an ' +
       'unknown timeframe the same with 4400.',
-    messages: { market: componentMessage('MarketFrame'), error: componentMessage('ErrorFrame') },
+    messages: messages('MarketFrame', 'ErrorFrame'),
     bindings: { ws: { method: 'GET', query, bindingVersion: '0.1.0' } },
   };
 }

@@ -171,7 +171,12 @@ function requestPart({ path, endpoint, operation }: Documented): Part {
 function parameterPart(path: string, name: string, json: JsonSchema, required: boolean): Part {
   const { description, ...schema } = json;
   const place = path.includes(`:${name}`) ? 'path' : 'query';
-  return { name, in: place, required, ...(description !== undefined && { description }), schema };
+  // The viewer fills a form with this one; it does not look into the schema for it.
+  const example = schema.examples?.[0];
+  return {
+    ...{ name, in: place, required, ...(description !== undefined && { description }), schema },
+    ...(example !== undefined && { example }),
+  };
 }
 
 function responsesPart(route: Documented): Part {

@@ -114,13 +114,7 @@ export const tickerSchema = z
 
 export const tickersSchema = z.array(tickerSchema);
 
-// JSON Schema takes a tuple's items for the least there may be; these are all.
-const level = z.tuple([decimalText, decimalText]).meta({
-  items: false,
-  minItems: 2,
-  maxItems: 2,
-  description: '`[price, base quantity]`',
-});
+const level = z.array(decimalText).length(2).describe('`[price, base quantity]`');
 
 export const orderBookSchema = z
   .strictObject({

@@ -19,9 +19,7 @@ export const portfolioSchema = z
     equity: amount.describe('all balances at marks, in the asset that the service values in'),
     freeCollateral: amount.describe('the same of what is available'),
     balances: z.array(balanceSchema),
-    // `items: false`: there are no position markets yet, and so no record of one.
-    positions: z
-      .array(z.never())
-      .meta({ items: false, maxItems: 0, description: 'empty: spot markets only' }),
+    // There are no position markets yet, and so no record of one.
+    positions: z.array(z.strictObject({})).max(0).describe('empty: spot markets only'),
   })
   .meta({ description: 'What a wallet holds.' });
