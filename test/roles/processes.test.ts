@@ -1,7 +1,7 @@
 /** The service as it runs: one process or many, stopped and killed in every way. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -134,12 +134,40 @@ describe('the all-in-one', function () {
     expect((await call('DELETE', '/v1/orders')).body.count).to.equal(0);
   });
 
-  it('shows newcomers a demo that ends well', () => {
+  /** As somebody has it in another terminal, who names the folder and not the port. */
+  const otherTerminal = (): NodeJS.ProcessEnv => {
+    const { PORT: _, ...others } = settings;
+    return { PATH: process.env.PATH, HOME: process.env.HOME, ...others };
+  };
+
+  it('shows newcomers a demo that ends well, whatever the port', () => {
     const output = execFileSync(process.execPath, ['--import=tsx', 'src/main.ts', 'demo'], {
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings },
+      env: otherTerminal(),
       encoding: 'utf8',
     });
-    expect(output).to.include('everything holds');
+    expect(output)
+      .to.include('everything holds')
+      .and.to.include(service.url.replace('127.0.0.1', 'localhost'));
+  });
+
+  it("takes the README's first session, pasted twice", () => {
+    const readme = readFileSync('README.md', 'utf8');
+    const [, script = '', commands = ''] =
+      /```js\n(import \{ Wallet \}.*?)```\n\n```sh\n(.*?)```/s.exec(readme) ?? [];
+    const file = join(process.cwd(), `session-${process.pid}.mjs`);
+    writeFileSync(file, script);
+    try {
+      const pasted = `set -e\n${commands.replaceAll('session.mjs', file)}\n`.repeat(2);
+      const output = execFileSync('bash', ['-c', pasted], {
+        env: { ...otherTerminal(), BASE: service.url },
+        encoding: 'utf8',
+      });
+      expect(output.match(/^\{.*"accepted":true.*\}$/gm), output).to.have.length(2);
+      expect(output.match(/everything holds/g), output).to.have.length(2);
+      expect(output).to.not.match(/"code"|REFERENCE_CONFLICT/);
+    } finally {
+      rmSync(file);
+    }
   });
 });
 
@@ -222,7 +250,7 @@ describe('roles as processes', function () {
     for (const role of ['api', 'settlement', 'migrate']) {
       const service = launchService(role, { ...settings, PORT: String(await freePort()) });
       running.push(service);
-      await eventually('it waits', async () => service.output().includes('waiting for Postgres'));
+      await eventually('it waits', async () => service.output().includes('waiting for Postgres at '));
       expect(await service.end('SIGTERM'), role).to.equal(role === 'migrate' ? null : 0);
       for (const line of service.output().trim().split('\n')) JSON.parse(line);
     }

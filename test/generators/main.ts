@@ -1,0 +1,152 @@
+/**
+ * `npm run generators`: makes clients of the two documents with generators that others wrote, compiles them strictly and
+ * uses them on a service of its own. The generators come into a temporary folder; nothing of them is a dependency here.
+ */
+
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { column, renderTable } from '../../src/operator/table.ts';
+import { PLAIN } from '../../src/operator/terminal.ts';
+import { ethersSigner } from '../auth/signers.ts';
+import { freePort } from '../support/ports.ts';
+import { operate, type Service, startService } from '../support/service.ts';
+import { SOURCES } from './sources.ts';
+
+const PACKAGES = {
+  '@asyncapi/modelina': '5.10.1',
+  '@asyncapi/parser': '3.6.3',
+  '@hey-api/openapi-ts': '0.95.0',
+  orval: '7.13.2',
+  typescript: '5.9.3',
+  zod: '4.1.12',
+};
+const INSTALLED_WITHIN_MS = 300_000;
+const STEP_WITHIN_MS = 120_000;
+
+const run = promisify(execFile);
+const TSX = import.meta.resolve('tsx');
+
+interface Row {
+  readonly generator: string;
+  readonly made: string;
+  readonly compiled: string;
+  readonly used: string;
+}
+
+/** A step's outcome for the table, and its complaint on the console. */
+async function outcomeOf(what: string, step: () => Promise<string>): Promise<string> {
+  try {
+    return await step();
+  } catch (error) {
+    const { stdout = '', stderr = '', message } = error as Error & { stdout?: string; stderr?: string };
+    console.error(`\n${what}: ${message}\n${stdout}${stderr}`.trimEnd());
+    return 'FAILED';
+  }
+}
+
+async function install(folder: string): Promise<boolean> {
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  const packages = Object.entries(PACKAGES).map(([name, version]) => `${name}@${version}`);
+  const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', '--fetch-retries=1'];
+  try {
+    const options = { cwd: folder, timeout: INSTALLED_WITHIN_MS };
+    await run('npm', ['install', ...flags, ...packages], options);
+    return true;
+  } catch (error) {
+    const [reason = ''] = String((error as { stderr?: string }).stderr ?? error).match(/npm error .*/) ?? [];
+    console.error(`The generators cannot be installed: npm's registry does not give them. ${reason}`);
+    return false;
+  }
+}
+
+/** A service with the demo markets and a wallet that has signed in and has funds. */
+async function openStage(folder: string): Promise<{ service: Service; environment: NodeJS.ProcessEnv }> {
+  const settings = { PORT: String(await freePort()), DATA_DIR: join(folder, 'data') };
+  const service = await startService('all', settings);
+  const post = async (path: string, body: object) => {
+    const reply = await fetch(service.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: the generated clients are what checks replies here
+    return (await reply.json()) as any;
+  };
+  const signer = ethersSigner();
+  const { address } = signer;
+  const { typedData } = await post('/v1/auth/challenge', { address });
+  const { token } = await post('/v1/auth/verify', { address, signature: await signer.signTyped(typedData) });
+  await operate(settings, 'account', 'credit', address, 'USDC', '10000', '--reference', `deposit-${address}`);
+  for (const name of ['openapi', 'asyncapi']) {
+    const reply = await fetch(`${service.url}/v1/${name}.json`);
+    writeFileSync(join(folder, `${name}.json`), await reply.text());
+  }
+  const { PATH, HOME } = process.env;
+  const ASYNCAPI = readFileSync(join(folder, 'asyncapi.json'), 'utf8');
+  return { service, environment: { PATH, HOME, BASE: service.url, TOKEN: token, ASYNCAPI } };
+}
+
+/** Generates, compiles and uses. What a step needs and was not made counts as failed too. */
+async function tryGenerator(
+  folder: string,
+  environment: NodeJS.ProcessEnv,
+  generator: { name: string; folder: string; command: string[] },
+): Promise<Row> {
+  const inFolder = (command: string, args: string[]) =>
+    run(command, args, { cwd: folder, env: environment, timeout: STEP_WITHIN_MS });
+  const bin = (name: string): string => join(folder, 'node_modules/.bin', name);
+  const [command, ...args] = generator.command as [string, ...string[]];
+  const made = await outcomeOf(`${generator.name}, generating`, async () => {
+    await inFolder(command === 'node' ? command : bin(command), args);
+    return 'yes';
+  });
+  const compiled = await outcomeOf(`${generator.name}, compiling`, async () => {
+    const project = join(folder, `tsconfig.${generator.folder}.json`);
+    const include = [`${generator.folder}/**/*.ts`, `use-${generator.folder}.ts`];
+    writeFileSync(project, JSON.stringify({ extends: './tsconfig.json', include }));
+    await inFolder(bin('tsc'), ['-p', project]);
+    return 'strictly';
+  });
+  const used = await outcomeOf(`${generator.name}, using`, async () => {
+    const { stdout } = await inFolder(process.execPath, [`--import=${TSX}`, `use-${generator.folder}.ts`]);
+    return stdout.trim();
+  });
+  return { generator: generator.name, made, compiled, used };
+}
+
+const GENERATORS = [
+  { name: 'orval, fetch', folder: 'orval-fetch', command: ['orval', '--config', 'orval.config.mjs'] },
+  { name: 'orval, zod', folder: 'orval-zod', command: ['orval', '--config', 'orval.config.mjs'] },
+  { name: 'hey-api', folder: 'hey-api', command: ['openapi-ts', '-i', 'openapi.json', '-o', 'hey-api'] },
+  { name: 'modelina', folder: 'modelina', command: ['node', 'modelina.mjs'] },
+];
+
+async function main(): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-generators-'));
+  let service: Service | undefined;
+  try {
+    console.log('Installing the generators …');
+    if (!(await install(folder))) return 1;
+    for (const [name, text] of Object.entries(SOURCES)) writeFileSync(join(folder, name), text);
+    console.log('Starting a service …');
+    const stage = await openStage(folder);
+    service = stage.service;
+    const rows: Row[] = [];
+    for (const generator of GENERATORS) {
+      console.log(`${generator.name} …`);
+      rows.push(await tryGenerator(folder, stage.environment, generator));
+    }
+    const cells = rows.map(({ generator, made, compiled, used }) => [generator, made, compiled, used]);
+    const columns = [column('GENERATOR'), column('GENERATED'), column('COMPILED'), column('USED')];
+    console.log(`\n${renderTable(columns, cells, PLAIN)}`);
+    return cells.flat().includes('FAILED') ? 1 : 0;
+  } finally {
+    await service?.end('SIGTERM');
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+process.exit(await main());
