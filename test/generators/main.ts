@@ -117,9 +117,13 @@ async function tryGenerator(
   return { generator: generator.name, made, compiled, used };
 }
 
+const orval = (target: string, client: string): string[] => [
+  ...['orval', '--input', './openapi.json', '--output', `./${target}`, '--client', client],
+];
+
 const GENERATORS = [
-  { name: 'orval, fetch', folder: 'orval-fetch', command: ['orval', '--config', 'orval.config.mjs'] },
-  { name: 'orval, zod', folder: 'orval-zod', command: ['orval', '--config', 'orval.config.mjs'] },
+  { name: 'orval, fetch', folder: 'orval-fetch', command: orval('orval-fetch/client.ts', 'fetch') },
+  { name: 'orval, zod', folder: 'orval-zod', command: orval('orval-zod/schemas.ts', 'zod') },
   { name: 'hey-api', folder: 'hey-api', command: ['openapi-ts', '-i', 'openapi.json', '-o', 'hey-api'] },
   { name: 'modelina', folder: 'modelina', command: ['node', 'modelina.mjs'] },
 ];

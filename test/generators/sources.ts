@@ -21,13 +21,6 @@ const orderOf = (id: string): string =>
 export const SOURCES: Readonly<Record<string, string>> = {
   'tsconfig.json': TSCONFIG,
 
-  'orval.config.mjs': `const input = './openapi.json';
-export default {
-  fetch: { input, output: { target: './orval-fetch/client.ts', client: 'fetch', mode: 'single' } },
-  zod: { input, output: { target: './orval-zod/schemas.ts', client: 'zod', mode: 'single' } },
-};
-`,
-
   'use-orval-fetch.ts': `import { placeOrder } from './orval-fetch/client.ts';
 ${ENVIRONMENT}
 const call = globalThis.fetch;
