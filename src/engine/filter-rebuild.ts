@@ -138,6 +138,7 @@ class FilterRebuild {
   }
 
   readonly merge = async (key: string, offset: number, piece: Buffer): Promise<void> => {
+    checkEpoch(this.#core, this.#epoch);
     const args = [this.#epoch, this.#text, offset, piece];
     const reply = (await this.#core.run('merge_filter', [KEYS.engine, key], args)) as readonly Buffer[];
     if (reply[0]!.toString() !== 'merged') throw replaced();
@@ -182,11 +183,17 @@ async function allocate(core: EngineCore, layout: FilterLayout): Promise<void> {
   for (const key of filterKeys(layout)) await core.call(() => core.redis.setrange(key, length - 1, '\0'));
 }
 
+/** After a lost connection the server may be another one, whose epoch nobody has begun yet: scripts cannot tell. */
+function checkEpoch(core: EngineCore, epoch: number): void {
+  if (core.epoch !== epoch) throw replaced();
+}
+
 /**
  * Makes another state of the filters known, if `expected` is the present one.
  * @returns the engine's last event at that moment
  */
 async function exchange(core: EngineCore, epoch: number, expected: string, text: string): Promise<number> {
+  checkEpoch(core, epoch);
   const reply = (await core.run('set_filter', [KEYS.engine], [epoch, expected, text])) as readonly Buffer[];
   if (reply[0]!.toString() !== 'set') throw replaced();
   return Number(reply[1]);

@@ -80,9 +80,9 @@ describe('operator: claims rebuild', function () {
       rebuildClaimFilter({
         untilSettled: async (sequence) => {
           for (let count = 0; count < 10; count += 1) await next();
-          const settling = sleep(50).then(desk.settle);
+          const settling = desk.settleOnAndOn();
           await source.untilSettled(sequence);
-          await settling;
+          await settling.stop();
         },
         async *usedIds() {
           for (let count = 0; count < 10; count += 1) await next();
