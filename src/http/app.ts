@@ -33,7 +33,7 @@ import {
 import { send } from './send.ts';
 import { sendPublic } from './send-public.ts';
 import type { ProbeServices, Services } from './services.ts';
-import { WalletReads } from './wallet-reads.ts';
+import { UnsentReplies, WalletReads } from './wallet-reads.ts';
 
 /** Probes that are answered by a read of their own; more than that at a time share one every 100 ms. */
 const PROBE_BURST = 10;
@@ -45,9 +45,11 @@ const PROBE_BURST = 10;
 export function createApp(services: Services, classes?: MessageClasses): RequestListener {
   const app = newApp(services.settings.trustProxyHops);
   if (classes !== undefined) useMessageClasses(app, classes);
+  const unsent = new UnsentReplies();
   const reads = {
-    lists: new WalletReads({ atOnce: LISTS_AT_ONCE }),
-    orders: new WalletReads({ atOnce: ORDERS_AT_ONCE }),
+    lists: new WalletReads({ atOnce: LISTS_AT_ONCE, unsent }),
+    orders: new WalletReads({ atOnce: ORDERS_AT_ONCE, unsent }),
+    unsent,
   };
   addRoutes(app, services, reads);
   const ceiling = outsideCeiling(services);
@@ -194,6 +196,7 @@ function serve(
     const answer = await endpoint.handle({ services, reads, wallet, params, query, body, restricted });
     if (answer.isPublic) await sendPublic(request, response, answer);
     else send(response, answer);
+    if (answer.bytes !== undefined) reads.unsent.add(wallet, answer.bytes.length, response);
   };
 }
 

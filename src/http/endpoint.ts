@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { Refusal } from '../domain/errors.ts';
 import { type Json, writeJson } from '../domain/json.ts';
 import type { ProbeServices, Services } from './services.ts';
-import type { WalletReads } from './wallet-reads.ts';
+import type { UnsentReplies, WalletReads } from './wallet-reads.ts';
 
 /** Values of the query string; a key given more than once has a list. */
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
@@ -13,6 +13,7 @@ export type Query = Readonly<Record<string, string | string[] | undefined>>;
 export interface HistoryReads {
   readonly lists: WalletReads;
   readonly orders: WalletReads;
+  readonly unsent: UnsentReplies;
 }
 
 /** A request that is allowed to be here. */

@@ -1,5 +1,6 @@
 /** Reads of wallets' histories: few at a time in all, and one at a time for each wallet. */
 
+import type { ServerResponse } from 'node:http';
 import { Refusal } from '../domain/errors.ts';
 
 export interface WalletReadsOptions {
@@ -9,6 +10,47 @@ export interface WalletReadsOptions {
   readonly mostWaiting?: number;
   /** Longest wait for a turn, in milliseconds. */
   readonly patienceMs?: number;
+  /** Replies that clients have not taken yet, of these reads and of others. */
+  readonly unsent?: UnsentReplies;
+}
+
+const MOST_UNSENT_BYTES = { ofWallet: 8 * 1024 * 1024, inAll: 128 * 1024 * 1024 };
+
+/** Smaller replies are no burden, and most are sent before anybody could count them. */
+const COUNTED_FROM_BYTES = 16 * 1024;
+
+interface Unsent {
+  readonly wallet: string;
+  readonly bytes: number;
+  readonly response: ServerResponse;
+}
+
+/** Counts the bytes of replies that wait for slow clients: a wallet that does not take them is given no more. */
+export class UnsentReplies {
+  readonly #replies = new Set<Unsent>();
+
+  /** To be called when the reply is written; it counts until it is sent, or its client is gone. */
+  add(wallet: string, bytes: number, response: ServerResponse): void {
+    if (bytes < COUNTED_FROM_BYTES || response.destroyed) return;
+    const reply = { wallet, bytes, response };
+    this.#replies.add(reply);
+    response.once('close', () => this.#replies.delete(reply));
+  }
+
+  /** @throws Refusal RATE_LIMITED when the wallet has too many bytes to take, SERVICE_UNAVAILABLE when all have */
+  check(wallet: string): void {
+    let [ofWallet, inAll] = [0, 0];
+    for (const reply of this.#replies) {
+      // A reply that waited behind another on its connection is not told that the connection is gone.
+      if (reply.response.req.socket.destroyed) this.#replies.delete(reply);
+      else {
+        inAll += reply.bytes;
+        if (reply.wallet === wallet) ofWallet += reply.bytes;
+      }
+    }
+    if (ofWallet > MOST_UNSENT_BYTES.ofWallet) throw tooMany();
+    if (inAll > MOST_UNSENT_BYTES.inAll) throw tooBusy();
+  }
 }
 
 interface Waiting {
@@ -34,15 +76,17 @@ export class WalletReads {
   readonly #atOnce: number;
   readonly #mostWaiting: number;
   readonly #patienceMs: number;
+  readonly #unsent: UnsentReplies | undefined;
   readonly #lanes = new Map<string, Lane>();
   /** Wallets that wait for a turn, in its order. */
   readonly #turns = new Set<string>();
   #underWay = 0;
 
-  constructor({ atOnce, mostWaiting = 64, patienceMs = 2_000 }: WalletReadsOptions) {
+  constructor({ atOnce, mostWaiting = 64, patienceMs = 2_000, unsent }: WalletReadsOptions) {
     this.#atOnce = atOnce;
     this.#mostWaiting = mostWaiting;
     this.#patienceMs = patienceMs;
+    this.#unsent = unsent;
   }
 
   /**
@@ -50,6 +94,7 @@ export class WalletReads {
    * @throws Refusal RATE_LIMITED when too many reads of the wallet wait, SERVICE_UNAVAILABLE when the wait is too long
    */
   async read<Reply>(wallet: string, name: string, read: () => Promise<Reply>): Promise<Reply> {
+    this.#unsent?.check(wallet);
     const lane = this.#laneOf(wallet);
     let waiting = lane.waiting.get(name);
     if (waiting === undefined) {

@@ -130,7 +130,7 @@ const PATIENCE_MS = { reading: 2_100, settling: 60_000, auditing: 0 };
  * connection: `lists` and `orders` are for wallets that read, `placing` looks up client order ids, `public` is market
  * data and whatever else is short.
  */
-const POOL_SIZES = { lists: 4, orders: 3, placing: 3, public: 4, settling: 1, auditing: 4 };
+const POOL_SIZES = { lists: 3, orders: 2, placing: 2, public: 3, settling: 1, auditing: 4 };
 
 type Work = keyof typeof POOL_SIZES;
 

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import request from 'supertest';
 import { KEYS } from '../../src/engine/keys.ts';
+import { LISTS_AT_ONCE } from '../../src/ledger/index.ts';
 import { query } from '../ledger/tables.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { type Fixture, openFixture, type Trader, traderOf } from './fixture.ts';
@@ -281,7 +282,7 @@ describe('lists of orders and trades', () => {
       const lock = await locked('select pg_advisory_xact_lock(1)');
       try {
         const blocked = wallets.flatMap((wallet) => [wallet.get('/v1/orders'), wallet.get('/v1/trades')]);
-        await untilBlocked(4);
+        await untilBlocked(LISTS_AT_ONCE);
         // Redis forgets used ids: each of these asks Postgres.
         await fixture.redis.del(...KEYS.claims);
         const others = await Promise.all([

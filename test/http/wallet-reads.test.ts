@@ -1,9 +1,11 @@
 /** The turns that reads of wallets take: one at a time for each, and a bounded number in all. */
 
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
-import { WalletReads } from '../../src/http/wallet-reads.ts';
+import { UnsentReplies, WalletReads } from '../../src/http/wallet-reads.ts';
 
 /** Reads that end when the test says so, with the number of their beginning. */
 class Reads {
@@ -114,5 +116,32 @@ describe('reads of wallets', () => {
     await reads.end();
     expect(await Promise.all(failed)).to.deep.equal(['NOT_FOUND', 'answered']);
     expect(reads.begun).to.deep.equal(['1', '4', '5']);
+  });
+
+  it('are refused to a wallet that does not take its replies, until it has taken them', async () => {
+    const unsent = new UnsentReplies();
+    const turns = new WalletReads({ atOnce: 1, unsent });
+    const ask = (wallet: string) => codeOf(turns.read(wallet, 'list', async () => 'list'));
+    const reply = () => new ServerResponse(new IncomingMessage(new Socket()));
+    const replies = Array.from({ length: 10 }, reply);
+    for (const one of replies.slice(1)) {
+      expect(await ask('alice')).to.equal('answered');
+      unsent.add('alice', 1024 * 1024, one);
+    }
+    expect(await ask('alice')).to.equal('RATE_LIMITED');
+    expect(await ask('bob')).to.equal('answered');
+    replies[1]!.emit('close');
+    expect(await ask('alice')).to.equal('answered');
+    unsent.add('alice', 1024 * 1024, replies[0]!);
+    expect(await ask('alice')).to.equal('RATE_LIMITED');
+    // Its connection is gone, which a reply that waits behind another is not told.
+    replies[0]!.req.socket.destroy();
+    expect(await ask('alice')).to.equal('answered');
+    // Many wallets together may not fill the memory either.
+    const others = Array.from({ length: 16 }, reply);
+    for (const [at, one] of others.entries()) unsent.add(`${at}`, 8 * 1024 * 1024, one);
+    expect(await ask('bob')).to.equal('SERVICE_UNAVAILABLE');
+    for (const one of others) one.emit('close');
+    expect(await ask('bob')).to.equal('answered');
   });
 });
