@@ -1,6 +1,12 @@
 /** Copies the claim filter out of the engine in small pieces, so that ids are looked up without a script. */
 
-import { FILTER_PART_BYTES, FilterBits, filterKeys } from './claim-filter.ts';
+import {
+  FILTER_PART_BYTES,
+  FilterBits,
+  filterKeys,
+  LARGEST_FILTER_BYTES,
+  writeFilterState,
+} from './claim-filter.ts';
 import { claimOfUsed, type UsedId } from './claims.ts';
 import type { EngineCore } from './core.ts';
 
@@ -17,6 +23,15 @@ export interface FilterCopy {
 
 /** The field of the recent claims that an id is kept under. */
 export const claimName = (used: UsedId): string => claimOfUsed(used).field.toString('hex');
+
+/** The filter in force as the engine names it; null when its name is no layout. */
+export async function filterName(core: EngineCore): Promise<string | null> {
+  const { text, current, next } = await core.readFilter();
+  const isLayout = [current, next ?? current].every(
+    ({ bytes }) => Number.isInteger(Math.log2(bytes)) && bytes <= LARGEST_FILTER_BYTES,
+  );
+  return isLayout && (text === '' || text === writeFilterState(current, next)) ? text : null;
+}
 
 export async function* copyClaimFilter(core: EngineCore): AsyncGenerator<FilterCopy> {
   const { current } = await core.readFilter();

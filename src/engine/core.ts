@@ -119,11 +119,11 @@ export class EngineCore {
   async open(cursor: Cursor | undefined): Promise<void> {
     const tenure = this.#tenure;
     await this.checkServer();
-    const runId = /^run_id:(\w+)/m.exec(await this.redis.info('server'))?.[1];
+    const runId = await this.serverRunId();
     if (tenure !== this.#tenure)
       throw new Refusal('SERVICE_UNAVAILABLE', 'the server that answered may be another one by now');
     const filter = writeFilterState({ generation: 0, bytes: this.filterBytes });
-    const args = [runId!, cursor?.epoch ?? '', cursor?.sequence ?? '', filter];
+    const args = [runId, cursor?.epoch ?? '', cursor?.sequence ?? '', filter];
     const [outcome, epoch, sequence, filters] = (await this.run(
       'open_epoch',
       [KEYS.engine],
@@ -148,6 +148,11 @@ export class EngineCore {
 
   /** @throws EngineMisconfigured when the server's settings would not keep what it answers. */
   checkServer = (): Promise<void> => checkServerSettings(this.redis, this.#warn);
+
+  /** Who the server is: another one after each of its starts. */
+  async serverRunId(): Promise<string> {
+    return /^run_id:(\w+)/m.exec(await this.redis.info('server'))?.[1] ?? '';
+  }
 
   /** Runs a script. Throws SERVICE_UNAVAILABLE when its outcome is unknown. */
   async run(name: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown> {

@@ -3,7 +3,7 @@
 import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Asset, Market, MarketChange, MarketSpec } from '../domain/market.ts';
 import type { ClosedOrder, Side } from '../domain/order.ts';
-import { copyClaimFilter, type FilterCopy } from './claim-copy.ts';
+import { copyClaimFilter, type FilterCopy, filterName } from './claim-copy.ts';
 import { type FilterLoad, scriptClaim } from './claim-filter.ts';
 import { type Moment, orderClaim } from './claims.ts';
 import { type CoreOptions, EngineCore, type Reply } from './core.ts';
@@ -168,8 +168,10 @@ export interface Engine {
   readFields(hash: EngineHash, names: readonly string[]): Promise<FieldValues>;
   /** The claim filter in force, copied stretch by stretch; each stretch tells of the ids that lie in it. */
   copyClaimFilter(): AsyncIterable<FilterCopy>;
-  /** Changes when a rebuild of the claim filter puts another one in force. */
-  claimFilterGeneration(): Promise<number>;
+  /** Which claim filter is in force, as the engine names it; null when no filter can have that name. */
+  claimFilterName(): Promise<string | null>;
+  /** Who the server is: another one after each of its starts. */
+  serverRunId(): Promise<string>;
 }
 
 export type EngineOptions = CoreOptions & OrderLimits;
@@ -244,7 +246,8 @@ export function openEngine(options: EngineOptions): Engine {
     scanFields: (hash, cursor) => pages.scanFields(hash, cursor),
     readFields: (hash, names) => pages.readFields(hash, names),
     copyClaimFilter: () => copyClaimFilter(core),
-    claimFilterGeneration: async () => (await core.readFilter()).current.generation,
+    claimFilterName: () => filterName(core),
+    serverRunId: () => core.call(() => core.serverRunId()),
   };
 }
 

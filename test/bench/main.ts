@@ -1,8 +1,9 @@
-/** `npm run bench -- engine|http|market-data|streams|sizing`: figures with their targets, as ratios within one run. */
+/** `npm run bench -- engine|http|market-data|streams|sizing|reconcile`: figures with their targets, as ratios within one run. */
 
 import { benchEngine } from './engine.ts';
 import { benchHttp } from './http.ts';
 import { benchMarketData } from './market-data.ts';
+import { benchReconcile } from './reconcile.ts';
 import { benchSizing } from './sizing.ts';
 import { benchStreams } from './streams.ts';
 
@@ -12,6 +13,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   'market-data': benchMarketData,
   streams: benchStreams,
   sizing: benchSizing,
+  reconcile: benchReconcile,
 };
 
 const asked = process.argv.slice(2);

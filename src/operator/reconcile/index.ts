@@ -50,7 +50,8 @@ export async function reconcile(servers: Servers, options: ReconcileOptions): Pr
       options.onCheck?.(check);
     }
   };
-  await untilSettled(servers, (await servers.engine.state()).sequence, options.patienceMs);
+  const { newest } = await servers.engine.readHead();
+  await untilSettled(servers, newest?.sequence ?? 0, options.patienceMs);
   const { results, lost } = await checkEngine(servers);
   tell([await checkHistory(servers, lost), ...results]);
   tell(await checkLedger(servers));

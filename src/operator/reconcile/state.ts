@@ -12,8 +12,10 @@ const NOTHING = 'nothing';
 
 /** Fields that are neither switches nor marks of trading: how far settlement is, and which generation is in use. */
 const MARKS =
-  /^(?:run_id|epoch|sequence|time|settled|mark|mark:at|filter|filter:generations|(?:unsettled|claims)(?::turned_at|:ready_at)?)$/;
-const TRADED = /^(?:trade$|last price of market )/;
+  /^(?:run_id|epoch|trade|sequence|time|settled|mark|mark:at|filter|filter:generations|(?:unsettled|claims)(?::turned_at|:ready_at)?)$/;
+const TRADED = /^last price of market /;
+const WHOLE = /^\d+$/;
+const HIGHEST_EPOCH = 65_535;
 /** Epochs begin their trade ids at multiples of this. */
 const TRADE_IDS_OF_EPOCH = 2n ** 37n;
 /** Versions that the engine gives are above this. */
@@ -53,15 +55,13 @@ export async function checkEngineHash(audited: Audited, servers: Servers): Promi
     find: (name) => [expectedSwitches, expectedTrades].map((one) => one.find(name)).every(Boolean),
     unfound: () => [...new Set([...expectedSwitches.unfound(), ...expectedTrades.unfound()])],
   };
-  let trade: { readonly found: string; readonly last: bigint } | undefined;
   await compareFields(audited, { of: 'engine' }, both, (name, expected, value) => {
-    if (name === 'trade') trade = { found: value ?? NOTHING, last: lastTradeId(audited) };
-    else if (MARKS.test(name)) found.set(name, value ?? NOTHING);
+    if (MARKS.test(name)) found.set(name, value ?? NOTHING);
     else if (TRADED.test(name)) trading.equal(`key engine ${name}`, expected ?? NOTHING, value ?? NOTHING);
     else if (value !== null || !isUnnamed(name, audited))
       switches.equal(`key engine ${name}`, storable(expected ?? NOTHING), storable(value ?? NOTHING));
   });
-  if (found.has('run_id')) compareTradeCounter(trading, trade, BigInt(found.get('epoch') ?? 0), audited);
+  await compareEpoch(trading, marks, audited);
   await compareMarks(marks, found, servers);
   const at = `event ${follower.sequence}`;
   return [
@@ -98,16 +98,24 @@ function lastTradeId({ audit, follower }: Audited): bigint {
   return BigInt(audit.lastTrades.reduce((last, { tradeId }) => Math.max(last, tradeId), 0));
 }
 
-/** The counter is the last trade id, or where the ids of its epoch begin. */
-function compareTradeCounter(
-  trading: Comparison,
-  trade: { readonly found: string; readonly last: bigint } | undefined,
-  epoch: bigint,
-  audited: Audited,
-): void {
-  const last = trade?.last ?? lastTradeId(audited);
-  const first = epoch * TRADE_IDS_OF_EPOCH;
-  trading.equal('key engine trade', `${last > first ? last : first}`, trade?.found ?? NOTHING);
+/** The counter is the last trade id, or where the ids of its epoch begin. A new epoch is no event: both are read at once. */
+async function compareEpoch(trading: Comparison, marks: Comparison, audited: Audited): Promise<void> {
+  const { engine, audit, follower } = audited;
+  const { sequence, values } = await engine.readFields({ of: 'engine' }, ['run_id', 'epoch', 'trade']);
+  await follower.advanceTo(sequence);
+  const [runId, epoch, trade] = values.map((value) => value?.toString() ?? NOTHING) as [
+    string,
+    string,
+    string,
+  ];
+  const server = await engine.serverRunId();
+  // Until this process has opened it, a server that started again has no epoch of its own.
+  if (engine.isOpen()) marks.equal('key engine run_id', server, runId);
+  const isEpoch = WHOLE.test(epoch) && Number(epoch) >= audit.cursor.epoch && Number(epoch) <= HIGHEST_EPOCH;
+  marks.equal('key engine epoch', isEpoch ? epoch : `${audit.cursor.epoch} or later`, epoch);
+  if (!isEpoch || runId === NOTHING) return;
+  const [last, first] = [lastTradeId(audited), BigInt(epoch) * TRADE_IDS_OF_EPOCH];
+  trading.equal(`key engine trade in epoch ${epoch}`, `${last > first ? last : first}`, trade);
 }
 
 /** @param found marks by name */
@@ -116,12 +124,12 @@ async function compareMarks(
   found: ReadonlyMap<string, string>,
   { engine, ledger }: Servers,
 ): Promise<void> {
-  const { sequence, epoch } = await ledger.cursor();
+  const { sequence } = await ledger.cursor();
   const nowMs = await engine.time().catch(() => Number.MAX_SAFE_INTEGER);
   const atMost = (name: string, limit: number): void => {
     const text = found.get(name);
     if (text === undefined) return;
-    const isRight = /^\d+$/.test(text) && Number(text) <= limit;
+    const isRight = WHOLE.test(text) && Number(text) <= limit;
     marks.equal(`key engine ${name}`, isRight ? text : `at most ${limit}`, text);
   };
   atMost('settled', sequence);
@@ -129,9 +137,6 @@ async function compareMarks(
   for (const name of ['unsettled', 'claims']) atMost(name, 1);
   for (const name of ['unsettled:turned_at', 'claims:turned_at'])
     atMost(name, (await engine.state()).sequence);
-  const epochText = found.get('epoch') ?? NOTHING;
-  const isEpoch = /^\d+$/.test(epochText) && Number(epochText) >= epoch && Number(epochText) < 65_536;
-  marks.equal('key engine epoch', isEpoch ? epochText : `${epoch} or later`, epochText);
   const mark = found.get('mark');
   if (mark !== undefined) {
     const isRight = /^\d+-\d+$/.test(mark) && Number(mark.split('-')[1]) <= sequence;
@@ -203,6 +208,8 @@ export async function checkHistory({ engine, ledger }: Servers, lost: number | n
     comparison.equal(`engine_cursor epoch of ${subject}`, `${event.epoch}`, `${cursor.epoch}`);
     comparison.equal(`engine_cursor event_time_ms of ${subject}`, `${event.timeMs}`, `${cursor.timeMs}`);
   }
+  if (head.newest !== null && head.newest.epoch < cursor.epoch)
+    comparison.equal(`engine_cursor epoch of ${subject}`, `at most ${head.newest.epoch}`, `${cursor.epoch}`);
   const newest = head.newest ?? { sequence: cursor.sequence, timeMs: cursor.timeMs ?? 0 };
   comparison.equal('key engine sequence', `${newest.sequence}`, `${head.sequence}`);
   comparison.equal('key engine time', `${newest.timeMs}`, `${head.timeMs}`);
