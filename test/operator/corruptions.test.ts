@@ -1,0 +1,421 @@
+/**
+ * One corruption for each stored field of Redis and Postgres, each made alone by hand: `ledger reconcile` must see it and
+ * name what is wrong. Columns and fields are taken from the servers, so that a new one is tried without being listed.
+ */
+
+import { expect } from 'chai';
+import pg from 'pg';
+import { parseDecimal } from '../../src/domain/units.ts';
+import { reconcile } from '../../src/operator/reconcile/index.ts';
+import { query, TABLES } from '../ledger/tables.ts';
+import { MAKER, openBusyDesk, TAKER } from './busy-desk.ts';
+import { type Desk, WALLET } from './fixture.ts';
+
+const HELD = WALLET('e');
+const PREFIX = '{redbook}:';
+/** Small, because it is copied for each corruption. */
+const FILTER_BYTES = 2 ** 16;
+
+/** More of everything: held wallets, terms, orders of every kind, ids of clients. */
+async function openFullDesk(): Promise<Desk> {
+  const desk = await openBusyDesk({ trading: FILTER_BYTES, operating: FILTER_BYTES });
+  await desk.ask('account', 'hold', HELD);
+  await desk.ask('terms', 'require', '1');
+  for (const wallet of [MAKER, TAKER]) await desk.engine.acceptTerms(wallet, '1');
+  await desk.place({ wallet: MAKER, side: 'sell', price: '3000', size: '2', clientOrderId: 'live' });
+  await desk.place({ wallet: MAKER, price: '3', size: '2' });
+  for (const timeInForce of ['FOK', 'IOC'] as const)
+    await desk.engine.placeOrder({
+      wallet: TAKER,
+      request: {
+        ...{ market: 'ETH/USDC', side: 'buy', type: 'limit', clientOrderId: `never ${timeInForce}` },
+        ...{ price: parseDecimal('1')!, size: parseDecimal('1')!, timeInForce },
+        ...{ postOnly: false, reduceOnly: false, leverage: parseDecimal('2')! },
+      },
+    });
+  await desk.settle();
+  await reconcile(desk.services, { patienceMs: 0 });
+  return desk;
+}
+
+/** Something was made wrong, or the server refused to. */
+type Outcome = 'done' | 'refused';
+
+interface Corruption {
+  readonly what: string;
+  /** Whether the ledger alone may show it, which is quicker to ask. */
+  readonly isOfLedger?: boolean;
+  act(): Promise<Outcome>;
+  undo(): Promise<unknown>;
+  /** What the differences must tell of it. */
+  readonly named: RegExp;
+}
+
+/** What cannot be seen, and why. */
+const UNSEEN: Readonly<Record<string, string>> = {
+  'engine_cursor.settled_at': 'tells when a batch was settled, for metrics; nothing else knows',
+  '{redbook}:engine mark:at': 'a time at which events were settled; one later than now is seen',
+  '{redbook}:engine unsettled:ready_at': 'the same, for the index of unsettled events',
+  '{redbook}:engine claims:ready_at': 'the same, for recent claims',
+  '{redbook}:engine filter:generations': 'how often the filter was rebuilt: only the next rebuild reads it',
+};
+
+/** Another value of the same type. */
+const OTHER: Readonly<Record<string, (column: string) => string>> = {
+  bigint: (column) => `coalesce(${column}, 0) + 1`,
+  integer: (column) => `${column} + 1`,
+  smallint: (column) => `${column} - 1`,
+  numeric: (column) => `${column} + 1`,
+  'double precision': (column) => `coalesce(${column}, 0) + 1`,
+  boolean: (column) => `not ${column}`,
+  text: (column) => `coalesce(${column}, '') || 'x'`,
+  jsonb: (column) => `jsonb_set(${column}, '{feeBps}', '77')`,
+  bytea: (column) => `substr(${column}, 2)`,
+  'timestamp with time zone': (column) => `${column} - interval '1 hour'`,
+  ARRAY: (column) => `array_append(${column}, 'x')`,
+};
+const SIDE = (column: string): string => `case ${column} when 'buy' then 'sell' else 'buy' end`;
+const OTHER_OF: Readonly<Record<string, string>> = {
+  'orders.side': SIDE('side'),
+  'orders.type': `case type when 'limit' then 'market' else 'limit' end`,
+  'orders.status': `case status when 'filled' then 'expired' when 'resting' then 'partially_filled'
+    when 'cancelled' then 'failed' else 'cancelled' end`,
+  'trades.taker_side': SIDE('taker_side'),
+  'movements.kind': `case kind when 'credited' then 'debited' else 'credited' end`,
+  'ledger_entries.kind': `case kind when 'trade' then 'fee' else 'trade' end`,
+};
+/** Columns whose corruption shows differently in orders of each kind. */
+const EACH_KIND = ['status', 'filled_steps', 'closed_sequence', 'client_order_id', 'witness'];
+const KEYS: Readonly<Record<string, string>> = {
+  ...{ orders: 'id', trades: 'trade_id', movements: 'sequence', ledger_entries: "sequence || '-' || line" },
+  ...{ holds: 'wallet', wallet_terms: 'wallet', assets: 'symbol', markets: 'symbol', reconciliations: 'id' },
+  ...{ candles: "market || ' at ' || open_ms" },
+};
+const TABLES_WITH_RECORDS = [...TABLES, 'reconciliations'];
+
+const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+describe('operator: ledger reconcile sees', function () {
+  this.timeout(300_000);
+  let desk: Desk;
+  let client: pg.Client;
+  before(async () => {
+    desk = await openFullDesk();
+    client = new pg.Client({ connectionString: desk.databaseUrl });
+    await client.connect();
+    const copies = TABLES_WITH_RECORDS.map((table) => `create table saved.${table} as table ${table};`);
+    await client.query(`create schema saved; ${copies.join(' ')}`);
+  });
+  after(async () => {
+    await client.end();
+    await desk.close();
+  });
+
+  const restoreTable = async (table: string): Promise<void> => {
+    await client.query(`set session_replication_role = replica; delete from ${table};
+      insert into ${table} overriding system value table saved.${table}; reset session_replication_role`);
+  };
+
+  const inPostgres = (
+    what: string,
+    table: string,
+    sql: string,
+    named: RegExp,
+    asReplica: boolean,
+  ): Corruption => ({
+    what,
+    named,
+    isOfLedger: true,
+    act: async () => {
+      try {
+        if (asReplica) await client.query('set session_replication_role = replica');
+        await client.query(sql);
+        return 'done';
+      } catch (error) {
+        if (error instanceof pg.DatabaseError && /^(23|428C9)/.test(error.code ?? '')) return 'refused';
+        throw error;
+      } finally {
+        await client.query('reset session_replication_role');
+      }
+    },
+    undo: () => restoreTable(table),
+  });
+
+  /** One value of each column, and one row of each table gone. */
+  async function postgresCorruptions(): Promise<Corruption[]> {
+    const columns = await query<{ table_name: string; column_name: string; data_type: string }>(
+      desk.databaseUrl,
+      `select table_name, column_name, data_type from information_schema.columns
+       where table_schema = 'public' and table_name in (${TABLES_WITH_RECORDS.map((name) => `'${name}'`).join()})
+       order by table_name, ordinal_position`,
+    );
+    const corruptions: Corruption[] = [];
+    for (const table of TABLES_WITH_RECORDS) {
+      const key = KEYS[table];
+      const rows = table === 'orders' ? ['live', 'filled', 'cancelled', 'rejected'] : [''];
+      for (const [nth, kind] of rows.entries()) {
+        const [row] = await query<{ ctid: string; key: string }>(
+          desk.databaseUrl,
+          `select ctid::text, (${key ?? `'${table}'`})::text as key from ${table}
+           ${kind === 'live' ? `where client_order_id = 'live'` : kind && `where status = '${kind}'`}
+           order by ctid limit 1`,
+        );
+        const where = key === undefined ? 'true' : `(${key})::text = '${row!.key}'`;
+        const named = new RegExp(
+          key === undefined ? 'engine_cursor|event|terms|paused|trading|rows of' : literal(row!.key),
+        );
+        const isAppendOnly = ['trades', 'movements', 'ledger_entries'].includes(table);
+        const ofTable = columns.filter(({ table_name }) => table_name === table);
+        for (const [place, { column_name: column, data_type: type }] of ofTable.entries()) {
+          if (place % rows.length !== nth && !EACH_KIND.includes(column)) continue;
+          const value = OTHER_OF[`${table}.${column}`] ?? OTHER[type]!(column);
+          corruptions.push(
+            inPostgres(
+              `${table}.${column}${kind && ` of a ${kind} one`}`,
+              table,
+              `update ${table} set ${column} = ${value} where ${where}`,
+              named,
+              isAppendOnly,
+            ),
+          );
+        }
+        if (key !== undefined && table !== 'reconciliations')
+          corruptions.push(
+            inPostgres(
+              `a row of ${table} that is gone${kind && ` (${kind})`}`,
+              table,
+              `delete from ${table} where ${where}`,
+              new RegExp(`${named.source}|rows of`),
+              true,
+            ),
+          );
+      }
+    }
+    return corruptions;
+  }
+
+  const inRedis = (what: string, key: string, named: RegExp, act: () => Promise<unknown>): Corruption => {
+    const dumped = new Map<string, Buffer | null>();
+    return {
+      what,
+      named,
+      act: async () => {
+        for (const one of [key, `${PREFIX}assets`]) dumped.set(one, await desk.redis.dumpBuffer(one));
+        await act();
+        return 'done';
+      },
+      undo: async () => {
+        for (const [one, value] of dumped) {
+          await desk.redis.del(one);
+          if (value !== null) await desk.redis.restore(one, 0, value);
+        }
+      },
+    };
+  };
+
+  /** Each field of each hash: another value, gone, and one too many. */
+  async function hashCorruptions(): Promise<Corruption[]> {
+    const { redis } = desk;
+    const corruptions: Corruption[] = [];
+    for (const key of (await redis.keys(`${PREFIX}*`)).sort()) {
+      if ((await redis.type(key)) !== 'hash') continue;
+      const found = (await redis.callBuffer('HGETALL', key)) as Buffer[];
+      const seen = new Set<string>();
+      for (let at = 0; at < found.length; at += 2) {
+        const [field, value] = [found[at]!, found[at + 1]!];
+        // As good as none.
+        if (value.toString() === '0' && key.includes('balances')) continue;
+        // One field of each kind of those that are of a wallet, a price or a claim.
+        const kind = /^[ -~]+$/.test(field.toString('latin1'))
+          ? field.toString()
+          : `${field.toString('latin1').match(/^[a-z]+:/)?.[0] ?? ''}…${field.length}${String.fromCharCode(field.at(-1)!)}`;
+        if (seen.has(/claims:|levels:/.test(key) ? 'one' : kind)) continue;
+        seen.add(/claims:|levels:/.test(key) ? 'one' : kind);
+        const name = kind.includes('…')
+          ? /0x|ticks|[0-9a-f]{28}/
+          : new RegExp(literal(kind.replace(/:.*/, '')));
+        const text = value.toString();
+        const other = /^\d+$/.test(text) ? `${BigInt(text) + 1n}` : `${text}x`;
+        corruptions.push(
+          inRedis(`${key} ${kind}`, key, name, () => redis.call('HSET', key, field, other)),
+          inRedis(`${key} ${kind} that is gone`, key, name, () => redis.call('HDEL', key, field)),
+        );
+      }
+      const stranger = key.includes('balances')
+        ? Buffer.concat([Buffer.alloc(20, 7), Buffer.from('a')])
+        : 'x';
+      corruptions.push(
+        inRedis(`${key} one too many`, key, /x|0707/, () => redis.call('HSET', key, stranger, '5')),
+      );
+    }
+    return corruptions;
+  }
+
+  /** Each part of a member of a book and of the live orders. */
+  async function memberCorruptions(): Promise<Corruption[]> {
+    const { redis } = desk;
+    const parts = {
+      [`${PREFIX}book:ETH/USDC:asks`]: {
+        price: 6,
+        epoch: 8,
+        sequence: 14,
+        wallet: 34,
+        'had fills': 35,
+        rest: 42,
+      },
+      [`${PREFIX}live`]: {
+        wallet: 19,
+        market: 21,
+        price: 28,
+        epoch: 30,
+        sequence: 36,
+        'client order id': -1,
+      },
+    };
+    const corruptions: Corruption[] = [];
+    for (const [key, places] of Object.entries(parts)) {
+      const members = await redis.zrangeBuffer(key, '0', '-1');
+      const member = members.find((one) => one.includes('live')) ?? members[0]!;
+      const named = /order [0-9a-f]{34}/;
+      for (const [name, at] of Object.entries(places))
+        corruptions.push(
+          inRedis(`${key} ${name}`, key, named, async () => {
+            const other = Buffer.from(member);
+            const place = at < 0 ? other.length + at : at;
+            other.writeUInt8(other.readUInt8(place) ^ 1, place);
+            await redis.zrem(key, member);
+            await redis.zadd(key, 0, other);
+          }),
+        );
+      corruptions.push(
+        inRedis(`${key} a member that is gone`, key, named, () => redis.zrem(key, member)),
+        inRedis(`${key} a score`, key, /score/, () => redis.zadd(key, 1, member)),
+        inRedis(`${key} a member too many`, key, /order|member/, () =>
+          redis.zadd(key, 0, Buffer.concat([member.subarray(0, 30), Buffer.alloc(13, 1)])),
+        ),
+      );
+    }
+    return corruptions;
+  }
+
+  /** Of a hand that knows more than one place. */
+  const otherCorruptions = (): Corruption[] => {
+    const { redis } = desk;
+    const filter = `${PREFIX}claim-filter`;
+    const ddl = (what: string, sql: string, back: string, named: RegExp): Corruption => ({
+      what,
+      named,
+      act: async () => {
+        await client.query(sql);
+        return 'done';
+      },
+      undo: () => client.query(back),
+    });
+    return [
+      inRedis('an empty claim filter', filter, /client order id live|reference/, () => redis.del(filter)),
+      inRedis(
+        'an asset that is forgotten, and a million minted in it',
+        `${PREFIX}balances:USDC`,
+        /USDC|available to/,
+        () =>
+          Promise.all([
+            redis.hdel(`${PREFIX}assets`, 'USDC'),
+            redis.call(
+              'HINCRBY',
+              `${PREFIX}balances:USDC`,
+              Buffer.concat([Buffer.alloc(20, 0xbb), Buffer.from('a')]),
+              '1000000000000',
+            ),
+          ]),
+      ),
+      inRedis('the last event taken off the stream', `${PREFIX}events`, /sequence/, async () => {
+        const [newest] = await redis.xrevrange(`${PREFIX}events`, '+', '-', 'COUNT', 1);
+        await redis.xdel(`${PREFIX}events`, newest![0]);
+      }),
+      ddl(
+        'a trigger that is off',
+        'alter table trades disable trigger append_only',
+        'alter table trades enable trigger append_only',
+        /append_only on trades/,
+      ),
+      ddl(
+        'a trigger that is off for rows',
+        'alter table orders disable trigger stamp',
+        'alter table orders enable trigger stamp',
+        /stamp on orders/,
+      ),
+      ddl(
+        'a unique index that is gone',
+        'drop index orders_client_order_id',
+        'create unique index orders_client_order_id on orders (wallet, client_order_id) where client_order_id is not null',
+        /index orders_client_order_id/,
+      ),
+      ddl(
+        'a key that is gone',
+        'alter table movements drop constraint movements_kind_reference_key',
+        'alter table movements add constraint movements_kind_reference_key unique (kind, reference)',
+        /movements_kind_reference_key/,
+      ),
+      ddl(
+        'a constraint that is gone',
+        'alter table ledger_entries drop constraint ledger_entries_amount_atoms_check',
+        'alter table ledger_entries add constraint ledger_entries_amount_atoms_check check (amount_atoms <> 0)',
+        /constraint on ledger_entries amount_atoms/,
+      ),
+      inPostgres(
+        'notional and candle alike',
+        'trades',
+        'update trades set notional_atoms = notional_atoms + 1',
+        /notional_atoms/,
+        true,
+      ),
+    ];
+  };
+
+  it('each corruption of a stored field, and names it', async () => {
+    const corruptions = [
+      ...(await postgresCorruptions()),
+      ...(await hashCorruptions()),
+      ...(await memberCorruptions()),
+      ...otherCorruptions(),
+    ];
+    const wrong: string[] = [];
+    let refused = 0;
+    for (const { what, act, undo, named, isOfLedger = false } of corruptions) {
+      const outcome = await act();
+      if (outcome === 'refused') refused += 1;
+      else {
+        const shown = isOfLedger ? await ledgerDifferences() : [];
+        const told = shown.length > 0 ? shown : await differences();
+        if (told.length === 0 && !(what in UNSEEN)) wrong.push(`${what}: not seen`);
+        else if (told.length > 0 && !told.some((text) => named.test(text)))
+          wrong.push(`${what}: seen and not named by ${named}: ${told.join('; ').slice(0, 300)}`);
+      }
+      await undo();
+    }
+    expect(wrong).to.deep.equal([]);
+    expect(await differences(), 'what was made wrong was put back').to.deep.equal([]);
+    expect(corruptions.length - refused).to.be.above(130);
+  });
+
+  /** What the second half of a reconcile finds. */
+  const ledgerDifferences = async (): Promise<string[]> => {
+    const { checks } = await desk.ledger.check();
+    return checks.flatMap(({ name, violations }) =>
+      violations.map((one) => `${name}: ${one.subject}: expected ${one.expected}, found ${one.found}`),
+    );
+  };
+
+  const differences = async (): Promise<string[]> => {
+    try {
+      const { checks } = await reconcile(desk.services, { patienceMs: 0 });
+      return checks.flatMap(({ name, asset, differences: found }) =>
+        found.map(
+          (one) => `${name} ${asset ?? ''}: ${one.subject}: expected ${one.expected}, found ${one.found}`,
+        ),
+      );
+    } catch (error) {
+      return [String(error)];
+    }
+  };
+});
