@@ -4,10 +4,12 @@
  */
 
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { WebSocket } from 'ws';
 import { column, renderTable } from '../../src/operator/table.ts';
 import { PLAIN } from '../../src/operator/terminal.ts';
 import { ethersSigner } from '../auth/signers.ts';
@@ -85,8 +87,21 @@ async function openStage(folder: string): Promise<{ service: Service; environmen
     writeFileSync(join(folder, `${name}.json`), await reply.text());
   }
   const { PATH, HOME } = process.env;
-  const ASYNCAPI = readFileSync(join(folder, 'asyncapi.json'), 'utf8');
-  return { service, environment: { PATH, HOME, BASE: service.url, TOKEN: token, ASYNCAPI } };
+  const FRAME = await frameAt(JSON.parse(readFileSync(join(folder, 'asyncapi.json'), 'utf8')));
+  return { service, environment: { PATH, HOME, BASE: service.url, TOKEN: token, FRAME } };
+}
+
+/** One frame of a market, from the address that the document names. */
+async function frameAt(document: AsyncApi): Promise<string> {
+  const { protocol, host } = document.servers.service;
+  const socket = new WebSocket(`${protocol}://${host}/ws/market?symbol=ETH%2FUSDC`);
+  const [frame] = await once(socket, 'message');
+  socket.terminate();
+  return String(frame);
+}
+
+interface AsyncApi {
+  readonly servers: { readonly service: { readonly protocol: string; readonly host: string } };
 }
 
 /** Generates, compiles and uses. What a step needs and was not made counts as failed too. */

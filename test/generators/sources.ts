@@ -34,8 +34,6 @@ console.log(\`placed: \${status}, \${fillCount} fills\`);
   'use-orval-zod.ts': `import { placeOrderBody, placeOrderResponse } from './orval-zod/schemas.ts';
 ${ENVIRONMENT}
 const body = placeOrderBody.parse(${orderOf('orval-zod')});
-const both = placeOrderBody.safeParse({ ...body, side: 'hold' });
-if (both.success) throw new Error('a wrong order was accepted');
 const reply = await fetch(BASE + '/v1/orders', {
   method: 'POST',
   headers: { ...headers, 'content-type': 'application/json' },
@@ -66,16 +64,9 @@ if (twice.length > 0) throw new Error('two models of one name: ' + twice.join(',
 `,
 
   'use-modelina.ts': `import type { MarketFrame } from './modelina/MarketFrame';
-declare const process: { exit(status: number): never; readonly env: Readonly<Record<string, string>> };
-const document = JSON.parse(process.env.ASYNCAPI ?? '');
-const { protocol, host } = document.servers.service;
-const socket = new WebSocket(\`\${protocol}://\${host}/ws/market?symbol=ETH%2FUSDC\`);
-const text = await new Promise<string>((resolve, reject) => {
-  socket.onmessage = ({ data }) => resolve(String(data));
-  socket.onerror = () => reject(new Error('the address of the document does not answer'));
-});
-const frame: MarketFrame = JSON.parse(text);
-console.log(\`a frame of \${frame.symbol}, \${frame.book.bids.length} bids\`);
-process.exit(0);
+declare const process: { readonly env: Readonly<Record<string, string>> };
+const frame: MarketFrame = JSON.parse(process.env.FRAME ?? '');
+const { tf, book, trades } = frame;
+console.log(\`a frame of \${tf}: \${book.bids.length} bids, \${trades.length} trades\`);
 `,
 };
