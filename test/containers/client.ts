@@ -4,7 +4,7 @@
  *   client.ts load SECONDS REQUESTS   trades until its stdin ends, at most so long and so much; WALLET_KEY is its wallet
  *   client.ts ask PATH…               one request each
  *
- * Prints one JSON document.
+ * Prints one JSON document; `load` says `begun` on stderr once it is signed in.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -64,6 +64,7 @@ async function signIn(): Promise<string> {
 
 async function load(seconds: number, requests: number): Promise<LoadResult> {
   const send = sender(await signIn());
+  process.stderr.write('begun\n');
   const failures: Record<string, number> = {};
   const endMs = performance.now() + seconds * 1_000;
   let [sent, failed, longestGapMs, lastMs, told] = [0, 0, 0, performance.now(), false];

@@ -1,6 +1,7 @@
 /** A cluster of docker-compose.yml that the checks may do anything to: a project, an image and a checkout of its own. */
 
 import type { ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Wallet } from 'ethers';
 import { type Checkout, makeCheckout } from './checkout.ts';
@@ -11,6 +12,8 @@ const CLIENT = fileURLToPath(new URL('client.ts', import.meta.url));
 const PROJECT = 'redbook-containers';
 const LOAD_SECONDS = 240;
 const LOAD_REQUESTS = 12_000;
+/** Trading before and after what is done under load. */
+const AROUND_MS = 3_000;
 
 export const NETWORK_ID = '4242';
 export const NUMERAIRE = 'ETH';
@@ -46,8 +49,8 @@ export function openCluster(): Cluster {
   const client = (...args: string[]): ChildProcess =>
     engine.beside(process.execPath, '--import=tsx', CLIENT, ...args);
   const answerOf = async <T>(child: ChildProcess): Promise<T> => {
-    const { status, stdout } = await ended(child);
-    if (status !== 0) throw new Error(`the client ended with ${status}`);
+    const { status, stdout, stderr } = await ended(child);
+    if (status !== 0) throw new Error(`the client ended with ${status}: ${stderr.slice(-300)}`);
     return JSON.parse(stdout);
   };
   process.env.WALLET_KEY = wallet.privateKey;
@@ -82,10 +85,13 @@ export function openCluster(): Cluster {
       const child = client('load', String(LOAD_SECONDS), String(LOAD_REQUESTS));
       const result = answerOf<LoadResult>(child);
       result.catch(() => undefined); // whoever waits for it is told
-      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      // A busy machine takes seconds to start a client: what happens before it trades proves nothing.
+      const begun = new Promise((resolve) => child.stderr!.once('data', resolve));
+      await Promise.race([begun, result]);
+      await sleep(AROUND_MS);
       try {
         await change();
-        await new Promise((resolve) => setTimeout(resolve, 3_000));
+        await sleep(AROUND_MS);
       } finally {
         child.stdin!.end();
       }

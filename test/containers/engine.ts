@@ -49,7 +49,7 @@ export function openEngine(env: NodeJS.ProcessEnv): Engine {
       ),
     beside: (...command) =>
       spawn('sh', ['-c', `exec ${DOCKER_IN} "$@"`, 'sh', ...command], {
-        stdio: ['pipe', 'pipe', 'inherit'],
+        stdio: 'pipe',
       }),
   };
 }
