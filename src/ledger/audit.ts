@@ -47,6 +47,18 @@ export interface Audit {
   readonly cursor: SettledCursor;
   readonly switches: Switches;
   readonly assets: readonly Asset[];
+  /** Reads all entries and all trades. */
+  summary(): Promise<AuditSummary>;
+  /** @param by `id`: book by book, best order first; `wallet`: by wallet and id */
+  liveOrders(by: 'id' | 'wallet'): AsyncIterable<readonly AuditedOrder[]>;
+  /** Every account of the asset: what its entries come to, and what its live orders hold. */
+  accounts(asset: string): AsyncIterable<readonly AuditedAccount[]>;
+  ordersById(ids: readonly string[]): Promise<AuditedOrder[]>;
+  /** In no order. */
+  usedIds(): AsyncIterable<readonly AuditedId[]>;
+}
+
+export interface AuditSummary {
   /** Every asset that was ever booked. */
   readonly bookedAssets: ReadonlySet<string>;
   /** The last trade of each market that has one. */
@@ -55,13 +67,6 @@ export interface Audit {
     readonly tradeId: number;
     readonly priceTicks: bigint;
   }[];
-  /** @param by `id`: book by book, best order first; `wallet`: by wallet and id */
-  liveOrders(by: 'id' | 'wallet'): AsyncIterable<readonly AuditedOrder[]>;
-  /** Every account of the asset: what its entries come to, and what its live orders hold. */
-  accounts(asset: string): AsyncIterable<readonly AuditedAccount[]>;
-  ordersById(ids: readonly string[]): Promise<AuditedOrder[]>;
-  /** In no order. */
-  usedIds(): AsyncIterable<readonly AuditedId[]>;
 }
 
 export interface AuditedAccount {
@@ -152,19 +157,26 @@ const LAST_TRADES = `
   select market, last[1] as trade_id, last[2] as price_ticks
   from (select market, max(array[trade_id, price_ticks]) as last from trades group by market) as newest`;
 
-async function openAudit(lists: Ask, lookups: Ask): Promise<Audit> {
-  const trades = await lookups<{ market: string; trade_id: bigint; price_ticks: bigint }>(LAST_TRADES);
-  const booked = await lookups<{ asset: string }>('select distinct asset from ledger_entries');
+async function readSummary(ask: Ask): Promise<AuditSummary> {
+  const trades = await ask<{ market: string; trade_id: bigint; price_ticks: bigint }>(LAST_TRADES);
+  const booked = await ask<{ asset: string }>('select distinct asset from ledger_entries');
   return {
-    cursor: await readCursor(lookups),
-    switches: await readSwitchesIn(lookups),
-    assets: await lookups<{ symbol: string; scale: number }>('select symbol, scale from assets'),
     bookedAssets: new Set(booked.map(({ asset }) => asset)),
     lastTrades: trades.map(({ market, trade_id, price_ticks }) => ({
       market,
       tradeId: Number(trade_id),
       priceTicks: price_ticks,
     })),
+  };
+}
+
+/** Nothing that takes long runs on `lookups`, nor before this is done: events must be read as they come. */
+async function openAudit(lists: Ask, lookups: Ask): Promise<Audit> {
+  return {
+    cursor: await readCursor(lookups),
+    switches: await readSwitchesIn(lookups),
+    assets: await lookups<{ symbol: string; scale: number }>('select symbol, scale from assets'),
+    summary: () => readSummary(lists),
     liveOrders: (by) =>
       chunks(
         lists,

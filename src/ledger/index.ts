@@ -41,7 +41,7 @@ import {
   type WalletTradesFilter,
 } from './trades.ts';
 
-export type { Audit, AuditedAccount, AuditedId, AuditedOrder } from './audit.ts';
+export type { Audit, AuditedAccount, AuditedId, AuditedOrder, AuditSummary } from './audit.ts';
 export type { SettledMinutes } from './candles.ts';
 export type { Check, Violation } from './checks/index.ts';
 export type { SettledCursor } from './cursor.ts';

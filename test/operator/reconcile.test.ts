@@ -106,6 +106,27 @@ describe('operator: ledger reconcile', function () {
     expect(await differences()).to.deep.equal([]);
   });
 
+  it('reads events as they come while Postgres works on a long query', async () => {
+    const slow: typeof desk.ledger.audit = (work) =>
+      desk.ledger.audit((as) =>
+        work({
+          ...as,
+          summary: async () => {
+            for (const price of ['1', '2']) await desk.place({ wallet: MAKER, price });
+            await new Promise((resolve) => setTimeout(resolve, 2_500));
+            await desk.settle();
+            await desk.redis.xtrim('{redbook}:events', 'MAXLEN', 1);
+            return as.summary();
+          },
+        }),
+      );
+    const { checks } = await reconcile(
+      { ...desk.services, ledger: { ...desk.ledger, audit: slow } },
+      { patienceMs: 0 },
+    );
+    expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+  });
+
   it('compares with what is not settled when it begins, and names an event that is gone', async () => {
     const audit: typeof desk.ledger.audit = (work) =>
       desk.ledger.audit(async (as) => {

@@ -2,13 +2,14 @@
 
 import type { Market } from '../../domain/market.ts';
 import type { Engine } from '../../engine/index.ts';
-import type { Audit } from '../../ledger/index.ts';
+import type { Audit, AuditSummary } from '../../ledger/index.ts';
 import type { Follower } from './follower.ts';
 
 export interface Audited {
   readonly engine: Engine;
   /** The ledger at one event. */
   readonly audit: Audit;
+  readonly summary: AuditSummary;
   /** What the engine did since. */
   readonly follower: Follower;
   /** Markets of the ledger and of the engine, by symbol. */

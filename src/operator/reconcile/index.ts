@@ -9,7 +9,7 @@
 import type { Market } from '../../domain/market.ts';
 import { readMarketRecord } from '../../domain/market-record.ts';
 import type { Engine } from '../../engine/index.ts';
-import type { Audit } from '../../ledger/index.ts';
+import type { Audit, AuditSummary } from '../../ledger/index.ts';
 import { checkAsset } from './assets.ts';
 import type { Audited } from './audited.ts';
 import { checkBooks, checkLiveList } from './books.ts';
@@ -81,7 +81,9 @@ async function checkEngine(servers: Servers): Promise<{ results: CheckResult[]; 
 async function compareEngine(servers: Servers, audit: Audit): Promise<CheckResult[]> {
   const { engine } = servers;
   const follower = new Follower(engine, audit);
-  const audited: Audited = { engine, audit, follower, ...(await everything(engine, audit)) };
+  const summary = await follower.during(audit.summary());
+  const known = await everything(engine, audit, summary);
+  const audited: Audited = { engine, audit, summary, follower, ...known };
   const results = [await checkAssetList(audited), await checkMarkets(audited)];
   for (const asset of [...audited.assets.keys()].sort()) results.push(...(await checkAsset(audited, asset)));
   results.push(...(await checkBooks(audited)), await checkLiveList(audited));
@@ -91,7 +93,11 @@ async function compareEngine(servers: Servers, audit: Audit): Promise<CheckResul
 }
 
 /** Whatever is known anywhere: an asset or a market that one side forgot is looked at all the same. */
-async function everything(engine: Engine, audit: Audit): Promise<Pick<Audited, 'markets' | 'assets'>> {
+async function everything(
+  engine: Engine,
+  audit: Audit,
+  summary: AuditSummary,
+): Promise<Pick<Audited, 'markets' | 'assets'>> {
   const markets = new Map<string, Market>();
   const assets = new Map<string, number>();
   await scan(engine, 'markets', (_symbol, record) => {
@@ -108,7 +114,7 @@ async function everything(engine: Engine, audit: Audit): Promise<Pick<Audited, '
   });
   for (const { base, quote } of markets.values())
     for (const { symbol, scale } of [base, quote]) if (!assets.has(symbol)) assets.set(symbol, scale);
-  for (const symbol of audit.bookedAssets) if (!assets.has(symbol)) assets.set(symbol, 0);
+  for (const symbol of summary.bookedAssets) if (!assets.has(symbol)) assets.set(symbol, 0);
   for (const { symbol, scale } of audit.assets) assets.set(symbol, scale);
   return { markets, assets };
 }

@@ -35,10 +35,10 @@ const switchFields = (switches: Switches): Map<string, string> =>
   ]);
 
 /** What the last trades must have left behind, at the event that the follower is at. */
-function expectedTrading({ audit, follower, markets }: Audited): Expectation {
+function expectedTrading({ summary, follower, markets }: Audited): Expectation {
   const numberOf = (symbol: string): number | undefined => markets.get(symbol)?.number;
   const settled = new Map<string, string>();
-  for (const { market, priceTicks } of audit.lastTrades)
+  for (const { market, priceTicks } of summary.lastTrades)
     settled.set(`last price of market ${numberOf(market)}`, `${priceTicks}`);
   return new ExpectedTexts(settled, follower.lastPrices);
 }
@@ -93,9 +93,9 @@ function isUnnamed(name: string, { audit, follower }: Audited): boolean {
   return number !== undefined && version < VERSIONS_OF_EPOCH && !follower.switches.has(name);
 }
 
-function lastTradeId({ audit, follower }: Audited): bigint {
+function lastTradeId({ summary, follower }: Audited): bigint {
   if (follower.lastTradeId !== null) return BigInt(follower.lastTradeId);
-  return BigInt(audit.lastTrades.reduce((last, { tradeId }) => Math.max(last, tradeId), 0));
+  return BigInt(summary.lastTrades.reduce((last, { tradeId }) => Math.max(last, tradeId), 0));
 }
 
 /** The counter is the last trade id, or where the ids of its epoch begin. A new epoch is no event: both are read at once. */
@@ -174,13 +174,13 @@ export async function checkMarkets(audited: Audited): Promise<CheckResult> {
 }
 
 export async function checkAssetList(audited: Audited): Promise<CheckResult> {
-  const { audit, follower, markets } = audited;
+  const { audit, summary, follower, markets } = audited;
   const comparison = new Comparison();
   const settled = new Map<string, string>();
   for (const { symbol, scale } of audit.assets) settled.set(symbol, `${scale}`);
   for (const { base, quote } of markets.values())
     for (const { symbol } of [base, quote]) settled.set(`${symbol} used`, '1');
-  for (const symbol of audit.bookedAssets) settled.set(`${symbol} used`, '1');
+  for (const symbol of summary.bookedAssets) settled.set(`${symbol} used`, '1');
   const expectation = new ExpectedTexts(settled, follower.assets);
   await compareFields(audited, { of: 'assets' }, expectation, (name, expected, found) =>
     comparison.equal(`key assets ${name}`, expected ?? NOTHING, found ?? NOTHING),
