@@ -110,9 +110,13 @@ export const ERRORS = {
     'routes with a body',
     'the body’s media type, charset or encoding is not supported',
   ),
-  EXPRESS_ERR_REQUEST_TIMEOUT: row(408, 'every route', 'the request did not arrive in time'),
-  EXPRESS_ERR_EXPECTATION_FAILED: row(417, 'every route', 'Expect may only be 100-continue'),
-  EXPRESS_ERR_HEADERS_TOO_LARGE: row(431, 'every route', 'the headers are larger than 16 KB'),
+  EXPRESS_ERR_REQUEST_TIMEOUT: row(408, 'the server, before any route', 'the request did not arrive in time'),
+  EXPRESS_ERR_EXPECTATION_FAILED: row(417, 'the server, before any route', 'Expect may only be 100-continue'),
+  EXPRESS_ERR_HEADERS_TOO_LARGE: row(
+    431,
+    'the server, before any route',
+    'the headers are larger than 16 KB',
+  ),
 } as const satisfies Record<string, ErrorRow>;
 
 /** A stable error code of the contract. */
