@@ -152,13 +152,19 @@ describe('the documents', () => {
       });
 
       it('knows every property of what is answered', () => {
+        const references = nodes(document).filter(({ node }) => node.$ref !== undefined);
+        const isOfRequests = ([, kind, name]: readonly string[]): boolean => {
+          const of = references.filter(({ node }) => node.$ref === `#/components/${kind}/${name}`);
+          return of.length > 0 && of.every(({ way }) => way.includes('requestBody'));
+        };
         const open = nodes(document).filter(
           ({ node, way }) =>
             node.type === 'object' &&
             node.properties !== undefined &&
             node.additionalProperties !== false &&
-            // Requests may carry more, which is not looked at; a narrowed schema stands beside the closed one.
-            !way.some((step) => ['requestBody', 'allOf', 'query'].includes(step)),
+            // The service ignores further members of requests; a narrowed schema stands beside the closed one.
+            !way.some((step) => ['requestBody', 'allOf', 'query'].includes(step)) &&
+            !isOfRequests(way),
         );
         expect(open.map(({ way }) => way.join('/'))).to.deep.equal([]);
       });
@@ -180,6 +186,19 @@ describe('the documents', () => {
             .map(([key]) => [...way, key].join('/')),
         );
         expect(booleans).to.deep.equal([]);
+      });
+
+      it('has no properties beside a union, where generators of clients pass over them', () => {
+        const beside = nodes(document).filter(
+          ({ node, way }) =>
+            isSchema(way) && node.properties !== undefined && (node.oneOf ?? node.anyOf ?? node.allOf),
+        );
+        expect(beside.map(({ way }) => way.join('/'))).to.deep.equal([]);
+      });
+
+      it('gives every constant a type, which generators of clients need', () => {
+        const untyped = nodes(document).filter(({ node }) => 'const' in node && node.type === undefined);
+        expect(untyped.map(({ way }) => way.join('/'))).to.deep.equal([]);
       });
 
       it('gives no two things names that generators make alike', () => {
@@ -243,9 +262,45 @@ describe('the documents', () => {
     });
   });
 
+  const orderBody = openApi.paths['/v1/orders'].post.requestBody.content['application/json'];
+
+  it('show an order of each shape, and the look-up, of which no other shape is one', () => {
+    const shapes: Node[] = orderBody.schema.anyOf;
+    const names = shapes.map(({ $ref }) => $ref.replace('#/components/schemas/', ''));
+    expect(Object.keys(orderBody.examples)).to.have.members(names);
+    for (const [name, { value }] of Object.entries<Node>(orderBody.examples)) {
+      const shapesOfValue = shapes.filter((shape) => schemasOf(openApi)(shape)(value));
+      expect(shapesOfValue, name).to.deep.equal([{ $ref: `#/components/schemas/${name}` }]);
+    }
+  });
+
+  it('keep the shapes of an order apart for generators that pass over `not` and let objects be open', () => {
+    const plain: Node = JSON.parse(JSON.stringify(openApi), (key, value) =>
+      key === 'not' || key === 'additionalProperties' ? undefined : value,
+    );
+    const isTaken = schemasOf(plain)(orderBody.schema);
+    const order = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1, clientOrderId: 'an-id' };
+    const [sized, forAnAmount] = [
+      { ...order, size: 1 },
+      { ...order, type: 'market', quoteAmount: 1 },
+    ];
+    for (const body of [sized, forAnAmount, { clientOrderId: 'an-id' }]) expect(isTaken(body)).to.equal(true);
+    for (const body of [
+      ...['hold', 'BUY', '', 1].flatMap((side) => [
+        { ...sized, side },
+        { ...forAnAmount, side },
+      ]),
+      { ...sized, quoteAmount: 1 },
+      { ...forAnAmount, size: 1 },
+      { ...forAnAmount, side: 'sell' },
+      { ...forAnAmount, type: 'limit' },
+      order,
+    ])
+      expect(isTaken(body), JSON.stringify(body)).to.equal(false);
+  });
+
   it('take and refuse the same orders as the service', () => {
-    const { schema } = openApi.paths['/v1/orders'].post.requestBody.content['application/json'];
-    const isDocumented = schemasOf(openApi)(schema);
+    const isDocumented = schemasOf(openApi)(orderBody.schema);
     const placing = ROUTES.find(([method, path]) => method === 'POST' && path === '/v1/orders')![3].request!;
     const order = { market: '"ETH/USDC"', side: '"buy"', type: '"limit"', price: '2000', size: '1' };
     const market = { ...order, type: '"market"', price: undefined };

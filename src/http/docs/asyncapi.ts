@@ -4,18 +4,25 @@ import { marketSymbol } from '../replies/amounts-schema.ts';
 import { marketSchema } from '../replies/market-schema.ts';
 import type { HttpSettings } from '../services.ts';
 import {
+  bookLevelSchema,
+  bookSchema,
   candleSchema,
   errorFrameSchema,
+  executionSchema,
   marketFrameSchema,
   snapshotFrameSchema,
   tickerFrameSchema,
   timeframe,
 } from './frames.ts';
-import { type JsonSchema, nameSchemas, type Part, requestJsonSchema } from './json-schema.ts';
+import { type JsonSchema, nameReplies, type Part, requestJsonSchema } from './json-schema.ts';
 
 /** Names are unlike each other and unlike those of channels, whatever the case: generators make one file of each. */
-const { schemas } = nameSchemas({
+const { schemas } = nameReplies({
   Market: marketSchema,
+  Timeframe: timeframe,
+  BookLevel: bookLevelSchema,
+  Book: bookSchema,
+  Execution: executionSchema,
   Candle: candleSchema,
   SnapshotFrame: snapshotFrameSchema,
   TickerFrame: tickerFrameSchema,

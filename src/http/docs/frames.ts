@@ -35,7 +35,19 @@ export const tickerFrameSchema = z
   })
   .meta({ description: 'A market at a glance; null: nothing prices it.', examples: [TICKER] });
 
-const level = z.strictObject({ price: amount, size: amount });
+export const bookLevelSchema = z.strictObject({ price: amount, size: amount });
+
+export const bookSchema = z.strictObject({
+  bids: z.array(bookLevelSchema).max(250).describe('best first'),
+  asks: z.array(bookLevelSchema).max(250).describe('best first'),
+});
+
+export const executionSchema = z.strictObject({
+  price: amount,
+  size: amount,
+  side: side.describe("the taker's"),
+  time: z.int().min(0).describe('Unix milliseconds'),
+});
 
 export const candleSchema = z.strictObject({
   time: z.int().min(0).describe("Unix seconds of the bucket's start, UTC; weeks begin on Monday"),
@@ -52,21 +64,8 @@ export const marketFrameSchema = z
     symbol: marketSymbol,
     tf: timeframe,
     ticker: tickerFrameSchema,
-    book: z.strictObject({
-      bids: z.array(level).max(250).describe('best first'),
-      asks: z.array(level).max(250).describe('best first'),
-    }),
-    trades: z
-      .array(
-        z.strictObject({
-          price: amount,
-          size: amount,
-          side: side.describe("the taker's"),
-          time: z.int().min(0).describe('Unix milliseconds'),
-        }),
-      )
-      .max(60)
-      .describe('the latest, newest first'),
+    book: bookSchema,
+    trades: z.array(executionSchema).max(60).describe('the latest, newest first'),
     candle: candleSchema.nullable().describe('the current one; null: the market never traded'),
   })
   .meta({

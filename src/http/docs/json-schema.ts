@@ -8,18 +8,21 @@ export type Part = { [key: string]: unknown };
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /**
- * What a request must be. Zod leaves examples and defaults out where values are transformed, since it cannot tell
- * from which side they are; ours are what clients send.
+ * Settings for the schema of a request. Zod leaves examples and defaults out where values are transformed, since it
+ * cannot tell from which side they are; ours are what clients send.
  */
+const OF_REQUESTS: z.core.ToJSONSchemaParams = {
+  io: 'input',
+  override({ zodSchema, jsonSchema }) {
+    const { examples, default: given } = z.globalRegistry.get(zodSchema) ?? {};
+    if (examples !== undefined) jsonSchema.examples = examples as unknown[];
+    if (given !== undefined) jsonSchema.default = given as JsonSchema;
+  },
+};
+
+/** What a request must be. */
 export function requestJsonSchema(schema: z.ZodType): JsonSchema {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, {
-    io: 'input',
-    override({ zodSchema, jsonSchema }) {
-      const { examples, default: given } = z.globalRegistry.get(zodSchema) ?? {};
-      if (examples !== undefined) jsonSchema.examples = examples as unknown[];
-      if (given !== undefined) jsonSchema.default = given as JsonSchema;
-    },
-  });
+  const { $schema: _, ...json } = z.toJSONSchema(schema, OF_REQUESTS);
   return json;
 }
 
@@ -30,18 +33,29 @@ export interface NamedSchemas {
   refTo(schema: z.ZodType): JsonSchema;
 }
 
-export function nameSchemas(named: Readonly<Record<string, z.ZodType>>): NamedSchemas {
+/** Names schemas of what the service sends: replies and frames. */
+export const nameReplies = (named: Readonly<Record<string, z.ZodType>>): NamedSchemas =>
+  nameSchemas(named, {});
+
+/** Names schemas of what clients send. */
+export const nameRequests = (named: Readonly<Record<string, z.ZodType>>): NamedSchemas =>
+  nameSchemas(named, OF_REQUESTS);
+
+function nameSchemas(
+  named: Readonly<Record<string, z.ZodType>>,
+  settings: z.core.ToJSONSchemaParams,
+): NamedSchemas {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
   const uri = (id: string): string => `#/components/schemas/${id}`;
-  const { schemas } = z.toJSONSchema(registry, { uri });
+  const { schemas } = z.toJSONSchema(registry, { ...settings, uri });
   return {
     schemas: Object.fromEntries(
       Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema]),
     ),
     refTo(schema) {
       const id = registry.get(schema)?.id;
-      if (id === undefined) throw new Error('a reply has no name in the document');
+      if (id === undefined) throw new Error('a schema has no name in the document');
       return { $ref: uri(id) };
     },
   };

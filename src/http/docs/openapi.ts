@@ -1,5 +1,6 @@
 /** The OpenAPI 3.1 document: made of the route table, of the schemas that requests are checked by, and of the replies'. */
 
+import type { z } from 'zod';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { BUCKETS, type Bucket } from '../limits/buckets.ts';
@@ -13,10 +14,10 @@ import { livenessSchema, metricsText, readinessSchema } from '../replies/probe-s
 import { legacyRoutes, MARKET_DATA_PREFIX, PROBES, ROUTES } from '../routes.ts';
 import type { HttpSettings } from '../services.ts';
 import { HEADERS, type HeaderName, headerRefs, LIMIT_HEADERS } from './headers.ts';
-import { type JsonSchema, nameSchemas, type Part, requestJsonSchema } from './json-schema.ts';
+import { type JsonSchema, nameReplies, nameRequests, type Part, requestJsonSchema } from './json-schema.ts';
 import { OPERATIONS, type Operation, TAGS } from './operations.ts';
 
-const { schemas, refTo } = nameSchemas({
+const replies = nameReplies({
   Error: errorSchema,
   ErrorCode: errorCode,
   UnexpectedError: unexpectedErrorSchema,
@@ -52,6 +53,10 @@ const { schemas, refTo } = nameSchemas({
   Readiness: readinessSchema,
   Metrics: metricsText,
 });
+
+const bodies = nameRequests(
+  Object.assign({}, ...Object.values(OPERATIONS).map((operation) => operation.bodies ?? {})),
+);
 
 /** A route of any kind, with what decides over its headers and refusals. */
 interface Documented {
@@ -116,7 +121,7 @@ export function openApiDocument({ serviceName, legacyPrefix }: HttpSettings): Pa
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas,
+      schemas: { ...replies.schemas, ...bodies.schemas },
       headers: HEADERS,
       securitySchemes: {
         session: {
@@ -153,18 +158,30 @@ function requestPart({ path, endpoint, operation }: Documented): Part {
   );
   const { request, readsBody } = endpoint;
   if (request === undefined) return { parameters };
-  const schema = requestJsonSchema(request);
   if (readsBody) {
-    const { alsoTakes } = operation;
-    const body = alsoTakes === undefined ? schema : { anyOf: [schema, requestJsonSchema(alsoTakes)] };
+    const content =
+      operation.bodies === undefined ? { schema: requestJsonSchema(request) } : anyOfThe(operation.bodies);
     const required = operation.bodyIsOptional !== true;
-    return { parameters, requestBody: { required, content: { 'application/json': { schema: body } } } };
+    return { parameters, requestBody: { required, content: { 'application/json': content } } };
   }
+  const schema = requestJsonSchema(request);
   const properties = Object.entries(schema.properties as Record<string, JsonSchema>);
   return {
     parameters: properties.map(([name, property]) =>
       parameterPart(path, name, property, schema.required?.includes(name) ?? false),
     ),
+  };
+}
+
+/** A body of several shapes, with an example of each: the viewer lets its reader choose one. */
+function anyOfThe(shapes: Readonly<Record<string, z.ZodType>>): Part {
+  const examples = Object.keys(shapes).map((name) => {
+    const { title, examples = [] } = bodies.schemas[name]!;
+    return [name, { summary: title, value: examples[0] }];
+  });
+  return {
+    schema: { anyOf: Object.values(shapes).map((shape) => bodies.refTo(shape)) },
+    examples: Object.fromEntries(examples),
   };
 }
 
@@ -182,7 +199,7 @@ function parameterPart(path: string, name: string, json: JsonSchema, required: b
 function responsesPart(route: Documented): Part {
   const { operation, caller } = route;
   const { reply, contentType = 'application/json', alsoWith = [] } = operation;
-  const content = { [contentType]: { schema: refTo(reply) } };
+  const content = { [contentType]: { schema: replies.refTo(reply) } };
   const headers = headersPart(route, caller === 'public' ? ['ETag', 'Cache-Control'] : []);
   const responses: Record<string, Part> = { 200: { description: operation.summary, headers, content } };
   for (const status of alsoWith) responses[status] = { description: 'as the body says', headers, content };
@@ -223,7 +240,7 @@ function errorPart(route: Documented, codes: readonly ErrorCode[]): Part {
   return {
     description: codes.map((code) => `- \`${code}\`: ${ERRORS[code].meaning}`).join('\n'),
     headers: headersPart(route, codes.includes('RATE_LIMITED') ? ['Retry-After'] : []),
-    content: { 'application/json': { schema: { allOf: [refTo(shape), narrowed] } } },
+    content: { 'application/json': { schema: { allOf: [replies.refTo(shape), narrowed] } } },
   };
 }
 

@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
-import { orderLookup } from '../endpoints/post-order.ts';
 import { address } from '../fields.ts';
 import {
   acceptedTermsSchema,
@@ -30,6 +29,7 @@ import {
 } from '../replies/order-schema.ts';
 import { portfolioSchema } from '../replies/portfolio-schema.ts';
 import { livenessSchema, metricsText, readinessSchema } from '../replies/probe-schema.ts';
+import { ORDER_BODIES } from './order-bodies.ts';
 
 export const TAGS = {
   Login: 'A wallet proves itself by a signature and gets a bearer token for eight hours.',
@@ -53,8 +53,8 @@ export interface Operation {
   readonly codes?: readonly ErrorCode[];
   /** Parameters that no schema of the endpoint holds. */
   readonly parameters?: Readonly<Record<string, z.ZodType>>;
-  /** A body of another shape that the route takes as well. */
-  readonly alsoTakes?: z.ZodType;
+  /** The shapes of the body by their names in the document, where it has more than one. */
+  readonly bodies?: Readonly<Record<string, z.ZodType>>;
   /** Whether the body may be left out. */
   readonly bodyIsOptional?: true;
 }
@@ -167,7 +167,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       'be filled are answered with 200, `accepted: false` and the status `rejected`. A request that is refused with ' +
       'a code places nothing and leaves its `clientOrderId` free, except for `SETTLEMENT_FAILED`.',
     reply: placementSchema,
-    alsoTakes: orderLookup,
+    bodies: ORDER_BODIES,
     codes: [...codesOf('placing'), 'FORBIDDEN'],
   },
   'GET /v1/orders': {

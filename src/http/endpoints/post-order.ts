@@ -38,65 +38,36 @@ const LEVERAGE_JSON = {
   ],
 };
 
-const has = (name: string) => ({ required: [name], properties: { [name]: { description: 'any value' } } });
+/** The members of an order; `src/http/docs/order-bodies.ts` documents the shapes that they make. */
+export const orderFields = {
+  market: text.describe('symbol of a market'),
+  side: oneOf(['buy', 'sell']),
+  type: oneOf(['limit', 'market']),
+  price: positiveDecimal.optional().describe('of limit orders, which need one: a multiple of `tickSize`'),
+  // Any finite size passes here: the engine refuses one that is not positive as INVALID_ORDER, in its turn.
+  size: decimal.meta({ ...POSITIVE_DECIMAL_JSON, description: 'in base units: a multiple of `sizeStep`' }),
+  quoteAmount: positiveDecimal.describe(
+    'market buys only, in place of `size`: buys the whole size steps that this pays for, its fee apart',
+  ),
+  clientOrderId: clientOrderId
+    .optional()
+    .describe(
+      'unique per wallet and remembered for good: given again, it stands for the order it was first given for',
+    ),
+  timeInForce: oneOf(['GTC', 'IOC', 'FOK']).optional().describe('GTC unless given'),
+  postOnly: flag.optional().describe('refuses an order that would take liquidity at once'),
+  reduceOnly: flag.optional().describe('for position markets, of which there are none yet'),
+  leverage: decimal
+    .refine(isLeverage, 'must be a whole number from 1 to 50')
+    .optional()
+    .meta({ ...LEVERAGE_JSON, description: 'stored, without effect on spot markets' }),
+  account: address.optional().describe('must be the wallet of the session'),
+};
 
-/** The two refinements once more, for the document. Generators of clients fail on `false` as the schema of a property. */
-const SIZED_OR_FOR_AN_AMOUNT = [
-  {
-    title: 'by size',
-    required: ['size'],
-    not: has('quoteAmount'),
-    properties: { size: POSITIVE_DECIMAL_JSON },
-  },
-  {
-    title: 'by quote amount',
-    required: ['quoteAmount'],
-    not: has('size'),
-    properties: {
-      quoteAmount: POSITIVE_DECIMAL_JSON,
-      type: { const: 'market' },
-      side: { const: 'buy' },
-    },
-  },
-];
+const { size, quoteAmount } = orderFields;
 
-const EXAMPLES = [
-  { market: 'ETH/USDC', side: 'buy', type: 'limit', price: 2000, size: 1, clientOrderId: 'my-order-1' },
-  { market: 'ETH/USDC', side: 'buy', type: 'market', quoteAmount: '250.5' },
-];
-
-/**
- * Any finite size passes here: one that is not positive is INVALID_ORDER, which the engine refuses at its
- * place among the other refusals.
- */
 const schema = z
-  .object({
-    market: text.describe('symbol of a market'),
-    side: oneOf(['buy', 'sell']),
-    type: oneOf(['limit', 'market']),
-    price: positiveDecimal.optional().describe('of limit orders, which need one: a multiple of `tickSize`'),
-    size: decimal
-      .optional()
-      .meta({ ...POSITIVE_DECIMAL_JSON, description: 'in base units: a multiple of `sizeStep`' }),
-    quoteAmount: positiveDecimal
-      .optional()
-      .describe(
-        'market buys only, in place of `size`: buys the whole size steps that this pays for, its fee apart',
-      ),
-    clientOrderId: clientOrderId
-      .optional()
-      .describe(
-        'unique per wallet and remembered for good: given again, it stands for the order it was first given for',
-      ),
-    timeInForce: oneOf(['GTC', 'IOC', 'FOK']).optional().describe('GTC unless given'),
-    postOnly: flag.optional().describe('refuses an order that would take liquidity at once'),
-    reduceOnly: flag.optional().describe('for position markets, of which there are none yet'),
-    leverage: decimal
-      .refine(isLeverage, 'must be a whole number from 1 to 50')
-      .optional()
-      .meta({ ...LEVERAGE_JSON, description: 'stored, without effect on spot markets' }),
-    account: address.optional().describe('must be the wallet of the session'),
-  })
+  .object({ ...orderFields, size: size.optional(), quoteAmount: quoteAmount.optional() })
   .refine(
     ({ size, quoteAmount }) => (size === undefined) !== (quoteAmount === undefined),
     'give exactly one of size and quoteAmount',
@@ -104,13 +75,7 @@ const schema = z
   .refine(
     ({ quoteAmount, type, side }) => quoteAmount === undefined || (type === 'market' && side === 'buy'),
     'quoteAmount is only for market buys',
-  )
-  .meta({ oneOf: SIZED_OR_FOR_AN_AMOUNT, examples: EXAMPLES });
-
-/** A body that places nothing: the reply is that of a replay, and an unknown id is refused. */
-export const orderLookup = z
-  .strictObject({ clientOrderId: clientOrderId.describe('of the order to look up') })
-  .meta({ title: 'look-up', examples: [{ clientOrderId: 'my-order-1' }] });
+  );
 
 type OrderBody = z.infer<typeof schema>;
 
