@@ -4,8 +4,8 @@
  */
 
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { on } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -27,6 +27,7 @@ const PACKAGES = {
 };
 const INSTALLED_WITHIN_MS = 300_000;
 const STEP_WITHIN_MS = 120_000;
+const FRAME_WITHIN_MS = 30_000;
 
 const run = promisify(execFile);
 const TSX = import.meta.resolve('tsx');
@@ -64,44 +65,84 @@ async function install(folder: string): Promise<boolean> {
   }
 }
 
-/** A service with the demo markets and a wallet that has signed in and has funds. */
-async function openStage(folder: string): Promise<{ service: Service; environment: NodeJS.ProcessEnv }> {
+interface Stage {
+  readonly service: Service;
+  /** Of the generated clients' programs. */
+  readonly environment: NodeJS.ProcessEnv;
+  /** Sells to what the clients have bid, and writes a frame of the market with both as a typed constant. */
+  writeFrame(): Promise<string>;
+}
+
+/** A service with the demo markets, its documents, and two wallets that have signed in and have funds. */
+async function openStage(folder: string): Promise<Stage> {
   const settings = { PORT: String(await freePort()), DATA_DIR: join(folder, 'data') };
   const service = await startService('all', settings);
-  const post = async (path: string, body: object) => {
+  const post = async (path: string, body: object, headers = {}) => {
     const reply = await fetch(service.url + path, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     });
     // biome-ignore lint/suspicious/noExplicitAny: the generated clients are what checks replies here
     return (await reply.json()) as any;
   };
-  const signer = ethersSigner();
-  const { address } = signer;
-  const { typedData } = await post('/v1/auth/challenge', { address });
-  const { token } = await post('/v1/auth/verify', { address, signature: await signer.signTyped(typedData) });
-  await operate(settings, 'account', 'credit', address, 'USDC', '10000', '--reference', `deposit-${address}`);
-  for (const name of ['openapi', 'asyncapi']) {
-    const reply = await fetch(`${service.url}/v1/${name}.json`);
-    writeFileSync(join(folder, `${name}.json`), await reply.text());
-  }
+  const signIn = async (asset: string): Promise<string> => {
+    const signer = ethersSigner();
+    const { address } = signer;
+    const { typedData } = await post('/v1/auth/challenge', { address });
+    const { token } = await post('/v1/auth/verify', {
+      address,
+      signature: await signer.signTyped(typedData),
+    });
+    await operate(
+      settings,
+      'account',
+      'credit',
+      address,
+      asset,
+      '10000',
+      '--reference',
+      `deposit-${address}`,
+    );
+    return token;
+  };
+  const documentOf = async (name: string): Promise<string> =>
+    (await fetch(`${service.url}/v1/${name}.json`)).text();
+  for (const name of ['openapi', 'asyncapi'])
+    writeFileSync(join(folder, `${name}.json`), await documentOf(name));
+  const [buyer, seller] = [await signIn('USDC'), await signIn('ETH')];
   const { PATH, HOME } = process.env;
-  const FRAME = await frameAt(JSON.parse(readFileSync(join(folder, 'asyncapi.json'), 'utf8')));
-  return { service, environment: { PATH, HOME, BASE: service.url, TOKEN: token, FRAME } };
-}
-
-/** One frame of a market, from the address that the document names. */
-async function frameAt(document: AsyncApi): Promise<string> {
-  const { protocol, host } = document.servers.service;
-  const socket = new WebSocket(`${protocol}://${host}/ws/market?symbol=ETH%2FUSDC`);
-  const [frame] = await once(socket, 'message');
-  socket.terminate();
-  return String(frame);
+  return {
+    service,
+    environment: { PATH, HOME, BASE: service.url, TOKEN: buyer },
+    async writeFrame() {
+      const order = { market: 'ETH/USDC', side: 'sell', type: 'limit', price: 1000, size: 0.005 };
+      await post('/v1/orders', order, { authorization: `Bearer ${seller}` });
+      const frame = await frameAt(JSON.parse(await documentOf('asyncapi')));
+      const source = `import type { MarketFrame } from './modelina/MarketFrame';\n\nexport const frame: MarketFrame = ${frame};\n`;
+      writeFileSync(join(folder, 'frame.ts'), source);
+      return 'written';
+    },
+  };
 }
 
 interface AsyncApi {
   readonly servers: { readonly service: { readonly protocol: string; readonly host: string } };
+}
+
+/** A frame of a market with bids and trades, from the address that the document names. */
+async function frameAt(document: AsyncApi): Promise<string> {
+  const { protocol, host } = document.servers.service;
+  const socket = new WebSocket(`${protocol}://${host}/ws/market?symbol=ETH%2FUSDC`);
+  try {
+    for await (const [data] of on(socket, 'message', { signal: AbortSignal.timeout(FRAME_WITHIN_MS) })) {
+      const { book, trades } = JSON.parse(data);
+      if (book.bids.length > 0 && trades.length > 0) return String(data);
+    }
+    throw new Error('the stream ended');
+  } finally {
+    socket.terminate();
+  }
 }
 
 /** Generates, compiles and uses. What a step needs and was not made counts as failed too. */
@@ -156,6 +197,7 @@ async function main(): Promise<number> {
     const rows: Row[] = [];
     for (const generator of GENERATORS) {
       console.log(`${generator.name} …`);
+      if (generator.name === 'modelina') await outcomeOf('a frame of the stream', stage.writeFrame);
       rows.push(await tryGenerator(folder, stage.environment, generator));
     }
     const cells = rows.map(({ generator, made, compiled, used }) => [generator, made, compiled, used]);

@@ -14,9 +14,12 @@ const { BASE = '', TOKEN = '' } = process.env;
 const headers = { authorization: \`Bearer \${TOKEN}\` };
 `;
 
-/** A limit order that rests; each client gives it an id of its own. */
+/** A limit order with many members, which rests; each client gives it an id of its own. */
 const orderOf = (id: string): string =>
-  `{ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1000, size: 0.01, clientOrderId: '${id}' }`;
+  `{ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1000, size: '0.01', clientOrderId: '${id}', timeInForce: 'GTC', postOnly: true }`;
+
+/** No order, although it has an id to look up. */
+const HELD = `{ market: 'ETH/USDC', side: 'hold' as const, type: 'limit' as const, size: 1, clientOrderId: 'held' }`;
 
 export const SOURCES: Readonly<Record<string, string>> = {
   'tsconfig.json': TSCONFIG,
@@ -27,13 +30,20 @@ const call = globalThis.fetch;
 globalThis.fetch = (path, options) => call(BASE + String(path), options);
 const reply = await placeOrder(${orderOf('orval-fetch')}, { headers });
 if (reply.status !== 200) throw new Error(JSON.stringify(reply));
-const { status, fillCount } = reply.data;
-console.log(\`placed: \${status}, \${fillCount} fills\`);
+const held = ${HELD};
+// @ts-expect-error: a side of which there is none
+export const refused: Parameters<typeof placeOrder>[0] = held;
+console.log(\`placed: \${reply.data.status}\`);
 `,
 
   'use-orval-zod.ts': `import { placeOrderBody, placeOrderResponse } from './orval-zod/schemas.ts';
 ${ENVIRONMENT}
-const body = placeOrderBody.parse(${orderOf('orval-zod')});
+const order = ${orderOf('orval-zod')};
+const body = placeOrderBody.parse(order);
+const lost = Object.keys(order).filter((member) => !(member in body));
+if (lost.length > 0) throw new Error(\`the schema drops \${lost.join(', ')}\`);
+for (const wrong of [${HELD}, { ...order, side: 'hold' }, { ...order, quoteAmount: 1 }])
+  if (placeOrderBody.safeParse(wrong).success) throw new Error(\`the schema takes \${JSON.stringify(wrong)}\`);
 const reply = await fetch(BASE + '/v1/orders', {
   method: 'POST',
   headers: { ...headers, 'content-type': 'application/json' },
@@ -49,13 +59,20 @@ ${ENVIRONMENT}
 client.setConfig({ baseUrl: BASE });
 const { data, error } = await placeOrder({ body: ${orderOf('hey-api')}, headers });
 if (data === undefined) throw new Error(JSON.stringify(error));
+const held = ${HELD};
+// @ts-expect-error: a side of which there is none
+export const refused: Parameters<typeof placeOrder>[0] = { body: held };
 console.log(\`placed: \${data.status}\`);
 `,
 
   'modelina.mjs': `import { readFileSync } from 'node:fs';
 import { TypeScriptFileGenerator } from '@asyncapi/modelina';
 
-const generator = new TypeScriptFileGenerator({ modelType: 'interface', enumType: 'union' });
+const generator = new TypeScriptFileGenerator({
+  modelType: 'interface',
+  enumType: 'union',
+  rawPropertyNames: true,
+});
 const document = JSON.parse(readFileSync('asyncapi.json', 'utf8'));
 const models = await generator.generateToFiles(document, 'modelina', { exportType: 'named' }, true);
 const names = models.map(({ modelName }) => modelName.toLowerCase());
@@ -63,10 +80,8 @@ const twice = names.filter((name, at) => names.indexOf(name) !== at);
 if (twice.length > 0) throw new Error('two models of one name: ' + twice.join(', '));
 `,
 
-  'use-modelina.ts': `import type { MarketFrame } from './modelina/MarketFrame';
-declare const process: { readonly env: Readonly<Record<string, string>> };
-const frame: MarketFrame = JSON.parse(process.env.FRAME ?? '');
-const { tf, book, trades } = frame;
-console.log(\`a frame of \${tf}: \${book.bids.length} bids, \${trades.length} trades\`);
+  'use-modelina.ts': `import { frame } from './frame.ts';
+const { type, symbol, tf, book, trades } = frame;
+console.log(\`\${type} \${symbol} \${tf}: \${book.bids.length} bids, \${trades.length} trades\`);
 `,
 };
