@@ -4,9 +4,15 @@ import { join } from 'node:path';
 import { type Level, type Logger, multistream, pino } from 'pino';
 import { type Config, readConfig, requireFor } from './config.ts';
 import { StartRefusal } from './domain/errors.ts';
+import { errorRecord } from './http/redact.ts';
 import { consoleOf } from './roles/console.ts';
 import { openLogFile } from './roles/log-file.ts';
 import type { RunningRole } from './roles/running-role.ts';
+
+/** Errors are redacted and cut wherever they are logged: drivers attach whole commands, with a client's text in them. */
+const serializers = {
+  err: (error: unknown) => (error instanceof Error ? errorRecord(error) : error),
+};
 
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
@@ -20,7 +26,7 @@ function allInOneLogger({ logLevel, dataDir }: Config): Logger {
   if (logLevel === 'silent') return pino({ level: logLevel });
   const file = openLogFile(join(dataDir, 'redbook.log'));
   return pino(
-    { level: logLevel },
+    { level: logLevel, serializers },
     multistream([
       { level: logLevel as Level, stream: file },
       { level: 'error', stream: consoleOf((line) => process.stderr.write(`${line}\n`)) },
@@ -62,7 +68,7 @@ async function main(argv: readonly string[]): Promise<void> {
     case 'settlement':
     case 'snapshot': {
       const { startStandalone } = await import('./roles/standalone.ts');
-      const logger = pino({ level: config.logLevel });
+      const logger = pino({ level: config.logLevel, serializers });
       const starting = startStandalone(name, config, logger).catch((error: unknown) => {
         if (error instanceof StartRefusal) logger.fatal(error.message);
         throw error;
@@ -80,7 +86,7 @@ async function main(argv: readonly string[]): Promise<void> {
     }
     case 'migrate': {
       const { migrate } = await import('./roles/standalone.ts');
-      return migrate(config, pino({ level: config.logLevel }));
+      return migrate(config, pino({ level: config.logLevel, serializers }));
     }
     case 'demo': {
       const { tellDemo } = await import('./roles/demo.ts');
