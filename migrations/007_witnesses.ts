@@ -8,6 +8,46 @@
 
 import type { Knex } from 'knex';
 
+const ORDER_FIELDS = [
+  ...[
+    'id',
+    'wallet',
+    'market',
+    'side',
+    'type',
+    'time_in_force',
+    'post_only',
+    'leverage::numeric',
+    'price_ticks',
+  ],
+  ...[
+    'size_steps',
+    'filled_steps',
+    'fill_count',
+    'status',
+    'reject_reason',
+    'client_order_id',
+    'created_at_ms',
+  ],
+  ...[
+    'updated_at_ms',
+    'sequence',
+    'updated_sequence',
+    'closed_sequence',
+    'base',
+    'quote',
+    'base_atoms_per_step',
+  ],
+  'quote_atoms_per_lot',
+];
+
+/**
+ * The digest of a row of `orders`, written out where it is used: a call of `witness_of` costs settlement 20 µs more
+ * for each order.
+ */
+const digestOfOrder = (row: string): string =>
+  `substring(sha256(convert_to(row(${ORDER_FIELDS.map((field) => `${row}.${field}`).join(', ')})::text, 'UTF8')) for 16)`;
+
 export const up = (knex: Knex) =>
   knex.raw(`
 -- Settlement skips its turn while this row is locked.
@@ -16,12 +56,8 @@ select from engine_cursor for update;
 create function digest_of(content text) returns bytea language sql stable parallel safe as
   $$ select substring(sha256(convert_to(content, 'UTF8')) for 16) $$;
 
-create function witness_of(orders) returns bytea language sql stable parallel safe as $$
-  select digest_of(row($1.id, $1.wallet, $1.market, $1.side, $1.type, $1.time_in_force, $1.post_only,
-    $1.leverage::numeric, $1.price_ticks, $1.size_steps, $1.filled_steps, $1.fill_count, $1.status, $1.reject_reason,
-    $1.client_order_id, $1.created_at_ms, $1.updated_at_ms, $1.sequence, $1.updated_sequence, $1.closed_sequence,
-    $1.base, $1.quote, $1.base_atoms_per_step, $1.quote_atoms_per_lot)::text)
-$$;
+create function witness_of(orders) returns bytea language sql stable parallel safe as
+  $$ select ${digestOfOrder('$1')} $$;
 
 alter table orders add column witness bytea;
 alter table holds add column witness bytea;
@@ -45,7 +81,9 @@ update reconciliations set witness = witness_of(reconciliations);
 
 create function stamp_order() returns trigger language plpgsql as $$
 begin
-  if new.updated_sequence > (select sequence from engine_cursor) then new.witness := witness_of(new); end if;
+  if new.updated_sequence > (select sequence from engine_cursor) then
+    new.witness := ${digestOfOrder('new')};
+  end if;
   return new;
 end $$;
 create trigger stamp before insert or update on orders for each row execute function stamp_order();
