@@ -2,6 +2,9 @@
 
 import type { Market } from './market.ts';
 
+/** Enough to tell which market it is. */
+const SHOWN_CHARACTERS = 200;
+
 export const writeMarketRecord = (market: Market): string =>
   JSON.stringify(market, (_name, value) => (typeof value === 'bigint' ? value.toString() : value));
 
@@ -11,11 +14,18 @@ export const canonicalMarketRecord = (market: Market): string =>
     typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).sort()) : value,
   );
 
+/** @throws SyntaxError that shows the record when it is no JSON or lacks its integers */
 export function readMarketRecord(text: string): Market {
-  const record = JSON.parse(text);
-  return {
-    ...record,
-    baseAtomsPerStep: BigInt(record.baseAtomsPerStep),
-    quoteAtomsPerLot: BigInt(record.quoteAtomsPerLot),
-  };
+  try {
+    const record = JSON.parse(text);
+    return {
+      ...record,
+      baseAtomsPerStep: BigInt(record.baseAtomsPerStep),
+      quoteAtomsPerLot: BigInt(record.quoteAtomsPerLot),
+    };
+  } catch (cause) {
+    throw new SyntaxError(`market record ${text.slice(0, SHOWN_CHARACTERS)}: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
 }

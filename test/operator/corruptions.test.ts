@@ -398,6 +398,28 @@ describe('operator: ledger reconcile sees', function () {
     expect(corruptions.length - refused).to.be.above(130);
   });
 
+  it('a value that cannot be read, and still names its row', async () => {
+    const of = `where symbol = 'ETH/USDC'`;
+    const damages: readonly (readonly [table: string, sql: string, named: RegExp])[] = [
+      ['orders', `update orders set price_ticks = null where client_order_id = 'live'`, /order [0-9a-f]{34}/],
+      ['markets', `update markets set record = record - 'base' ${of}`, /market ETH\/USDC/],
+      ['markets', `update markets set record = record - 'quoteAtomsPerLot' ${of}`, /market record .*ETH/],
+    ];
+    for (const [table, sql, named] of damages) {
+      await client.query(sql);
+      const told = await differences();
+      expect(
+        told.some((text) => named.test(text)),
+        told.join('\n'),
+      ).to.equal(true);
+      expect(
+        told.some((text) => text.includes('can be read')),
+        told.join('\n'),
+      ).to.equal(true);
+      await restoreTable(table);
+    }
+  });
+
   /** What the second half of a reconcile finds. */
   const ledgerDifferences = async (): Promise<string[]> => {
     const { checks } = await desk.ledger.check();

@@ -14,7 +14,7 @@ import { checkAsset } from './assets.ts';
 import type { Audited } from './audited.ts';
 import { checkBooks, checkLiveList } from './books.ts';
 import { checkFilter, checkRecentClaims } from './claims.ts';
-import { type CheckResult, DIFFERENCES_KEPT } from './comparison.ts';
+import { type CheckResult, Comparison, DIFFERENCES_KEPT } from './comparison.ts';
 import { EventsLost, Follower } from './follower.ts';
 import { type Servers, untilSettled } from './settled.ts';
 import { checkAssetList, checkEngineHash, checkHistory, checkMarkets } from './state.ts';
@@ -72,10 +72,23 @@ async function checkEngine(servers: Servers): Promise<{ results: CheckResult[]; 
     try {
       return { results: await servers.ledger.audit((audit) => compareEngine(servers, audit)), lost: null };
     } catch (error) {
+      if (isUnreadable(error)) return { results: [unreadable(error)], lost: null };
       if (!(error instanceof EventsLost)) throw error;
       if (attempt === ATTEMPTS) return { results: [], lost: error.sequence };
     }
   }
+}
+
+/** What decoding a damaged value throws: BigInt, JSON.parse and Buffer, each in its own way. */
+const isUnreadable = (error: unknown): error is Error =>
+  error instanceof TypeError || error instanceof SyntaxError || error instanceof RangeError;
+
+/** Stands for the checks of the engine, so that the checks of the ledger alone still run and name the row. */
+function unreadable(error: Error): CheckResult {
+  const comparison = new Comparison();
+  comparison.equal('a record of the ledger or of the engine', 'can be read', error.message);
+  const meaning = 'the engine could not be held against the ledger, because a stored value cannot be read';
+  return comparison.result('records can be read', null, 'nothing', meaning);
 }
 
 async function compareEngine(servers: Servers, audit: Audit): Promise<CheckResult[]> {
