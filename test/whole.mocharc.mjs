@@ -9,6 +9,13 @@ const MEASURES_TIME = ['stream/cadence', 'http/limits', 'cluster/cluster', 'queu
 const TAKES_LONG = [
   ...['roles/processes', 'equivalence/equivalence', 'roles/upgrade', 'roles/outages', 'embedded/embedded'],
   ...['equivalence/mutations', 'sweeps/sweeps', 'http/market-data-large-book', 'deployment/engine-settings'],
+  ...[
+    'operator/corruptions',
+    'operator/lost-rules',
+    'operator/reconcile',
+    'http/pages',
+    'roles/first-minute',
+  ],
 ];
 
 const all = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
