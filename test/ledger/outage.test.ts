@@ -4,6 +4,7 @@ import { Refusal } from '../../src/domain/errors.ts';
 import { type Ledger, LedgerDiverged, openLedger } from '../../src/ledger/index.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { seededEvents, WALLETS } from '../support/seeded-events.ts';
+import { eventually } from '../support/service.ts';
 
 describe('ledger without Postgres', function () {
   this.timeout(60_000);
@@ -63,6 +64,11 @@ describe('ledger without Postgres', function () {
         .and.not.instanceOf(LedgerDiverged);
 
       await postgres.start();
+      // The look-up of those who place is refused at once until a look in the background has found Postgres back.
+      await eventually(
+        'the look-up answers',
+        async () => (await failureOf(reads.placedOrderId!())) === undefined,
+      );
       for (const read of Object.values(reads)) await read();
       const { sequence } = await ledger.cursor();
       expect(sequence, 'what was settled stays').to.be.at.least(300);

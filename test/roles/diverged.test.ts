@@ -2,25 +2,18 @@
 
 import { expect } from 'chai';
 import pg from 'pg';
-import { pino } from 'pino';
-import { readConfig } from '../../src/config.ts';
-import type { RunningRole } from '../../src/roles/running-role.ts';
-import { startStandalone } from '../../src/roles/standalone.ts';
 import { openDesk } from '../operator/fixture.ts';
 import { freePort } from '../support/ports.ts';
-import { redisOf } from '../support/redis-server.ts';
-import { eventually } from '../support/service.ts';
+import { eventually, type Service, startService } from '../support/service.ts';
 
 describe('a settlement that found a contradiction', () => {
   it('is not ready and settles nothing until it is restarted after the mend', async () => {
     const desk = await openDesk();
     const postgres = new pg.Client({ connectionString: desk.databaseUrl });
     await postgres.connect();
-    const port = await freePort();
-    const settings = { REDIS_URL: desk.redisUrl, DATABASE_URL: desk.databaseUrl };
-    const config = readConfig({ ...settings, ...redisOf('settlement', settings), PORT: String(port) });
-    const start = (): Promise<RunningRole> =>
-      startStandalone('settlement', config, pino({ level: 'silent' }));
+    const port = String(await freePort());
+    const settings = { REDIS_URL: desk.redisUrl, DATABASE_URL: desk.databaseUrl, PORT: port, DRAIN_MS: '0' };
+    const start = (): Promise<Service> => startService('settlement', settings);
     const readiness = async (): Promise<{ status: number; process: string }> => {
       const reply = await fetch(`http://127.0.0.1:${port}/readyz`);
       const { checks } = (await reply.json()) as { checks: { process: string } };
@@ -44,11 +37,12 @@ describe('a settlement that found a contradiction', () => {
     expect(await settled()).to.equal(false);
     expect(await readiness()).to.include({ status: 503 });
 
-    await role.stop(0);
+    expect(role.output()).to.include('the engine and the ledger contradict each other');
+    await role.end('SIGKILL');
     role = await start();
     await eventually('it settles again', settled);
     expect(await readiness()).to.deep.equal({ status: 200, process: 'ok' });
-    await role.stop(0);
+    await role.end('SIGKILL');
     await postgres.end();
     await desk.close();
   });
