@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { SiweMessage } from 'siwe';
 import { type SiweMessage as Reading, readSiweMessage } from '../../src/auth/siwe.ts';
@@ -131,7 +132,8 @@ describe('messages made to confuse', () => {
       for (let changes = random.below(4); changes > 0; changes--) text = mutate(text, random);
       const reading = read(text);
       const expected = reference(text);
-      if (expected !== undefined) expect(reading, `seed ${seed}: ${text}`).to.deep.equal(expected);
+      if (expected !== undefined && !isDeepStrictEqual(reading, expected))
+        expect(reading, `seed ${seed}: ${text}`).to.deep.equal(expected);
       if (typeof reading === 'string') expect(reading).to.equal('malformed_message');
       seen[expected !== undefined ? 'same' : typeof reading === 'string' ? 'refused' : 'more']++;
     }

@@ -4,7 +4,7 @@ import { type Random, random, runSeed } from '../support/seed.ts';
 import { POISONED_TEXTS } from '../support/seeded-events.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
-const ROUNDS = 1_000;
+const ROUNDS = 600;
 
 const LITERALS = [
   ...[

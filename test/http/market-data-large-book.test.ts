@@ -1,4 +1,4 @@
-/** A book of 100,000 orders, read as aggregators read it. */
+/** A book of 40,000 orders, read as aggregators read it. */
 
 import { expect } from 'chai';
 import request from 'supertest';
@@ -9,7 +9,7 @@ import { assetContents } from '../support/engine-contents.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { type Fixture, openFixture } from './fixture.ts';
 
-const ORDERS = 100_000;
+const ORDERS = 40_000;
 /** Orders of one wallet stay below its limit. */
 const WALLETS = Array.from({ length: 20 }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '0')}`);
 const IN_FLIGHT = 500;
@@ -22,7 +22,7 @@ type Sums = Map<number, number>;
 const decimal = (value: number, places: number): string =>
   String(Number((value / 10 ** places).toFixed(places)));
 
-describe('a book of 100,000 orders', () => {
+describe('a book of 40,000 orders', () => {
   let fixture: Fixture;
   /** Price in ticks to size in steps of what rests there, kept by hand. */
   const resting: Record<Side, Sums> = { buy: new Map(), sell: new Map() };

@@ -171,7 +171,7 @@ describe('the worker of dead-man switches', function () {
       (await redis.exists(KEYS.cancelAfterLeases, KEYS.cancelAfter)) === 0;
     for (; !(await isDone()); placed += 1) await place(other.engine, BOB, limit(M, 'sell', 500, 1));
     await untilCancelled(...wallets, CAROL);
-    expect(placed, 'orders placed meanwhile').to.be.greaterThan(10);
+    expect(placed, 'orders placed meanwhile').to.be.greaterThan(2);
     expect(await one.engine.liveOrderCount(BOB)).to.equal(placed);
     const fired = running.map((worker) => worker.counts().fired);
     expect(fired[0]! + fired[1]!).to.equal(151);
