@@ -4,6 +4,7 @@ import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
 import type { LiveOrder, Trade } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
+import { type AccountBalance, balancesAt, liveOrdersAt } from './as-of-event.ts';
 import { type Audit, audit } from './audit.ts';
 import { refusedWhileAway } from './away.ts';
 import { minutesOfMarket, type SettledMinutes } from './candles.ts';
@@ -22,7 +23,6 @@ import {
 } from './orders.ts';
 import { askOnce, openPool } from './pool.ts';
 import { type AtRest, assets, atRest, clientOrderIds, movementReferences } from './rebuild.ts';
-import { type AccountBalance, balancesAt, liveOrdersAt } from './reconcile.ts';
 import {
   type LastReconciliation,
   lastReconciliation,
@@ -41,6 +41,7 @@ import {
   type WalletTradesFilter,
 } from './trades.ts';
 
+export type { AccountBalance } from './as-of-event.ts';
 export type { Audit, AuditedAccount, AuditedId, AuditedOrder, AuditSummary } from './audit.ts';
 export type { SettledMinutes } from './candles.ts';
 export type { Check, Violation } from './checks/index.ts';
@@ -49,7 +50,6 @@ export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, type EntryKind, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry } from './export.ts';
 export type { FillShares, OrderHead, OrdersPage, SettledOrder } from './orders.ts';
-export type { AccountBalance } from './reconcile.ts';
 export type { LastReconciliation } from './reconciliations.ts';
 export { storable } from './text.ts';
 export type { MarketTradesFilter, SettledSeconds, WalletTradesFilter } from './trades.ts';
