@@ -19,7 +19,7 @@ const print = (line: string): void => {
 };
 
 /**
- * What people read is on stdout. The log of the all-in-one is a file beside its data; what is serious is on stderr too,
+ * Text for people is on stdout. The log of the all-in-one is a file beside its data; what is serious is on stderr too,
  * in plain words. The file is open when this returns: a process that ends at once can end its log.
  */
 function allInOneLogger({ logLevel, dataDir }: Config): Logger {

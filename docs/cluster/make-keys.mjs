@@ -5,7 +5,7 @@
  *   node docs/cluster/make-keys.mjs FOLDER [--redis host:port] [--queue-redis host:port] [--database URL]
  *   node docs/cluster/make-keys.mjs FOLDER --rotate-session-key | --forget-previous-key
  *
- * What is there stays: a second run makes nothing. `--rotate-session-key` makes a new key for sessions and keeps the
+ * A second run keeps what is there and makes nothing. `--rotate-session-key` makes a new key for sessions and keeps the
  * present one as the previous key; `--forget-previous-key` empties that. Plain Node, without packages.
  */
 

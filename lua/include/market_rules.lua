@@ -20,7 +20,7 @@ local function fields_of_rules(number, symbol, version)
   return { 'version:' .. number, text(version), 'symbol:' .. number, symbol }
 end
 
--- Whether the number is the symbol's. `found`: the field `symbol:<number>`, which a market that an earlier release
+-- True when the number is the symbol's. `found`: the field `symbol:<number>`, which a market that an earlier release
 -- published lacks; its record tells the number.
 local function is_number_of(markets, symbol, number, found)
   if found then return found == symbol end

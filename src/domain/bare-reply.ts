@@ -5,7 +5,7 @@ import { ERRORS, type ErrorCode } from './errors.ts';
 
 export interface BareReply {
   readonly code: ErrorCode;
-  /** Of the reply's `X-Request-Id`. */
+  /** Value of the reply's `X-Request-Id`. */
   readonly requestId: string;
   /** For people. Absent: the reply has the four fields of unknown routes and unexpected errors. */
   readonly error?: string;

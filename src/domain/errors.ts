@@ -129,7 +129,7 @@ export type ErrorCode = keyof typeof ERRORS;
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: ErrorCode;
-  /** What the reply says in `Retry-After`. */
+  /** Seconds for the reply's `Retry-After`. */
   readonly retryAfterSeconds?: number | undefined;
 
   constructor(

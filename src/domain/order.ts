@@ -32,7 +32,7 @@ export interface Lot {
 
 const ORDER_ID = /^[0-9a-f]{34}$/;
 
-/** Whether an order can have this id: 34 lower-case hex digits. */
+/** True for 34 lower-case hex digits, the form of an order id. */
 export const isOrderId = (text: string): boolean => ORDER_ID.test(text);
 
 /** What an order was when it was placed; none of it changes afterwards. */

@@ -20,7 +20,7 @@ export interface SecondOfTrades {
   readonly trades: number;
 }
 
-/** What executions of one market come to. @param trades in the order of execution, at least one */
+/** Sums the executions of one market. @param trades in the order of execution, at least one */
 export function sumOfTrades(trades: readonly Trade[]): SecondOfTrades {
   const first = trades[0]!;
   const sum = {

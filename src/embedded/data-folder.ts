@@ -108,7 +108,7 @@ const FILE_TROUBLES: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota is used up',
 };
 
-/** What to tell of an error met in the data folder: its own, unless it is the file system's. */
+/** Turns an error of the file system into a sentence about the data folder; other errors keep their own message. */
 export function unusable(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return error;
   const why = FILE_TROUBLES[String(error.code)] ?? error.message;
@@ -127,7 +127,7 @@ export function unreadable(path: string, error: unknown): unknown {
   });
 }
 
-/** What a data folder of Redbook may hold, with what systems leave in any folder. */
+/** Names that a data folder of Redbook may hold, with those that systems leave in any folder. */
 const OURS =
   /^(lock|secrets\.json|servers\.json|redis|postgres|redis\.log|postgres\.log|redbook.*\.log.*|.+\.draft|lock\.\d+)$/;
 const ANYWHERE = /^(lost\+found|\.DS_Store|\.gitignore|\.gitkeep|\.keep)$/;

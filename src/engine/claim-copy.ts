@@ -17,7 +17,7 @@ const STRETCH_BYTES = 128 * 1024 * 1024;
 
 /** A stretch of the filter in force, as it was when it was copied. */
 export interface FilterCopy {
-  /** Whether the engine takes the id for used; undefined when the id lies in another stretch. */
+  /** True when the engine takes the id for used; undefined when the id lies in another stretch. */
   has(used: UsedId): boolean | undefined;
 }
 

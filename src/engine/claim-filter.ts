@@ -73,7 +73,7 @@ export function placeInFilter(claim: Claim, layout: FilterLayout): { key: string
 export interface ScriptClaim {
   readonly field: Buffer;
   readonly mask: Buffer;
-  /** Of the filters that the places are in: a script refuses others than those in force. */
+  /** Layout of the filters that the places are in: a script refuses a layout that is not in force. */
   readonly layout: string;
   readonly key: string;
   readonly offset: number;
@@ -116,7 +116,7 @@ export class FilterBits {
     for (let byte = 0; byte < BLOCK_BYTES; byte += 1) this.bytes[at + byte]! |= claim.mask[byte]!;
   }
 
-  /** Whether all of the id's bits are set; undefined when its block lies elsewhere. */
+  /** True when all bits of the id are set; undefined when its block lies elsewhere. */
   has(claim: Claim): boolean | undefined {
     const at = blockAt(claim, this.#layout) - this.#from;
     if (at < 0 || at >= this.bytes.length) return undefined;
@@ -124,7 +124,7 @@ export class FilterBits {
   }
 }
 
-/** How full a filter is, by a sample of its blocks. */
+/** Load of a filter, estimated from a sample of its blocks. */
 export interface FilterLoad {
   readonly bytes: number;
   /** Share of bits that are set. */
@@ -135,7 +135,7 @@ export interface FilterLoad {
   readonly falsePositiveRatio: number;
 }
 
-/** How many bits are set in a byte. */
+/** Number of set bits in a byte. */
 const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
 
 /** Share of a block's bits that one id leaves as they were. */

@@ -83,7 +83,7 @@ interface Place {
 /** A resting order as its book holds it. */
 export interface RestingOrder extends Place {
   readonly remainingSteps: bigint;
-  /** Whether it had fills, as its book says. */
+  /** True when its book says that it had fills. */
   readonly hadFills: boolean;
 }
 

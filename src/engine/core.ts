@@ -62,7 +62,7 @@ export class EngineCore {
   readonly #observe: (script: string, seconds: number) => void;
   readonly #warn: (message: string) => void;
   readonly #scripts = new Map<string, Script>();
-  /** Of the filter that is made next. */
+  /** Size of the filter that is made next. */
   readonly filterBytes: number;
   #filter: FilterState = readFilterState(null);
   #epoch: number | undefined;

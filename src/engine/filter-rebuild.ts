@@ -36,7 +36,7 @@ const STRETCH_BYTES = 128 * 1024 * 1024;
 const NOTHING = Buffer.alloc(PIECE_BYTES);
 /** Abandoned filters of so many earlier rebuilds are looked for. */
 const GENERATIONS_SWEPT = 8;
-/** Of the server's memory limit, what a new filter may fill it up to: orders need the rest. */
+/** Share of the server's memory limit that a new filter may fill: orders need the rest. */
 const MEMORY_SHARE = 0.9;
 
 /**
@@ -100,7 +100,7 @@ class FilterRebuild {
   readonly #epoch: number;
   readonly former: FilterLayout;
   readonly next: FilterLayout;
-  /** Of the last event whose id may be in the former filter alone. */
+  /** Sequence of the last event whose id may be in the former filter alone. */
   readonly sequence: number;
 
   private constructor(

@@ -147,7 +147,7 @@ export interface Engine {
   unsettledPages(wallet: string): AsyncIterable<EngineEvent[]>;
   trim(cursor: Cursor): Promise<number>;
 
-  /** How full the claim filter is; reads some KiB of it. */
+  /** Estimates the load of the claim filter from some KiB of it. */
   claimFilterLoad(): Promise<FilterLoad>;
   /**
    * Replaces the claim filter by one of the size that this process is set to, filled anew from Postgres, while trading

@@ -18,7 +18,7 @@ import { bookKey, KEYS } from './keys.ts';
 
 /** Every market at one moment. It is replaced as a whole, so nothing of a lost engine stays in it. */
 interface Listing {
-  /** Of the engine that it was read from. */
+  /** Tenure of the engine that it was read from. */
   readonly tenure: number;
   /** Numbers of markets that events of later epochs tell may be others. */
   readonly epoch: number;

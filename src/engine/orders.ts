@@ -47,7 +47,7 @@ export type Placement =
   /** Only Postgres can tell whether the client order id is known: look there, then place again with this moment. */
   | { readonly outcome: 'unchecked'; readonly moment: Moment };
 
-/** What became of one page of a wallet's live orders. */
+/** Outcome of cancelling one page of a wallet's live orders. */
 export interface CancelledPage {
   readonly closed: readonly ClosedOrder[];
   /** One for each market whose orders could not be cancelled, because a reservation is missing. */

@@ -25,7 +25,7 @@ const PAGE_EVENTS = 50;
 const PAGE_BYTES = 1024 * 1024;
 /** No page may have more, whatever its events are. */
 const MOST_PAGE_BYTES = 32 * PAGE_BYTES;
-/** Of the largest event, for each order that it meets: a record of an order that ended, with the longest client order id. */
+/** Bytes of the largest event for each order that it meets: the record of a closed order with the longest client order id. */
 const BYTES_PER_MAKER = 552;
 
 const bytesOf = ([, fields]: StreamEntry): number => fields.reduce((sum, { length }) => sum + length, 0);

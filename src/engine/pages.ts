@@ -14,7 +14,7 @@ export const MEMBERS_TOGETHER = 1_000;
 export const FIELDS_TOGETHER = 500;
 
 export interface MemberPage {
-  /** Of the last event that is included. */
+  /** Sequence of the last event that is included. */
   readonly sequence: number;
   /** In the order of their bytes. */
   readonly members: readonly Buffer[];

@@ -18,7 +18,7 @@ export interface Quotes {
 export interface MarketQuotes {
   /** Every market, in the order of creation. */
   readonly markets: readonly Market[];
-  /** Of the markets that were asked for, by symbol. */
+  /** Quotes of the markets that were asked for, by symbol. */
   readonly quotes: ReadonlyMap<string, Quotes>;
 }
 

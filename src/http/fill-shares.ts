@@ -1,4 +1,4 @@
-/** How many fills a reply shows: the one bound on what an order makes of a reply. */
+/** Bounds the fills that a reply shows: nothing else bounds the part of a reply that one order takes. */
 
 import type { Trade } from '../domain/order.ts';
 

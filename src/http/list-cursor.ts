@@ -9,7 +9,7 @@ const POSITION_BYTES = 8;
 const DIGEST_BYTES = 13;
 const CHARACTERS = ((POSITION_BYTES + DIGEST_BYTES) * 4) / 3;
 
-/** What a cursor was made for: the list, the wallet and the filters, but not the size of a page. */
+/** Names the list, the wallet and the filters that a cursor was made for, but not the size of a page. */
 export type CursorScope = Readonly<Record<string, string | undefined>>;
 
 /** A `cursor` parameter; whether it belongs to the request is for `readCursor` to find out. */

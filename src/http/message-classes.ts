@@ -9,7 +9,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 
-/** Of one server, and of the application that answers its requests. */
+/** Classes that one server and the application that answers its requests share. */
 export interface MessageClasses {
   readonly IncomingMessage: typeof IncomingMessage;
   readonly ServerResponse: typeof ServerResponse;

@@ -9,7 +9,7 @@ const PERIOD_MS = 10_000;
 const MOST_KINDS = 200;
 
 export interface RepeatedLines {
-  /** Whether a line of the kind may be written now. */
+  /** True when a line of the kind may be written now. */
   allows(kind: string): boolean;
 }
 

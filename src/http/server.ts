@@ -80,14 +80,14 @@ export function createHttpServer(
   });
 }
 
-/** What Node calls a request that it cannot read; all others are `BAD_REQUEST`. */
+/** Codes by Node's name for a request that it cannot read; all other requests are `BAD_REQUEST`. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'EXPRESS_ERR_HEADERS_TOO_LARGE',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'EXPRESS_ERR_BODY_TOO_LARGE',
   ERR_HTTP_REQUEST_TIMEOUT: 'EXPRESS_ERR_REQUEST_TIMEOUT',
 };
 
-/** Of requests sent ahead, the earlier ones are answered first. One whose own body breaks off is answered at once. */
+/** Answers pipelined requests in their order. A request whose own body breaks off is answered at once. */
 function refuseMalformed(socket: Socket, code: ErrorCode): void {
   const response = responseOf(socket);
   if (response === undefined || response.req.complete) refuse(socket, code);

@@ -41,7 +41,7 @@ export interface Readiness {
 export interface ProbeServices {
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Whether a port of its own serves `/metrics`; this one then answers 404 for it. */
+  /** True when another port serves `/metrics`; this one then answers 404 for it. */
   readonly hasMetricsPort?: boolean;
   /** Must answer within a few seconds; a failure counts as not ready. */
   ready(): Promise<Readiness>;

@@ -18,7 +18,7 @@ const OF_THE_OFFER = new Set(['upgrade', 'http2-settings']);
 const tokensOf = (value = ''): string[] => value.split(',').map((token) => token.trim());
 
 /**
- * Whether a request asks for a WebSocket: GET of HTTP/1.1, `websocket` alone among its offers, or among others with the
+ * True when a request asks for a WebSocket: GET of HTTP/1.1, `websocket` alone among its offers, or among others with the
  * key that only a handshake has.
  */
 export function isHandshake({ method, httpVersion, headers }: IncomingMessage): boolean {
@@ -34,7 +34,7 @@ export function asHandshake(request: IncomingMessage): IncomingMessage {
   return request;
 }
 
-/** Whether a request can be put back: not one whose body Node reads. */
+/** True when a request can be put back: Node has not read its body. */
 export const canBePutBack = ({ headers }: IncomingMessage): boolean =>
   !readsBodies || ((headers['content-length'] ?? '0') === '0' && headers['transfer-encoding'] === undefined);
 
@@ -53,7 +53,7 @@ export function withdrawOffer(server: Server, request: IncomingMessage, head: Bu
   whenAnswered(socket, () => {
     if (head.length > 0) socket.unshift(head);
     socket.unshift(withoutOffer(request));
-    // What the last reply left: the new beginning has time limits of its own.
+    // The last reply left its timer behind; the new request has time limits of its own.
     socket.setTimeout(0);
     server.emit('connection', socket);
   });

@@ -1,4 +1,4 @@
-/** What a reconcile reads of the ledger: everything as of one event, however long it reads. */
+/** Reads the ledger for a reconcile: everything as of one event, however long it takes. */
 
 import type pg from 'pg';
 import type { Asset } from '../domain/market.ts';

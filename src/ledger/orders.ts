@@ -29,7 +29,7 @@ export interface OrdersPage {
   readonly touchedIds?: readonly string[] | undefined;
 }
 
-/** How many of its newest fills are read for each order, by id; an order that is not named gets none. */
+/** Number of the newest fills to read for each order, by id; an order that is not named gets none. */
 export type FillShares = (settled: {
   readonly cursor: Cursor;
   readonly orders: readonly OrderHead[];

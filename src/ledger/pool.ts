@@ -13,7 +13,7 @@ const integersAsBigints: pg.CustomTypesConfig = {
 
 export interface PoolOptions {
   databaseUrl: string;
-  /** What its connections are for; Postgres lists them as `redbook <work>`. */
+  /** Purpose of its connections; Postgres lists them as `redbook <work>`. */
   work: string;
   size: number;
   /** Longest run of one statement, 0 for none; a reply that never comes is given up shortly after. */
@@ -111,7 +111,7 @@ export const takeClient = (pool: pg.Pool): Promise<pg.PoolClient> =>
     throw new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause: error });
   });
 
-/** What is asked on one connection. Errors as in `inSnapshot`. */
+/** Asks on one connection. Errors as in `inSnapshot`. */
 export const asking =
   (client: pg.PoolClient): Ask =>
   async (sql, parameters) => {

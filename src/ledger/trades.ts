@@ -76,7 +76,7 @@ export const newestFills = async (
 export interface WalletTradesFilter {
   /** Symbol. */
   readonly market?: string | undefined;
-  /** Of this order of the wallet alone; another wallet's has none. */
+  /** Lists this order of the wallet alone; an order of another wallet lists nothing. */
   readonly orderId?: string | undefined;
   /** Only trades before this one. */
   readonly beforeTradeId?: number | undefined;

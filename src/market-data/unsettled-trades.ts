@@ -8,7 +8,7 @@ import type { Engine } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { oneAtATime } from './shared-read.ts';
 
-/** What one order executed when it came: at one moment, in one market. Its trades one by one are only kept for a while. */
+/** Sum of the trades of one incoming order, at one moment, in one market. The single trades are kept only for a while. */
 export interface Execution extends Cursor, SecondOfTrades {
   readonly takerSide: Side;
   readonly timeMs: number;
@@ -28,7 +28,7 @@ export interface UnsettledTrades {
 /** Events, and executions, of one read: some 20 ms of decoding, so that other requests get their turn. */
 const PAGE_EVENTS = 1_000;
 const PAGE_WEIGHT = 5_000;
-/** Of a backlog, the newest trades that are kept one by one: as many as lists ask for, but for rare filters. */
+/** Newest trades of a backlog that are kept one by one: as many as lists ask for, but for rare filters. */
 const TRADES_KEPT = 20_000;
 
 /** Postgres and the stream tell different stories; settlement alarms, an operator looks. */
@@ -124,7 +124,7 @@ const executionOf = (event: EngineEvent): Execution[] =>
       ]
     : [];
 
-/** Of all but the newest. */
+/** Lets go of the lists of all executions but the newest. */
 function letGoOfLists(executions: Execution[]): Execution[] {
   let kept = 0;
   for (let at = executions.length - 1; at >= 0; at -= 1) {

@@ -28,7 +28,7 @@ const DEMO_MARKETS = [
   { symbol: 'BTC/USDC', tickSize: '0.1', sizeStep: '0.00001', minOrderSize: '0.0001' },
 ] as const;
 
-/** Of the all-in-one, beside its data. */
+/** Name of the all-in-one's log, beside its data. */
 export const logFileOf = ({ dataDir }: Pick<Config, 'dataDir'>): string =>
   resolve(join(dataDir, 'redbook.log'));
 

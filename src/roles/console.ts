@@ -6,7 +6,7 @@ interface LogLine {
 }
 
 const SAID_EVERY_MS = 10_000;
-/** Of sentences that differ, so that their memory stays small. */
+/** Most different sentences that are remembered, so that their memory stays small. */
 const MOST_SENTENCES = 100;
 
 /**

@@ -15,7 +15,7 @@ const CONFIRM_MS = 1_000;
 /** Until an operator has acted, there is no hurry. */
 const RETRY_REFUSED_MS = 5_000;
 
-/** Of the servers, among those who report outages. */
+/** Name under which the servers' connections report outages. */
 const USER = 'gate';
 
 const NAMES = { engine: 'Redis', postgres: 'Postgres' };

@@ -26,7 +26,7 @@ export interface Outages {
    * @returns to be called when the server has answered, whatever it said
    */
   expect(server: string, user: string): () => void;
-  /** Of a connection to the server, which is expected to be there. */
+  /** Returns the listener of one connection to a server that is expected to be there. */
   listener(server: string, user: string): Listener;
   /** One sentence for each server that is away. */
   sentences(): string[];

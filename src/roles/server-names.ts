@@ -1,4 +1,4 @@
-/** What the servers are called in what operators read: where they are, the setting that says so, and no password. */
+/** Names of the servers for operators: place and setting, without a password. */
 
 import type { Config } from '../config.ts';
 import { readRedisAddress } from '../domain/redis-address.ts';

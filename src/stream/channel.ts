@@ -27,7 +27,7 @@ export class Channel {
     this.#tally = tally;
   }
 
-  /** Whether frames come. */
+  /** True while frames come. */
   get isFresh(): boolean {
     return performance.now() - this.#shownAtMs < FRESH_MS;
   }

@@ -10,7 +10,7 @@ export interface DueCancelsOptions {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Called after each page that cancelled something. */
   readonly wake: () => void;
-  /** How long another process leaves alone what this one has taken, unless this one extends it. */
+  /** Lease of a taken switch: another process leaves it alone for this long, unless this one extends it. */
   readonly leaseMs?: number;
 }
 
@@ -203,7 +203,7 @@ class Worker {
     else if (this.#isHeld(firing)) this.#wait(firing);
   }
 
-  /** What the engine could not answer is tried again; what it answered wrongly waits for an operator. */
+  /** Tries again what the engine could not answer. A wrong answer waits for an operator. */
   async #again(firing: Firing, error: unknown): Promise<void> {
     if (!(error instanceof Refusal) && firing.failure === undefined) {
       firing.failure = error instanceof Error ? error : new Error(String(error));
@@ -242,7 +242,7 @@ class Worker {
     this.#failures += 1;
   }
 
-  /** What is still held can be taken by another process from now on, instead of when its lease ends. */
+  /** Lets other processes take the held switches from now on, instead of when their leases end. */
   async #release(): Promise<void> {
     if (!this.#engine.isOpen()) return;
     const left = [...this.#held.values()];

@@ -169,7 +169,7 @@ describe('sign-in by EIP-712', () => {
       { name: 'name', type: 'string' },
       { name: 'version', type: 'string' },
     ];
-    /** What MetaMask and eth-sig-util sign when the payload has no type of its domain: one without fields. */
+    /** Hash that MetaMask and eth-sig-util sign when the payload names no domain type: a domain without fields. */
     const emptyDomainDigest = ({ message }: LoginTypedData): string => {
       const typeOf = (text: string): string => keccak256(toUtf8Bytes(text));
       const login = typeOf('Login(address address,string nonce,string issuedAt)');

@@ -1,4 +1,4 @@
-/** What must hold of docker-compose.yml on a real engine: each check does something and says what it saw. */
+/** Checks of docker-compose.yml on a real engine: each check does something and says what it saw. */
 
 import { ERRORS } from '../../src/domain/errors.ts';
 import { blockOf } from './checkout.ts';
@@ -269,7 +269,7 @@ function change({ checkout }: Cluster, name: string): void {
   checkout.write('src/release.txt', name);
 }
 
-/** Whether every process of the project runs the image of a release. */
+/** True when every process of the project runs the image of a release. */
 async function runs({ engine }: Cluster, name: string): Promise<boolean> {
   for (const role of ['api', 'stream', 'settlement', 'snapshot']) {
     const { stdout } = await engine.compose('ps', '--quiet', role);

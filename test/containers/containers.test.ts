@@ -1,4 +1,4 @@
-/** What `npm run containers` needs: the guides' blocks that it runs, and a plain word where there is no engine. */
+/** `npm run containers` finds the guides' blocks that it runs, and says in one line where there is no engine. */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -441,7 +441,7 @@ function leadsTo({ to, ports }: EgressRule, place: Place, wanted: number): boole
   });
 }
 
-/** Of Kubernetes (Gi, Mi) or of Redis (gb, mb): both count by 1,024. */
+/** Units of Kubernetes (Gi, Mi) and of Redis (gb, mb): both count by 1,024. */
 function bytesOf(size: string): number {
   const [, digits, unit] = /^(\d+)(Gi|Mi|gb|mb)$/.exec(size)!;
   return Number(digits) * 1024 ** (/^g/i.test(unit!) ? 3 : 2);

@@ -208,7 +208,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  /** What a rebuild leaves: the epochs go on far later, and nothing of the lost engine is there. */
+  /** Leaves what a rebuild leaves: a far later epoch, and nothing of the lost engine. */
   const replaceEngine = async (bench: Bench, epoch: number): Promise<Engine> => {
     await bench.redis.flushdb();
     await bench.redis.hset(KEYS.engine, 'epoch', epoch);

@@ -67,7 +67,7 @@ async function install(folder: string): Promise<boolean> {
 
 interface Stage {
   readonly service: Service;
-  /** Of the generated clients' programs. */
+  /** Environment of the generated clients' programs. */
   readonly environment: NodeJS.ProcessEnv;
   /** Sells to what the clients have bid, and writes a frame of the market with both as a typed constant. */
   writeFrame(): Promise<string>;

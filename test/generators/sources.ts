@@ -8,7 +8,7 @@ const TSCONFIG = JSON.stringify({
   },
 });
 
-/** Of every program: its environment, without the types of Node. */
+/** Options of every program: its environment, without the types of Node. */
 const ENVIRONMENT = `declare const process: { readonly env: Readonly<Record<string, string>> };
 const { BASE = '', TOKEN = '' } = process.env;
 const headers = { authorization: \`Bearer \${TOKEN}\` };

@@ -10,7 +10,7 @@ import { type Fixture, openFixture, type Replica } from './fixture.ts';
 
 /** Documented, and answered by no route yet. */
 const RESERVED: readonly ErrorCode[] = ['RISK_LIMIT', 'CONFLICT', 'RATE_LIMITED'];
-/** Of requests that no library sends; refused-heads.test.ts meets them. */
+/** Codes for requests that no library sends; refused-heads.test.ts meets them. */
 const RAW: readonly ErrorCode[] = [
   'EXPRESS_ERR_REQUEST_TIMEOUT',
   'EXPRESS_ERR_EXPECTATION_FAILED',

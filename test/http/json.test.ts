@@ -45,7 +45,7 @@ const attempt = <Result>(run: () => Result): { result: Result } | { error: unkno
   }
 };
 
-/** Whether the reader took or refused what JSON.parse did; it also refuses a key that means two things. */
+/** True when the reader took or refused what JSON.parse did; it also refuses a key that means two things. */
 function agree(own: ReturnType<typeof attempt>, reference: ReturnType<typeof attempt>): boolean {
   if ('result' in own)
     return 'result' in reference && isDeepStrictEqual(asDoubles(own.result), reference.result);

@@ -55,7 +55,7 @@ const isBooleanSchema = (way: readonly string[], key: string): boolean =>
     way.at(-1)!,
   );
 
-/** What generators append to the name of an operation. */
+/** Suffixes that generators append to the name of an operation. */
 const ENDINGS = [
   '',
   'Data',

@@ -28,7 +28,7 @@ const plain = (path: string): string => request('GET', path, ['Host: x']);
 const post = (path: string, body: string, lines: readonly string[] = H2C): string =>
   request('POST', path, [...lines, `Content-Length: ${body.length}`], body);
 
-/** What the application saw of a request. */
+/** A request as the application saw it. */
 interface Seen {
   readonly method: string;
   readonly url: string;

@@ -16,7 +16,7 @@ const FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url));
 const COUNTS_SINCE = '006_fill_counts.ts';
 const EVENTS = 600;
 
-/** What each order's row says, and what the trades say; only orders that were filled. */
+/** Fill counts of each filled order by its row and by the trades. */
 const COUNTS = `
   select id, fill_count::int as kept,
     (select count(*) from trades where taker_order_id = id or maker_order_id = id)::int as counted

@@ -43,15 +43,15 @@ type Outcome = 'done' | 'refused';
 
 interface Corruption {
   readonly what: string;
-  /** Whether the ledger alone may show it, which is quicker to ask. */
+  /** True when the ledger alone may show it, which is quicker to ask. */
   readonly isOfLedger?: boolean;
   act(): Promise<Outcome>;
   undo(): Promise<unknown>;
-  /** What the differences must tell of it. */
+  /** Matches the difference that must name it. */
   readonly named: RegExp;
 }
 
-/** What cannot be seen, and why. */
+/** Fields whose corruption cannot be seen, with the reason. */
 const UNSEEN: Readonly<Record<string, string>> = {
   'engine_cursor.settled_at': 'tells when a batch was settled, for metrics; nothing else knows',
   '{redbook}:engine mark:at': 'a time at which events were settled; one later than now is seen',
@@ -298,7 +298,7 @@ describe('operator: ledger reconcile sees', function () {
     return corruptions;
   }
 
-  /** Of a hand that knows more than one place. */
+  /** Corruptions by a hand that knows more than one place. */
   const otherCorruptions = (): Corruption[] => {
     const { redis } = desk;
     const filter = `${PREFIX}claim-filter`;
@@ -420,7 +420,7 @@ describe('operator: ledger reconcile sees', function () {
     }
   });
 
-  /** What the second half of a reconcile finds. */
+  /** Differences that the second half of a reconcile finds. */
   const ledgerDifferences = async (): Promise<string[]> => {
     const { checks } = await desk.ledger.check();
     return checks.flatMap(({ name, violations }) =>

@@ -23,7 +23,7 @@ const cellsOf = (line: string): string[] =>
     ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain!,
   );
 
-/** What the help of `ledger export` tells an importer to do. */
+/** Does what the help of `ledger export` tells an importer to do. */
 const undone = (cell: string): string => cell.replace(/^'(?='*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])/, '');
 
 const FORMULAS = [

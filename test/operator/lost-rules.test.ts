@@ -74,7 +74,7 @@ async function versionsIn(exchange: Fixture): Promise<string[]> {
 
 const json = (text: unknown): unknown => JSON.parse(String(text));
 
-/** What a replica publishes is what Redis holds. */
+/** Replicas publish the markets that Redis holds. */
 async function expectPublished(exchange: Exchange): Promise<void> {
   const markets = json(writeJson((await recordsIn(exchange)).map(publishedMarket)));
   for (const { app } of exchange.replicas) {
@@ -113,7 +113,7 @@ async function expectReconciled(exchange: Exchange): Promise<void> {
 
 const order = (base: string, fields: object): object => ({ market: symbolOf(base), price: 100, ...fields });
 
-/** What an order of each kind meets on a market whose rules are given. */
+/** Places an order of each kind and compares its outcome with the given rules of the market. */
 async function expectRules(exchange: Exchange, market: Market, at: number): Promise<void> {
   const [maker, taker] = [exchange.maker[at]!, exchange.taker[at]!];
   const base = market.base.symbol;

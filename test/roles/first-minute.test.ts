@@ -1,4 +1,4 @@
-/** What somebody reads who starts the service on a wrong setting, or where something is in the way. */
+/** Starting the service on a wrong setting prints one sentence that names the setting. */
 
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';

@@ -22,7 +22,7 @@ import { eventually } from '../support/service.ts';
 
 const MODULE = fileURLToPath(new URL('../../src/roles/log-file.ts', import.meta.url));
 const FILE_BYTES = 100_000;
-/** How far one write may take a file over its bound. */
+/** Bytes by which one write may take a file over its bound. */
 const ONE_WRITE = 40_000;
 
 describe('the log of the all-in-one', () => {

@@ -77,7 +77,7 @@ describe('/metrics and /readyz', () => {
   describe('of a settlement process', () => {
     let port: number;
     let reads = 0;
-    /** What the driver of Postgres says of each read; none: it reads. */
+    /** Error of the Postgres driver for each read; a read without one succeeds. */
     let trouble: Error | undefined;
     const log: string[] = [];
     let roles: RunningRole[];

@@ -1,4 +1,4 @@
-/** How often an outage is told, and in which words; that no password is among them. */
+/** Outages are told every ten seconds, in one sentence, without a password. */
 
 import { createServer, type Server } from 'node:net';
 import { expect } from 'chai';

@@ -10,7 +10,7 @@ import { freePort } from '../support/ports.ts';
 import { freshDatabase, loneRedis } from '../support/servers.ts';
 import { eventually, isReady, launchService, type Service } from '../support/service.ts';
 
-/** How often each stage of an outage is looked at. */
+/** Number of looks at each stage of an outage. */
 const LOOKS = 6;
 const LOOK_EVERY_MS = 100;
 

@@ -11,7 +11,7 @@ import {
 } from '../../src/engine/index.ts';
 
 export interface AssetContents {
-  /** Of the last event that is included. */
+  /** Sequence of the last event that is included. */
   readonly sequence: number;
   /** By wallet, and `house`. */
   readonly balances: ReadonlyMap<string, { readonly availableAtoms: bigint; readonly reservedAtoms: bigint }>;

@@ -15,7 +15,7 @@ export interface Talk {
   readonly replies: readonly RawReply[];
   /** Bytes that came and are no whole reply. */
   readonly rest: string;
-  /** Whether the server ended the connection. */
+  /** True when the server ended the connection. */
   readonly isClosed: boolean;
 }
 

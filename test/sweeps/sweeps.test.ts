@@ -1,4 +1,4 @@
-/** What one client can make of settlement's memory: the role as a process, with a third of the heap that its container gives it. */
+/** Settlement's memory under the heaviest load of one client: the role as a process, with a third of its container's heap. */
 
 import { expect } from 'chai';
 import { freshDatabase, freshRedis } from '../support/servers.ts';

@@ -26,7 +26,7 @@ interface Replica {
   readonly scripts: string[];
   /** Most pages that it had under way at once: first ones, later ones. */
   readonly mostTogether: { first: number; later: number };
-  /** What its worker logged. */
+  /** Lines that its worker logged. */
   readonly lines: { readonly msg: string; readonly [field: string]: unknown }[];
   start(engine?: Partial<Engine>): DueCancelsWorker;
 }

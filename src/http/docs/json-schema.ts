@@ -20,7 +20,7 @@ const OF_REQUESTS: z.core.ToJSONSchemaParams = {
   },
 };
 
-/** What a request must be. */
+/** Returns the JSON Schema of a request. */
 export function requestJsonSchema(schema: z.ZodType): JsonSchema {
   const { $schema: _, ...json } = z.toJSONSchema(schema, OF_REQUESTS);
   return json;

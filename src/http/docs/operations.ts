@@ -96,7 +96,7 @@ const signature = await ethereum.request({ method: 'eth_signTypedData_v4', param
 
 `;
 
-/** How the reads of one wallet share a replica. */
+/** The reads of one wallet take turns on a replica. */
 const READS_IN_TURN =
   'A replica makes one such read of a wallet at a time; when 64 wait, more are refused with `RATE_LIMITED`.';
 

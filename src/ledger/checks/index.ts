@@ -12,7 +12,7 @@ import { TRADE_CHECKS } from './trades.ts';
 /** A query that gives a row (subject, expected, found) for every violation. */
 export interface LedgerQuery {
   readonly name: string;
-  /** What must hold, in a sentence. */
+  /** The rule, in a sentence. */
   readonly meaning: string;
   readonly sql: string;
 }
@@ -27,7 +27,7 @@ export interface Violation {
 export interface Check {
   readonly name: string;
   readonly meaning: string;
-  /** How often it does not hold. */
+  /** Number of violations. */
   readonly count: number;
   /** The first hundred. */
   readonly violations: readonly Violation[];

@@ -1,4 +1,4 @@
-/** What the books lean on in the database itself: triggers, keys and constraints. */
+/** Checks of the triggers, keys and constraints that the books rely on. */
 
 import type { LedgerQuery } from './index.ts';
 

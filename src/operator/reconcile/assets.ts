@@ -10,7 +10,7 @@ import { availableTo, reservedBy, SUPPLY } from './follower.ts';
 const WHOLE = /^-?\d+$/;
 const WALLET_FIELD = /^(?:available to|reserved by) (0x[0-9a-f]{40})$/;
 
-/** How far the engine is off, in atoms, field by field and in all. */
+/** Deviations of the engine in atoms, field by field and in all. */
 class Deviations {
   readonly available = new Map<string, bigint>();
   readonly reserved = new Map<string, bigint>();
@@ -100,7 +100,7 @@ export async function checkAsset(audited: Audited, asset: string): Promise<Check
   ];
 }
 
-/** Of each account that deviates: what is available and reserved together. */
+/** Compares available and reserved together for each account that deviates. */
 function compareTotals(
   { available, reserved }: Deviations,
   expectation: ExpectedAmounts,

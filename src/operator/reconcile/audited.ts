@@ -1,4 +1,4 @@
-/** What the checks of the engine share. */
+/** Inputs that all checks of the engine share. */
 
 import type { Market } from '../../domain/market.ts';
 import type { Engine } from '../../engine/index.ts';
@@ -10,7 +10,7 @@ export interface Audited {
   /** The ledger at one event. */
   readonly audit: Audit;
   readonly summary: AuditSummary;
-  /** What the engine did since. */
+  /** Follower of the engine's events since that event. */
   readonly follower: Follower;
   /** Markets of the ledger and of the engine, by symbol. */
   readonly markets: ReadonlyMap<string, Pick<Market, 'number' | 'symbol' | 'base' | 'quote'>>;

@@ -25,7 +25,7 @@ interface Book {
   readonly market: string;
   readonly number: number;
   readonly side: Side;
-  /** What the ids of its orders begin with. */
+  /** Prefix of the ids of its orders. */
   readonly prefix: string;
 }
 

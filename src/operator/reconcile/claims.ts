@@ -9,7 +9,7 @@ const GENERATIONS = [0, 1] as const;
 const REFERENCE_BYTES = 17;
 /** The ledger keeps a digest of a text that it cannot hold. */
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
-/** How often the filter may be replaced by a rebuild while it is looked at. */
+/** Most replacements of the filter by rebuilds while it is looked at. */
 const MOST_FILTERS = 3;
 
 const usedOf = (id: AuditedId): UsedId =>
@@ -25,7 +25,7 @@ const subjectOf = (id: AuditedId): string =>
     ? `client order id ${id.clientOrderId} of order ${id.orderId}`
     : `reference ${id.reference} of movement ${id.sequence} (${id.kind})`;
 
-/** What the engine keeps an id for: the bytes of an order's id in hex, or a movement as JSON. */
+/** Value that the engine keeps for an id: an order's id in hex, or a movement as JSON. */
 const meaningOf = (id: AuditedId): string =>
   id.kind === 'order'
     ? id.orderId
@@ -83,7 +83,7 @@ async function turnedAt({ engine }: Audited): Promise<number> {
   return Number(values[0] ?? 0);
 }
 
-/** What the ledger knows to be recent is in Redis. */
+/** Checks that recent ids of the ledger are in Redis. */
 async function compareRecent(audited: Audited, comparison: Comparison): Promise<void> {
   const since = await turnedAt(audited);
   let waiting: AuditedId[] = [];
@@ -117,7 +117,7 @@ async function compareBatch(
   });
 }
 
-/** What Redis keeps belongs to an order or a movement. */
+/** Each claim that Redis keeps belongs to an order or a movement. */
 async function compareKept(audited: Audited, generation: 0 | 1, comparison: Comparison): Promise<void> {
   const { engine, audit, follower } = audited;
   let cursor: string | null = null;

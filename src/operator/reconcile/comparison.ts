@@ -11,11 +11,11 @@ export interface CheckResult {
   readonly name: string;
   /** The asset it is about, or null. */
   readonly asset: string | null;
-  /** What must hold, in a sentence. */
+  /** The rule, in a sentence. */
   readonly meaning: string;
   /** How much was looked at, like `1204 accounts`. */
   readonly compared: string;
-  /** How often it does not hold. */
+  /** Number of violations. */
   readonly count: number;
   /** The first of them. */
   readonly differences: readonly Difference[];

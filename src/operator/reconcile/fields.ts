@@ -3,7 +3,7 @@
 import { type Engine, type EngineHash, FIELDS_TOGETHER } from '../../engine/index.ts';
 import type { Follower } from './follower.ts';
 
-/** What a hash must hold at the event that its follower is at. */
+/** Compares a hash with the fields that it must hold at the event of its follower. */
 export interface Expectation {
   /** Null: no such field. */
   value(name: string): string | null;
@@ -56,7 +56,7 @@ export class ExpectedAmounts implements Expectation {
     return names;
   }
 
-  /** Of all fields but one. */
+  /** All fields but one. */
   sumWithout(name: string): bigint {
     let sum = 0n;
     for (const [other, { amount }] of this.#settled) if (other !== name) sum += amount;

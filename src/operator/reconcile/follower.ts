@@ -1,5 +1,5 @@
 /**
- * What the engine did since the ledger's snapshot, read from its stream: so that a page of the engine, whatever event
+ * Follows the engine's events since the ledger's snapshot in its stream, so that a page of the engine, whatever event
  * it is as of, is held against the ledger at that very event.
  *
  * It is always at one event and only goes forward. Events stay in the stream for seconds after they are settled, and
@@ -35,7 +35,7 @@ export class EventsLost extends Error {
 export interface FollowedOrder extends Omit<AuditedOrder, 'remainingSteps'> {
   /** Zero once it is not live any more. */
   remainingSteps: bigint;
-  /** Of the event that placed it; undefined when the ledger has the order. */
+  /** Terms from the event that placed it; undefined when the ledger has the order. */
   readonly placed?: OrderTerms;
 }
 

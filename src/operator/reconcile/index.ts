@@ -79,7 +79,7 @@ async function checkEngine(servers: Servers): Promise<{ results: CheckResult[]; 
   }
 }
 
-/** What decoding a damaged value throws: BigInt, JSON.parse and Buffer, each in its own way. */
+/** True for what BigInt, JSON.parse and Buffer throw when they decode a damaged value. */
 const isUnreadable = (error: unknown): error is Error =>
   error instanceof TypeError || error instanceof SyntaxError || error instanceof RangeError;
 

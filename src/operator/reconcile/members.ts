@@ -53,7 +53,7 @@ export interface OrderedSet {
   scan(after: Buffer | null): Promise<MemberPage>;
   /** Bytes that the key of a member has; those behind them tell more of the order. */
   readonly keyBytes: number;
-  /** Whether the order belongs here. */
+  /** True when the order belongs here. */
   has(order: AuditedOrder | FollowedOrder): boolean;
   /** @param remainingSteps more than zero */
   placeOf(order: AuditedOrder | FollowedOrder): Place;

@@ -34,7 +34,7 @@ const switchFields = (switches: Switches): Map<string, string> =>
     ...switches.markets.map(({ number, symbol }) => [`symbol of market ${number}`, symbol] as const),
   ]);
 
-/** What the last trades must have left behind, at the event that the follower is at. */
+/** Checks the traces of the last trades at the event of the follower. */
 function expectedTrading({ summary, follower, markets }: Audited): Expectation {
   const numberOf = (symbol: string): number | undefined => markets.get(symbol)?.number;
   const settled = new Map<string, string>();
