@@ -8,8 +8,8 @@ import { Divergence } from './divergence.ts';
 import { type RunOptions, runEquivalence } from './equivalence.ts';
 import { loadBroken, MUTATIONS } from './mutations.ts';
 
-const SEEDS = [1, 2, 3] as const;
-const OPERATIONS = 1_500;
+const SEEDS = [1, 2] as const;
+const OPERATIONS = 1_000;
 /** Tight, so that the bounds are met in short runs. */
 const LIMITS = { maxMakers: 3, maxLiveOrders: 8 };
 
