@@ -235,7 +235,7 @@ const SETTINGS = {
     name: 'WEB_URL',
     default: null,
     defaultNote: '`http://localhost:PORT`',
-    meaning: 'address of the trading front end, for links in market data',
+    meaning: 'address of the trading front end, for links in market data; its host is the AsyncAPI server',
     mustBe: 'a URL that begins with http:// or https://',
     schema: urlOf('http', 'https').schema.transform((text) => text.replace(/\/+$/, '')),
   },
