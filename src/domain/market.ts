@@ -4,6 +4,7 @@ import { OperatorRefusal } from './errors.ts';
 import {
   atomsIn,
   commonGrid,
+  compareWith,
   countOf,
   finestGrid,
   floorCountOf,
@@ -186,7 +187,7 @@ function exactGrid(
 function checkSizes(market: Pick<Market, 'minOrderSize' | 'maxOrderSize'>): void {
   const min = readRule('minOrderSize', market.minOrderSize);
   const max = readRule('maxOrderSize', market.maxOrderSize);
-  if (min !== null && max !== null && parseDecimal(formatGrid(min))!.greaterThan(formatGrid(max))) {
+  if (min !== null && max !== null && compareWith(parseDecimal(formatGrid(min))!, formatGrid(max)) > 0) {
     refuseRule(`minOrderSize ${formatGrid(min)} is above maxOrderSize ${formatGrid(max)}`);
   }
 }

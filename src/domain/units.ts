@@ -10,42 +10,108 @@ import { Decimal as DecimalJs } from 'decimal.js';
 /** Exact decimals: construction keeps every digit, and no operation below rounds. */
 const Exact = DecimalJs.clone({ precision: 1200, toExpNeg: -9e15, toExpPos: 9e15 });
 
-/** An exact decimal number, opaque to callers. */
-export type Decimal = DecimalJs;
+/** A decimal of at most 15 digits, none of them behind an exponent, as almost every amount of an order is. */
+class ShortDecimal {
+  /** Of all digits; not negative. */
+  readonly coefficient: number;
+  /** Digits after the point, trailing zeros included. */
+  readonly places: number;
+
+  constructor(coefficient: number, places: number) {
+    this.coefficient = coefficient;
+    this.places = places;
+  }
+}
+
+/** An exact decimal number, opaque to callers. decimal.js reads only what is no `ShortDecimal`: it takes ten times as long. */
+export type Decimal = ShortDecimal | DecimalJs;
 
 const DECIMAL_TEXT = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?$/;
 /** Longest decimal text that is read; far past any amount, short enough to stay cheap. */
 const LONGEST_TEXT = 400;
 /** Magnitudes from 10^309 on are not finite for any client that reads doubles. */
 const HIGHEST_EXPONENT = 308;
+/** Below 10^15 every whole number is a double, and so is ten times it. */
+const SHORT_DIGITS = 15;
+const [CODE_0, CODE_POINT] = [48, 46];
+
+/** Powers of ten that are exact as doubles. */
+const POWERS = Array.from({ length: SHORT_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
+
+/** Reads digits with at most one point between them; undefined for any other text. */
+function readShort(text: string): ShortDecimal | undefined {
+  const { length } = text;
+  if (length > SHORT_DIGITS) return undefined;
+  let coefficient = 0;
+  let point = length;
+  for (let at = 0; at < length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code >= CODE_0 && code <= CODE_0 + 9) coefficient = coefficient * 10 + (code - CODE_0);
+    else if (code === CODE_POINT && point === length && at > 0 && at < length - 1) point = at;
+    else return undefined;
+  }
+  if (length === 0) return undefined;
+  return new ShortDecimal(coefficient, point === length ? 0 : length - point - 1);
+}
 
 /** Reads a JSON number literal or a decimal text exactly; undefined for anything else, `1e400` included. */
 export function parseDecimal(text: string): Decimal | undefined {
+  const short = readShort(text);
+  if (short !== undefined) return short;
   if (text.length > LONGEST_TEXT || !DECIMAL_TEXT.test(text)) return undefined;
   const value = new Exact(text);
   return value.isFinite() && value.e <= HIGHEST_EXPONENT && value.e >= -1e6 ? value : undefined;
 }
 
+const exact = (value: Decimal): DecimalJs =>
+  value instanceof ShortDecimal ? new Exact(`${value.coefficient}e-${value.places}`) : value;
+
 /** value x 10^scale as an integer, or undefined when digits would be lost. */
 export function toScaled(value: Decimal, scale: number): bigint | undefined {
-  return value.decimalPlaces() <= scale ? BigInt(value.toFixed(scale).replace('.', '')) : undefined;
+  if (!(value instanceof ShortDecimal))
+    return value.decimalPlaces() <= scale ? BigInt(value.toFixed(scale).replace('.', '')) : undefined;
+  const { coefficient, places } = value;
+  if (places <= scale) return scaledUp(coefficient, scale - places);
+  const power = POWERS[places - scale]!;
+  return coefficient % power === 0 ? BigInt(coefficient / power) : undefined;
+}
+
+/** coefficient x 10^exponent. */
+function scaledUp(coefficient: number, exponent: number): bigint {
+  const product = exponent <= SHORT_DIGITS ? coefficient * POWERS[exponent]! : Number.POSITIVE_INFINITY;
+  return product <= Number.MAX_SAFE_INTEGER ? BigInt(product) : BigInt(coefficient) * powerOfTen(exponent);
 }
 
 /** value x 10^scale, what is finer cut off. For positive values: the most whole atoms it pays for. */
 export function toScaledDown(value: Decimal, scale: number): bigint {
-  return BigInt(value.toFixed(scale, DecimalJs.ROUND_DOWN).replace('.', ''));
+  return BigInt(exact(value).toFixed(scale, DecimalJs.ROUND_DOWN).replace('.', ''));
 }
 
 /** integer / 10^scale as a plain decimal without trailing zeros or exponent. */
 export function formatScaled(integer: bigint, scale: number): string {
   if (scale === 0) return integer.toString();
+  if (integer >= 0n && integer <= MOST_SAFE && scale <= SHORT_DIGITS)
+    return formatSafe(Number(integer), scale);
   const negative = integer < 0n;
   const digits = (negative ? -integer : integer).toString().padStart(scale + 1, '0');
   let end = digits.length;
-  while (end > digits.length - scale && digits.charCodeAt(end - 1) === 48) end -= 1;
+  while (end > digits.length - scale && digits.charCodeAt(end - 1) === CODE_0) end -= 1;
   const whole = digits.slice(0, digits.length - scale);
   const fraction = digits.slice(digits.length - scale, end);
   return `${negative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+const MOST_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** As `formatScaled`, three times as fast, of an integer that is exact as a double. */
+function formatSafe(integer: number, scale: number): string {
+  const power = POWERS[scale]!;
+  let fraction = integer % power;
+  const whole = String((integer - fraction) / power);
+  if (fraction === 0) return whole;
+  let places = scale;
+  for (; fraction % 10 === 0; fraction /= 10) places -= 1;
+  return `${whole}.${String(fraction).padStart(places, '0')}`;
 }
 
 /** A unit that amounts are counted in: coefficient / 10^places, positive, in lowest terms. */
@@ -56,8 +122,9 @@ export interface Grid {
 
 /** The grid whose unit is a positive decimal text; undefined when it is not one. */
 export function gridOf(text: string): Grid | undefined {
-  const value = parseDecimal(text);
-  if (value === undefined || !value.isPositive() || value.isZero()) return undefined;
+  const decimal = parseDecimal(text);
+  if (decimal === undefined || !isPositive(decimal)) return undefined;
+  const value = exact(decimal);
   const places = value.decimalPlaces();
   return places > 30 || value.e > 30 ? undefined : { coefficient: toScaled(value, places)!, places };
 }
@@ -65,6 +132,7 @@ export function gridOf(text: string): Grid | undefined {
 /** How many units of the grid a value is; undefined when it is no whole number of them. */
 export function countOf(value: Decimal, grid: Grid): bigint | undefined {
   const scaled = toScaled(value, grid.places);
+  if (grid.coefficient === 1n) return scaled;
   return scaled !== undefined && scaled % grid.coefficient === 0n ? scaled / grid.coefficient : undefined;
 }
 
@@ -142,8 +210,11 @@ export const sumExactly = (values: readonly string[]): string =>
 /** Half of a plain decimal. */
 export const halfExactly = (value: string): string => new Exact(value).times('0.5').toFixed();
 
-export const isPositive = (value: Decimal): boolean => value.isPositive() && !value.isZero();
+export const isPositive = (value: Decimal): boolean =>
+  value instanceof ShortDecimal ? value.coefficient > 0 : value.isPositive() && !value.isZero();
 /** value compared with a plain decimal: negative, 0 or positive. */
-export const compareWith = (value: Decimal, other: string | number): number => value.comparedTo(other);
-export const isWhole = (value: Decimal): boolean => value.isInteger();
-export const toInteger = (value: Decimal): number => value.toNumber();
+export const compareWith = (value: Decimal, other: string | number): number => exact(value).comparedTo(other);
+/** Without exponent. */
+export const formatDecimal = (value: Decimal): string => exact(value).toFixed();
+export const isWhole = (value: Decimal): boolean => exact(value).isInteger();
+export const toInteger = (value: Decimal): number => exact(value).toNumber();

@@ -3,7 +3,7 @@
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
-import { type Decimal, toScaled } from '../domain/units.ts';
+import { type Decimal, formatDecimal, toScaled } from '../domain/units.ts';
 import { checkSameMovement, type Engine, type Moment } from '../engine/index.ts';
 import type { OperatorServices } from './services.ts';
 
@@ -44,7 +44,7 @@ export function atomsOf(amount: Decimal, { symbol, scale }: Asset): bigint {
   if (atoms === undefined) {
     throw new OperatorRefusal(
       'INVALID_AMOUNT',
-      `${symbol} has ${scale} decimals: ${amount.toFixed()} is finer`,
+      `${symbol} has ${scale} decimals: ${formatDecimal(amount)} is finer`,
     );
   }
   return atoms;

@@ -9,7 +9,7 @@ const SHORTEST_MS = 5_000;
 const LONGEST_MS = 86_400_000;
 
 const isTimeout = (value: Decimal): boolean =>
-  value.isZero() ||
+  compareWith(value, 0) === 0 ||
   (isWhole(value) && compareWith(value, SHORTEST_MS) >= 0 && compareWith(value, LONGEST_MS) <= 0);
 
 const TIMEOUT_JSON = {
