@@ -5,7 +5,7 @@ import { isLive, isOrderId, type Trade } from '../domain/order.ts';
 import type { SettledOrder } from '../ledger/index.ts';
 import { type FillLimits, fillShares, newest } from './fill-shares.ts';
 import { type FoldedOrder, foldOrders, foldTrades, type TradesFilter } from './order-fold.ts';
-import type { OrderWithTrades } from './replies/order.ts';
+import type { OrderWithTrades, ShownFills } from './replies/order.ts';
 import type { Services } from './services.ts';
 import { touchedIds, unsettledEvents } from './unsettled.ts';
 
@@ -114,11 +114,8 @@ export async function orderOf(
   return withFills(found, order ?? undefined, fillShares([found], settings)[0]!);
 }
 
-/** An order as it was placed a moment ago, within the bounds of a reply. */
-export const placedOrder = (
-  order: Omit<OrderWithTrades, 'fillCount'>,
-  limits: FillLimits,
-): OrderWithTrades => {
-  const fillCount = order.trades.length;
-  return { ...order, fillCount, trades: newest(order.trades, fillShares([{ fillCount }], limits)[0]!) };
-};
+/** The fills of an order that was placed a moment ago, within the bounds of a reply. */
+export function placedFills(trades: readonly Trade[], limits: FillLimits): ShownFills {
+  const fillCount = trades.length;
+  return { fillCount, trades: newest(trades, fillShares([{ fillCount }], limits)[0]!) };
+}

@@ -22,7 +22,7 @@ import {
   positiveDecimal,
   text,
 } from '../fields.ts';
-import { orderOf, placedOrder } from '../order-history.ts';
+import { orderOf, placedFills } from '../order-history.ts';
 import { marketsOf } from '../replies/market.ts';
 import { placingReply } from '../replies/order.ts';
 
@@ -150,8 +150,8 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
       services.wake();
       const { order, trades, rejectReason } = placement;
       services.metrics.countOrder(order.status, rejectReason ?? '');
-      const placed = placedOrder({ ...order, trades }, services.settings);
-      return jsonText(placingReply(placed, placement.market, rejectReason));
+      const fills = placedFills(trades, services.settings);
+      return jsonText(placingReply(order, fills, placement.market, rejectReason));
     }
     case 'claimed':
       return replay(call, placement.orderId);
@@ -188,7 +188,7 @@ async function replay({ services, reads, wallet }: WalletCall, orderId: string):
       const order = await orderOf(services, wallet, orderId);
       if (order === undefined) throw new Refusal('SERVICE_UNAVAILABLE', UNREADABLE);
       const marketOf = await marketsOf(services.engine, [order]);
-      return jsonForSeveral(placingReply(order, marketOf(order), null));
+      return jsonForSeveral(placingReply(order, order, marketOf(order), null));
     })
     .catch((error) => {
       // The order was placed, whatever becomes of this reply: no other code may say otherwise.
