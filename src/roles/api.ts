@@ -78,14 +78,14 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
  * asked, because one that hangs keeps its connections: for the time, which the users of an api process may ask of both.
  */
 function readinessOf(backends: Backends, stage: () => string): () => Promise<Readiness> {
-  const { engine, engineRedis, queueRedis, logger } = backends;
+  const { engineState, engineRedis, queueRedis, logger } = backends;
   const askEngine = askedServer("the engine's Redis", logger, () => engineRedis.time());
   const askQueue = askedServer("the queue's Redis", logger, () => queueRedis.time());
   return async () => {
     const [engineAnswer, queueAnswer] = await Promise.all([askEngine(), askQueue()]);
     const checks = {
       process: stage(),
-      engine: engine.isOpen() ? engineAnswer : 'not open',
+      engine: engineState() === 'ok' ? engineAnswer : engineState(),
       queueRedis: queueAnswer,
     };
     return { ready: Object.values(checks).every((state) => state === 'ok'), checks };

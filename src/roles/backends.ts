@@ -38,6 +38,8 @@ export interface Backends extends Connections {
   /** Of the queue's Redis, for BullMQ. */
   readonly queueOptions: ServerOptions;
   readonly ledger: Ledger;
+  /** `ok` while the engine is open, and otherwise why it is not; for `/readyz`. */
+  engineState(): string;
   /** One for all roles of the process, so that a day's figures are kept once. */
   readonly marketData: MarketData;
 }
@@ -112,6 +114,7 @@ export function openBackends(
   return {
     ...connections,
     ledger,
+    engineState: gate.state,
     marketData: openMarketData({ engine, ledger }),
     queueOptions: queueConnection(queueAt(config)),
     async close() {

@@ -12,15 +12,23 @@ import type { ServerNames } from './server-names.ts';
 const RETRY_MS = 250;
 /** An engine can be emptied and rebuilt without breaking a connection. */
 const CONFIRM_MS = 1_000;
-/** Until an operator has acted, there is no hurry. */
-const RETRY_REFUSED_MS = 5_000;
+/** An operator who has acted need not wait for the processes. */
+const RETRY_REFUSED_MS = 1_000;
 
 /** Name under which the servers' connections report outages. */
 const USER = 'gate';
 
 const NAMES = { engine: 'Redis', postgres: 'Postgres' };
 
+/** Engines that only an operator can mend, in the words of `/readyz`. Their sentences are in the log. */
+const REFUSED: readonly (readonly [kind: new (...parameters: never[]) => Error, state: string])[] = [
+  [EngineBehind, 'behind Postgres'],
+  [EngineMisconfigured, 'misconfigured'],
+];
+
 export interface EngineGate {
+  /** `ok` while the engine is open, and otherwise why it is not; for `/readyz`. */
+  state(): string;
   stop(): void;
 }
 
@@ -38,6 +46,7 @@ export function keepEngineOpen(parts: {
   const { names = NAMES, outages = openOutages(logger, []) } = parts;
   let stopped = false;
   let opening = false;
+  let refused: string | undefined;
 
   const open = async (): Promise<void> => {
     if (opening) return;
@@ -51,16 +60,18 @@ export function keepEngineOpen(parts: {
       });
       try {
         await engine.open(cursor);
+        refused = undefined;
         for (const server of [names.engine, names.postgres]) outages.clear(server, USER);
         logger.info('the matching engine is open');
       } catch (error) {
-        const isRefused = error instanceof EngineBehind || error instanceof EngineMisconfigured;
+        refused = REFUSED.find(([kind]) => error instanceof kind)?.[1];
         // A ledger without tables is not away: its migrations are under way.
-        if (isRefused || lacking === undefined) outages.report(names.engine, USER, error);
+        if (refused !== undefined || lacking === undefined) outages.report(names.engine, USER, error);
         else if (lacking instanceof Refusal) outages.report(names.postgres, USER, lacking);
-        await sleep(isRefused ? retryRefusedMs : RETRY_MS);
+        await sleep(refused === undefined ? RETRY_MS : retryRefusedMs);
       }
     }
+    if (!engine.isOpen()) refused = undefined; // the connection broke: whatever answers next is asked again
     opening = false;
   };
 
@@ -73,6 +84,7 @@ export function keepEngineOpen(parts: {
   redis.on('ready', open);
   if (redis.status === 'ready') void open();
   return {
+    state: () => (engine.isOpen() ? 'ok' : (refused ?? 'not open')),
     stop() {
       stopped = true;
       clearInterval(confirming);

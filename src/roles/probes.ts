@@ -9,7 +9,7 @@ import type { RunningRole } from './running-role.ts';
 
 /** @param stage `ok` while the role does its work; before and after, what it is about */
 export async function startProbes(backends: Backends, stage: () => string): Promise<RunningRole> {
-  const { config, logger, metrics, engine, ledger } = backends;
+  const { config, logger, metrics, engineState, ledger } = backends;
   const askPostgres = askedServer('Postgres', logger, () => ledger.cursor());
   const app = createProbeApp({
     logger,
@@ -17,7 +17,7 @@ export async function startProbes(backends: Backends, stage: () => string): Prom
     hasMetricsPort: config.metricsPort !== undefined,
     ready: async () => {
       const postgres = await askPostgres();
-      const checks = { process: stage(), engine: engine.isOpen() ? 'ok' : 'not open', postgres };
+      const checks = { process: stage(), engine: engineState(), postgres };
       return { ready: Object.values(checks).every((state) => state === 'ok'), checks };
     },
   });

@@ -1,0 +1,55 @@
+/** An engine that may not be opened: why it is closed, in the words of `/readyz` and of the log. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { type Engine, openEngine } from '../../src/engine/index.ts';
+import { type EngineGate, keepEngineOpen } from '../../src/roles/engine-gate.ts';
+import { type Outages, openOutages } from '../../src/roles/outages.ts';
+import { openRedis } from '../support/redis-server.ts';
+import { sharedRedis } from '../support/servers.ts';
+import { eventually } from '../support/service.ts';
+
+describe('a gate of the engine', () => {
+  let redis: Redis;
+  let engine: Engine;
+  let gate: EngineGate;
+  let outages: Outages;
+  let told: string[];
+  /** Of Postgres. */
+  let cursor: { epoch: number; sequence: number };
+
+  beforeEach(async () => {
+    redis = openRedis(await sharedRedis());
+    await redis.flushdb();
+    [cursor, told] = [{ epoch: 1, sequence: 5 }, []];
+    const tell = (sentence: string): void => void told.push(sentence);
+    const logger = { error: tell, warn: tell, debug: () => undefined, info: () => undefined } as never;
+    outages = openOutages(logger, []);
+    engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 1_000 });
+    const ledger = { cursor: async () => ({ ...cursor, digest: null, timeMs: null, settledAtMs: null }) };
+    gate = keepEngineOpen({ redis, engine, ledger, logger, outages, retryRefusedMs: 10 });
+  });
+  afterEach(() => {
+    gate.stop();
+    outages.close();
+    redis.disconnect();
+  });
+
+  it('says that the engine is behind Postgres, once, and opens it when it is not any more', async () => {
+    await eventually('it is refused', async () => gate.state() === 'behind Postgres');
+    await sleep(50);
+    expect(told).to.have.length(1);
+    expect(told[0]).to.include('the engine is at event 0-0, Postgres at 1-5');
+    cursor = { epoch: 0, sequence: 0 };
+    await eventually('it is open', async () => gate.state() === 'ok');
+    expect(engine.isOpen()).to.equal(true);
+    expect(told.slice(1)).to.deep.equal(['Redis is back']);
+  });
+
+  it('says that it is not open while the connection is broken', async () => {
+    await eventually('it is refused', async () => gate.state() === 'behind Postgres');
+    redis.disconnect();
+    await eventually('it is not open', async () => gate.state() === 'not open');
+  });
+});
