@@ -10,6 +10,8 @@ import { readdir } from 'node:fs/promises';
 import knex, { type Knex } from 'knex';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
+/** A migration is TypeScript in the checkout, and a module of JavaScript where the service was built. */
+const MIGRATION = /\.(ts|mjs)$/;
 const BREAKING = /^\d+_breaking_/;
 
 /** Any number, the same in every release: who holds it, migrates. */
@@ -23,12 +25,12 @@ const CONNECTED_WITHIN_MS = 5_000;
  * working directory to tell how to load a file, so it works from one directory only.
  */
 const migrationSource = (folder: URL): Knex.MigrationSource<string> => ({
-  getMigrations: async () => (await readdir(folder)).filter((file) => file.endsWith('.ts')).sort(),
+  getMigrations: async () => (await readdir(folder)).filter((file) => MIGRATION.test(file)).sort(),
   getMigrationName: nameOf,
   getMigration: async (file) => ({ ...(await import(new URL(file, folder).href)), down: refuseDown }),
 });
 
-const nameOf = (file: string): string => file.replace(/\.ts$/, '');
+const nameOf = (file: string): string => file.replace(MIGRATION, '');
 
 /** knex asks every migration for a way back; a permanent memory has none. */
 const refuseDown = (): never => {

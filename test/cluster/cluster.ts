@@ -110,7 +110,7 @@ async function openStage(drainMs: number): Promise<Stage> {
     ...{ REDIS_URL: redis.url, DATABASE_URL: postgres.url, JWT_SECRET: SECRET, WEB_HOSTS: 'redbook.example' },
     ...{ DRAIN_MS: String(drainMs), TRUST_PROXY_HOPS: '1', LOG_LEVEL: 'warn' },
   };
-  const migrating = launchService('migrate', settings);
+  const migrating = await launchService('migrate', settings);
   const [code] = await once(migrating.child, 'exit');
   if (code !== 0) throw new Error(`the migration ended with ${code}:\n${migrating.output()}`);
   return {

@@ -3,19 +3,19 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { findEmbedded, startEmbedded } from '../../src/embedded/index.ts';
 import { identify, isAlive, type ProcessIdentity } from '../../src/embedded/process-identity.ts';
+import { program } from '../support/program.ts';
 
 interface Urls {
   redisUrl: string;
   databaseUrl: string;
 }
 
-const ALL_IN_ONE = fileURLToPath(new URL('all-in-one.ts', import.meta.url));
+const ALL_IN_ONE = { entry: 'test/embedded/all-in-one.ts' };
 const HEALS_WITHIN_MS = 15_000;
 
 describe('the embedded servers', () => {
@@ -207,7 +207,7 @@ async function allInOne(
   dataDir: string,
   PATH = process.env.PATH,
 ): Promise<{ process: ChildProcess; urls?: Urls; failure?: string }> {
-  const child = spawn(process.execPath, ['--import=tsx', ALL_IN_ONE, dataDir], {
+  const child = spawn(process.execPath, [...(await program(ALL_IN_ONE)), dataDir], {
     env: { ...process.env, PATH },
     detached: true,
     stdio: 'pipe',

@@ -1,20 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { openLedger } from '../../src/ledger/index.ts';
+import { program } from '../support/program.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
 import { contents, query } from './tables.ts';
 
-const CHILD = fileURLToPath(new URL('settle-child.ts', import.meta.url));
+const CHILD = { entry: 'test/ledger/settle-child.ts' };
 /** From a directory that is not the project's: nothing may depend on it. */
 const ELSEWHERE = '/';
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 
 async function settledUpTo(databaseUrl: string): Promise<number> {
   const exists = await query<{ exists: boolean }>(
@@ -30,8 +28,8 @@ describe('ledger processes', function () {
   this.timeout(120_000);
   const children = new Set<ChildProcess>();
 
-  const startChild = (...parameters: (string | number)[]): ChildProcess => {
-    const child = spawn(process.execPath, ['--import', TSX, CHILD, ...parameters.map(String)], {
+  const startChild = async (...parameters: (string | number)[]): Promise<ChildProcess> => {
+    const child = spawn(process.execPath, [...(await program(CHILD)), ...parameters.map(String)], {
       cwd: ELSEWHERE,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -69,7 +67,7 @@ describe('ledger processes', function () {
     let kills = 0;
     let finished = false;
     while (!finished) {
-      const child = startChild(stormy, seed, count, 1 + dice.below(25));
+      const child = await startChild(stormy, seed, count, 1 + dice.below(25));
       const exit = once(child, 'exit');
       if (kills < 8) {
         // Some die while they migrate, the others in the middle of settling.
@@ -89,7 +87,7 @@ describe('ledger processes', function () {
 
   it('migrate one database, eight at once', async () => {
     const databaseUrl = await freshDatabase();
-    const exits = Array.from({ length: 8 }, () => once(startChild(databaseUrl, 1, 0, 1), 'exit'));
+    const exits = Array.from({ length: 8 }, async () => once(await startChild(databaseUrl, 1, 0, 1), 'exit'));
     expect((await Promise.all(exits)).map(([code]) => code)).to.deep.equal(Array(8).fill(0));
     const applied = await query<{ name: string }>(
       databaseUrl,

@@ -33,7 +33,7 @@ describe('the first minute', function () {
 
   const pathOf = (name: string): string => join(folder, name);
   const launch = async (role: string, settings: Record<string, string>): Promise<Service> => {
-    const service = launchService(role, { PORT: String(await freePort()), ...settings });
+    const service = await launchService(role, { PORT: String(await freePort()), ...settings });
     running.push(service);
     return service;
   };
@@ -127,7 +127,7 @@ describe('the first minute', function () {
       REDIS_URL: `redis://:${PASSWORD}@${away}`,
       DATABASE_URL: `postgres://u:${PASSWORD}@${away}/x`,
     };
-    const service = launchService('trading', settings, undefined, 'pause');
+    const service = await launchService('trading', settings, undefined, 'pause');
     running.push(service);
     expect(await new Promise((resolve) => service.child.once('close', resolve))).to.equal(1);
     expect(service.output())

@@ -248,7 +248,7 @@ describe('roles as processes', function () {
     const away = `127.0.0.1:${await freePort()}`;
     const settings = { ...shared, REDIS_URL: `redis://${away}`, DATABASE_URL: `postgres://nobody@${away}/x` };
     for (const role of ['api', 'settlement', 'migrate']) {
-      const service = launchService(role, { ...settings, PORT: String(await freePort()) });
+      const service = await launchService(role, { ...settings, PORT: String(await freePort()) });
       running.push(service);
       await eventually('it waits', async () => service.output().includes('waiting for Postgres at '));
       expect(await service.end('SIGTERM'), role).to.equal(role === 'migrate' ? null : 0);

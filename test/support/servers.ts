@@ -20,7 +20,7 @@ import { drawSeed } from './seed.ts';
 interface Run {
   /** Names a maintenance database, which stays empty. */
   readonly databaseUrl: string;
-  /** For the data of Redis servers. */
+  /** For the data of Redis servers and for built programs; removed when the run ends. */
   readonly folder: string;
 }
 
@@ -119,6 +119,9 @@ function current(): Run {
   if (!run) throw new Error('the test servers are not running; is this file required by .mocharc.json?');
   return JSON.parse(run);
 }
+
+/** @returns a folder that is removed when the run of the tests ends; undefined outside a run */
+export const runFolder = (): string | undefined => (process.env[RUN] ? current().folder : undefined);
 
 /**
  * The engine's Redis waits for the disk at every write. What that is good for, a power cut, no test makes; so its files

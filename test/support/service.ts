@@ -2,14 +2,13 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { LoginTypedData } from '../../src/auth/index.ts';
 import { canSignalDeath } from '../../src/embedded/supervise.ts';
 import type { Signer } from '../auth/signers.ts';
 import { checkReply } from './contract.ts';
+import { program, ROOT } from './program.ts';
 import { redisOf } from './redis-server.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const START_PATIENCE_MS = 60_000;
 /** Of what a process that does not start has printed. */
 const TOLD_LINES = 20;
@@ -30,15 +29,16 @@ function environment(role: string, settings: Record<string, string>): NodeJS.Pro
 }
 
 /** Starts `redbook <role> …`, and does not wait until it is ready. */
-export function launchService(
+export async function launchService(
   role: string,
   settings: Record<string, string>,
   folder = ROOT,
   ...further: string[]
-): Service {
+): Promise<Service> {
   // Nobody is left to end it when a process of the tests is killed.
   const mortal = canSignalDeath() ? ['setpriv', '--pdeathsig', 'KILL'] : [];
-  const [command, ...args] = [...mortal, process.execPath, '--import=tsx', 'src/main.ts', role, ...further];
+  const redbook = await program({ folder });
+  const [command, ...args] = [...mortal, process.execPath, ...redbook, role, ...further];
   const child = spawn(command!, args, {
     cwd: folder,
     env: environment(role, settings),
@@ -71,7 +71,7 @@ export async function startService(
   settings: Record<string, string>,
   folder = ROOT,
 ): Promise<Service> {
-  const service = launchService(role, settings, folder);
+  const service = await launchService(role, settings, folder);
   const deadlineMs = Date.now() + START_PATIENCE_MS;
   while (!(await isReady(service.url))) {
     if (service.child.exitCode !== null || Date.now() > deadlineMs) {
@@ -104,7 +104,7 @@ export async function eventually(
 
 /** Runs an operator's command. @returns the document it answered with */
 export async function operate(settings: Record<string, string>, ...command: string[]): Promise<unknown> {
-  const child = spawn(process.execPath, ['--import=tsx', 'src/main.ts', ...command, '--json'], {
+  const child = spawn(process.execPath, [...(await program()), ...command, '--json'], {
     cwd: ROOT,
     env: environment('operator', settings),
   });

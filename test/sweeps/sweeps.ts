@@ -93,7 +93,7 @@ async function settleByRole(
   heapMib: number,
 ): Promise<Omit<Settled, 'trades'>> {
   const begunMs = performance.now();
-  const service = launchService('settlement', {
+  const service = await launchService('settlement', {
     ...{ REDIS_URL: redisUrl, DATABASE_URL: databaseUrl, PORT: String(await freePort()) },
     ...{ NODE_OPTIONS: `--max-old-space-size=${heapMib}`, LOG_LEVEL: 'warn' },
   });

@@ -1,0 +1,111 @@
+/**
+ * Redbook as the processes of the tests run it: its sources and packages built into a few files of JavaScript. Node
+ * loads these in a quarter of the processor time that tsx takes for the sources, 0.8 s in place of 3.2 for an API.
+ */
+
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build, type Plugin } from 'esbuild';
+import { runFolder } from './servers.ts';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+const MAIN = 'src/main.ts';
+/** This source loads the migrations, which have to be built too. */
+const LOADS_MIGRATIONS = 'src/ledger/migrate.ts';
+/** Drivers of other databases, which knex names, and accelerators that the packages do without. */
+const NOT_INSTALLED = [
+  ...['better-sqlite3', 'mariadb', 'mysql', 'mysql2', 'oracledb', 'pg-native', 'pg-query-stream', 'sqlite3'],
+  ...['tedious', 'bufferutil', 'utf-8-validate'],
+];
+/** CommonJS packages expect these names. */
+const COMMONJS = [
+  "import { createRequire as createRequireOfBuild } from 'node:module';",
+  'const require = createRequireOfBuild(import.meta.url);',
+  'const __filename = import.meta.filename;',
+  'const __dirname = import.meta.dirname;',
+].join('\n');
+
+const builds = new Map<string, Promise<string>>();
+
+/**
+ * Builds an entry once in a run of the tests, from the files as they are when the run first needs it. The build is
+ * removed with the folder of the run, so no run starts the code of an earlier one. Commands that are no run of mocha,
+ * such as `npm run cluster`, get the sources.
+ *
+ * @param entry a source, relative to the folder
+ * @param folder of a checkout, this one unless given
+ * @returns arguments for node that run the entry
+ */
+export async function program({ entry = MAIN, folder = ROOT } = {}): Promise<string[]> {
+  const home = runFolder();
+  if (home === undefined) return ['--import=tsx', join(folder, entry)];
+  const out = join(home, `program-${basename(folder)}-${entry.replaceAll('/', '-')}`);
+  if (!builds.has(out)) builds.set(out, buildOnce(entry, folder, out));
+  return ['--enable-source-maps', await builds.get(out)!];
+}
+
+/** Both processes of a parallel run may build at the same time. The run uses the build that is complete first. */
+async function buildOnce(entry: string, folder: string, out: string): Promise<string> {
+  if (!existsSync(out)) {
+    const mine = `${out}-${process.pid}`;
+    await buildInto(mine, entry, folder, out);
+    try {
+      renameSync(mine, out);
+    } catch (error) {
+      if (!existsSync(out)) throw error;
+      rmSync(mine, { recursive: true });
+    }
+  }
+  return join(out, basename(entry).replace(/\.ts$/, '.mjs'));
+}
+
+async function buildInto(outdir: string, entry: string, folder: string, out: string): Promise<void> {
+  const settings = {
+    ...({ bundle: true, format: 'esm', platform: 'node', target: 'node20', keepNames: true } as const),
+    ...({
+      sourcemap: true,
+      sourcesContent: false,
+      outExtension: { '.js': '.mjs' },
+      logLevel: 'error',
+    } as const),
+  };
+  await build({
+    ...settings,
+    ...{ entryPoints: [join(folder, entry)], outdir, splitting: true, external: NOT_INSTALLED },
+    banner: { js: COMMONJS },
+    plugins: [inPlace(out), unmapped],
+  });
+  const migrations = readdirSync(join(folder, 'migrations')).map((file) => join(folder, 'migrations', file));
+  await build({ ...settings, entryPoints: migrations, outdir: join(outdir, 'migrations') });
+}
+
+/** A built source finds `lua/` and packages beside the source. Migrations alone are found in the build. */
+const inPlace = (out: string): Plugin => ({
+  name: 'in place',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\/src\/.*\.m?[jt]s$/ }, async ({ path }) => {
+      if (path.includes('/node_modules/')) return undefined;
+      const place = path.endsWith(LOADS_MIGRATIONS) ? join(out, LOADS_MIGRATIONS) : path;
+      const contents = (await readFile(path, 'utf8')).replaceAll(
+        'import.meta.url',
+        JSON.stringify(pathToFileURL(place).href),
+      );
+      return { contents, loader: path.endsWith('.ts') ? 'ts' : 'js' };
+    }),
+});
+
+/** Leaves packages out of the source maps, which Node parses whenever it loads a file. */
+const unmapped: Plugin = {
+  name: 'unmapped packages',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\/node_modules\/.*\.[cm]?js$/ }, async ({ path }) => ({
+      contents: `${await readFile(path, 'utf8')}\n${EMPTY_MAP}`,
+      loader: 'js',
+    })),
+};
+const EMPTY_MAP = `//# sourceMappingURL=data:application/json;base64,${Buffer.from(
+  '{"version":3,"sources":[""],"mappings":"A"}',
+).toString('base64')}`;
