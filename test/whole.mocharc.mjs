@@ -15,6 +15,10 @@ const TAKES_LONG = [
     'operator/reconcile',
     'http/pages',
     'roles/first-minute',
+    'roles/redis-tls',
+    'roles/starting',
+    'stream/streams',
+    'workers/settlement',
   ],
 ];
 

@@ -42,7 +42,7 @@ const builds = new Map<string, Promise<string>>();
 export async function program({ entry = MAIN, folder = ROOT } = {}): Promise<string[]> {
   const home = runFolder();
   if (home === undefined) return ['--import=tsx', join(folder, entry)];
-  const out = join(home, `program-${basename(folder)}-${entry.replaceAll('/', '-')}`);
+  const out = join(home, `program${join(folder, entry).replaceAll('/', '-')}`);
   if (!builds.has(out)) builds.set(out, buildOnce(entry, folder, out));
   return ['--enable-source-maps', await builds.get(out)!];
 }
