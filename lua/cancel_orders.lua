@@ -1,77 +1,142 @@
 #!lua flags=allow-oom
 --[[
-Takes live orders of one market off the book and releases what they hold. Orders that are not live any more,
-or belong to another wallet than the one asked for, are passed over.
+Takes live orders of one market off the book and releases what they hold, request by request. Orders that are not live
+any more, or belong to another wallet than the one that asks, are passed over. Every request is atomic by itself: one
+that fails leaves nothing and does not touch the others. The script stops before the next request once the requests
+before have named as many orders as the call says.
 
 KEYS  1 engine  2 events  3 bids  4 asks  5 base balances  6 quote balances  7 live orders
-      8 unsettled 0  9 unsettled 1  10 levels of the bids  11 levels of the asks  12 markets
-ARGV  1 epoch  2 wallet (20 bytes; '' for any)  3 cause (cancel|void|clear|hold)
-      4 base atoms per step  5 quote atoms per lot  6 order references, 17 bytes each
-      7 market number  8 symbol  9 market version
-Replies  { closed, sequence, time, closed records } | { stale, epoch|market }
-         { corrupt } when a reservation or a live record is missing
-Events   orders_closed, when there was any
+      8 unsettled 0  9 unsettled 1  10 levels of the bids  11 levels of the asks
+ARGV  1 the call  2.. a request each; `src/engine/cancelling-call.ts` describes their bytes
+Replies  { epoch and time, an outcome for each request } as bytes described there
+Events   an orders_closed for each request that closed any
 ]]
 --- include exact
 --- include place_in_book
 --- include engine_state
 --- include emit
 --- include closed_record
+--- include amounts
 --- include exact_sum
---- include levels
 --- include market_rules
 
-local keys = {
-  engine = KEYS[1], events = KEYS[2], book = { buy = KEYS[3], sell = KEYS[4] },
-  asset = { buy = KEYS[6], sell = KEYS[5] }, live = KEYS[7], unsettled = { KEYS[8], KEYS[9] },
-  levels = { buy = KEYS[10], sell = KEYS[11] },
-}
-local owner, cause = ARGV[2], ARGV[3]
-local base_per_step, quote_per_lot = tonumber(ARGV[4]), tonumber(ARGV[5])
-local market = { number = ARGV[7], symbol = ARGV[8], version = ARGV[9] }
-local state = read_state(keys.engine, market.number, '')
-if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
-if not are_in_force(KEYS[12], market, state.version, state.symbol) then return { 'stale', 'market' } end
+-- Codes of `src/engine/cancelling-call.ts`.
+local UNTOUCHED, CLOSED, STALE, CORRUPT, FAILED = 0, 1, 2, 3, 4
 
--- The live order behind a reference, or nil.
-local function find(reference)
-  local side = string.byte(reference, 2) % 2 == 1 and 'sell' or 'buy'
-  local place = string.sub(reference, 3)
+local keys = {
+  engine = KEYS[1], events = KEYS[2], book = { [BUY] = KEYS[3], [SELL] = KEYS[4] }, live = KEYS[7],
+  unsettled = { KEYS[8], KEYS[9] },
+}
+local held_in = { [BUY] = open_amounts(KEYS[6]), [SELL] = open_amounts(KEYS[5]) }
+local levels = { [BUY] = open_amounts(KEYS[10]), [SELL] = open_amounts(KEYS[11]) }
+local epoch, market_number, version, base_per_step, quote_per_lot, most_orders, symbol =
+  struct.unpack('>I2I2I7I7I7I2I1c0', ARGV[1])
+local rules = rules_of(text(version), symbol)
+local found = redis.call('HMGET', keys.engine, 'state', 'rules:' .. market_number)
+local state, rules_in_force = decode_state(found[1]), found[2]
+local time, unsettled = event_time(state), {}
+
+-- The live order behind a reference, or nil. `owner`: '' for any wallet.
+local function find(reference, owner)
+  local side, place = string.byte(reference, 2) % 2, string.sub(reference, 3)
   local member = redis.call('ZRANGE', keys.book[side], '[' .. place, '+', 'BYLEX', 'LIMIT', 0, 1)[1]
   if not member or string.sub(member, 1, 15) ~= place then return nil end
-  local key, _, wallet, had_fills, left = read_member(member)
+  local key, wallet, had_fills, left = struct.unpack('>I7xxxxxxxxc20I1I7', member)
   if owner ~= '' and wallet ~= owner then return nil end
-  local held = left * (side == 'buy' and price_key('buy', key) * quote_per_lot or base_per_step)
+  local held = left * (side == BUY and price_key(BUY, key) * quote_per_lot or base_per_step)
   return { side = side, member = member, wallet = wallet, had_fills = had_fills, left = left, held = held,
-    live = live_record(keys, wallet, reference) }
+    level = string.sub(member, 1, 7), live = live_record(keys, wallet .. reference) }
 end
 
-local found, seen, needs = {}, {}, { buy = {}, sell = {} }
-for at = 1, #ARGV[6], 17 do
-  local reference = string.sub(ARGV[6], at, at + 16)
-  local order = not seen[reference] and find(reference)
-  if order then
-    seen[reference] = true
-    found[#found + 1] = order
-    if not order.live then return { 'corrupt' } end
-    add_exactly(needs[order.side], order.wallet .. 'r', order.held)
+-- Returns the live orders of a request, each once; nil when one has no live record.
+local function find_all(references, owner)
+  local orders, seen = {}, {}
+  for at = 1, #references, 17 do
+    local reference = string.sub(references, at, at + 16)
+    local order = not seen[reference] and find(reference, owner)
+    if order then
+      seen[reference] = true
+      if not order.live then return nil end
+      orders[#orders + 1] = order
+      ask(held_in[order.side], order.wallet .. 'r')
+      ask(held_in[order.side], order.wallet .. 'a')
+      ask(levels[order.side], order.level)
+    end
+  end
+  for side = BUY, SELL do
+    read_asked(held_in[side])
+    read_asked(levels[side])
+  end
+  return orders
+end
+
+-- Returns true when every wallet has reserved what its orders hold. Fails for an amount that is no integer.
+local function is_reserved(orders)
+  local sums = { [BUY] = {}, [SELL] = {} }
+  for _, order in ipairs(orders) do
+    check_amount(held_in[order.side], order.wallet .. 'a')
+    check_amount(levels[order.side], order.level)
+    local field = order.wallet .. 'r'
+    sums[order.side][field] = sums[order.side][field] or { 0, 0 }
+    add_exactly(sums[order.side][field], order.held)
+  end
+  for side = BUY, SELL do
+    for field, sum in pairs(sums[side]) do
+      if not holds_sum(held_in[side], field, sum) then return false end
+    end
+  end
+  return true
+end
+
+-- Nothing here may fail. Returns the closed records.
+local function close_all(orders, cause)
+  local records, wallets = {}, {}
+  for index, order in ipairs(orders) do
+    local amounts = held_in[order.side]
+    redis.call('ZREM', keys.book[order.side], order.member)
+    redis.call('ZREM', keys.live, order.live)
+    add_to(levels[order.side], order.level, -order.left)
+    add_to(amounts, order.wallet .. 'r', -order.held)
+    add_to(amounts, order.wallet .. 'a', order.held)
+    records[index] = closed_record(order.live, order.had_fills)
+    wallets[order.wallet] = true
+  end
+  local closed = table.concat(records)
+  append_event(keys, state, time, 'orders_closed', struct.pack('I1', cause) .. closed)
+  local stamp = stamp_of(state.epoch, state.sequence)
+  for wallet in pairs(wallets) do index_event(unsettled, stamp, wallet) end
+  return closed
+end
+
+local function close(owner, cause, references)
+  if rules ~= rules_in_force then return STALE, 'market' end
+  local orders = find_all(references, owner)
+  if not orders or not is_reserved(orders) then return CORRUPT, '' end
+  local closed = #orders > 0 and close_all(orders, cause) or ''
+  return CLOSED, struct.pack('>I6', state.sequence) .. closed
+end
+
+local replies, met = { '' }, 0
+for index = 2, #ARGV do
+  local any, owner, cause, references = struct.unpack('>I1c20I1I2c0', ARGV[index])
+  if met >= most_orders then
+    replies[index] = struct.pack('I1', UNTOUCHED)
+  elseif state.epoch ~= epoch then
+    replies[index] = struct.pack('I1', STALE) .. 'epoch'
+  else
+    local done, outcome, value = pcall(close, any == 1 and '' or owner, cause, references)
+    if not done then outcome, value = FAILED, tostring(outcome) end
+    replies[index] = struct.pack('I1', outcome) .. value
+    met = met + #references / 17
   end
 end
-if #found == 0 then return { 'closed', text(state.sequence), text(state.time), '' } end
-if not covers_exactly(keys.asset.buy, needs.buy) or not covers_exactly(keys.asset.sell, needs.sell) then
-  return { 'corrupt' }
+for side = BUY, SELL do
+  write_amounts(held_in[side], false)
+  write_amounts(levels[side], true)
 end
-
-local records, wallets = {}, {}
-for index, order in ipairs(found) do
-  redis.call('ZREM', keys.book[order.side], order.member)
-  redis.call('ZREM', keys.live, order.live)
-  write_levels(keys.levels[order.side], { [string.sub(order.member, 1, 7)] = -order.left })
-  redis.call('HINCRBY', keys.asset[order.side], order.wallet .. 'r', text(0 - order.held))
-  redis.call('HINCRBY', keys.asset[order.side], order.wallet .. 'a', text(order.held))
-  records[index] = closed_record(order.live, order.had_fills)
-  wallets[order.wallet] = true
+if #unsettled > 0 then
+  write_unsettled(keys, state, unsettled)
+  redis.call('HSET', keys.engine, 'state', encode_state(state))
 end
-local closed, time = table.concat(records), event_time(state)
-emit(keys, state, time, { 'kind', 'orders_closed', 'cause', cause, 'orders', closed }, wallets)
-return { 'closed', text(state.sequence), text(time), closed }
+replies[1] = struct.pack('>I2I6', state.epoch, time)
+return replies

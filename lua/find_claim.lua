@@ -10,6 +10,8 @@ Replies  { claimed, value } | { unclaimed } when it never existed | { unchecked 
 --- include exact
 --- include claim
 
-local keys = { claims = { KEYS[2], KEYS[3] }, filter = KEYS[4] }
-local claim = { field = ARGV[1], offset = tonumber(ARGV[2]), mask = ARGV[3], checked_at = 0, layout = ARGV[4] }
-return find_claim(keys, redis.call('HGET', KEYS[1], 'filter'), claim, 300000) or { 'unclaimed' }
+local keys = { claims = { KEYS[2], KEYS[3] } }
+local claim = { field = ARGV[1], offset = tonumber(ARGV[2]), mask = ARGV[3], checked_at = 0, filter = KEYS[4] }
+if redis.call('HGET', KEYS[1], 'filter') ~= ARGV[4] then return { 'stale', 'filter' } end
+local ended, value = find_claim(keys, claim, 300000)
+return { ended or 'unclaimed', value }

@@ -9,8 +9,8 @@ Replies  { leased } | { ended } | { passed } when the switch is not this one any
 ]]
 --- include engine_state
 
-local state = read_clock(KEYS[1])
-if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
+local state = read_state(KEYS[1])
+if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
 if redis.call('HGET', KEYS[3], ARGV[2]) ~= ARGV[3] then return { 'passed' } end
 if ARGV[4] == '' then
   redis.call('ZREM', KEYS[2], ARGV[2])

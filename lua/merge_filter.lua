@@ -6,8 +6,10 @@ KEYS  1 engine  2 string of the filter
 ARGV  1 epoch  2 layout of the filters  3 offset, a multiple of 8  4 bits, whole blocks of 8 bytes
 Replies  { merged } | { stale, epoch|filter }
 ]]
-local found = redis.call('HMGET', KEYS[1], 'epoch', 'filter')
-if found[1] ~= ARGV[1] then return { 'stale', 'epoch' } end
+--- include engine_state
+
+local found = redis.call('HMGET', KEYS[1], 'state', 'filter')
+if decode_state(found[1]).epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
 if found[2] ~= ARGV[2] then return { 'stale', 'filter' } end
 
 local offset, piece = tonumber(ARGV[3]), ARGV[4]

@@ -20,20 +20,21 @@ Events   credited | debited
 
 local keys = {
   engine = KEYS[1], events = KEYS[2], balances = KEYS[3], assets = KEYS[4],
-  claims = { KEYS[5], KEYS[6] }, filter = KEYS[7], next_filter = KEYS[10],
-  unsettled = { KEYS[8], KEYS[9] },
+  claims = { KEYS[5], KEYS[6] }, unsettled = { KEYS[8], KEYS[9] },
 }
 local kind, wallet, asset, amount = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local credits = kind == 'credited'
 local claim = {
   field = ARGV[6], offset = tonumber(ARGV[7]), mask = ARGV[8], checked_at = tonumber(ARGV[9]),
-  layout = ARGV[12], next_offset = tonumber(ARGV[13]),
+  filter = KEYS[7], next_filter = ARGV[13] ~= '' and KEYS[10], next_offset = tonumber(ARGV[13]),
 }
-local state = read_state(keys.engine, '', wallet)
-if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
+local found = redis.call('HMGET', keys.engine, 'state', 'filter', 'hold:' .. wallet)
+local state = decode_state(found[1])
+if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
 local time = event_time(state)
-local ended = find_claim(keys, state.filter, claim, time)
-if ended then return ended end
+if ARGV[12] ~= found[2] then return { 'stale', 'filter' } end
+local ended, value = find_claim(keys, claim, time)
+if ended then return { ended, value } end
 
 local scale = redis.call('HGET', keys.assets, asset)
 if not scale then return { 'refused', 'UNKNOWN_ASSET' } end
@@ -42,7 +43,7 @@ local held = redis.call('HMGET', keys.balances, 'supply', wallet .. 'a')
 if credits then
   if not text_at_most(held[1] or '0', ARGV[10]) then return { 'refused', 'SUPPLY_LIMIT' } end
 else
-  if state.held then return { 'refused', 'CUSTODY_HOLD' } end
+  if found[3] then return { 'refused', 'CUSTODY_HOLD' } end
   if not text_at_most(amount, held[2] or '0') then return { 'refused', 'INSUFFICIENT_BALANCE' } end
 end
 
@@ -50,6 +51,7 @@ local change = credits and amount or '-' .. amount
 redis.call('HINCRBY', keys.balances, wallet .. 'a', change)
 redis.call('HINCRBY', keys.balances, 'supply', change)
 redis.call('HSET', keys.assets, asset .. ' used', '1')
-write_claim(keys, state, claim, ARGV[11])
-emit(keys, state, time, { 'kind', kind, 'movement', ARGV[11] }, { [wallet] = true })
+mark_claim(claim)
+redis.call('HSET', keys.claims[state.claims + 1], claim.field, ARGV[11])
+emit(keys, state, time, kind, ARGV[11], wallet)
 return { 'moved', text(state.sequence), text(time) }

@@ -3,16 +3,16 @@
 The best levels of both sides of a market at one moment. It jumps from price to price, so it costs the same however
 many orders stand at each.
 
-KEYS  1 engine  2 bids  3 asks  4 levels of the bids  5 levels of the asks  6 markets
+KEYS  1 engine  2 bids  3 asks  4 levels of the bids  5 levels of the asks
 ARGV  1 most levels a side  2 market number  3 symbol  4 market version
 Replies  { book, sequence, time, { price key (7), steps, … } of the bids, the same of the asks }, best first
          { stale, market } when these are not the market's rules
 ]]
+--- include engine_state
 --- include market_rules
 
-local state = redis.call('HMGET', KEYS[1], 'sequence', 'time', 'version:' .. ARGV[2], 'symbol:' .. ARGV[2])
-local market = { number = ARGV[2], symbol = ARGV[3], version = ARGV[4] }
-if not are_in_force(KEYS[6], market, state[3], state[4]) then return { 'stale', 'market' } end
+local found = redis.call('HMGET', KEYS[1], 'state', 'rules:' .. ARGV[2])
+if found[2] ~= rules_of(ARGV[4], ARGV[3]) then return { 'stale', 'market' } end
 
 local most = tonumber(ARGV[1])
 
@@ -33,4 +33,5 @@ local function read_side(book, levels)
   return side
 end
 
-return { 'book', state[1] or '0', state[2] or '0', read_side(KEYS[2], KEYS[4]), read_side(KEYS[3], KEYS[5]) }
+local state = decode_state(found[1])
+return { 'book', text(state.sequence), text(state.time), read_side(KEYS[2], KEYS[4]), read_side(KEYS[3], KEYS[5]) }

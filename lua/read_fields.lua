@@ -6,4 +6,6 @@ KEYS  1 engine  2 hash
 ARGV  fields
 Replies  { sequence, { value or nil, … } }
 ]]
-return { redis.call('HGET', KEYS[1], 'sequence') or '0', redis.call('HMGET', KEYS[2], unpack(ARGV)) }
+--- include engine_state
+
+return { text(read_state(KEYS[1]).sequence), redis.call('HMGET', KEYS[2], unpack(ARGV)) }

@@ -5,10 +5,10 @@ Where the engine stands by its hash, and by its stream: for reconciling.
 KEYS  1 engine  2 events
 Replies  { sequence, time, id and time of the newest event ('' and '' in an empty stream) }
 ]]
-local own = redis.call('HMGET', KEYS[1], 'sequence', 'time')
+--- include engine_state
+
+local state = read_state(KEYS[1])
 local entry = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
-local time = ''
-for at = 1, entry and #entry[2] or 0, 2 do
-  if entry[2][at] == 'time' then time = entry[2][at + 1] end
-end
-return { own[1] or '0', own[2] or '0', entry and entry[1] or '', time }
+-- The event's second field of bytes is its time (see emit.lua).
+local time = entry and text(struct.unpack('>I6', entry[2][2], 2)) or ''
+return { text(state.sequence), text(state.time), entry and entry[1] or '', time }

@@ -2,7 +2,7 @@
 --[[
 The best prices and the last executions of markets at one moment.
 
-KEYS  1 engine  2 markets  3.. the bids and the asks of each market in turn
+KEYS  1 engine  2.. the bids and the asks of each market in turn
 ARGV  number, symbol and version of each market in turn
 Replies  { quotes, best bid, best ask, last price, … }, three for each market in turn: price keys (7 bytes), and the
          last price in ticks, each of them nil where there is none
@@ -15,8 +15,7 @@ local function read_fields(from, to)
   local fields = {}
   for index = from, to do
     local number = ARGV[index * 3 - 2]
-    fields[#fields + 1] = 'version:' .. number
-    fields[#fields + 1] = 'symbol:' .. number
+    fields[#fields + 1] = 'rules:' .. number
     fields[#fields + 1] = 'last:' .. number
   end
   return redis.call('HMGET', KEYS[1], unpack(fields))
@@ -24,14 +23,13 @@ end
 
 local quotes, found, count = { 'quotes' }, nil, #ARGV / 3
 for index = 1, count do
-  local at = (index - 1) % MARKETS_TOGETHER * 3
+  local at = (index - 1) % MARKETS_TOGETHER * 2
   if at == 0 then found = read_fields(index, math.min(index + MARKETS_TOGETHER - 1, count)) end
-  local market = { number = ARGV[index * 3 - 2], symbol = ARGV[index * 3 - 1], version = ARGV[index * 3] }
-  if not are_in_force(KEYS[2], market, found[at + 1], found[at + 2]) then return { 'stale', 'market' } end
+  if found[at + 1] ~= rules_of(ARGV[index * 3], ARGV[index * 3 - 1]) then return { 'stale', 'market' } end
   for side = 1, 2 do
-    local best = redis.call('ZRANGE', KEYS[index * 2 + side], 0, 0)[1]
+    local best = redis.call('ZRANGE', KEYS[index * 2 - 1 + side], 0, 0)[1]
     quotes[index * 3 - 2 + side] = best and string.sub(best, 1, 7) or false
   end
-  quotes[index * 3 + 1] = found[at + 3]
+  quotes[index * 3 + 1] = found[at + 2]
 end
 return quotes

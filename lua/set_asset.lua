@@ -12,12 +12,12 @@ Events   asset_changed
 
 local keys = { engine = KEYS[1], events = KEYS[2], assets = KEYS[3], unsettled = { KEYS[4], KEYS[5] } }
 local symbol, scale = ARGV[2], ARGV[3]
-local state = read_clock(keys.engine)
-if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
+local state = read_state(keys.engine)
+if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
 local found = redis.call('HMGET', keys.assets, symbol, symbol .. ' used')
 if found[1] == scale then return { 'set', text(state.sequence) } end
 if found[2] then return { 'refused', 'ASSET_IN_USE' } end
 
 redis.call('HSET', keys.assets, symbol, scale)
-emit(keys, state, event_time(state), { 'kind', 'asset_changed', 'symbol', symbol, 'scale', scale }, {})
+emit(keys, state, event_time(state), 'asset_changed', cjson.encode({ symbol = symbol, scale = tonumber(scale) }), '')
 return { 'set', text(state.sequence) }

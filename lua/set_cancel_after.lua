@@ -9,8 +9,8 @@ Replies  { set, time at which the switch is due ('' when it is off) } | { stale,
 ]]
 --- include engine_state
 
-local state = read_clock(KEYS[1])
-if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
+local state = read_state(KEYS[1])
+if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
 if ARGV[3] == '0' then
   redis.call('ZREM', KEYS[2], ARGV[2])
   return { 'set', '' }

@@ -7,8 +7,11 @@ KEYS  1 engine
 ARGV  1 epoch  2 present layout of the filters, as the engine hash has it  3 new layout
 Replies  { set, sequence of the last event } | { stale, epoch|filter }
 ]]
-local found = redis.call('HMGET', KEYS[1], 'epoch', 'filter', 'sequence')
-if found[1] ~= ARGV[1] then return { 'stale', 'epoch' } end
+--- include engine_state
+
+local found = redis.call('HMGET', KEYS[1], 'state', 'filter')
+local state = decode_state(found[1])
+if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
 if (found[2] or '') ~= ARGV[2] then return { 'stale', 'filter' } end
 redis.call('HSET', KEYS[1], 'filter', ARGV[3])
-return { 'set', found[3] or '0' }
+return { 'set', text(state.sequence) }

@@ -19,19 +19,20 @@ local keys = {
   unsettled = { KEYS[7], KEYS[8] },
 }
 local market = { symbol = ARGV[2], number = ARGV[3], version = ARGV[4] }
-local state = read_state(keys.engine, market.number, '')
+local found = redis.call('HMGET', keys.engine, 'state', 'rules:' .. market.number)
+local state, rules = decode_state(found[1]), found[2]
 
 local function is_unused()
-  return not state.version and redis.call('HEXISTS', keys.markets, market.symbol) == 0
+  return not rules and redis.call('HEXISTS', keys.markets, market.symbol) == 0
     and text(redis.call('HLEN', keys.markets)) == market.number
 end
 
-if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
+if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
 local is_current
 if market.version == '0' then
   is_current = is_unused()
 else
-  is_current = are_in_force(keys.markets, market, state.version, state.symbol)
+  is_current = rules == rules_of(market.version, market.symbol)
 end
 if not is_current then return { 'stale', 'market' } end
 for at = 6, 8, 2 do
@@ -43,10 +44,9 @@ if ARGV[10] == '1' and redis.call('EXISTS', keys.bids, keys.asks) > 0 then
 end
 
 local time = event_time(state)
-local version = next_version(state, time)
+local version = next_version(state, rules, time)
 local record = with_version(ARGV[5], version)
 redis.call('HSET', keys.markets, market.symbol, record)
 redis.call('HSET', keys.assets, ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[6] .. ' used', '1', ARGV[8] .. ' used', '1')
-emit(keys, state, time, { 'kind', 'market_changed', 'market', record }, {},
-  fields_of_rules(market.number, market.symbol, version))
+emit(keys, state, time, 'market_changed', record, '', { 'rules:' .. market.number, rules_of(text(version), market.symbol) })
 return { 'set', text(state.sequence), text(version) }

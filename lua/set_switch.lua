@@ -14,13 +14,12 @@ Events   the given kind
 
 local keys = { engine = KEYS[1], events = KEYS[2], unsettled = { KEYS[3], KEYS[4] } }
 local field, value, wallet = ARGV[2], ARGV[3], ARGV[6]
-local state = read_state(keys.engine, '', wallet)
-if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
-if ARGV[7] ~= '' and state.terms ~= ARGV[7] then return { 'refused', 'STALE_TERMS_VERSION' } end
-if (redis.call('HGET', keys.engine, field) or '') == value then return { 'set', text(state.sequence) } end
+local found = redis.call('HMGET', keys.engine, 'state', 'terms', field)
+local state = decode_state(found[1])
+if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
+if ARGV[7] ~= '' and found[2] ~= ARGV[7] then return { 'refused', 'STALE_TERMS_VERSION' } end
+if (found[3] or '') == value then return { 'set', text(state.sequence) } end
 
 if value == '' then redis.call('HDEL', keys.engine, field) else redis.call('HSET', keys.engine, field, value) end
-local wallets = {}
-if wallet ~= '' then wallets[wallet] = true end
-emit(keys, state, event_time(state), { 'kind', ARGV[4], 'detail', ARGV[5] }, wallets)
+emit(keys, state, event_time(state), ARGV[4], ARGV[5], wallet)
 return { 'set', text(state.sequence) }

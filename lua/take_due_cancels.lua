@@ -14,8 +14,8 @@ A cut-off is  epoch (2) | sequence (6) | time at which the switch was due (7).
 --- include engine_state
 
 local switches, leases, cut_offs = KEYS[2], KEYS[3], KEYS[4]
-local state = read_clock(KEYS[1])
-if state.epoch ~= ARGV[1] then return { 'stale', 'epoch' } end
+local state = read_state(KEYS[1])
+if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
 local time, most = event_time(state), tonumber(ARGV[2])
 local lease_end = text(time + tonumber(ARGV[3]))
 

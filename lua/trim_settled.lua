@@ -12,22 +12,22 @@ Replies  the number of events taken off the stream
 ]]
 --- include engine_state
 
-local state = read_clock(KEYS[1])
+local state = read_state(KEYS[1])
 local settled = tonumber(ARGV[2])
 if settled > state.sequence then return redis.error_reply('AHEAD Postgres has events that this engine never had') end
-local now = redis.call('TIME')
-local time = now[1] * 1000 + math.floor(now[2] / 1000)
+local time = clock()
 
 -- Drops the older generation of `name` when its time has come; `generations` are its two keys.
 local function turn(name, generations, stay)
-  local found = redis.call('HMGET', KEYS[1], name, name .. ':turned_at', name .. ':ready_at')
-  local current, turned_at, ready_at = tonumber(found[1] or 0), tonumber(found[2] or 0), tonumber(found[3])
+  local found = redis.call('HMGET', KEYS[1], name .. ':turned_at', name .. ':ready_at')
+  local current, turned_at, ready_at = state[name], tonumber(found[1] or 0), tonumber(found[2])
   if settled < turned_at then return end
   if not ready_at then
     redis.call('HSET', KEYS[1], name .. ':ready_at', text(time))
   elseif time - ready_at >= stay then
     redis.call('UNLINK', generations[2 - current])
-    redis.call('HSET', KEYS[1], name, text(1 - current), name .. ':turned_at', text(state.sequence))
+    state[name] = 1 - current
+    redis.call('HSET', KEYS[1], 'state', encode_state(state), name .. ':turned_at', text(state.sequence))
     redis.call('HDEL', KEYS[1], name .. ':ready_at')
   end
 end

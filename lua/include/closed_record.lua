@@ -1,8 +1,8 @@
--- How an order that left the book is told in events and replies:
+-- An order that left the book, as events and replies tell of it:
 --   wallet (20) | reference (17) | 1 when it had fills, else 0 (1) | client order id length (2) | client order id
 -- A live order's record is the member  wallet (20) | reference (17) | client order id.
-local function live_record(keys, wallet, reference)
-  local prefix = wallet .. reference
+-- `prefix`: its first 37 bytes.
+local function live_record(keys, prefix)
   local found = redis.call('ZRANGE', keys.live, '[' .. prefix, '+', 'BYLEX', 'LIMIT', 0, 1)[1]
   if not found or string.sub(found, 1, 37) ~= prefix then return nil end
   return found

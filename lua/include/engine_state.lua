@@ -1,44 +1,42 @@
 --- include exact
--- The engine hash holds the epoch, the event sequence and clock, the switches, and per market and wallet only what
--- differs from the default. `unsettled` and `claims` are the current generations of those keys.
+-- The engine hash holds the state that every event changes (one field), the switches, and per market and wallet only
+-- what differs from the default:
+--   format         number of this layout
+--   state          epoch (2) | sequence of the last event (6) | its time in ms (6) | last trade id (7)
+--                  | generation of `unsettled` (1) | generation of `claims` (1), big-endian
+--   server         run id of the server that the epoch began on
+--   rules:<n>      version and symbol of the market with the number n, separated by a space
+--   last:<n>       its last price in ticks
+--   hold:<wallet>  terms:<wallet>  paused  terms  filter  settled  mark …
+local STATE = '>I2I6I6I7I1I1'
 
--- What every command that writes must know.
-local function read_clock(engine)
-  local found = redis.call('HMGET', engine, 'epoch', 'sequence', 'time', 'unsettled')
-  return { epoch = found[1], sequence = tonumber(found[2] or 0), time = tonumber(found[3] or 0),
-    unsettled = tonumber(found[4] or 0) }
+-- `found`: the field `state`; an engine that was never opened has none.
+local function decode_state(found)
+  if not found then return { epoch = 0, sequence = 0, time = 0, trade = 0, unsettled = 0, claims = 0 } end
+  local epoch, sequence, time, trade, unsettled, claims = struct.unpack(STATE, found)
+  return { epoch = epoch, sequence = sequence, time = time, trade = trade, unsettled = unsettled, claims = claims }
 end
 
--- That, and all that the engine holds against one wallet's command on one market, in one call.
-local function read_state(engine, market_number, wallet)
-  local found = redis.call('HMGET', engine, 'epoch', 'sequence', 'time', 'unsettled', 'paused', 'terms', 'trade',
-    'claims', 'version:' .. market_number, 'last:' .. market_number, 'hold:' .. wallet, 'terms:' .. wallet, 'filter',
-    'symbol:' .. market_number)
-  return {
-    epoch = found[1],
-    sequence = tonumber(found[2] or 0),
-    time = tonumber(found[3] or 0),
-    unsettled = tonumber(found[4] or 0),
-    paused = found[5],
-    terms = found[6],
-    trade = tonumber(found[7] or 0),
-    claims = tonumber(found[8] or 0),
-    version = found[9],
-    last = found[10],
-    held = found[11],
-    accepted_terms = found[12],
-    filter = found[13],
-    symbol = found[14],
-  }
+local function encode_state(state)
+  return struct.pack(STATE, state.epoch, state.sequence, state.time, state.trade, state.unsettled, state.claims)
+end
+
+local function read_state(engine)
+  return decode_state(redis.call('HGET', engine, 'state'))
+end
+
+-- Unix milliseconds by Redis' clock.
+local function clock()
+  local now = redis.call('TIME')
+  return now[1] * 1000 + math.floor(now[2] / 1000)
 end
 
 -- Unix milliseconds; never earlier than the last event, so that time does not run backwards.
 local function event_time(state)
-  local now = redis.call('TIME')
-  return math.max(now[1] * 1000 + math.floor(now[2] / 1000), state.time)
+  return math.max(clock(), state.time)
 end
 
--- epoch (2) | sequence (6): orders by age, and goes on rising after a rebuild.
+-- epoch (2) | sequence (6): sorts by age, and goes on rising after a rebuild.
 local function stamp_of(epoch, sequence)
   return struct.pack('>I2I6', epoch, sequence)
 end

@@ -1,18 +1,14 @@
--- Sums that may pass 2^53, such as what many orders hold together: { billions, rest } of each field.
-local BILLION = 1000000000
-
-local function add_exactly(sums, field, amount)
-  local sum = sums[field] or { 0, 0 }
-  local low = sum[2] + amount % BILLION
-  sums[field] = { sum[1] + math.floor(amount / BILLION) + math.floor(low / BILLION), low % BILLION }
+--- include amounts
+-- Sums that may pass 2^53, such as what many orders hold together: { billions, rest }.
+local function add_exactly(sum, amount)
+  local rest = sum[2] + amount % BILLION
+  sum[1], sum[2] = sum[1] + math.floor(amount / BILLION) + math.floor(rest / BILLION), rest % BILLION
 end
 
--- Whether each field of the hash holds at least its sum.
-local function covers_exactly(key, sums)
-  for field, sum in pairs(sums) do
-    local held = redis.call('HGET', key, field) or '0'
-    local high, low = tonumber(string.sub(held, 1, -10)) or 0, tonumber(string.sub(held, -9))
-    if string.sub(held, 1, 1) == '-' or high < sum[1] or (high == sum[1] and low < sum[2]) then return false end
-  end
-  return true
+-- Whether a field, which was asked for, holds at least a sum.
+local function holds_sum(amounts, field, sum)
+  check_amount(amounts, field)
+  local amount = amounts.at[field]
+  if type(amount) == 'number' then amount = { math.floor(amount / BILLION), amount % BILLION } end
+  return amount[1] > sum[1] or (amount[1] == sum[1] and amount[2] >= sum[2])
 end

@@ -1,33 +1,19 @@
--- Where an order stands. A side's ZSET has all scores 0, so members sort as bytes:
+-- An order's place in its book. A side's ZSET has all scores 0, so members sort as bytes:
 --   price key (7) | epoch (2) | sequence (6) | wallet (20) | 1 once it had fills, else 0 (1) | remaining steps (7)
 -- big-endian. Whether it had fills is told at a cancel, which does not know the size.
 -- The price key of a bid is inverted, so the best order of either side, first come first, is member 0.
--- An order's reference is  market number * 2 + (1 for a sell) (2) | price key (7) | epoch (2) | sequence (6);
+-- An order's reference is  market number * 2 + side (2) | price key (7) | epoch (2) | sequence (6);
 -- it is the public order id, and says which member of which book the order is.
 local HIGHEST_KEY = 9007199254740991 -- 2^53 - 1
-
--- price key, stamp, wallet, whether it had fills (0 or 1), remaining steps
-local function read_member(member)
-  return struct.unpack('>I7c8c20I1I7', member)
-end
-
--- The end of a member.
-local function remainder(had_fills, steps)
-  return struct.pack('>I1I7', had_fills, steps)
-end
+local BUY, SELL = 0, 1
 
 -- Price key <-> price in ticks, for the book of `side`; its own inverse.
 local function price_key(side, price_or_key)
-  if side == 'buy' then return HIGHEST_KEY - price_or_key end
+  if side == BUY then return HIGHEST_KEY - price_or_key end
   return price_or_key
-end
-
-local function other_side(side)
-  if side == 'buy' then return 'sell' end
-  return 'buy'
 end
 
 -- The first two bytes of every reference of a market's side.
 local function book_prefix(market_number, side)
-  return struct.pack('>I2', market_number * 2 + (side == 'sell' and 1 or 0))
+  return struct.pack('>I2', market_number * 2 + side)
 end

@@ -1,58 +1,60 @@
--- Walks the opposite side best first and plans the fills; writes nothing.
--- Returns a table:
---   fills      { member, stamp, wallet, key, price, steps, left, notional, fee } in the order of execution
---   expired    own members that self-trade prevention takes off the book
---   filled     steps, notional and fee: quote atoms, of all fills
+-- Walks the opposite side best first and plans the fills; writes nothing. The lists are used again by the next walk of
+-- the call: what counts of them is up to `fills` and `met_own`.
+--   fills      number of fills, in the order of execution: lists `member`, `wallet`, `price`, `steps`, `left`, `notional`, `fee`
+--   met_own    number of own members that self-trade prevention takes off the book: list `own`
+--   filled     steps; notional and fee_sum: quote atoms, of all fills
 --   crosses    whether anything at all stands at a crossing price, the wallet's own included
+--   met        makers that were looked at
 --   ended      'book' (no more crossing orders) | 'size' | 'own_order' | 'makers' | 'budget'
 --   inexact    whether a running total would pass 2^53, so that the order must be refused
-local FIRST_PAGE, PAGE = 4, 256
+local FIRST_PAGE, LARGEST_PAGE = 2, 256
+local walk = { member = {}, wallet = {}, price = {}, steps = {}, left = {}, notional = {}, fee = {}, own = {} }
 
 local function crossing_bound(order)
-  if order.type == 'market' then return '+' end
-  return '(' .. struct.pack('>I7', price_key(other_side(order.side), order.price) + 1)
+  if order.kind ~= LIMIT then return '+' end
+  return '(' .. struct.pack('>I7', price_key(1 - order.side, order.price) + 1)
 end
 
 -- Whole steps that the rest of a budget pays for at `price`.
-local function steps_affordable(order, market, walk, price)
-  local each, room = price * market.quote_per_lot, order.budget - walk.notional
+local function steps_affordable(order, price)
+  local each, room = price * market.quote_per_lot, order.budget - walk.notional_sum
   local steps = math.floor(room / each)
   if steps * each > room then return steps - 1 end -- the division may have rounded up
   return steps
 end
 
 -- How many steps of a maker's `left` the order takes at `price`.
-local function steps_taken(order, market, walk, price, left)
+local function steps_taken(order, price, left)
   if order.size then return math.min(left, order.size - walk.filled) end
-  local steps = steps_affordable(order, market, walk, price)
+  local steps = steps_affordable(order, price)
   if steps < left then walk.out_of_budget = true end
   return math.min(left, steps)
 end
 
 -- An own ask that the rest of a budget no longer reaches is not met, and stays.
-local function is_out_of_reach(order, market, walk, key)
-  return order.budget and walk.filled > 0
-    and steps_affordable(order, market, walk, price_key(other_side(order.side), key)) == 0
+local function is_out_of_reach(order, price)
+  return order.budget and walk.filled > 0 and steps_affordable(order, price) == 0
 end
 
-local function meet_own_order(walk, member, policy)
-  if policy ~= 'expire_taker' then walk.expired[#walk.expired + 1] = member end
-  if policy ~= 'expire_maker' then walk.ended = 'own_order' end
+local function meet_own_order(member)
+  if market.self_trade ~= EXPIRE_TAKER then
+    walk.met_own = walk.met_own + 1
+    walk.own[walk.met_own] = member
+  end
+  if market.self_trade ~= EXPIRE_MAKER then walk.ended = 'own_order' end
 end
 
-local function fill(order, market, walk, member, key, stamp, wallet, left)
-  local price = price_key(other_side(order.side), key)
-  local steps = steps_taken(order, market, walk, price, left)
+local function fill(order, member, price, wallet, left)
+  local steps = steps_taken(order, price, left)
   if steps > 0 then
     local notional = price * steps * market.quote_per_lot
-    local fee = fee_of(notional, market.fee_bps)
-    walk.filled = walk.filled + steps
-    walk.notional = walk.notional + notional
-    walk.fee = walk.fee + fee
-    walk.fills[#walk.fills + 1] = { member = member, stamp = stamp, wallet = wallet, key = key, price = price,
-      steps = steps, left = left - steps, notional = notional, fee = fee }
+    local fee, at = fee_of(notional, market.fee_bps), walk.fills + 1
+    walk.fills, walk.filled = at, walk.filled + steps
+    walk.notional_sum, walk.fee_sum = walk.notional_sum + notional, walk.fee_sum + fee
+    walk.member[at], walk.wallet[at], walk.price[at], walk.steps[at] = member, wallet, price, steps
+    walk.left[at], walk.notional[at], walk.fee[at] = left - steps, notional, fee
   end
-  if walk.notional + walk.fee >= EXACT_LIMIT or walk.filled * market.base_per_step >= EXACT_LIMIT then
+  if walk.notional_sum + walk.fee_sum >= EXACT_LIMIT or walk.filled * market.base_per_step >= EXACT_LIMIT then
     walk.inexact, walk.ended = true, 'size'
   elseif order.size and walk.filled == order.size then
     walk.ended = 'size'
@@ -63,27 +65,35 @@ local function fill(order, market, walk, member, key, stamp, wallet, left)
   end
 end
 
-local function walk_book(book, order, market, most_makers)
-  local walk = { fills = {}, expired = {}, filled = 0, notional = 0, fee = 0, crosses = false }
-  local from, bound, page_size, met = '-', crossing_bound(order), FIRST_PAGE, 0
-  while not walk.ended do
-    local page = redis.call('ZRANGE', book, from, bound, 'BYLEX', 'LIMIT', 0, page_size)
-    for _, member in ipairs(page) do
-      walk.crosses = true
-      if met == most_makers then walk.ended = 'makers' end
-      if walk.ended or order.post_only then break end
-      met = met + 1
-      local key, stamp, wallet, _, left = read_member(member)
-      if wallet ~= order.wallet then
-        fill(order, market, walk, member, key, stamp, wallet, left)
-      elseif is_out_of_reach(order, market, walk, key) then
-        walk.ended = 'budget'
-      else
-        meet_own_order(walk, member, market.self_trade)
-      end
-    end
-    if #page < page_size or order.post_only then walk.ended = walk.ended or 'book' end
-    from, page_size = '(' .. (page[#page] or ''), PAGE
+local function meet(order, member)
+  local key, wallet, left = struct.unpack('>I7xxxxxxxxc20xI7', member)
+  local price = price_key(1 - order.side, key)
+  if wallet ~= order.wallet then
+    fill(order, member, price, wallet, left)
+  elseif is_out_of_reach(order, price) then
+    walk.ended = 'budget'
+  else
+    meet_own_order(member)
   end
-  return walk
+end
+
+local function walk_book(order, book)
+  walk.fills, walk.met_own, walk.filled, walk.notional_sum, walk.fee_sum, walk.met = 0, 0, 0, 0, 0, 0
+  walk.crosses, walk.out_of_budget, walk.ended, walk.inexact = false, false, nil, false
+  local from, bound, page_size = '-', crossing_bound(order), FIRST_PAGE
+  repeat
+    local page = redis.call('ZRANGE', book, from, bound, 'BYLEX', 'LIMIT', 0, page_size)
+    local found = #page
+    for index = 1, found do
+      walk.crosses = true
+      if walk.met == market.most_makers then walk.ended = 'makers' end
+      if walk.ended or order.post_only then break end
+      walk.met = walk.met + 1
+      meet(order, page[index])
+    end
+    if found < page_size or order.post_only then walk.ended = walk.ended or 'book' end
+    if not walk.ended then
+      from, page_size = '(' .. page[found], math.min(page_size * 4, LARGEST_PAGE)
+    end
+  until walk.ended
 end

@@ -3,7 +3,7 @@
  *
  * The whole precedence: bearer, JSON syntax, replay of a client order id, request schema, account, then the
  * engine's own (pause, jurisdiction and terms, custody hold), then `REFUSALS` below in its order, then what
- * only the match can tell (see `lua/place_order.lua`): pre-open crossing, no reference price or no liquidity,
+ * only the match can tell (see `lua/place_orders.lua`): pre-open crossing, no reference price or no liquidity,
  * balance, engine refusals. A test has one row for each pair of neighbours.
  */
 

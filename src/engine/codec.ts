@@ -8,12 +8,17 @@ import {
   type Side,
   type Trade,
 } from '../domain/order.ts';
+import { EXACT_LIMIT } from '../domain/placing.ts';
 
 /** Bytes: market and side (2) | price key (7) | epoch (2) | sequence (6). */
 export const REFERENCE_BYTES = 17;
 const WALLET_BYTES = 20;
-const FILL_BYTES = 56;
+/** Bytes of one fill of an event or a reply: the maker's place (35) | steps (7) | fee (7). */
+export const FILL_BYTES = 49;
 const HIGHEST_KEY = 2n ** 53n - 1n;
+
+/** An amount as scripts take it: 2^53 stands for any larger one, which no order reaches. */
+export const exactNumber = (amount: bigint): number => Number(amount < EXACT_LIMIT ? amount : EXACT_LIMIT);
 
 export const walletBytes = (wallet: string): Buffer => Buffer.from(wallet.slice(2), 'hex');
 export const walletText = (bytes: Buffer): string => `0x${bytes.toString('hex')}`;

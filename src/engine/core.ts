@@ -7,10 +7,25 @@ import { loadScript, runScript, type Script, type ScriptArgument } from '../scri
 import { DEFAULT_FILTER_BYTES, type FilterState, readFilterState, writeFilterState } from './claim-filter.ts';
 import { KEYS } from './keys.ts';
 import { checkServerSettings } from './server-settings.ts';
+import { ENGINE_FORMAT, readState } from './state.ts';
 
 /** The engine has lost events that Postgres has: it must not trade until it is rebuilt. */
 export class EngineBehind extends Error {
   override readonly name = 'EngineBehind';
+}
+
+/** A command was made for what is not in force any more: the epoch, the filter, or the rules of a market. */
+export class Stale {
+  readonly what: string;
+
+  constructor(what: string) {
+    this.what = what;
+  }
+}
+
+/** The engine has another format than this release: nothing of it may be read or written. */
+export class EngineFormat extends Error {
+  override readonly name = 'EngineFormat';
 }
 
 /** The first word of a reply, and the rest of it. */
@@ -42,7 +57,8 @@ export function asUnavailable(error: unknown): unknown {
   });
 }
 
-const refusalOf = (code: string): Error =>
+/** The refusal that a script's code stands for. */
+export const refusalOf = (code: string): Error =>
   code in ERRORS
     ? new Refusal(code as ErrorCode)
     : new OperatorRefusal(code, OPERATOR_MEANINGS[code] ?? code);
@@ -68,6 +84,7 @@ export class EngineCore {
   #epoch: number | undefined;
   #runId: string | undefined;
   #tenure = 0;
+  readonly #renewals = new Map<string, Promise<void>>();
   readonly #listeners = new Set<() => void>();
 
   constructor(options: CoreOptions) {
@@ -123,7 +140,7 @@ export class EngineCore {
     if (tenure !== this.#tenure)
       throw new Refusal('SERVICE_UNAVAILABLE', 'the server that answered may be another one by now');
     const filter = writeFilterState({ generation: 0, bytes: this.filterBytes });
-    const args = [runId, cursor?.epoch ?? '', cursor?.sequence ?? '', filter];
+    const args = [runId, cursor?.epoch ?? '', cursor?.sequence ?? '', filter, ENGINE_FORMAT];
     const [outcome, epoch, sequence, filters] = (await this.run(
       'open_epoch',
       [KEYS.engine],
@@ -134,6 +151,10 @@ export class EngineCore {
         this.#filter = readFilterState(filters!.toString());
         this.#adopt(Number(epoch), runId!);
         return;
+      case 'format':
+        throw new EngineFormat(
+          `the engine's Redis has format ${epoch}, this release needs format ${ENGINE_FORMAT}: let the release that wrote it settle every event, stop all processes, then run 'ledger rebuild'`,
+        );
       case 'behind':
         throw new EngineBehind(
           `the engine is at event ${epoch}-${sequence}, Postgres at ${cursor?.epoch}-${cursor?.sequence}: restore it, or fill an empty one by 'ledger rebuild'`,
@@ -172,21 +193,41 @@ export class EngineCore {
   }
 
   /**
-   * Runs a command until it is answered for what is in force now: `refresh` reloads what the script found
-   * stale. A refusal of the script is thrown.
+   * Runs a command again for as long as it finds something stale, which is read anew before.
+   * @param refresh reads what is neither the epoch nor the filter
    */
-  async settle(command: () => Promise<Reply>, refresh: (what: string) => Promise<void>): Promise<Reply> {
+  async repeat<T>(command: () => Promise<T | Stale>, refresh: () => Promise<void>): Promise<T> {
     for (let tries = 0; tries < STALE_RETRIES; tries += 1) {
+      const result = await command();
+      if (!(result instanceof Stale)) return result;
+      await this.#renew(result.what, refresh);
+    }
+    throw new Refusal('SERVICE_UNAVAILABLE', 'the rules changed again and again while the command ran');
+  }
+
+  /** `repeat` for a script whose reply begins with its outcome. A refusal of the script is thrown. */
+  settle(command: () => Promise<Reply>, refresh: () => Promise<void>): Promise<Reply> {
+    return this.repeat(async () => {
       const reply = await command();
       const outcome = reply[0].toString();
       if (outcome === 'refused') throw refusalOf(String(reply[1]));
-      if (outcome !== 'stale') return reply;
-      const what = String(reply[1]);
-      if (what === 'epoch') await this.confirm();
-      else if (what === 'filter') await this.readFilter();
-      else await refresh(what);
-    }
-    throw new Refusal('SERVICE_UNAVAILABLE', 'the rules changed again and again while the command ran');
+      return outcome === 'stale' ? new Stale(String(reply[1])) : reply;
+    }, refresh);
+  }
+
+  /** Many commands of one call find the same stale: in one turn of the event loop it is read once. */
+  #renew(what: string, refresh: () => Promise<void>): Promise<void> {
+    const known = this.#renewals.get(what);
+    if (known !== undefined) return known;
+    const renewal =
+      what === 'epoch'
+        ? this.confirm()
+        : what === 'filter'
+          ? this.readFilter().then(() => undefined)
+          : refresh();
+    this.#renewals.set(what, renewal);
+    setImmediate(() => this.#renewals.delete(what));
+    return renewal;
   }
 
   /** Runs a plain command; its failures mean what a script's mean. */
@@ -212,16 +253,20 @@ export class EngineCore {
    */
   async confirm(): Promise<void> {
     const tenure = this.#tenure;
-    const [epoch, runId, filter] = await this.call(() =>
-      this.redis.hmget(KEYS.engine, 'epoch', 'run_id', 'filter'),
+    const [format, server, state, filter] = await this.call(() =>
+      this.redis.hmgetBuffer(KEYS.engine, 'format', 'server', 'state', 'filter'),
     );
     if (tenure !== this.#tenure || this.#epoch === undefined) {
       void this.epoch; // throws while it is not open
       return;
     }
-    if (epoch != null && runId != null && runId === this.#runId) {
-      this.#filter = readFilterState(filter ?? null);
-      this.#adopt(Number(epoch), runId);
+    if (
+      String(format) === String(ENGINE_FORMAT) &&
+      this.#runId !== undefined &&
+      this.#runId === String(server)
+    ) {
+      this.#filter = readFilterState(filter?.toString() ?? null);
+      this.#adopt(readState(state).epoch, this.#runId);
       return;
     }
     this.#close();

@@ -1,46 +1,43 @@
-/** Reads entries of the event stream; the fields are those that the scripts of `lua/` append. */
+/** Reads entries of the event stream; `lua/include/emit.lua` says how their bytes begin. */
 
 import { createHash } from 'node:crypto';
-import type {
-  AccountMoved,
-  Cursor,
-  EngineEvent,
-  EventBody,
-  OrderPlaced,
-  OrdersClosed,
-} from '../domain/event.ts';
+import type { AccountMoved, Cursor, EngineEvent, EventBody, OrderPlaced } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import { readMarketRecord } from '../domain/market-record.ts';
-import type {
-  Lot,
-  OrderStatus,
-  OrderTerms,
-  OrderType,
-  RejectReason,
-  Side,
-  TimeInForce,
-} from '../domain/order.ts';
-import { orderIdOf, readClosed, readFills } from './codec.ts';
+import type { Lot, OrderTerms } from '../domain/order.ts';
+import { layout, u8, u16, u48 } from '../scripts/layout.ts';
+import { CAUSES } from './cancelling-call.ts';
+import { FILL_BYTES, orderIdOf, readClosed, readFills, walletText } from './codec.ts';
+import { KINDS, MATCH, REJECT_CODES, STATUS_CODES, TERMS, TIMES_IN_FORCE } from './placing-call.ts';
 
-/** The terms of an order as a replica writes them into a placement, and the event carries them. */
-export interface TermsRecord {
-  readonly wallet: string;
-  /** The market's number: what else there is to know of it never changes, and stands in its record. */
-  readonly market: number;
-  readonly side: Side;
-  readonly type: OrderType;
-  readonly timeInForce: TimeInForce;
-  readonly postOnly: boolean;
-  readonly leverage: number | null;
-  readonly price: string | null;
-  readonly clientOrderId: string | null;
-}
+/** The kinds by the first byte of an event; `lua/include/event_kinds.lua` has the same list. */
+export const EVENT_KINDS = [
+  null,
+  'order_placed',
+  'orders_closed',
+  'credited',
+  'debited',
+  'account_held',
+  'account_released',
+  'terms_accepted',
+  'terms_required',
+  'trading_paused',
+  'trading_resumed',
+  'market_changed',
+  'asset_changed',
+] as const satisfies (EventBody['kind'] | null)[];
+
+/** Every event begins with it. */
+const HEAD = layout({ kind: u8, time: u48 });
+const BODY_AT = 7;
+/** An order's match and terms, then its fills and the closed records of its wallet's own orders. */
+const ORDER_PLACED = layout({ ...MATCH.fields, fills: u16, ...TERMS.fields });
 
 /** By market record, which a change replaces: every order of a market shares one lot. */
 const lots = new WeakMap<Market, Lot>();
 
 /** The market facts that an order's amounts are made of. */
-function lotOf(market: Market): Lot {
+export function lotOf(market: Market): Lot {
   const known = lots.get(market);
   if (known !== undefined) return known;
   const { base, quote, baseAtomsPerStep, quoteAtomsPerLot } = market;
@@ -49,104 +46,97 @@ function lotOf(market: Market): Lot {
   return lot;
 }
 
-/** The terms of the order that the event at `cursor` created. */
-export function termsOf(
-  record: TermsRecord,
-  market: Market,
-  sizeSteps: bigint,
-  { epoch, sequence }: Cursor,
-  createdAtMs: number,
-): OrderTerms {
-  const priceTicks = record.price === null ? null : BigInt(record.price);
-  const { wallet, side, type, timeInForce, postOnly, leverage, clientOrderId } = record;
-  return {
-    id: orderIdOf({ marketNumber: market.number, side, priceTicks, epoch, sequence }),
-    wallet,
-    market: market.symbol,
-    side,
-    type,
-    timeInForce,
-    postOnly,
-    leverage,
-    priceTicks,
-    sizeSteps,
-    clientOrderId,
-    createdAtMs,
-    sequence,
-    lot: lotOf(market),
-  };
-}
-
-/** One entry as Redis replies it: id, and field, value, … */
+/** One entry as Redis replies it: its id, and its only field with its value. */
 export type StreamEntry = readonly [id: Buffer, fields: readonly Buffer[]];
 
 /** Throws UnknownMarket when its record has not been read yet. */
 export type MarketOf = (marketNumber: number) => Market;
 
-export function readEvent([id, list]: StreamEntry, marketOf: MarketOf): EngineEvent {
-  const [epoch = 0, sequence = 0] = id.toString().split('-').map(Number);
-  const fields = new Map<string, Buffer>();
-  for (let at = 0; at < list.length; at += 2) fields.set(list[at]!.toString(), list[at + 1]!);
-  const timeMs = Number(fields.get('time'));
-  const cursor = { epoch, sequence };
-  return { ...cursor, timeMs, digest: digestOf(id, list), ...readBody(fields, cursor, timeMs, marketOf) };
+/** @throws Error when the entry is none that this release writes */
+export function readEvent([id, fields]: StreamEntry, marketOf: MarketOf): EngineEvent {
+  const [epoch = 0, sequence = 0] = id.toString('latin1').split('-').map(Number);
+  const bytes = fields[1];
+  if (bytes === undefined || bytes.length < BODY_AT) throw new Error(`event ${id} is not readable`);
+  const { kind, time } = HEAD.unpack(bytes);
+  const digest = createHash('sha256').update(id).update('\n').update(bytes).digest('hex');
+  const body = readBody(EVENT_KINDS[kind] ?? null, bytes, { epoch, sequence }, time, marketOf);
+  return Object.assign(body, { epoch, sequence, timeMs: time, digest });
 }
 
-function digestOf(id: Buffer, fields: readonly Buffer[]): string {
-  const hash = createHash('sha256').update(id);
-  for (const field of fields) hash.update(`\n${field.length} `).update(field);
-  return hash.digest('hex');
-}
-
-type Fields = ReadonlyMap<string, Buffer>;
-
-const textOf = (fields: Fields, name: string): string => fields.get(name)!.toString();
-
-function readBody(fields: Fields, cursor: Cursor, timeMs: number, marketOf: MarketOf): EventBody {
-  const kind = textOf(fields, 'kind') as EventBody['kind'];
+function readBody(
+  kind: EventBody['kind'] | null,
+  bytes: Buffer,
+  cursor: Cursor,
+  timeMs: number,
+  marketOf: MarketOf,
+): EventBody {
   switch (kind) {
     case 'order_placed':
-      return readPlaced(fields, cursor, timeMs, marketOf);
+      return readPlaced(bytes, cursor, timeMs, marketOf);
     case 'orders_closed': {
-      const cause = textOf(fields, 'cause') as OrdersClosed['cause'];
-      return { kind, cause, orders: readClosed(fields.get('orders')!, marketOf, cause) };
+      const cause = CAUSES[bytes[BODY_AT]!]!;
+      return { kind, cause, orders: readClosed(bytes.subarray(BODY_AT + 1), marketOf, cause) };
     }
     case 'credited':
     case 'debited':
-      return readMovement(kind, textOf(fields, 'movement'));
+      return readMovement(kind, textOf(bytes));
     case 'market_changed':
-      return { kind, market: readMarketRecord(textOf(fields, 'market')) };
+      return { kind, market: readMarketRecord(textOf(bytes)) };
     case 'asset_changed':
-      return { kind, asset: { symbol: textOf(fields, 'symbol'), scale: Number(textOf(fields, 'scale')) } };
+      return { kind, asset: JSON.parse(textOf(bytes)) };
+    case null:
+      throw new Error(
+        `event ${cursor.epoch}-${cursor.sequence} is of a kind that this release does not know`,
+      );
     default:
-      // The details of switches are written by `switches.ts` in the shape the event has.
-      return { kind, ...JSON.parse(textOf(fields, 'detail')) };
+      // The details of switches are written by `switches.ts` in the shape that the event has.
+      return { kind, ...JSON.parse(textOf(bytes)) };
   }
 }
 
-function readPlaced(fields: Fields, cursor: Cursor, timeMs: number, marketOf: MarketOf): OrderPlaced {
-  const record = JSON.parse(textOf(fields, 'order')) as TermsRecord;
-  const [status, size, filled, firstTrade, reason] = textOf(fields, 'outcome').split(' ');
-  const market = marketOf(record.market);
-  const order = termsOf(record, market, BigInt(size!), cursor, timeMs);
+const textOf = (bytes: Buffer): string => bytes.toString('utf8', BODY_AT);
+
+function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: MarketOf): OrderPlaced {
+  const placed = ORDER_PLACED.unpack(bytes, BODY_AT);
+  const market = marketOf(placed.market);
+  const side = placed.side === 0 ? 'buy' : 'sell';
+  const priceTicks = placed.kind === KINDS.limit ? BigInt(placed.price) : null;
+  const order: OrderTerms = {
+    id: orderIdOf({ marketNumber: market.number, side, priceTicks, ...cursor }),
+    wallet: walletText(placed.wallet),
+    market: market.symbol,
+    side,
+    type: placed.kind === KINDS.limit ? 'limit' : 'market',
+    timeInForce: TIMES_IN_FORCE[placed.timeInForce]!,
+    postOnly: placed.postOnly === 1,
+    leverage: placed.leverage === 0 ? null : placed.leverage,
+    priceTicks,
+    sizeSteps: BigInt(placed.size),
+    clientOrderId: placed.clientId === '' ? null : placed.clientId,
+    createdAtMs: timeMs,
+    sequence: cursor.sequence,
+    lot: lotOf(market),
+  };
+  const fillsAt = BODY_AT + ORDER_PLACED.sizeAt(bytes, BODY_AT);
+  const expiredAt = fillsAt + placed.fills * FILL_BYTES;
   return {
     kind: 'order_placed',
     order,
-    status: status as OrderStatus,
-    filledSteps: BigInt(filled!),
-    rejectReason: reason === '' ? null : (reason as RejectReason),
-    trades: readFills(fields.get('fills')!, {
-      market: order.market,
+    status: STATUS_CODES[placed.status]!,
+    filledSteps: BigInt(placed.filled),
+    rejectReason: REJECT_CODES[placed.reason]!,
+    trades: readFills(bytes.subarray(fillsAt, expiredAt), {
+      market: market.symbol,
       marketNumber: market.number,
-      takerSide: order.side,
+      takerSide: side,
       takerOrderId: order.id,
       takerWallet: order.wallet,
       timeMs,
       sequence: cursor.sequence,
       lot: order.lot,
-      firstTradeId: Number(firstTrade),
+      firstTradeId: placed.firstTrade,
     }),
-    expired: readClosed(fields.get('expired')!, marketOf, 'cancel'),
+    expired: readClosed(bytes.subarray(expiredAt), marketOf, 'cancel'),
   };
 }
 

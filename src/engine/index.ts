@@ -3,6 +3,7 @@
 import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Asset, Market, MarketChange, MarketSpec } from '../domain/market.ts';
 import type { ClosedOrder, Side } from '../domain/order.ts';
+import { type CancelledPage, EngineCancelling } from './cancelling.ts';
 import { copyClaimFilter, type FilterCopy, filterName } from './claim-copy.ts';
 import { type FilterLoad, scriptClaim } from './claim-filter.ts';
 import { type Moment, orderClaim } from './claims.ts';
@@ -12,13 +13,6 @@ import { type FilterRebuilt, type FilterSource, filterLoad, rebuildClaimFilter }
 import { type Balance, EngineFunds, type Movement } from './funds.ts';
 import { KEYS } from './keys.ts';
 import { EngineMarkets } from './markets.ts';
-import {
-  type CancelledPage,
-  EngineOrders,
-  type OrderLimits,
-  type Placement,
-  type PlaceOrder,
-} from './orders.ts';
 import { EngineOutbox } from './outbox.ts';
 import {
   type EngineHash,
@@ -28,10 +22,12 @@ import {
   type Head,
   type MemberPage,
 } from './pages.ts';
+import { EnginePlacing, type OrderLimits, type Placement, type PlaceOrder } from './placing.ts';
 import { type EngineImage, type Rebuilt, rebuild } from './rebuild.ts';
 import { type BookLevels, EngineSnapshots, type EngineState, type MarketQuotes } from './snapshots.ts';
 import { EngineSwitches } from './switches.ts';
 
+export type { CancelledPage } from './cancelling.ts';
 export { claimName, type FilterCopy } from './claim-copy.ts';
 export type { FilterLoad } from './claim-filter.ts';
 export type { Moment, UsedId } from './claims.ts';
@@ -43,11 +39,10 @@ export {
   writeBookMember,
   writeLiveMember,
 } from './codec.ts';
-export { EngineBehind } from './core.ts';
+export { EngineBehind, EngineFormat } from './core.ts';
 export type { DueCancel, DueCancels } from './due-cancels.ts';
 export type { FilterRebuilt, FilterSource } from './filter-rebuild.ts';
 export { type Balance, checkSameMovement, type Movement } from './funds.ts';
-export type { CancelledPage, Placement, PlaceOrder } from './orders.ts';
 export {
   type EngineHash,
   FIELDS_TOGETHER,
@@ -56,9 +51,11 @@ export {
   type Head,
   type MemberPage,
 } from './pages.ts';
+export type { Placement, PlaceOrder } from './placing.ts';
 export type { EngineImage, Rebuilt } from './rebuild.ts';
 export { EngineMisconfigured } from './server-settings.ts';
 export type { BookLevels, EngineState, Level, MarketQuotes, Quotes } from './snapshots.ts';
+export { ENGINE_FORMAT } from './state.ts';
 
 /** What a look for a used id found: what it stands for, that it never existed, or that only Postgres can tell. */
 export type Claimed =
@@ -180,7 +177,8 @@ export type EngineOptions = CoreOptions & OrderLimits;
 export function openEngine(options: EngineOptions): Engine {
   const core = new EngineCore(options);
   const markets = new EngineMarkets(core);
-  const orders = new EngineOrders(core, markets, options);
+  const placing = new EnginePlacing(core, markets, options);
+  const cancelling = new EngineCancelling(core, markets);
   const dueCancels = new EngineDueCancels(core);
   const funds = new EngineFunds(core, markets);
   const switches = new EngineSwitches(core);
@@ -207,23 +205,23 @@ export function openEngine(options: EngineOptions): Engine {
     readBook: (symbol, levels) => snapshots.book(symbol, levels),
     time: () => snapshots.time(),
 
-    placeOrder: (command) => orders.place(command),
+    placeOrder: (command) => placing.place(command),
     findClientOrder: (wallet, clientOrderId) => findClientOrder(core, wallet, clientOrderId),
-    cancelOrder: (wallet, orderId) => orders.closeOne(wallet, orderId, 'cancel'),
-    cancelAll: (wallet, symbol) => orders.closeAll(wallet, symbol, 'cancel'),
+    cancelOrder: (wallet, orderId) => cancelling.closeOne(wallet, orderId, 'cancel'),
+    cancelAll: (wallet, symbol) => cancelling.closeAll(wallet, symbol, 'cancel'),
     setCancelAfter: (wallet, timeoutMs) => dueCancels.set(wallet, timeoutMs),
     takeDueCancels: (most, leaseMs) => dueCancels.take(most, leaseMs),
-    cancelDue: (due, after) => orders.cancelPage(due.wallet, stampOf(due), after),
+    cancelDue: (due, after) => cancelling.cancelPage(due.wallet, stampOf(due), after),
     leaseDueCancel: (due, leaseMs) => dueCancels.lease(due, leaseMs),
-    voidOrder: (orderId) => orders.closeOne(null, orderId, 'void'),
-    clearMarket: (symbol) => orders.clear(symbol, pages),
-    liveOrderCount: async (wallet) => (await orders.liveReferences(wallet)).length,
+    voidOrder: (orderId) => cancelling.closeOne(null, orderId, 'void'),
+    clearMarket: (symbol) => cancelling.clear(symbol, pages),
+    liveOrderCount: async (wallet) => (await cancelling.liveReferences(wallet)).length,
 
     moveFunds: (movement, checked, scale) => funds.move(movement, checked, scale),
     balancesOf: (wallet) => funds.balancesOf(wallet),
     hold: async (wallet) => {
       await switches.setHold(wallet, true);
-      return orders.closeAll(wallet, null, 'hold');
+      return cancelling.closeAll(wallet, null, 'hold');
     },
     release: (wallet) => switches.setHold(wallet, false),
     accountOf: (wallet) => switches.accountOf(wallet),

@@ -7,6 +7,7 @@ import type { Side } from '../domain/order.ts';
 import { keyBytesOfPrice, priceOfKeyBytes, walletBytes, walletText } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+import { FORMAT_1_SEQUENCE, readState, STATE, STATE_BYTES } from './state.ts';
 
 /** Members of one page of a book or of the live orders. */
 export const MEMBERS_TOGETHER = 1_000;
@@ -39,7 +40,10 @@ export interface FieldValues {
 
 /** A hash of the engine; its fields have readable names. */
 export type EngineHash =
-  /** `hold of 0x…`, `terms of 0x…`, `version of market 1`, `symbol of market 1`, `last price of market 1`, and others. */
+  /**
+   * `hold of 0x…`, `terms of 0x…`, `rules of market 1`, `last price of market 1`, the parts of the state by name
+   * (`epoch`, `sequence`, `time`, `trade`, `unsettled`, `claims`), and others.
+   */
   | { readonly of: 'engine' }
   /** By symbol. */
   | { readonly of: 'markets' }
@@ -62,11 +66,12 @@ const sideName = (side: Side): 'bids' | 'asks' => (side === 'buy' ? 'bids' : 'as
 /** By the beginning of a field, what its name begins with. */
 const OF_WALLETS = { 'hold:': 'hold of ', 'terms:': 'terms of ' };
 const OF_MARKETS = {
-  'version:': 'version of market ',
-  'symbol:': 'symbol of market ',
+  'rules:': 'rules of market ',
   'last:': 'last price of market ',
 };
 const WALLET_BYTES = 20;
+/** The field that only releases of format 1 read. */
+const FORMAT_1_NAME = 'sequence for format 1';
 
 function engineName(field: Buffer): string {
   const text = field.toString('latin1');
@@ -76,16 +81,23 @@ function engineName(field: Buffer): string {
   }
   for (const [start, name] of Object.entries(OF_MARKETS))
     if (text.startsWith(start)) return name + text.slice(start.length);
-  return text;
+  return text === FORMAT_1_SEQUENCE.field ? FORMAT_1_NAME : text;
 }
 
-function engineField(name: string): Buffer {
+function engineField(name: string): Buffer | string {
   for (const [start, begin] of Object.entries(OF_WALLETS))
     if (name.startsWith(begin))
       return Buffer.concat([Buffer.from(start), walletBytes(name.slice(begin.length))]);
   for (const [start, begin] of Object.entries(OF_MARKETS))
     if (name.startsWith(begin)) return Buffer.from(start + name.slice(begin.length));
-  return Buffer.from(name, 'latin1');
+  if (STATE.names.includes(name)) return 'state';
+  return name === FORMAT_1_NAME ? FORMAT_1_SEQUENCE.field : Buffer.from(name, 'latin1');
+}
+
+/** The parts of the state are fields of their own to whoever compares them. */
+function expand(field: string, value: Buffer): (readonly [name: string, value: Buffer])[] {
+  if (field !== 'state' || value.length !== STATE_BYTES) return [[field, value]];
+  return Object.entries(readState(value)).map(([name, part]) => [name, Buffer.from(`${part}`)]);
 }
 
 const BALANCE_NAMES = { a: 'available to ', r: 'reserved by ' };
@@ -167,7 +179,7 @@ export class EnginePages {
     const fields = Array.from(
       { length: list.length / 2 },
       (_none, at) => [nameOf(list[at * 2]!), list[at * 2 + 1]!] as const,
-    );
+    ).flatMap(([name, value]) => (hash.of === 'engine' ? expand(name, value) : [[name, value] as const]));
     return {
       sequence: Number(sequence),
       fields,
@@ -183,7 +195,12 @@ export class EnginePages {
       [KEYS.engine, key],
       names.map(fieldOf),
     )) as [Buffer, (Buffer | null)[]];
-    return { sequence: Number(sequence), values };
+    if (hash.of !== 'engine') return { sequence: Number(sequence), values };
+    const partOf = (value: Buffer | null, index: number): Buffer | null =>
+      value !== null && fieldOf(names[index]!) === 'state'
+        ? (new Map(expand('state', value)).get(names[index]!) ?? value)
+        : value;
+    return { sequence: Number(sequence), values: values.map(partOf) };
   }
 
   async readHead(): Promise<Head> {

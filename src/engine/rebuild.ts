@@ -13,6 +13,7 @@ import type { EngineCore } from './core.ts';
 import { Filling } from './filling.ts';
 import { fillFilter } from './filter-rebuild.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+import { ENGINE_FORMAT, FORMAT_1_SEQUENCE, rulesField, STATE } from './state.ts';
 import { walletField } from './switches.ts';
 
 /** All that an engine must know to go on after an event. Nothing of it may change while it is read. */
@@ -100,7 +101,7 @@ async function begin(
   );
   if (isEngine > 0 || (isContent > 0 && isBegun === 0)) throw notEmpty();
   await core.call(() => redis.unlink(rebuilding, ...content));
-  await core.call(() => redis.hset(rebuilding, 'epoch', epochAfter(cursor)));
+  await core.call(() => redis.hset(rebuilding, 'format', ENGINE_FORMAT));
 }
 
 /** Every resting order where it stood, by its id; what it holds is reserved. */
@@ -189,19 +190,19 @@ async function fillEngine(
   const { sequence, timeMs } = cursor;
   const set = (field: string | Buffer, value: string | number | bigint): Promise<void> =>
     filling.add('hset', KEYS.rebuilding, field, `${value}`);
-  await set('sequence', sequence);
+  const state = { epoch: epochAfter(cursor), sequence, time: timeMs, trade: 0, unsettled: 0, claims: 0 };
+  await filling.add('hset', KEYS.rebuilding, 'state', STATE.pack(state));
+  await set(FORMAT_1_SEQUENCE.field, FORMAT_1_SEQUENCE.value);
   await set('settled', sequence);
   // Ids of before are in the filter alone: the first generation of claims begins here.
   await set('claims:turned_at', sequence);
-  await set('time', timeMs);
   await set('filter', writeFilterState(layout));
   if (switches.paused) await set('paused', 1);
   if (switches.termsVersion !== null) await set('terms', switches.termsVersion);
   for (const wallet of switches.holds) await set(walletField('hold', wallet), 1);
   for (const [wallet, version] of switches.acceptedTerms) await set(walletField('terms', wallet), version);
   for (const { number, version, symbol } of switches.markets) {
-    await set(`version:${number}`, version);
-    await set(`symbol:${number}`, symbol);
+    await set(rulesField(number), `${version} ${symbol}`);
     const last = lastPrices.get(symbol);
     if (last !== undefined) await set(`last:${number}`, last);
   }

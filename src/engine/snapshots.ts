@@ -6,6 +6,7 @@ import { priceOfKeyBytes } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
 import { bookKey, KEYS, levelsKey } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
+import { readState } from './state.ts';
 
 /** What a market's mark price is made of, in ticks. */
 export interface Quotes {
@@ -61,15 +62,16 @@ export class EngineSnapshots {
   }
 
   async state(): Promise<EngineState> {
-    const fields = ['epoch', 'sequence', 'time', 'paused', 'terms'];
-    const found = await this.#core.call(() => this.#core.redis.hmget(KEYS.engine, ...fields));
-    const [epoch, sequence, time, paused, terms] = found;
+    const [state, paused, terms] = await this.#core.call(() =>
+      this.#core.redis.hmgetBuffer(KEYS.engine, 'state', 'paused', 'terms'),
+    );
+    const { epoch, sequence, time } = readState(state);
     return {
-      epoch: Number(epoch ?? 0),
-      sequence: Number(sequence ?? 0),
-      timeMs: Number(time ?? 0),
+      epoch,
+      sequence,
+      timeMs: time,
       paused: paused != null,
-      termsVersion: terms ?? null,
+      termsVersion: terms?.toString() ?? null,
     };
   }
 
@@ -87,7 +89,7 @@ export class EngineSnapshots {
         if (selected.length === 0) return NO_QUOTES;
         const books = selected.flatMap(({ symbol }) => [bookKey(symbol, 'bids'), bookKey(symbol, 'asks')]);
         const rules = selected.flatMap(({ number, symbol, version }) => [number, symbol, version]);
-        return (await this.#core.run('read_quotes', [KEYS.engine, KEYS.markets, ...books], rules)) as Reply;
+        return (await this.#core.run('read_quotes', [KEYS.engine, ...books], rules)) as Reply;
       },
       async () => undefined,
     );
@@ -109,7 +111,6 @@ export class EngineSnapshots {
       KEYS.engine,
       ...sides.map((side) => bookKey(symbol, side)),
       ...sides.map((side) => levelsKey(symbol, side)),
-      KEYS.markets,
     ];
     let market: Market | undefined;
     const reply = await this.#core.settle(

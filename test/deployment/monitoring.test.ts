@@ -111,7 +111,7 @@ describe('alerts, dashboard and autoscalers', function () {
     expect(texts.stream).to.include('redbook_stream_frames_total{outcome="skipped"}');
     expect(texts.api).to.include('redbook_orders_total{outcome="refused",code="SETTLEMENT_FAILED"} 0');
     expect(texts.api).to.match(/redbook_http_request_seconds_count\{method="POST",route="\/v1\/orders"/);
-    expect(texts.api).to.match(/redbook_engine_script_seconds_count\{script="place_order"\}/);
+    expect(texts.api).to.match(/redbook_engine_script_seconds_count\{script="place_orders"\}/);
   });
 
   it('see what happened', () => {

@@ -51,7 +51,7 @@ const WORK: Record<string, readonly Work[]> = {
     {
       scripts: [
         ...[
-          'place_order',
+          'place_orders',
           'admit_order',
           'cancel_orders',
           'find_claim',

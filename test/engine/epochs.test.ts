@@ -11,6 +11,7 @@ import {
   ALICE,
   type Bench,
   BOB,
+  changeState,
   codeOf,
   eventsOf,
   expectConserved,
@@ -154,7 +155,7 @@ describe('engine: epochs', function () {
         { epoch, sequence: sequence + 1 },
         { epoch: epoch + 1, sequence },
       ]) {
-        await bench.redis.hset(KEYS.engine, 'run_id', 'of another run');
+        await bench.redis.hset(KEYS.engine, 'server', 'of another run');
         const opened = await engine.open(cursor).catch((error: unknown) => error);
         expect(opened).to.be.instanceOf(EngineBehind);
         expect(engine.isOpen()).to.equal(false);
@@ -190,7 +191,7 @@ describe('engine: epochs', function () {
       await fund(engine, ALICE, { ETH: 100n });
       await fund(engine, BOB, { USD: 1_000n });
       await trade(engine);
-      await bench.redis.hset(KEYS.engine, 'run_id', 'of another run');
+      await bench.redis.hset(KEYS.engine, 'server', 'of another run');
       const { sequence } = await engine.state();
       const other = openEngine({ redis: bench.redis, ...LIMITS });
       await other.open({ epoch: 1, sequence });
@@ -211,7 +212,7 @@ describe('engine: epochs', function () {
   /** Leaves what a rebuild leaves: a far later epoch, and nothing of the lost engine. */
   const replaceEngine = async (bench: Bench, epoch: number): Promise<Engine> => {
     await bench.redis.flushdb();
-    await bench.redis.hset(KEYS.engine, 'epoch', epoch);
+    await changeState(bench.redis, { epoch });
     const next = openEngine({ redis: bench.redis, ...LIMITS });
     await next.open({ epoch, sequence: 0 });
     return next;
@@ -233,7 +234,7 @@ describe('engine: epochs', function () {
       stop();
       expect(lost).to.equal(1);
       // One that was rebuilt and is not open yet has an epoch, and no trade ids to give.
-      await bench.redis.hset(KEYS.engine, 'epoch', 105);
+      await changeState(bench.redis, { epoch: 105 });
       expect(await codeOf(engine.cancelAll(ALICE, null))).to.equal('SERVICE_UNAVAILABLE');
       await engine.open({ epoch: 105, sequence: 0 });
       expect((await engine.state()).epoch).to.equal(106);
@@ -321,7 +322,7 @@ describe('engine: epochs', function () {
       await bench.redis.del(...KEYS.claims);
       const unchecked = await other.placeOrder({ wallet: ALICE, request });
       if (unchecked.outcome !== 'unchecked') throw new Error(`${unchecked.outcome}, not unchecked`);
-      await bench.redis.hset(KEYS.engine, 'run_id', 'of another run');
+      await bench.redis.hset(KEYS.engine, 'server', 'of another run');
       const { epoch, sequence } = await engine.state();
       await engine.open({ epoch, sequence });
       const again = await other.placeOrder({ wallet: ALICE, request, checked: unchecked.moment });
@@ -350,7 +351,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('goes on with an engine of the release before, whose versions are counts', async () => {
+  it('goes on with markets of earlier releases, whose versions are counts', async () => {
     const bench = await openBench();
     try {
       const { engine, redis } = bench;
@@ -359,8 +360,7 @@ describe('engine: epochs', function () {
       for (const [number, symbol] of [M, 'DOGE/USD'].entries()) {
         const record = (await redis.hget(KEYS.markets, symbol))!;
         await redis.hset(KEYS.markets, symbol, record.replace(/"version":\d+/, `"version":${number + 1}`));
-        await redis.hset(KEYS.engine, `version:${number}`, number + 1);
-        await redis.hdel(KEYS.engine, `symbol:${number}`);
+        await redis.hset(KEYS.engine, `rules:${number}`, `${number + 1} ${symbol}`);
       }
       const other = await bench.replica();
       await fund(engine, ALICE, { ETH: 100n, DOGE: 100n });
@@ -377,9 +377,8 @@ describe('engine: epochs', function () {
       })();
       expect(trades[0]?.feeAtoms).to.equal(1n);
       expect((await engine.setMarket(M, { feeBps: 0 })).version).to.be.above(version);
-      // A number that belongs to another symbol in the record is not this symbol's.
-      const record = (await redis.hget(KEYS.markets, 'DOGE/USD'))!;
-      await redis.hset(KEYS.markets, 'DOGE/USD', record.replace('"number":1', '"number":7'));
+      // A number that belongs to another symbol is not this symbol's.
+      await redis.hset(KEYS.engine, 'rules:1', `2 ${M}`);
       expect(await codeOf(place(other, ALICE, limit('DOGE/USD', 'sell', 10, 1)))).to.equal(
         'SERVICE_UNAVAILABLE',
       );

@@ -10,6 +10,8 @@ import type { Side } from '../../src/domain/order.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, type EngineOptions, openEngine, type Placement } from '../../src/engine/index.ts';
+import { KEYS } from '../../src/engine/keys.ts';
+import { ENGINE_FORMAT, readState, STATE, type State } from '../../src/engine/state.ts';
 import { assetContents } from '../support/engine-contents.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { sharedRedis } from '../support/servers.ts';
@@ -104,6 +106,12 @@ export const atMarket = (
 
 export const spend = (market: string, quoteAmount: Amount, own: Partial<OrderRequest> = {}): OrderRequest =>
   request(market, 'buy', { type: 'market', quoteAmount: decimal(quoteAmount), ...own });
+
+/** Changes the state in the engine hash behind the engine's back; an emptied engine becomes one that was not opened yet. */
+export async function changeState(redis: Redis, change: Partial<State>): Promise<void> {
+  const state = readState(await redis.hgetBuffer(KEYS.engine, 'state'));
+  await redis.hset(KEYS.engine, 'format', ENGINE_FORMAT, 'state', STATE.pack({ ...state, ...change }));
+}
 
 let references = 0;
 

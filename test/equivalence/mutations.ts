@@ -12,7 +12,7 @@ export interface Mutation {
 }
 
 const inPlacing = (name: string, from: string, to: string): Mutation => ({
-  ...{ name, script: 'place_order', from, to },
+  ...{ name, script: 'place_orders', from, to },
 });
 const inCancelling = (name: string, from: string, to: string): Mutation => ({
   ...{ name, script: 'cancel_orders', from, to },
@@ -25,12 +25,12 @@ export const MUTATIONS: readonly Mutation[] = [
     'return whole * bps + math.ceil((notional - whole * 10000) * bps / 10000)',
     'return math.ceil(notional * bps / 10000)',
   ),
-  inPlacing('loses the fee', "add(quote, 'house', walk.fee)", ''),
-  inPlacing('charges a seller no fee', 'walk.notional - walk.fee', 'walk.notional'),
+  inPlacing('loses the fee', "add_to(quote, 'house', walk.fee_sum)", ''),
+  inPlacing('charges a seller no fee', 'or walk.notional_sum - walk.fee_sum', 'or walk.notional_sum'),
   inPlacing(
     'meets the worst price first',
-    'for _, member in ipairs(page) do',
-    'for index = #page, 1, -1 do local member = page[index]',
+    'for index = 1, found do\n      walk.crosses',
+    'for index = found, 1, -1 do\n      walk.crosses',
   ),
   inPlacing(
     'meets the newest order of a price first',
@@ -44,20 +44,24 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   inPlacing(
     "trades at the taker's price",
-    'local price = price_key(other_side(order.side), key)',
-    'local price = order.price or price_key(other_side(order.side), key)',
+    'local price = price_key(1 - order.side, key)',
+    'local price = order.price or price_key(1 - order.side, key)',
   ),
   inPlacing(
     'holds an order against its limit price although it fills below',
-    'return walk.notional + walk.fee + rest',
-    'return math.max(walk.notional, walk.filled * (order.price or 0) * market.quote_per_lot) + walk.fee + rest',
+    'return walk.notional_sum + walk.fee_sum + rest',
+    'return math.max(walk.notional_sum, walk.filled * (order.price or 0) * quote_per_lot) + walk.fee_sum + rest',
   ),
   inPlacing(
     'does not put back a maker that was cut',
-    "redis.call('ZADD', book, '0', head .. remainder(1, one.left))",
+    "redis.call('ZADD', book, '0', head .. struct.pack('>I1I7', 1, left))",
     '',
   ),
-  inPlacing('forgets that a maker had fills', 'remainder(1, one.left)', 'remainder(0, one.left)'),
+  inPlacing(
+    'forgets that a maker had fills',
+    "head .. struct.pack('>I1I7', 1, left)",
+    "head .. struct.pack('>I1I7', 0, left)",
+  ),
   inPlacing(
     'fills orders of one wallet against each other',
     'if wallet ~= order.wallet then',
@@ -65,49 +69,49 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   inPlacing(
     'does not give back what an expired own order held',
-    "redis.call('HINCRBY', changes.maker_asset, order.wallet .. 'a', text(one.held))",
+    "add_to(receives, wallet .. 'a', one.held)",
     '',
   ),
   inPlacing(
     'fills a FOK in part',
-    "elseif order.time_in_force == 'FOK' and remaining > 0 then",
+    'elseif order.time_in_force == FOK and order.remaining > 0 then',
     'elseif false then',
   ),
-  inPlacing('lets an IOC remainder rest', "and order.time_in_force == 'GTC' and", 'and'),
+  inPlacing('lets an IOC remainder rest', 'and order.time_in_force == GTC and', 'and'),
   inPlacing(
     'lets post-only cross an own order',
     'walk.crosses = true',
-    'walk.crosses = walk.crosses or string.sub(member, 16, 35) ~= order.wallet',
+    'walk.crosses = walk.crosses or string.sub(page[index], 16, 35) ~= order.wallet',
   ),
   inPlacing(
     'takes reserved funds for available ones',
-    "if tonumber(redis.call('HGET', asset, order.wallet .. 'a') or 0) < need then",
-    `if tonumber(redis.call('HGET', asset, order.wallet .. 'a') or 0)
-      + tonumber(redis.call('HGET', asset, order.wallet .. 'r') or 0) < need then`,
+    "if not holds(pays, order.wallet .. 'a', need) then",
+    `if tonumber(redis.call('HGET', pays.key, order.wallet .. 'a') or 0)
+      + tonumber(redis.call('HGET', pays.key, order.wallet .. 'r') or 0) < need then`,
   ),
-  inPlacing('meets one maker too many', 'if met == most_makers then', 'if met > most_makers then'),
-  inPlacing('lets one live order too many rest', 'if live >= limits.live then', 'if live > limits.live then'),
+  inPlacing('meets one maker too many', 'walk.met == market.most_makers', 'walk.met > market.most_makers'),
+  inPlacing('lets one live order too many rest', '(order.wallet) >= most_live', '(order.wallet) > most_live'),
   inPlacing(
     'pays the fee out of a quote amount',
-    'quote_per_lot, order.budget - walk.notional',
-    'quote_per_lot, order.budget - walk.notional - walk.fee',
+    'quote_per_lot, order.budget - walk.notional_sum',
+    'quote_per_lot, order.budget - walk.notional_sum - walk.fee_sum',
   ),
   inPlacing(
     'does not remember a client order id',
-    'if claim then write_claim(keys, state, claim, order.reference) end',
+    'mark_claim(claim)\n    claimed[claim.field] = reference',
     '',
   ),
   inPlacing('skips a sequence', 'state.sequence = state.sequence + 1', 'state.sequence = state.sequence + 2'),
+  inPlacing('gives a trade id twice', 'state.trade + 1, state.trade + count', 'state.trade + 1, state.trade'),
+  inPlacing('does not look at a custody hold', 'if held then', 'if false then'),
   inPlacing(
-    'gives a trade id twice',
-    "'trade', text(state.trade + #walk.fills)",
-    "'trade', text(state.trade)",
+    'hides a fill from its maker until it is settled',
+    'if not seen or not seen[maker] then',
+    'if false then',
   ),
-  inPlacing('does not look at a custody hold', 'if state.held then', 'if false then'),
-  inPlacing('hides a fill from its maker until it is settled', 'wallets[one.wallet] = true', ''),
   inPlacing(
     'leaves filled sizes in the levels of the book',
-    'write_levels(keys.levels[other_side(order.side)], changes.levels)',
+    'add_to(sizes, string.sub(member, 1, 7), -steps)',
     '',
   ),
   inCancelling(

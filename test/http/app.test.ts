@@ -240,7 +240,7 @@ describe('the application', () => {
       expect(text).to.match(
         /redbook_http_request_seconds_count\{method="GET",route="unknown",status="404"\}/,
       );
-      expect(text).to.match(/redbook_engine_script_seconds_count\{script="place_order"\} \d/);
+      expect(text).to.match(/redbook_engine_script_seconds_count\{script="place_orders"\} \d/);
       expect(text).to.not.include(trader.wallet);
     });
 

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Claimed } from '../../src/engine/index.ts';
+import { changeState } from '../engine/fixture.ts';
 import { type Desk, marketRules, openDesk, WALLET } from './fixture.ts';
 
 const [ALICE, BOB] = [WALLET('a'), WALLET('b')];
@@ -164,7 +165,7 @@ describe('operator: claims rebuild', function () {
     const ended = rebuildClaimFilter({
       untilSettled: async () => undefined,
       async *usedIds() {
-        await desk.redis.hincrby('{redbook}:engine', 'epoch', 1);
+        await changeState(desk.redis, { epoch: 2 });
         yield { kind: 'order' as const, wallet: ALICE, clientOrderId: 'a' };
       },
     }).catch((error: { code: string }) => error.code);

@@ -6,6 +6,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { parseDecimal } from '../../src/domain/units.ts';
+import { readState, STATE } from '../../src/engine/state.ts';
 import { reconcile } from '../../src/operator/reconcile/index.ts';
 import { query, TABLES } from '../ledger/tables.ts';
 import { MAKER, openBusyDesk, TAKER } from './busy-desk.ts';
@@ -213,6 +214,19 @@ describe('operator: ledger reconcile sees', function () {
     };
   };
 
+  /** Each part of the engine's state: another value; and the state gone. */
+  const stateCorruptions = (key: string, value: Buffer): Corruption[] => [
+    ...STATE.names.map((name) => {
+      const state = readState(value) as Record<string, number>;
+      // The generations are 0 and 1.
+      const other = STATE.pack({ ...readState(value), [name]: state[name]! + 2 });
+      return inRedis(`${key} state: ${name}`, key, new RegExp(`\\b${name}\\b|event`), () =>
+        desk.redis.hset(key, 'state', other),
+      );
+    }),
+    inRedis(`${key} state that is gone`, key, /epoch/, () => desk.redis.hdel(key, 'state')),
+  ];
+
   /** Each field of each hash: another value, gone, and one too many. */
   async function hashCorruptions(): Promise<Corruption[]> {
     const { redis } = desk;
@@ -223,6 +237,10 @@ describe('operator: ledger reconcile sees', function () {
       const seen = new Set<string>();
       for (let at = 0; at < found.length; at += 2) {
         const [field, value] = [found[at]!, found[at + 1]!];
+        if (field.toString() === 'state') {
+          corruptions.push(...stateCorruptions(key, value));
+          continue;
+        }
         // As good as none.
         if (value.toString() === '0' && key.includes('balances')) continue;
         // One field of each kind of those that are of a wallet, a price or a claim.

@@ -36,7 +36,7 @@ describe('operator: ledger reconcile', function () {
     expect(stdout).to.match(/^CHECK +ASSET +COMPARED +RESULT$/m);
     expect(stdout).to.match(/^Redis = Postgres +USDC +6 balances up to event \d+ +holds$/m);
     expect(stdout).to.match(/^live list = live orders +14 orders up to event \d+ +holds$/m);
-    expect(stdout).to.match(/^switches = their events +10 switches up to event \d+ +holds$/m);
+    expect(stdout).to.match(/^switches = their events +8 switches up to event \d+ +holds$/m);
     expect(stdout).to.match(/^transactions sum to zero +up to event \d+ +holds$/m);
     expect(stdout).to.match(new RegExp(`everything holds: ${CHECKS} checks, up to event \\d+\\n$`));
     const { checks } = await desk.ask('ledger', 'reconcile');

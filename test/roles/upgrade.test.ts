@@ -112,8 +112,8 @@ describe('two releases', function () {
       }
     };
     await tradeBothWays(older, newer);
-    const ours = loadScript('place_order');
-    const theirs = scriptOf('place_order', `${ours.source}${CHANGE}`);
+    const ours = loadScript('place_orders');
+    const theirs = scriptOf('place_orders', `${ours.source}${CHANGE}`);
     expect(await redis.script('EXISTS', ours.sha, theirs.sha)).to.deep.equal([1, 1]);
     await redis.script('FLUSH');
     await tradeBothWays(older, newer);

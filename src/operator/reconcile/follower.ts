@@ -194,8 +194,7 @@ export class Follower {
       case 'market_changed': {
         const { market } = event;
         this.markets.set(market.symbol, canonicalMarketRecord(market));
-        this.switches.set(`version of market ${market.number}`, `${market.version}`);
-        this.switches.set(`symbol of market ${market.number}`, market.symbol);
+        this.switches.set(`rules of market ${market.number}`, `${market.version} ${market.symbol}`);
         for (const asset of [market.base, market.quote]) {
           this.#scale(asset);
           this.assets.set(`${asset.symbol} used`, '1');

@@ -2,6 +2,7 @@
 
 import { canonicalMarketRecord, readMarketRecord } from '../../domain/market-record.ts';
 import type { Switches } from '../../domain/switches.ts';
+import { ENGINE_FORMAT } from '../../engine/index.ts';
 import { storable } from '../../ledger/index.ts';
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
@@ -12,14 +13,14 @@ const NOTHING = 'nothing';
 
 /** Fields that are neither switches nor marks of trading: how far settlement is, and which generation is in use. */
 const MARKS =
-  /^(?:run_id|epoch|trade|sequence|time|settled|mark|mark:at|filter|filter:generations|(?:unsettled|claims)(?::turned_at|:ready_at)?)$/;
+  /^(?:format|sequence for format 1|server|epoch|trade|sequence|time|settled|mark|mark:at|filter|filter:generations|(?:unsettled|claims)(?::turned_at|:ready_at)?)$/;
+/** The format, and the field that keeps releases of format 1 from opening the engine. */
+const FIXED_MARKS = { format: `${ENGINE_FORMAT}`, 'sequence for format 1': '-1' };
 const TRADED = /^last price of market /;
 const WHOLE = /^\d+$/;
 const HIGHEST_EPOCH = 65_535;
 /** Epochs begin their trade ids at multiples of this. */
 const TRADE_IDS_OF_EPOCH = 2n ** 37n;
-/** Versions that the engine gives are above this. */
-const VERSIONS_OF_EPOCH = 2 ** 37;
 
 /** Each switch that is not as it is by default, by name. */
 const switchFields = (switches: Switches): Map<string, string> =>
@@ -28,10 +29,10 @@ const switchFields = (switches: Switches): Map<string, string> =>
     ...(switches.termsVersion === null ? [] : [['terms', switches.termsVersion] as const]),
     ...switches.holds.map((wallet) => [`hold of ${wallet}`, '1'] as const),
     ...[...switches.acceptedTerms].map(([wallet, version]) => [`terms of ${wallet}`, version] as const),
-    ...[...switches.marketVersions].map(
-      ([number, version]) => [`version of market ${number}`, String(version)] as const,
+    ...switches.markets.map(
+      ({ number, symbol }) =>
+        [`rules of market ${number}`, `${switches.marketVersions.get(number)} ${symbol}`] as const,
     ),
-    ...switches.markets.map(({ number, symbol }) => [`symbol of market ${number}`, symbol] as const),
   ]);
 
 /** Checks the traces of the last trades at the event of the follower. */
@@ -58,8 +59,7 @@ export async function checkEngineHash(audited: Audited, servers: Servers): Promi
   await compareFields(audited, { of: 'engine' }, both, (name, expected, value) => {
     if (MARKS.test(name)) found.set(name, value ?? NOTHING);
     else if (TRADED.test(name)) trading.equal(`key engine ${name}`, expected ?? NOTHING, value ?? NOTHING);
-    else if (value !== null || !isUnnamed(name, audited))
-      switches.equal(`key engine ${name}`, storable(expected ?? NOTHING), storable(value ?? NOTHING));
+    else switches.equal(`key engine ${name}`, storable(expected ?? NOTHING), storable(value ?? NOTHING));
   });
   await compareEpoch(trading, marks, audited);
   await compareMarks(marks, found, servers);
@@ -86,13 +86,6 @@ export async function checkEngineHash(audited: Audited, servers: Servers): Promi
   ];
 }
 
-/** Earlier releases counted the versions of a market, and kept no symbol beside its number. */
-function isUnnamed(name: string, { audit, follower }: Audited): boolean {
-  const number = /^symbol of market (\d+)$/.exec(name)?.[1];
-  const version = Number(audit.switches.marketVersions.get(Number(number)));
-  return number !== undefined && version < VERSIONS_OF_EPOCH && !follower.switches.has(name);
-}
-
 function lastTradeId({ summary, follower }: Audited): bigint {
   if (follower.lastTradeId !== null) return BigInt(follower.lastTradeId);
   return BigInt(summary.lastTrades.reduce((last, { tradeId }) => Math.max(last, tradeId), 0));
@@ -101,7 +94,7 @@ function lastTradeId({ summary, follower }: Audited): bigint {
 /** The counter is the last trade id, or where the ids of its epoch begin. A new epoch is no event: both are read at once. */
 async function compareEpoch(trading: Comparison, marks: Comparison, audited: Audited): Promise<void> {
   const { engine, audit, follower } = audited;
-  const { sequence, values } = await engine.readFields({ of: 'engine' }, ['run_id', 'epoch', 'trade']);
+  const { sequence, values } = await engine.readFields({ of: 'engine' }, ['server', 'epoch', 'trade']);
   await follower.advanceTo(sequence);
   const [runId, epoch, trade] = values.map((value) => value?.toString() ?? NOTHING) as [
     string,
@@ -110,7 +103,7 @@ async function compareEpoch(trading: Comparison, marks: Comparison, audited: Aud
   ];
   const server = await engine.serverRunId();
   // Until this process has opened it, a server that started again has no epoch of its own.
-  if (engine.isOpen()) marks.equal('key engine run_id', server, runId);
+  if (engine.isOpen()) marks.equal('key engine server', server, runId);
   const isEpoch = WHOLE.test(epoch) && Number(epoch) >= audit.cursor.epoch && Number(epoch) <= HIGHEST_EPOCH;
   marks.equal('key engine epoch', isEpoch ? epoch : `${audit.cursor.epoch} or later`, epoch);
   if (!isEpoch || runId === NOTHING) return;
@@ -124,6 +117,8 @@ async function compareMarks(
   found: ReadonlyMap<string, string>,
   { engine, ledger }: Servers,
 ): Promise<void> {
+  for (const [name, value] of Object.entries(FIXED_MARKS))
+    marks.equal(`key engine ${name}`, value, found.get(name) ?? NOTHING);
   const { sequence } = await ledger.cursor();
   const nowMs = await engine.time().catch(() => Number.MAX_SAFE_INTEGER);
   const atMost = (name: string, limit: number): void => {

@@ -1,0 +1,159 @@
+-- Decides about one order and checks everything that its writes need; writes nothing. Returns what ends the order, or
+-- nil: `commit_order` may write it.
+
+-- Returns what ends the order because of its claim, the switches or the rules, or nil.
+local function admit_order(order)
+  local claim, wallet = order.claim, wallet_switches[order.wallet]
+  if claim then
+    if layout ~= filter_in_force then return STALE, 'filter' end
+    local known = claimed[claim.field]
+    if known then return CLAIMED, known end
+    local ended, value = find_claim(keys, claim, time)
+    if ended then return ended == 'claimed' and CLAIMED or UNCHECKED, value end
+  end
+  local ended, code = admit(switches, wallet.held, wallet.terms, order.restricted, rules, rules_in_force)
+  if ended then return ended == 'stale' and STALE or REFUSED, code end
+end
+
+-- True when the book can value a size-denominated market order: mark = mid, last, quoted side or reference.
+local function has_mark()
+  return last_price or market.has_reference or redis.call('EXISTS', keys.book[BUY], keys.book[SELL]) > 0
+end
+
+-- Returns the code of the refusal that the walk ends in, or nil. Gives an order for a budget its size.
+local function refusal_of(order)
+  if order.size and walk.inexact then return 'ORDER_ABOVE_MAX_SIZE' end
+  if market.pre_open and walk.crosses then return 'MARKET_PRE_OPEN' end
+  if order.kind == MARKET_FOR_SIZE and not has_mark() then return 'NO_REFERENCE_PRICE' end
+  if order.budget then
+    local filled = walk.filled
+    if filled == 0 and not walk.out_of_budget then return 'NO_LIQUIDITY' end
+    if filled == 0 then return 'QUOTE_AMOUNT_TOO_SMALL' end
+    if filled < market.min_steps then return 'ORDER_BELOW_MIN_SIZE' end
+    if market.max_steps > 0 and filled > market.max_steps then return 'ORDER_ABOVE_MAX_SIZE' end
+    if walk.inexact then return 'ORDER_ABOVE_MAX_SIZE' end
+    order.size = filled
+  end
+end
+
+-- A live order's record: from this call, or from the index.
+local function live_member(prefix)
+  return live_added[prefix] or live_record(keys, prefix)
+end
+
+-- The own orders that the walk met. Returns false when one is not listed as live, or the wallet has less reserved.
+local function plan_own(order, maker_side, receives)
+  if walk.met_own == 0 then return true end
+  local sum, wallet = { 0, 0 }, order.wallet
+  order.own = {}
+  for index = 1, walk.met_own do
+    local member = walk.own[index]
+    local live = live_member(wallet .. prefixes[maker_side] .. string.sub(member, 1, 15))
+    if not live then return false end
+    local key, had_fills, left = struct.unpack('>I7xxxxxxxxxxxxxxxxxxxxxxxxxxxxI1I7', member)
+    local held = left * (maker_side == SELL and base_per_step or price_key(BUY, key) * quote_per_lot)
+    add_exactly(sum, held)
+    order.own[index] = { live = live, member = member, had_fills = had_fills, left = left, held = held }
+  end
+  return holds_sum(receives, wallet .. 'r', sum)
+end
+
+-- Returns true when the makers have reserved what the walk takes from them.
+local function makers_can_pay(maker_side, receives)
+  local needs = {}
+  for index = 1, walk.fills do
+    local field = walk.wallet[index] .. 'r'
+    local given = maker_side == SELL and walk.steps[index] * base_per_step or walk.notional[index]
+    needs[field] = (needs[field] or 0) + given
+  end
+  for field, need in pairs(needs) do
+    if not holds(receives, field, need) then return false end
+  end
+  return true
+end
+
+-- Asks for what the fills and the own orders change, and lists it in `order.changes` to be checked.
+local function ask_for_match(order, pays, receives, sizes)
+  local changes, count = {}, 0
+  local function change(amounts, field)
+    ask(amounts, field)
+    changes[count + 1], changes[count + 2] = amounts, field
+    count = count + 2
+  end
+  for index = 1, walk.fills do
+    change(receives, walk.wallet[index] .. 'r')
+    change(pays, walk.wallet[index] .. 'a')
+    change(sizes, string.sub(walk.member[index], 1, 7))
+  end
+  change(receives, order.wallet .. 'a')
+  if walk.fee_sum > 0 then change(quote, 'house') end
+  if walk.met_own > 0 then change(receives, order.wallet .. 'r') end
+  for index = 1, walk.met_own do change(sizes, string.sub(walk.own[index], 1, 7)) end
+  return changes
+end
+
+local function check_amounts(changes)
+  for index = 1, #changes, 2 do check_amount(changes[index], changes[index + 1]) end
+end
+
+-- Sets the order's `reason`, `remaining` and `rests`: what the walk leads to.
+local function conclude(order)
+  order.remaining, order.reason, order.rests = order.size - walk.filled, 0, false
+  if order.post_only and walk.crosses then
+    order.reason = POST_ONLY_WOULD_CROSS
+  elseif order.time_in_force == FOK and order.remaining > 0 then
+    order.reason = FOK_NOT_FILLED
+  else
+    order.rests = order.remaining > 0 and order.kind == LIMIT and order.time_in_force == GTC and walk.ended == 'book'
+  end
+end
+
+-- Returns the code of the refusal of an order that the wallet cannot pay, or that is one too many; or nil.
+local function check_means(order, pays)
+  local need = needs_of(order, order.reason, order.rests and order.remaining or 0)
+  -- Many small fills pay more fees than the whole order would at its limit: the sum may pass what it passed before.
+  if need >= EXACT_LIMIT then return 'ORDER_ABOVE_MAX_SIZE' end
+  if not holds(pays, order.wallet .. 'a', need) then return 'INSUFFICIENT_BALANCE' end
+  if order.rests then
+    if count_live(order.wallet) >= most_live then return 'BAD_REQUEST' end
+    check_amount(pays, order.wallet .. 'r')
+    check_amount(levels[order.side], order.key)
+  end
+end
+
+local function plan_order(order)
+  local ended, value = admit_order(order)
+  if ended then return ended, value end
+  local side, maker_side = order.side, 1 - order.side
+  walk_book(order, keys.book[maker_side])
+  local code = refusal_of(order)
+  if code then return REFUSED, code end
+  conclude(order)
+
+  local pays, receives = quote, base
+  if side == SELL then pays, receives = base, quote end
+  order.key = struct.pack('>I7', order.price and price_key(side, order.price) or 0)
+  ask(pays, order.wallet .. 'a')
+  if order.rests then
+    ask(pays, order.wallet .. 'r')
+    ask(levels[side], order.key)
+  end
+  local matches = order.reason == 0 and walk.fills + walk.met_own > 0
+  local changes = matches and ask_for_match(order, pays, receives, levels[maker_side])
+  read_asked(pays)
+  if matches then
+    read_asked(receives)
+    read_asked(levels[maker_side])
+  end
+  if order.rests then read_asked(levels[side]) end
+
+  code = check_means(order, pays)
+  if code then return REFUSED, code end
+  if not matches then return nil end
+  check_amounts(changes)
+  if not makers_can_pay(maker_side, receives) or not plan_own(order, maker_side, receives) then
+    order.reason, order.rests = SETTLEMENT_FAILED, false
+    order.market_record = redis.call('HGET', keys.markets, symbol)
+    if not order.market_record then error('the market has no record', 0) end
+  end
+end

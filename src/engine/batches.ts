@@ -1,0 +1,80 @@
+/**
+ * Gathers the commands of one turn of the event loop, market by market, and runs those of a market by one script.
+ *
+ * Commands leave at the end of the turn in which they came. While a call of the same market is on its way, commands
+ * that come form the next call, first come first.
+ */
+
+import type { Market } from '../domain/market.ts';
+
+/** Commands of one call at most. */
+const MOST_TOGETHER = 64;
+
+/** The script stopped before this command: the command heads the next call. */
+export const UNTOUCHED = Symbol('untouched');
+
+interface Waiting<Command, Outcome> {
+  readonly command: Command;
+  resolve(outcome: Outcome): void;
+  reject(error: unknown): void;
+}
+
+interface Queue<Command, Outcome> {
+  waiting: Waiting<Command, Outcome>[];
+}
+
+export class Batches<Command, Outcome> {
+  readonly #run: (market: Market, commands: Command[]) => Promise<(Outcome | typeof UNTOUCHED)[]>;
+  /** By market record: a call has one set of rules. */
+  readonly #queues = new Map<Market, Queue<Command, Outcome>>();
+  /** Markets whose first commands came in this turn. */
+  #fresh: Market[] = [];
+
+  /** @param run one call: an outcome for each command, in their order; whatever it throws, each command throws */
+  constructor(run: (market: Market, commands: Command[]) => Promise<(Outcome | typeof UNTOUCHED)[]>) {
+    this.#run = run;
+  }
+
+  add(market: Market, command: Command): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      let queue = this.#queues.get(market);
+      if (queue === undefined) {
+        queue = { waiting: [] };
+        this.#queues.set(market, queue);
+        this.#fresh.push(market);
+        if (this.#fresh.length === 1) setImmediate(() => this.#begin());
+      }
+      queue.waiting.push({ command, resolve, reject });
+    });
+  }
+
+  #begin(): void {
+    const markets = this.#fresh;
+    this.#fresh = [];
+    for (const market of markets) void this.#drain(market, this.#queues.get(market)!);
+  }
+
+  /** Runs calls one after the other until no command of the market waits. */
+  async #drain(market: Market, queue: Queue<Command, Outcome>): Promise<void> {
+    while (queue.waiting.length > 0) {
+      const call = queue.waiting.splice(0, MOST_TOGETHER);
+      try {
+        const outcomes = await this.#run(
+          market,
+          call.map(({ command }) => command),
+        );
+        if (outcomes[0] === UNTOUCHED) throw new Error('a script ran none of its commands');
+        const rest = call.filter((one, index) => {
+          const outcome = outcomes[index]!;
+          if (outcome === UNTOUCHED) return true;
+          one.resolve(outcome);
+          return false;
+        });
+        if (rest.length > 0) queue.waiting = [...rest, ...queue.waiting];
+      } catch (error) {
+        for (const one of call) one.reject(error);
+      }
+    }
+    this.#queues.delete(market);
+  }
+}

@@ -1,0 +1,38 @@
+/** The call of `cancel_orders.lua`, described once: the bytes of its arguments and of its replies. */
+
+import type { OrdersClosed } from '../domain/event.ts';
+import { bytes16, bytesOf, layout, type RecordOf, text8, u8, u16, u48, u56 } from '../scripts/layout.ts';
+
+/** Shared by the requests of one call. */
+export const CANCELLING_CALL = layout({
+  epoch: u16,
+  marketNumber: u16,
+  version: u56,
+  basePerStep: u56,
+  quotePerLot: u56,
+  /** The call ends before the next request once its requests have named so many orders. */
+  mostOrders: u16,
+  symbol: text8,
+});
+
+/** One request of a call. */
+export const CANCELLING_REQUEST = layout({
+  /** 1: whosever orders they are. */
+  any: u8,
+  owner: bytesOf(20),
+  /** Index in `CAUSES`. */
+  cause: u8,
+  /** Of its orders, 17 bytes each. */
+  references: bytes16,
+});
+
+/** The first item of the reply. */
+export const CANCELLING_REPLY = layout({ epoch: u16, time: u48 });
+
+export type CancellingCall = RecordOf<typeof CANCELLING_CALL>;
+
+/** First byte of each outcome. The sequence (6) and the closed records follow `closed`; a word follows `stale` and `failed`. */
+export const CLOSE_OUTCOMES = { untouched: 0, closed: 1, stale: 2, corrupt: 3, failed: 4 };
+
+/** As events have them. */
+export const CAUSES = ['cancel', 'void', 'clear', 'hold'] as const satisfies OrdersClosed['cause'][];

@@ -1,0 +1,227 @@
+/** Cancelling orders: the TypeScript face of `cancel_orders.lua`. */
+
+import { Refusal } from '../domain/errors.ts';
+import type { OrdersClosed } from '../domain/event.ts';
+import type { Market } from '../domain/market.ts';
+import type { ClosedOrder } from '../domain/order.ts';
+import { Batches, UNTOUCHED } from './batches.ts';
+import { CANCELLING_CALL, CANCELLING_REQUEST, CAUSES, CLOSE_OUTCOMES } from './cancelling-call.ts';
+import {
+  exactNumber,
+  REFERENCE_BYTES,
+  readBookMember,
+  readClosed,
+  readOrderId,
+  walletBytes,
+} from './codec.ts';
+import { type EngineCore, Stale } from './core.ts';
+import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+import type { EngineMarkets } from './markets.ts';
+import type { EnginePages, MemberPage } from './pages.ts';
+
+/** Outcome of cancelling one page of a wallet's live orders. */
+export interface CancelledPage {
+  readonly closed: readonly ClosedOrder[];
+  /** One for each market whose orders could not be cancelled, because a reservation is missing. */
+  readonly failures: readonly Error[];
+  /** Where the next page begins; null after the last one. */
+  readonly next: Buffer | null;
+}
+
+/** Whose orders are cancelled, and of which market; null: of any. */
+interface Scope {
+  readonly wallet: string | null;
+  readonly symbol: string | null;
+}
+
+/** Orders of one request, and live orders in a later page: a script runs alone, so a request must stay short. */
+const CANCEL_BATCH = 100;
+/** Orders after which a call begins no further request. */
+const MOST_ORDERS_OF_CALL = 200;
+/** Live orders in the first page of a wallet's: few wallets have more. */
+const FIRST_PAGE = 25;
+/** Where epoch and sequence begin in a reference. */
+const STAMP_AT = 9;
+/** Where the closed records begin in an outcome: behind its code and the sequence. */
+const RECORDS_AT = 7;
+const ANY_WALLET = Buffer.alloc(20);
+
+export class EngineCancelling {
+  readonly #core: EngineCore;
+  readonly #markets: EngineMarkets;
+  readonly #batches = new Batches<Buffer, Buffer>((market, requests) => this.#call(market, requests));
+
+  constructor(core: EngineCore, markets: EngineMarkets) {
+    this.#core = core;
+    this.#markets = markets;
+  }
+
+  /** @throws Refusal ORDER_NOT_FOUND when it is not a live order of the wallet (null: of any wallet). */
+  async closeOne(wallet: string | null, orderId: string, cause: OrdersClosed['cause']): Promise<ClosedOrder> {
+    const reference = readOrderId(orderId);
+    const [closed] = reference
+      ? await this.#close({ wallet, symbol: null }, cause, reference.marketNumber, [reference.bytes])
+      : [];
+    if (closed === undefined) throw new Refusal('ORDER_NOT_FOUND');
+    return closed;
+  }
+
+  /** Closes the live orders of a wallet that stand when it starts, of one market or of all (null). */
+  async closeAll(
+    wallet: string,
+    symbol: string | null,
+    cause: OrdersClosed['cause'],
+  ): Promise<ClosedOrder[]> {
+    const closed: ClosedOrder[] = [];
+    const live = await this.liveReferences(wallet);
+    // An engine that was emptied has no live orders either: it must not pass for an answer.
+    if (live.length === 0) await this.#core.confirm();
+    for (const [number, references] of byMarketNumber(live))
+      closed.push(...(await this.#close({ wallet, symbol }, cause, number, references)));
+    return closed;
+  }
+
+  /**
+   * Cancels what one page of a wallet's live orders holds up to a stamp. Orders keep their place in that list, so pages
+   * read one after the other miss none. A market that cannot be closed does not keep the others from it.
+   * @param newest stamp of the newest order that is cancelled
+   */
+  async cancelPage(wallet: string, newest: Buffer, after: Buffer | null): Promise<CancelledPage> {
+    const [first, bytes] = [Buffer.from('['), walletBytes(wallet)];
+    const from = after === null ? Buffer.concat([first, bytes]) : Buffer.concat([Buffer.from('('), after]);
+    const to = Buffer.concat([Buffer.from('('), bytes, Buffer.from([255])]);
+    const most = after === null ? FIRST_PAGE : CANCEL_BATCH;
+    const members = await this.#core.call(() =>
+      this.#core.redis.zrangeBuffer(KEYS.live, from, to, 'BYLEX', 'LIMIT', 0, most),
+    );
+    const references = members
+      .map((member) => member.subarray(20, 20 + REFERENCE_BYTES))
+      .filter((reference) => Buffer.compare(reference.subarray(STAMP_AT), newest) <= 0);
+    const closed: ClosedOrder[] = [];
+    const failures: Error[] = [];
+    for (const [number, group] of byMarketNumber(references)) {
+      try {
+        closed.push(...(await this.#close({ wallet, symbol: null }, 'cancel', number, group)));
+      } catch (error) {
+        if (error instanceof Refusal || !(error instanceof Error)) throw error;
+        failures.push(error);
+      }
+    }
+    return { closed, failures, next: members.length < most ? null : members.at(-1)! };
+  }
+
+  /** Closes the orders of a market that stand when it starts, side by side, in pages. */
+  async clear(symbol: string, pages: EnginePages): Promise<ClosedOrder[]> {
+    const market = (await this.#markets.refresh()).bySymbol.get(symbol);
+    if (market === undefined) return [];
+    const references: Buffer[] = [];
+    for (const side of ['buy', 'sell'] as const) {
+      let page: MemberPage | undefined;
+      do {
+        page = await pages.scanBook(symbol, side, page?.members.at(-1) ?? null);
+        for (const member of page.members)
+          references.push(Buffer.from(readBookMember(member, market.number, side).id, 'hex'));
+      } while (!page.isLast);
+    }
+    return this.#close({ wallet: null, symbol }, 'clear', market.number, references);
+  }
+
+  /** References of the live orders of one wallet at one moment. */
+  async liveReferences(wallet: string): Promise<Buffer[]> {
+    const args = [walletBytes(wallet)];
+    const [, members] = (await this.#core.run('find_live_orders', [KEYS.engine, KEYS.live], args)) as [
+      Buffer,
+      Buffer[],
+    ];
+    return members.map((member) => member.subarray(20, 20 + REFERENCE_BYTES));
+  }
+
+  /** Takes the orders of one market off the book; those not live or not in the scope are passed over. */
+  async #close(
+    scope: Scope,
+    cause: OrdersClosed['cause'],
+    marketNumber: number,
+    references: readonly Buffer[],
+  ): Promise<ClosedOrder[]> {
+    const closed: ClosedOrder[] = [];
+    for (let at = 0; at < references.length; at += CANCEL_BATCH) {
+      const together = Buffer.concat(references.slice(at, at + CANCEL_BATCH));
+      const answer = await this.#core.repeat(
+        () => this.#closeTogether(scope, cause, marketNumber, together),
+        async () => void (await this.#markets.refresh()),
+      );
+      closed.push(...answer);
+    }
+    return closed;
+  }
+
+  async #closeTogether(
+    { wallet, symbol }: Scope,
+    cause: OrdersClosed['cause'],
+    marketNumber: number,
+    references: Buffer,
+  ): Promise<ClosedOrder[] | Stale> {
+    const market = await this.#markets.byNumber(marketNumber);
+    if (market === undefined || (symbol ?? market.symbol) !== market.symbol) return [];
+    const request = CANCELLING_REQUEST.pack({
+      any: wallet === null ? 1 : 0,
+      owner: wallet === null ? ANY_WALLET : walletBytes(wallet),
+      cause: CAUSES.indexOf(cause),
+      references,
+    });
+    const outcome = await this.#batches.add(market, request);
+    switch (outcome[0]) {
+      case CLOSE_OUTCOMES.closed:
+        return readClosed(outcome.subarray(RECORDS_AT), () => market, cause);
+      case CLOSE_OUTCOMES.stale:
+        return new Stale(outcome.toString('utf8', 1));
+      case CLOSE_OUTCOMES.corrupt:
+        throw new Error(
+          `a reservation of ${market.symbol} is missing: nothing was cancelled; reconcile the ledger`,
+        );
+      default:
+        throw new Error(`cancel_orders failed: ${outcome.toString('utf8', 1)}`);
+    }
+  }
+
+  async #call(market: Market, requests: Buffer[]): Promise<(Buffer | typeof UNTOUCHED)[]> {
+    const call = CANCELLING_CALL.pack({
+      epoch: this.#core.epoch,
+      marketNumber: market.number,
+      version: market.version,
+      basePerStep: exactNumber(market.baseAtomsPerStep),
+      quotePerLot: exactNumber(market.quoteAtomsPerLot),
+      mostOrders: MOST_ORDERS_OF_CALL,
+      symbol: market.symbol,
+    });
+    const [, ...outcomes] = (await this.#core.run('cancel_orders', keysOf(market), [
+      call,
+      ...requests,
+    ])) as Buffer[];
+    return outcomes.map((outcome) => (outcome[0] === CLOSE_OUTCOMES.untouched ? UNTOUCHED : outcome));
+  }
+}
+
+function byMarketNumber(references: readonly Buffer[]): Map<number, Buffer[]> {
+  const groups = new Map<number, Buffer[]>();
+  for (const reference of references) {
+    const number = reference.readUInt16BE(0) >> 1;
+    const group = groups.get(number);
+    if (group === undefined) groups.set(number, [reference]);
+    else group.push(reference);
+  }
+  return groups;
+}
+
+const keysOf = ({ symbol, base, quote }: Market): string[] => [
+  KEYS.engine,
+  KEYS.events,
+  bookKey(symbol, 'bids'),
+  bookKey(symbol, 'asks'),
+  balancesKey(base.symbol),
+  balancesKey(quote.symbol),
+  KEYS.live,
+  ...KEYS.unsettled,
+  levelsKey(symbol, 'bids'),
+  levelsKey(symbol, 'asks'),
+];

@@ -1,0 +1,316 @@
+/** Placing orders: the TypeScript face of `place_orders.lua` and `admit_order.lua`. */
+
+import { Refusal } from '../domain/errors.ts';
+import { type Market, marketGrid, SELF_TRADE_POLICIES } from '../domain/market.ts';
+import { type Order, type OrderTerms, orderAfter, type RejectReason, type Trade } from '../domain/order.ts';
+import { measureOrder, type OrderAmounts, type OrderRefusal, type OrderRequest } from '../domain/placing.ts';
+import { toInteger } from '../domain/units.ts';
+import { Batches, UNTOUCHED } from './batches.ts';
+import { type FilterState, type ScriptClaim, scriptClaim } from './claim-filter.ts';
+import { type Claim, checkedAtMs, type Moment, orderClaim } from './claims.ts';
+import { exactNumber, orderIdOf, readFills, walletBytes } from './codec.ts';
+import { type EngineCore, type Reply, refusalOf, Stale } from './core.ts';
+import { lotOf } from './event-codec.ts';
+import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+import type { EngineMarkets } from './markets.ts';
+import {
+  KINDS,
+  OUTCOMES,
+  PLACED,
+  PLACING_CALL,
+  PLACING_ORDER,
+  PLACING_REPLY,
+  type PlacingCall,
+  REJECT_CODES,
+  STATUS_CODES,
+  TIMES_IN_FORCE,
+} from './placing-call.ts';
+
+/** One placement. */
+export interface PlaceOrder {
+  readonly wallet: string;
+  readonly request: OrderRequest;
+  /** Whether the caller's country is blocked. */
+  readonly restricted?: boolean;
+  /** The moment before which Postgres was found not to know the client order id. */
+  readonly checked?: Moment;
+}
+
+export type Placement =
+  /** The order as it stands after its match; `rejectReason` when the engine refused it and recorded it. */
+  | {
+      readonly outcome: 'placed';
+      readonly order: Order;
+      /** The market, with the rules that the order met. */
+      readonly market: Market;
+      readonly trades: Trade[];
+      readonly rejectReason: RejectReason | null;
+    }
+  /** The client order id belongs to this order already. */
+  | { readonly outcome: 'claimed'; readonly orderId: string }
+  /** Only Postgres can tell whether the client order id is known: look there, then place again with this moment. */
+  | { readonly outcome: 'unchecked'; readonly moment: Moment };
+
+export interface OrderLimits {
+  /** Most makers one placement meets. */
+  readonly maxMakers: number;
+  /** Most live orders of one wallet. */
+  readonly maxLiveOrders: number;
+}
+
+/** Makers after which a call begins no further order, so that its script stays as short as one large order. */
+const MOST_MAKERS_OF_CALL = 200;
+
+/** A measured order that waits for its call. */
+interface Measured {
+  readonly command: PlaceOrder;
+  readonly amounts: OrderAmounts;
+}
+
+/** What became of one order: its bytes in the reply, and what all orders of its call share. */
+interface Outcome {
+  readonly bytes: Buffer;
+  readonly epoch: number;
+  readonly timeMs: number;
+}
+
+const codeOf = (outcome: Outcome): number => outcome.bytes[0]!;
+const wordOf = ({ bytes }: Outcome): string => bytes.toString('utf8', 1);
+
+export class EnginePlacing {
+  readonly #core: EngineCore;
+  readonly #markets: EngineMarkets;
+  readonly #limits: OrderLimits;
+  readonly #rules = new WeakMap<Market, Omit<PlacingCall, 'epoch' | 'layout'>>();
+  readonly #batches = new Batches<Measured, Outcome>((market, orders) => this.#call(market, orders));
+
+  constructor(core: EngineCore, markets: EngineMarkets, limits: OrderLimits) {
+    this.#core = core;
+    this.#markets = markets;
+    this.#limits = limits;
+  }
+
+  /** @throws Refusal with the first code of the documented precedence; nothing was written then. */
+  async place(command: PlaceOrder): Promise<Placement> {
+    return this.#core.repeat(
+      async () => {
+        const market = await this.#markets.bySymbol(command.request.market);
+        const measured = measureOrder(command.request, market);
+        if ('refusal' in measured) return this.#refuse(command, market, measured.refusal);
+        const { amounts } = measured;
+        const outcome = await this.#batches.add(market!, { command, amounts });
+        switch (codeOf(outcome)) {
+          case OUTCOMES.placed:
+            return placedOf(market!, { command, amounts }, outcome);
+          case OUTCOMES.claimed:
+            return { outcome: 'claimed', orderId: outcome.bytes.toString('hex', 1) };
+          case OUTCOMES.unchecked: {
+            const { epoch } = outcome;
+            return { outcome: 'unchecked', moment: { epoch, timeMs: Number(wordOf(outcome)) } };
+          }
+          case OUTCOMES.stale:
+            return new Stale(wordOf(outcome));
+          case OUTCOMES.refused:
+            throw refusalOf(wordOf(outcome));
+          default:
+            throw new Error(`place_orders failed: ${wordOf(outcome)}`);
+        }
+      },
+      async () => void (await this.#markets.refresh()),
+    );
+  }
+
+  /** Refuses an order that the replica cannot measure, unless the engine has a reason that comes first. */
+  async #refuse(
+    command: PlaceOrder,
+    market: Market | undefined,
+    { code, message }: OrderRefusal,
+  ): Promise<Placement | Stale> {
+    const { epoch } = this.#core;
+    const reply = await this.#admit(command, market);
+    switch (reply[0].toString()) {
+      case 'claimed':
+        return { outcome: 'claimed', orderId: (reply[1] as Buffer).toString('hex') };
+      case 'unchecked':
+        return { outcome: 'unchecked', moment: { epoch, timeMs: Number(reply[1]) } };
+      case 'stale':
+        return new Stale(String(reply[1]));
+      case 'refused':
+        throw refusalOf(String(reply[1]));
+      default:
+        throw new Refusal(code, message);
+    }
+  }
+
+  #admit(command: PlaceOrder, market: Market | undefined): Promise<Reply> {
+    const { wallet, request, restricted } = command;
+    const claim = scriptClaim(claimOf(command), this.#core.filter);
+    const keys = [KEYS.engine, ...KEYS.claims, claim.key];
+    return this.#core.run('admit_order', keys, [
+      this.#core.epoch,
+      market?.version ?? '',
+      market?.number ?? '',
+      walletBytes(wallet),
+      request.clientOrderId ?? '',
+      claim.offset,
+      claim.mask,
+      checkedAtMs(command.checked, this.#core),
+      restricted ? 1 : 0,
+      claim.field,
+      claim.layout,
+      market?.symbol ?? '',
+    ]) as Promise<Reply>;
+  }
+
+  async #call(market: Market, orders: Measured[]): Promise<(Outcome | typeof UNTOUCHED)[]> {
+    const { epoch, filter } = this.#core;
+    const filters = new FilterKeys();
+    const packed = orders.map((order) => packOrder(order, market, filter, filters, this.#core));
+    const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, layout: filter.text });
+    const keys = [...keysOf(market), ...filters.keys];
+    const reply = (await this.#core.run('place_orders', keys, [call, ...packed])) as Buffer[];
+    const shared = PLACING_REPLY.unpack(reply[0]!);
+    return orders.map((_order, index) => {
+      const bytes = reply[index + 1]!;
+      if (bytes[0] === OUTCOMES.untouched) return UNTOUCHED;
+      return { bytes, epoch: shared.epoch, timeMs: shared.time };
+    });
+  }
+
+  #rulesOf(market: Market): Omit<PlacingCall, 'epoch' | 'layout'> {
+    let rules = this.#rules.get(market);
+    if (rules === undefined) {
+      const { minSteps, maxSteps } = marketGrid(market);
+      rules = {
+        marketNumber: market.number,
+        version: market.version,
+        basePerStep: exactNumber(market.baseAtomsPerStep),
+        quotePerLot: exactNumber(market.quoteAtomsPerLot),
+        feeBps: market.feeBps,
+        selfTrade: SELF_TRADE_POLICIES.indexOf(market.selfTrade),
+        minSteps: exactNumber(minSteps ?? 0n),
+        maxSteps: exactNumber(maxSteps ?? 0n),
+        hasReference: market.referencePrice === null ? 0 : 1,
+        preOpen: market.status === 'pre_open' ? 1 : 0,
+        mostMakers: this.#limits.maxMakers,
+        mostMakersOfCall: MOST_MAKERS_OF_CALL,
+        mostLive: this.#limits.maxLiveOrders,
+        symbol: market.symbol,
+      };
+      this.#rules.set(market, rules);
+    }
+    return rules;
+  }
+}
+
+const claimOf = ({ wallet, request }: PlaceOrder): Claim | null =>
+  request.clientOrderId === null ? null : orderClaim(wallet, request.clientOrderId);
+
+/** The strings of claim filters that the orders of a call name, each once. */
+class FilterKeys {
+  readonly keys: string[] = [];
+
+  indexOf(key: string): number {
+    const index = this.keys.indexOf(key);
+    return index >= 0 ? index : this.keys.push(key) - 1;
+  }
+}
+
+const NO_CLAIM: ScriptClaim = scriptClaim(null, {
+  text: '',
+  current: { generation: 0, bytes: 8 },
+  next: null,
+});
+
+function packOrder(
+  { command, amounts }: Measured,
+  market: Market,
+  filter: FilterState,
+  filters: FilterKeys,
+  core: EngineCore,
+): Buffer {
+  const { wallet, request, restricted } = command;
+  const claim = claimOf(command);
+  const place = claim === null ? NO_CLAIM : scriptClaim(claim, filter);
+  const { priceTicks, sizeSteps, budgetAtoms } = amounts;
+  const sizedBy = sizeSteps === null ? KINDS.marketForBudget : KINDS.marketForSize;
+  return PLACING_ORDER.pack({
+    offset: place.offset,
+    filter: claim === null ? 0 : filters.indexOf(place.key),
+    nextOffset: place.nextOffset === '' ? 0 : place.nextOffset,
+    nextFilter: place.nextOffset === '' ? 0 : filters.indexOf(place.nextKey) + 1,
+    mask: place.mask,
+    digest: claim?.field ?? NO_DIGEST,
+    checkedAt: checkedAtMs(command.checked, core),
+    restricted: restricted ? 1 : 0,
+    amount: exactNumber(sizeSteps ?? budgetAtoms!),
+    wallet: walletBytes(wallet),
+    market: market.number,
+    side: request.side === 'buy' ? 0 : 1,
+    kind: request.type === 'limit' ? KINDS.limit : sizedBy,
+    timeInForce: TIMES_IN_FORCE.indexOf(request.timeInForce),
+    postOnly: request.postOnly ? 1 : 0,
+    leverage: request.leverage === null ? 0 : toInteger(request.leverage),
+    price: priceTicks === null ? 0 : Number(priceTicks),
+    clientId: request.clientOrderId ?? '',
+  });
+}
+
+const NO_DIGEST = Buffer.alloc(14);
+
+function placedOf(market: Market, { command, amounts }: Measured, outcome: Outcome): Placement {
+  const { wallet, request } = command;
+  const match = PLACED.unpack(outcome.bytes);
+  const rejectReason = REJECT_CODES[match.reason]!;
+  if (rejectReason === 'SETTLEMENT_FAILED') throw new Refusal('SETTLEMENT_FAILED');
+  const { epoch, timeMs } = outcome;
+  const { sequence } = match;
+  const { priceTicks } = amounts;
+  const terms: OrderTerms = {
+    id: orderIdOf({ marketNumber: market.number, side: request.side, priceTicks, epoch, sequence }),
+    wallet,
+    market: market.symbol,
+    side: request.side,
+    type: request.type,
+    timeInForce: request.timeInForce,
+    postOnly: request.postOnly,
+    leverage: request.leverage === null ? null : toInteger(request.leverage),
+    priceTicks,
+    sizeSteps: BigInt(match.size),
+    clientOrderId: request.clientOrderId,
+    createdAtMs: timeMs,
+    sequence,
+    lot: lotOf(market),
+  };
+  const order = orderAfter(terms, STATUS_CODES[match.status]!, BigInt(match.filled), timeMs);
+  const trades = readFills(outcome.bytes.subarray(PLACED_BYTES), {
+    market: market.symbol,
+    marketNumber: market.number,
+    takerSide: request.side,
+    takerOrderId: order.id,
+    takerWallet: wallet,
+    timeMs,
+    sequence,
+    lot: terms.lot,
+    firstTradeId: match.firstTrade,
+  });
+  return { outcome: 'placed', order, market, trades, rejectReason };
+}
+
+/** Every field of the outcome has a fixed size. */
+const PLACED_BYTES = PLACED.sizeAt(Buffer.alloc(0), 0);
+
+const keysOf = ({ symbol, base, quote }: Market): string[] => [
+  KEYS.engine,
+  KEYS.events,
+  bookKey(symbol, 'bids'),
+  bookKey(symbol, 'asks'),
+  balancesKey(base.symbol),
+  balancesKey(quote.symbol),
+  KEYS.live,
+  ...KEYS.claims,
+  ...KEYS.unsettled,
+  KEYS.markets,
+  levelsKey(symbol, 'bids'),
+  levelsKey(symbol, 'asks'),
+];

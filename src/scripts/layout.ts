@@ -1,0 +1,128 @@
+/**
+ * Bytes of one argument or reply of a script: its fields in order, big-endian. A layout packs and unpacks them here, and
+ * gives the format by which the script's `struct.unpack` reads them, so both sides follow one description.
+ */
+
+interface Field<T> {
+  /** As `struct` of Redis' Lua writes it. */
+  readonly format: string;
+  /** Writes the value at `at`; returns where the next field begins. */
+  write(bytes: Buffer, at: number, value: T): number;
+  /** Reads the value at `at`. */
+  read(bytes: Buffer, at: number): T;
+  /** Bytes of the field at `at`. */
+  sizeAt(bytes: Buffer, at: number): number;
+}
+
+type ValueOf<F> = F extends Field<infer T> ? T : never;
+
+/** The record that a layout packs and unpacks. */
+export type RecordOf<L> = L extends Layout<infer F> ? { readonly [K in keyof F]: ValueOf<F[K]> } : never;
+
+export interface Layout<F extends Record<string, Field<unknown>>> {
+  /** Of all fields together, without the byte order. */
+  readonly format: string;
+  /** In the order of their bytes. */
+  readonly names: readonly string[];
+  readonly fields: F;
+  pack(record: { readonly [K in keyof F]: ValueOf<F[K]> }): Buffer;
+  /** Writes into `bytes`, which must be large enough; returns where the record ends. */
+  packInto(bytes: Buffer, at: number, record: { readonly [K in keyof F]: ValueOf<F[K]> }): number;
+  unpack(bytes: Buffer, at?: number): { readonly [K in keyof F]: ValueOf<F[K]> };
+  /** Bytes of the record at `at`. */
+  sizeAt(bytes: Buffer, at: number): number;
+}
+
+const TWO_TO_32 = 4_294_967_296;
+
+const whole = (bytes: 1 | 2 | 4 | 6): Field<number> => ({
+  format: `I${bytes}`,
+  write: (buffer, at, value) => buffer.writeUIntBE(value, at, bytes),
+  read: (buffer, at) => buffer.readUIntBE(at, bytes),
+  sizeAt: () => bytes,
+});
+
+export const u8 = whole(1);
+export const u16 = whole(2);
+export const u32 = whole(4);
+export const u48 = whole(6);
+
+/** An amount of at most 2^53, exact as a double on both sides. */
+export const u56: Field<number> = {
+  format: 'I7',
+  write(buffer, at, value) {
+    buffer.writeUIntBE(Math.floor(value / TWO_TO_32), at, 3);
+    return buffer.writeUInt32BE(value % TWO_TO_32, at + 3);
+  },
+  read: (buffer, at) => buffer.readUIntBE(at, 3) * TWO_TO_32 + buffer.readUInt32BE(at + 3),
+  sizeAt: () => 7,
+};
+
+/** Exactly so many bytes. */
+export const bytesOf = (length: number): Field<Buffer> => ({
+  format: `c${length}`,
+  write: (buffer, at, value) => at + value.copy(buffer, at, 0, length),
+  read: (buffer, at) => buffer.subarray(at, at + length),
+  sizeAt: () => length,
+});
+
+const counted = (bytes: 1 | 2): Field<string> => ({
+  format: `I${bytes}c0`,
+  write(buffer, at, value) {
+    const length = buffer.write(value, at + bytes);
+    buffer.writeUIntBE(length, at, bytes);
+    return at + bytes + length;
+  },
+  read: (buffer, at) => buffer.toString('utf8', at + bytes, at + bytes + buffer.readUIntBE(at, bytes)),
+  sizeAt: (buffer, at) => bytes + buffer.readUIntBE(at, bytes),
+});
+
+/** Text of at most 255 bytes in UTF-8, and its length before it. */
+export const text8 = counted(1);
+/** Text of at most 65,535 bytes in UTF-8, and its length before it. */
+export const text16 = counted(2);
+
+/** At most 65,535 bytes, and their number before them. */
+export const bytes16: Field<Buffer> = {
+  format: 'I2c0',
+  write: (buffer, at, value) => buffer.writeUInt16BE(value.length, at) + value.copy(buffer, at + 2),
+  read: (buffer, at) => buffer.subarray(at + 2, at + 2 + buffer.readUInt16BE(at)),
+  sizeAt: (buffer, at) => 2 + buffer.readUInt16BE(at),
+};
+
+/** Larger than any record; each is copied out of it at once. */
+const scratch = Buffer.allocUnsafe(128 * 1024);
+
+export function layout<const F extends Record<string, Field<unknown>>>(fields: F): Layout<F> {
+  const names = Object.keys(fields);
+  const types: Field<unknown>[] = Object.values(fields);
+  type Values = { readonly [K in keyof F]: ValueOf<F[K]> };
+  const packInto = (bytes: Buffer, at: number, record: Values): number => {
+    let end = at;
+    for (let index = 0; index < names.length; index += 1)
+      end = types[index]!.write(bytes, end, record[names[index]!]);
+    return end;
+  };
+  return {
+    format: types.map(({ format }) => format).join(''),
+    names,
+    fields,
+    packInto,
+    pack: (record) => Buffer.from(scratch.subarray(0, packInto(scratch, 0, record))),
+    unpack(bytes, at = 0) {
+      const record: Record<string, unknown> = {};
+      let place = at;
+      for (let index = 0; index < names.length; index += 1) {
+        const type = types[index]!;
+        record[names[index]!] = type.read(bytes, place);
+        place += type.sizeAt(bytes, place);
+      }
+      return record as Values;
+    },
+    sizeAt(bytes, at) {
+      let place = at;
+      for (const type of types) place += type.sizeAt(bytes, place);
+      return place - at;
+    },
+  };
+}
