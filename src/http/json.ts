@@ -1,9 +1,9 @@
-/** JSON as it is read: numbers are their literals, digit for digit, and never a double. */
+/** JSON as it is read: every number keeps its exact value, and never becomes a double. */
 
 import { parse } from 'lossless-json';
 import { Refusal } from '../domain/errors.ts';
 
-/** A number of a request, as it was written. */
+/** A number of a request, as it was written or with the same value. */
 export class NumberLiteral {
   readonly text: string;
 
@@ -14,36 +14,58 @@ export class NumberLiteral {
 
 const literal = (text: string): NumberLiteral => new NumberLiteral(text);
 
-const OPEN = /[ \t\r\n]*\{/y;
-/** Groups: 1 key, 2 string without escapes, 3 number, 4 `true`, `false` or `null`, 5 what follows the value. */
-const MEMBER =
-  /[ \t\r\n]*"([A-Za-z]+)"[ \t\r\n]*:[ \t\r\n]*(?:"([^"\\\p{Cc}]*)"|(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)|(true|false|null))[ \t\r\n]*([,}])/uy;
-const CLOSE = /[ \t\r\n]*$/y;
-const CONSTANTS: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
+const [QUOTE, BACKSLASH, POINT, ZERO, NINE] = [34, 92, 46, 48, 57];
+/** A double keeps so many digits: it is written in digits of the same value again. */
+const KEPT_DIGITS = 15;
+/** From here to there numbers are written without an exponent, and none was too small for a double. */
+const [LEAST, MOST] = [1e-6, 1e15];
+
+/** Counts the quotes of a text; undefined when it has escapes, or a number that a double may not keep. */
+function countQuotes(text: string): number | undefined {
+  let [quotes, digits] = [0, 0];
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if ((code >= ZERO && code <= NINE) || code === POINT) {
+      digits += 1;
+      if (digits > KEPT_DIGITS) return undefined;
+      continue;
+    }
+    digits = 0;
+    if (code === QUOTE) quotes += 1;
+    else if (code === BACKSLASH) return undefined;
+  }
+  return quotes;
+}
 
 /**
- * Reads an object of plain members, as orders are: no nesting, no escapes, no key twice.
- * The library walks such a text character by character, which costs ten times as much.
+ * Reads an object of plain members, as orders are: no nesting, no escapes, no key twice, no number that a double does
+ * not keep. JSON.parse takes a tenth of the time of the library, which walks a text character by character.
  * @returns undefined for any other text, valid or not
  */
 function readFlatObject(text: string): object | undefined {
-  OPEN.lastIndex = 0;
-  if (!OPEN.test(text)) return undefined;
-  const object: Record<string, unknown> = {};
-  let at = OPEN.lastIndex;
-  for (;;) {
-    MEMBER.lastIndex = at;
-    const member = MEMBER.exec(text);
-    if (member === null) return undefined;
-    const [, key, string, number, constant, next] = member as string[];
-    // Inherited names (`constructor`) count as present: the library knows what to do with them.
-    if (key! in object) return undefined;
-    object[key!] = string ?? (number === undefined ? CONSTANTS[constant!] : literal(number));
-    at = MEMBER.lastIndex;
-    if (next === '}') break;
+  const quotes = countQuotes(text);
+  if (quotes === undefined) return undefined;
+  const object = parsed(text);
+  if (typeof object !== 'object' || object === null || Array.isArray(object)) return undefined;
+  let expected = 0;
+  for (const key in object) {
+    const value = (object as Record<string, unknown>)[key];
+    expected += typeof value === 'string' ? 4 : 2;
+    if (typeof value === 'number') {
+      if (!(value >= LEAST && value < MOST)) return undefined;
+      (object as Record<string, unknown>)[key] = literal(String(value));
+    } else if (typeof value === 'object' && value !== null) return undefined;
   }
-  CLOSE.lastIndex = at;
-  return CLOSE.test(text) ? object : undefined;
+  // JSON.parse keeps the last one of two members with the same key, so that fewer quotes are accounted for.
+  return quotes === expected ? object : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { LosslessNumber, parse } from 'lossless-json';
 import { Refusal } from '../../src/domain/errors.ts';
 import { JsonText, writeJson } from '../../src/domain/json.ts';
+import { compareWith, parseDecimal } from '../../src/domain/units.ts';
 import { NumberLiteral, readJson } from '../../src/http/json.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 
@@ -88,6 +89,20 @@ describe('JSON without doubles', () => {
   it('reads a flat object as the library reads it', () => {
     for (const text of FLAT_SAMPLES) {
       expect(readJson(text), text).to.deep.equal(parse(text, null, (digits) => new NumberLiteral(digits)));
+    }
+  });
+
+  it('keeps the value of every number of a flat object', () => {
+    const dice = random(runSeed());
+    const digits = (most: number): string =>
+      `${1 + dice.below(9)}${String(dice.below(10 ** dice.below(most)))}`;
+    for (let round = 0; round < 3_000; round += 1) {
+      const whole = dice.pick(['0', digits(9), digits(9) + digits(9)]);
+      const fraction = dice.chance(0.5) ? `.${'0'.repeat(dice.below(8))}${digits(9)}` : '';
+      const exponent = dice.chance(0.2) ? dice.pick(['e3', 'E-5', 'e-400', 'e+20']) : '';
+      const text = `${dice.chance(0.1) ? '-' : ''}${whole}${fraction}${exponent}`;
+      const { size } = readJson(`{"size":${text}}`) as { size: NumberLiteral };
+      expect(compareWith(parseDecimal(size.text)!, text), `${size.text} for ${text}`).to.equal(0);
     }
   });
 
