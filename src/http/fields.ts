@@ -51,12 +51,16 @@ export const POSITIVE_DECIMAL_JSON = {
   ],
 };
 
-/** A JSON number or a decimal string, read exactly. */
+/** Reads a JSON number or a decimal string exactly; undefined for anything else. */
+export function readDecimal(value: unknown): Decimal | undefined {
+  const digits = value instanceof NumberLiteral ? value.text : value;
+  return typeof digits === 'string' ? parseDecimal(digits) : undefined;
+}
+
 export const decimal = z
   .unknown()
   .transform((value, context): Decimal => {
-    const digits = value instanceof NumberLiteral ? value.text : value;
-    const number = typeof digits === 'string' ? parseDecimal(digits) : undefined;
+    const number = readDecimal(value);
     if (number !== undefined) return number;
     context.addIssue({ code: 'custom', message: 'must be a finite decimal number' });
     return z.NEVER;

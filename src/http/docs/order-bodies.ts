@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod';
-import { orderFields } from '../endpoints/post-order.ts';
+import { orderFields } from '../endpoints/order-request.ts';
 import { clientOrderId } from '../fields.ts';
 
 /**
