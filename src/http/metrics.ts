@@ -1,6 +1,7 @@
 /** Prometheus metrics of one process; roles feed it, `/metrics` shows it. The home of prom-client. */
 
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { LatencyHistogram } from './latency-histogram.ts';
 
 /** What a gauge reads at each scrape: one number, or one a label value. */
 export type Reading = number | Readonly<Record<string, number>>;
@@ -102,7 +103,7 @@ function sharedForASecond(read: () => Promise<string>): () => Promise<string> {
 }
 
 function requestMetrics(registers: Registry[]): Pick<Metrics, 'beginRequest' | 'endRequest'> {
-  const requests = new Histogram({
+  const requests = new LatencyHistogram({
     name: 'redbook_http_request_seconds',
     help: 'Time from the first byte of a request to the end of its reply, by method, route and status.',
     labelNames: ['method', 'route', 'status'],
@@ -119,7 +120,7 @@ function requestMetrics(registers: Registry[]): Pick<Metrics, 'beginRequest' | '
     },
   });
   const child = remembered((method: string, route: string, status: number) =>
-    requests.labels(method, route, String(status)),
+    requests.series(method, route, String(status)),
   );
   return {
     beginRequest() {
@@ -133,55 +134,92 @@ function requestMetrics(registers: Registry[]): Pick<Metrics, 'beginRequest' | '
 }
 
 function orderMetrics(registers: Registry[]): Pick<Metrics, 'countOrder'> {
-  const orders = new Counter({
+  const count = tally(registers, {
     name: 'redbook_orders_total',
     help: 'Requests to place an order: status of the order, replayed, or refused; code: why it was refused.',
     labelNames: ['outcome', 'code'],
-    registers,
   });
-  const child = remembered((outcome: string, code: string) => orders.labels(outcome, code));
   // An alert hangs on the first one; of a counter that begins at 1, Prometheus sees no increase.
-  child('refused', 'SETTLEMENT_FAILED').inc(0);
-  return { countOrder: (outcome, code = '') => child(outcome, code).inc() };
+  count('refused', 'SETTLEMENT_FAILED').count = 0;
+  return {
+    countOrder(outcome, code = '') {
+      count(outcome, code).count += 1;
+    },
+  };
 }
 
 function scriptMetrics(registers: Registry[]): Pick<Metrics, 'observeScript'> {
-  const scripts = new Histogram({
+  const scripts = new LatencyHistogram({
     name: 'redbook_engine_script_seconds',
     help: 'Time from sending an engine script to its reply, by script.',
     labelNames: ['script'],
     buckets: SCRIPT_BUCKETS,
     registers,
   });
-  const child = remembered((script: string) => scripts.labels(script));
+  const child = remembered((script: string) => scripts.series(script));
   return { observeScript: (script, seconds) => child(script).observe(seconds) };
 }
 
 function limitMetrics(registers: Registry[]): Pick<Metrics, 'countLimited'> {
-  const limited = new Counter({
+  const count = tally(registers, {
     name: 'redbook_http_limit_decisions_total',
     help: 'Requests to limited routes, by bucket and decision: allowed, limited, or failed to be counted.',
     labelNames: ['bucket', 'decision'],
-    registers,
   });
-  const child = remembered((bucket: string, decision: string) => limited.labels(bucket, decision));
-  return { countLimited: (bucket, decision) => child(bucket, decision).inc() };
+  return {
+    countLimited(bucket, decision) {
+      count(bucket, decision).count += 1;
+    },
+  };
 }
 
-/**
- * Remembers what `make` made for the same arguments; they come from small sets of our own. A labelled child is
- * looked up by a hash of its labels each time: half the cost of an observation.
- */
-function remembered<Arguments extends unknown[], Made>(
+interface Tally {
+  readonly labels: readonly string[];
+  count: number;
+}
+
+/** A counter whose counts are numbers of ours until it is read: prom-client looks each up by a hash of its labels. */
+function tally(
+  registers: Registry[],
+  config: { readonly name: string; readonly help: string; readonly labelNames: string[] },
+): (...labels: string[]) => Tally {
+  const tallies: Tally[] = [];
+  new Counter({
+    ...config,
+    registers,
+    collect() {
+      this.reset();
+      for (const { labels, count } of tallies) this.labels(...labels).inc(count);
+    },
+  });
+  return remembered((...labels: string[]) => {
+    const made: Tally = { labels, count: 0 };
+    tallies.push(made);
+    return made;
+  });
+}
+
+/** Remembers what `make` made for the same arguments, of which there are small sets of our own. */
+function remembered<Arguments extends readonly (string | number)[], Made>(
   make: (...args: Arguments) => Made,
 ): (...args: Arguments) => Made {
-  const made = new Map<string, Made>();
+  // Level by level: a key that is put together anew is hashed anew.
+  const made = new Map<string | number, unknown>();
   return (...args) => {
-    const key = args.join(' ');
-    let found = made.get(key);
+    const last = args.length - 1;
+    let level = made;
+    for (let at = 0; at < last; at += 1) {
+      let next = level.get(args[at]!);
+      if (next === undefined) {
+        next = new Map();
+        level.set(args[at]!, next);
+      }
+      level = next as Map<string | number, unknown>;
+    }
+    let found = level.get(args[last]!) as Made | undefined;
     if (found === undefined) {
       found = make(...args);
-      made.set(key, found);
+      level.set(args[last]!, found);
     }
     return found;
   };
