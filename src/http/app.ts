@@ -157,7 +157,8 @@ function closeApp(
 function arrival(app: Express, services: ProbeServices, repeated: RepeatedLines): RequestListener {
   const observe = observer(services, repeated);
   return (incoming, outgoing) => {
-    const [request, response] = [incoming as Request, outgoing as Response];
+    const request = incoming as Request;
+    const response = outgoing as Response;
     observe(request, response);
     const refusal = refusedHead(request);
     if (refusal === undefined) return app(request, response);
@@ -192,13 +193,16 @@ function serve(
     const wallet = caller === 'wallet' ? services.auth.session(request.headers.authorization).wallet : '';
     const body = endpoint.readsBody ? await readBody(request) : undefined;
     const params = request.params as Record<string, string>;
-    const query = request.query as Query;
+    // Express parses it anew each time it is asked.
+    const query = request.url.includes('?') ? (request.query as Query) : NO_QUERY;
     const answer = await endpoint.handle({ services, reads, wallet, params, query, body, restricted });
     if (answer.isPublic) await sendPublic(request, response, answer);
     else send(response, answer);
     if (answer.bytes !== undefined) reads.unsent.add(wallet, answer.bytes.length, response);
   };
 }
+
+const NO_QUERY: Query = Object.freeze({});
 
 function register(app: Express, method: Method, path: string, ...handlers: RequestHandler[]): void {
   app[method.toLowerCase() as Lowercase<Method>](path, ...handlers);

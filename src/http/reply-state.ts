@@ -4,6 +4,8 @@ import type { Response } from 'express';
 
 export interface ReplyState {
   readonly requestId: string;
+  /** By the clock of `performance.now`. */
+  readonly begunMs: number;
   /** Path of the route as it is registered; `unknown` until one is found. */
   route: string;
   /** An orchestrator asks again and again, and hears of a process that is not ready by the answer. */
@@ -14,7 +16,13 @@ export interface ReplyState {
 
 /** Express keeps the `locals` that it finds, and makes slower ones where there are none. */
 export function beginReply(response: Response, requestId: string, headers: readonly string[]): ReplyState {
-  const state: ReplyState = { requestId, route: 'unknown', isProbe: false, head: [...headers] };
+  const state: ReplyState = {
+    requestId,
+    begunMs: performance.now(),
+    route: 'unknown',
+    isProbe: false,
+    head: headers.slice(),
+  };
   response.locals = state as unknown as Response['locals'];
   return state;
 }

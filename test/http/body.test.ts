@@ -1,6 +1,14 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import request, { type Response } from 'supertest';
+import { createApp } from '../../src/http/app.ts';
+import { createMessageClasses } from '../../src/http/message-classes.ts';
+import { createHttpServer } from '../../src/http/server.ts';
+import { talk } from '../support/raw-http.ts';
+import { eventually } from '../support/service.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
 const JSON_TYPE = 'application/json';
@@ -137,6 +145,69 @@ describe('request bodies', () => {
       'VALIDATION_ERROR',
     ]);
     expect(({} as { size?: unknown }).size).to.equal(undefined);
+  });
+
+  describe('of a server of our own', () => {
+    let server: Server;
+    let port: number;
+
+    before(async () => {
+      const classes = createMessageClasses();
+      server = createHttpServer(createApp(fixture.services, classes), { classes }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      port = (server.address() as AddressInfo).port;
+    });
+
+    after(() => server.close());
+
+    const headOf = (...headers: readonly string[]): string =>
+      [
+        ...['POST /v1/orders HTTP/1.1', 'Host: a', `Authorization: Bearer ${trader.token}`],
+        ...['Content-Type: application/json', ...headers, '', ''],
+      ].join('\r\n');
+    const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+    it('are read in one packet with the head, behind it, in pieces, and one behind the other', async () => {
+      const head = headOf(`Content-Length: ${order.length}`);
+      const chunked = headOf('Transfer-Encoding: chunked');
+      const [part, rest] = [order.slice(0, 20), order.slice(20)];
+      for (const pieces of [
+        [head + order, head + order],
+        [head + order + head + order],
+        [head, 20, order, head, 20, part, 20, rest],
+        [chunked + chunk(part) + chunk(rest) + chunk(''), chunked + chunk(part), 20, chunk(rest) + chunk('')],
+      ]) {
+        const { replies } = await talk(port, pieces, 2);
+        expect(
+          replies.map(({ status }) => status),
+          String(pieces),
+        ).to.deep.equal([200, 200]);
+        expect(replies.map(({ text }) => JSON.parse(text).status)).to.deep.equal(['resting', 'resting']);
+      }
+    });
+
+    it('that turn out too large, empty, or broken off are refused, whichever way they come', async () => {
+      const chunked = headOf('Transfer-Encoding: chunked');
+      const large = chunk(padded(9_000)).repeat(2) + chunk('');
+      const attempts: readonly [expected: string, pieces: (string | number)[]][] = [
+        ['EXPRESS_ERR_BODY_TOO_LARGE', [chunked + large]],
+        ['EXPRESS_ERR_BODY_TOO_LARGE', [chunked, 20, large]],
+        ['VALIDATION_ERROR', [chunked + chunk('')]],
+        ['VALIDATION_ERROR', [chunked, 20, chunk('')]],
+        ['BAD_REQUEST', [`${chunked}${chunk(order)}no chunk\r\n`]],
+      ];
+      for (const [expected, pieces] of attempts) {
+        const { replies } = await talk(port, pieces);
+        expect(
+          replies.map(({ text }) => JSON.parse(text).code),
+          expected,
+        ).to.deep.equal([expected]);
+      }
+      const before = fixture.log.length;
+      await talk(port, [headOf(`Content-Length: ${order.length}`) + order.slice(0, 20)], 0);
+      await eventually('the request is over', async () => fixture.log.length > before);
+      expect(JSON.parse(fixture.log.at(-1)!)).to.include({ status: 499, msg: 'request' });
+    });
   });
 
   it('are not looked at where none is read', async () => {

@@ -19,7 +19,9 @@ export async function readBody(request: IncomingMessage): Promise<object> {
   if (chunked === undefined && (length === undefined || length === '0')) return {};
   checkType(request);
   if (Number(length) > MOST_BYTES) throw new Refusal('EXPRESS_ERR_BODY_TOO_LARGE');
-  const bytes = await readBytes(request);
+  // Node is still parsing the packet that the head was in, and mostly the whole body is in it too.
+  await undefined;
+  const bytes = readWhole(request) ?? (await readBytes(request));
   return bytes.length === 0 ? {} : readObject(decoded(bytes));
 }
 
@@ -43,8 +45,17 @@ function isJsonType(contentType = ''): boolean {
   );
 }
 
+/** The body, when all of it has arrived: without listeners it takes half the time. */
+function readWhole(request: IncomingMessage): Buffer | null {
+  if (!request.complete) return null;
+  const bytes: Buffer | null = request.read();
+  if (bytes !== null && bytes.length > MOST_BYTES) throw new Refusal('EXPRESS_ERR_BODY_TOO_LARGE');
+  return bytes;
+}
+
 /** What comes past the limit is let go, so that the client can read why it was refused. */
-function readBytes(request: IncomingMessage): Promise<Buffer> {
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
+  if (request.destroyed && !request.complete) throw new Refusal('EXPRESS_ERR_BODY_ABORTED');
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -9,7 +9,7 @@ import { requestIdOf } from '../../domain/request-id.ts';
 import { addHeader } from '../head.ts';
 import { loggedUrl } from '../redact.ts';
 import type { RepeatedLines } from '../repeated-lines.ts';
-import { beginReply, type ReplyState } from '../reply-state.ts';
+import { beginReply, type ReplyState, stateOf } from '../reply-state.ts';
 import type { ProbeServices } from '../services.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
@@ -21,25 +21,28 @@ const CLIENT_CLOSED = 499;
  * from the same route, the first ones and a number are written. Probes, and requests that went
  * well, are logged at debug level: the metrics count them, and a line for each costs a tenth of the throughput.
  */
-export const observer =
-  ({ logger, metrics }: ProbeServices, repeated: RepeatedLines) =>
-  (request: Request, response: Response): void => {
+export function observer({ logger, metrics }: ProbeServices, repeated: RepeatedLines) {
+  // One for all: a function of its own for each request is more for the collector than for the processor.
+  function onClose(this: Response): void {
+    const state = stateOf(this);
+    const seconds = (performance.now() - state.begunMs) / 1000;
+    const { method, url } = this.req;
+    const status = this.writableFinished ? this.statusCode : CLIENT_CLOSED;
+    metrics.endRequest(method, state.route, status, seconds);
+    const level = levelOf(status, state);
+    if (!logger.isLevelEnabled(level)) return;
+    if (level !== 'debug' && !repeated.allows(`${status} ${state.route}`)) return;
+    const { requestId } = state;
+    logger[level]({ requestId, method, url: loggedUrl(url), status, seconds }, 'request');
+  }
+  return (request: Request, response: Response): void => {
     const requestId = requestIdOf(request.headers['x-request-id']);
-    const state = beginReply(response, requestId, SECURITY_HEADERS);
+    beginReply(response, requestId, SECURITY_HEADERS);
     addHeader(response, 'X-Request-Id', requestId);
-    const begun = performance.now();
     metrics.beginRequest();
-    response.on('close', () => {
-      const seconds = (performance.now() - begun) / 1000;
-      const { method, url } = request;
-      const status = response.writableFinished ? response.statusCode : CLIENT_CLOSED;
-      metrics.endRequest(method, state.route, status, seconds);
-      const level = levelOf(status, state);
-      if (!logger.isLevelEnabled(level)) return;
-      if (level !== 'debug' && !repeated.allows(`${status} ${state.route}`)) return;
-      logger[level]({ requestId, method, url: loggedUrl(url), status, seconds }, 'request');
-    });
+    response.on('close', onClose);
   };
+}
 
 function levelOf(status: number, { isProbe }: ReplyState): Level {
   if (isProbe) return 'debug';
