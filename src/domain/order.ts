@@ -1,5 +1,7 @@
 /** Orders, trades and fills in integer units, as the engine and the ledger exchange them. */
 
+import type { Count } from './units.ts';
+
 export type Side = 'buy' | 'sell';
 export type OrderType = 'limit' | 'market';
 export type TimeInForce = 'GTC' | 'IOC' | 'FOK';
@@ -117,6 +119,53 @@ export interface Trade {
   readonly lot: Lot;
 }
 
+/** An order as lists show it: its counts are shown, and hardly ever calculated with. */
+export type ListedOrder = Omit<
+  Order,
+  'wallet' | 'leverage' | 'lot' | 'priceTicks' | 'sizeSteps' | 'filledSteps'
+> & {
+  /** Null on a market order. */
+  readonly priceTicks: Count | null;
+  readonly sizeSteps: Count;
+  readonly filledSteps: Count;
+  /** Number of all its fills. */
+  readonly fillCount: number;
+};
+
+export type FillRole = 'maker' | 'taker';
+
+/** One order's side of a trade, as replies show it. */
+export interface Fill {
+  /** Decimal digits. */
+  readonly tradeId: string;
+  readonly role: FillRole;
+  readonly priceTicks: Count;
+  readonly sizeSteps: Count;
+  /** Price x size in quote atoms. */
+  readonly notionalAtoms: Count;
+  /** Paid by this side in quote atoms; 0 for a maker. */
+  readonly feeAtoms: Count;
+  readonly timeMs: number;
+}
+
+/** A trade from the side of one of its wallets. */
+export interface WalletTrade {
+  readonly fill: Fill;
+  /** The wallet's own order. */
+  readonly orderId: string;
+  readonly market: string;
+  readonly side: Side;
+  readonly counterparty: string;
+}
+
+/** Bounds the fills of a reply: nothing else bounds the part of a reply that one order takes. */
+export interface FillLimits {
+  /** Most fills that a reply shows of one order. */
+  readonly maxFillsPerOrder: number;
+  /** Most fills that a reply shows of all its orders together. */
+  readonly maxFillsPerReply: number;
+}
+
 /** An order that left the book, or never reached it, without being filled whole. */
 export interface ClosedOrder {
   readonly id: string;
@@ -154,6 +203,35 @@ export const baseAtoms = (trade: Pick<Trade, 'sizeSteps' | 'lot'>): bigint =>
 /** Price x size of a trade, in quote atoms; exact. */
 export const notionalAtoms = (trade: Pick<Trade, 'priceTicks' | 'sizeSteps' | 'lot'>): bigint =>
   trade.priceTicks * trade.sizeSteps * trade.lot.quoteAtomsPerLot;
+
+/** The side of a trade that an order had. */
+export function fillOf(trade: Trade, orderId: string): Fill {
+  const role = trade.takerOrderId === orderId ? 'taker' : 'maker';
+  return {
+    tradeId: String(trade.tradeId),
+    role,
+    priceTicks: trade.priceTicks,
+    sizeSteps: trade.sizeSteps,
+    notionalAtoms: notionalAtoms(trade),
+    feeAtoms: role === 'taker' ? trade.feeAtoms : 0n,
+    timeMs: trade.timeMs,
+  };
+}
+
+const opposite = (side: Side): Side => (side === 'buy' ? 'sell' : 'buy');
+
+/** The trade from the side of the wallet, which is one of its two. */
+export function walletTradeOf(trade: Trade, wallet: string): WalletTrade {
+  const isTaker = trade.takerWallet === wallet;
+  const orderId = isTaker ? trade.takerOrderId : trade.makerOrderId;
+  return {
+    fill: fillOf(trade, orderId),
+    orderId,
+    market: trade.market,
+    side: isTaker ? trade.takerSide : opposite(trade.takerSide),
+    counterparty: isTaker ? trade.makerWallet : trade.takerWallet,
+  };
+}
 
 /** Status of a live order after a fill. */
 export const statusAfterFill = (filledSteps: bigint, sizeSteps: bigint): OrderStatus =>

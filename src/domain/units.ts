@@ -33,7 +33,7 @@ const LONGEST_TEXT = 400;
 const HIGHEST_EXPONENT = 308;
 /** Below 10^15 every whole number is a double, and so is ten times it. */
 const SHORT_DIGITS = 15;
-const [CODE_0, CODE_POINT] = [48, 46];
+const [CODE_0, CODE_POINT, CODE_MINUS] = [48, 46, 45];
 
 /** Powers of ten that are exact as doubles. */
 const POWERS = Array.from({ length: SHORT_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
@@ -87,18 +87,27 @@ export function toScaledDown(value: Decimal, scale: number): bigint {
   return BigInt(exact(value).toFixed(scale, DecimalJs.ROUND_DOWN).replace('.', ''));
 }
 
+/** A whole number: a bigint, or its decimal digits, which a reply can show without making a number of them. */
+export type Count = bigint | string;
+
 /** integer / 10^scale as a plain decimal without trailing zeros or exponent. */
-export function formatScaled(integer: bigint, scale: number): string {
-  if (scale === 0) return integer.toString();
-  if (integer >= 0n && integer <= MOST_SAFE && scale <= SHORT_DIGITS)
+export function formatScaled(integer: Count, scale: number): string {
+  if (typeof integer === 'string') return formatDigits(integer, scale);
+  if (scale > 0 && scale <= SHORT_DIGITS && integer >= 0n && integer <= MOST_SAFE)
     return formatSafe(Number(integer), scale);
-  const negative = integer < 0n;
-  const digits = (negative ? -integer : integer).toString().padStart(scale + 1, '0');
+  return formatDigits(integer.toString(), scale);
+}
+
+/** As `formatScaled`, of an integer in digits: no number is made of them. */
+function formatDigits(integer: string, scale: number): string {
+  if (scale === 0) return integer;
+  if (integer.charCodeAt(0) === CODE_MINUS) return `-${formatDigits(integer.slice(1), scale)}`;
+  const digits = integer.length > scale ? integer : integer.padStart(scale + 1, '0');
+  const point = digits.length - scale;
   let end = digits.length;
-  while (end > digits.length - scale && digits.charCodeAt(end - 1) === CODE_0) end -= 1;
-  const whole = digits.slice(0, digits.length - scale);
-  const fraction = digits.slice(digits.length - scale, end);
-  return `${negative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`;
+  while (end > point && digits.charCodeAt(end - 1) === CODE_0) end -= 1;
+  const whole = digits.slice(0, point);
+  return end === point ? whole : `${whole}.${digits.slice(point, end)}`;
 }
 
 const MOST_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
@@ -141,8 +150,17 @@ export const floorCountOf = (value: Decimal, grid: Grid): bigint =>
   toScaledDown(value, grid.places) / grid.coefficient;
 
 /** `count` units of the grid as a plain decimal. */
-export const formatCount = (count: bigint, grid: Grid): string =>
-  formatScaled(count * grid.coefficient, grid.places);
+export const formatCount = (count: Count, { coefficient, places }: Grid): string =>
+  formatScaled(coefficient === 1n ? count : BigInt(count) * coefficient, places);
+
+/** one - other. */
+export const subtract = (one: Count, other: Count): Count =>
+  typeof one === 'string' &&
+  typeof other === 'string' &&
+  one.length <= SHORT_DIGITS &&
+  other.length <= SHORT_DIGITS
+    ? String(Number(one) - Number(other))
+    : BigInt(one) - BigInt(other);
 
 /** The grid itself as a plain decimal. */
 export const formatGrid = (grid: Grid): string => formatCount(1n, grid);

@@ -70,6 +70,10 @@ export function jsonForSeveral(text: string): Answer {
   return { ...jsonText(text), bytes: Buffer.from(text) };
 }
 
+/** A page of a list. @param items as JSON texts */
+export const jsonPage = (name: string, items: readonly string[], nextCursor: string | null): Answer =>
+  jsonForSeveral(`{"${name}":[${items.join(',')}],"nextCursor":${JSON.stringify(nextCursor)}}`);
+
 export const publicJson = (value: Json): Answer => ({ ...json(value), isPublic: true });
 
 const shared = new WeakMap<object, Map<string, Answer>>();

@@ -1,13 +1,6 @@
 /** Bounds the fills that a reply shows: nothing else bounds the part of a reply that one order takes. */
 
-import type { Trade } from '../domain/order.ts';
-
-export interface FillLimits {
-  /** Most fills that a reply shows of one order. */
-  readonly maxFillsPerOrder: number;
-  /** Most fills that a reply shows of all its orders together. */
-  readonly maxFillsPerReply: number;
-}
+import type { FillLimits } from '../domain/order.ts';
 
 /** The number of fills that each order shows; the first orders of a reply get theirs first. */
 export function fillShares(
@@ -22,6 +15,6 @@ export function fillShares(
   });
 }
 
-/** The last `count` trades of a list in the order of execution. */
-export const newest = (trades: readonly Trade[], count: number): readonly Trade[] =>
-  trades.length <= count ? trades : trades.slice(trades.length - count);
+/** The last `count` of a list in the order of execution. */
+export const newest = <Item>(items: readonly Item[], count: number): readonly Item[] =>
+  items.length <= count ? items : items.slice(items.length - count);

@@ -4,18 +4,56 @@
  */
 
 import type { Cursor, EngineEvent } from '../domain/event.ts';
-import { type ClosedOrder, statusAfterFill, type Trade } from '../domain/order.ts';
-import type { OrderHead } from '../ledger/index.ts';
+import {
+  type ClosedOrder,
+  type Fill,
+  fillOf,
+  type ListedOrder,
+  statusAfterFill,
+  type Trade,
+  type WalletTrade,
+  walletTradeOf,
+} from '../domain/order.ts';
 
 /** An order as it stands, and those of its fills that are not settled, in the order of execution. */
-export type FoldedOrder = OrderHead & { readonly unsettledTrades: readonly Trade[] };
+export interface FoldedOrder {
+  readonly order: ListedOrder;
+  readonly unsettledFills: readonly Fill[];
+}
 
-type Draft = { -readonly [Key in keyof OrderHead]: OrderHead[Key] } & { unsettledTrades: Trade[] };
+interface Draft {
+  readonly order: { -readonly [Key in keyof ListedOrder]: ListedOrder[Key] };
+  readonly unsettledFills: Fill[];
+}
 
-const isAfter =
-  (cursor: Cursor) =>
-  (event: EngineEvent): boolean =>
-    event.sequence > cursor.sequence;
+const NO_FILLS: readonly Fill[] = [];
+
+/** Orders by id; an order is copied when an event first changes it. */
+class Drafts {
+  readonly #folded = new Map<string, FoldedOrder>();
+  readonly #drafts = new Map<string, Draft>();
+
+  constructor(orders: readonly ListedOrder[]) {
+    for (const order of orders) this.#folded.set(order.id, { order, unsettledFills: NO_FILLS });
+  }
+
+  put(order: ListedOrder, unsettledFills: Fill[]): void {
+    const draft = { order, unsettledFills };
+    this.#drafts.set(order.id, draft);
+    this.#folded.set(order.id, draft);
+  }
+
+  /** Undefined: the order is not among the given ones. */
+  of(id: string): Draft | undefined {
+    const known = this.#folded.get(id);
+    if (known !== undefined && !this.#drafts.has(id)) this.put({ ...known.order }, []);
+    return this.#drafts.get(id);
+  }
+
+  newestFirst(): FoldedOrder[] {
+    return [...this.#folded.values()].sort((one, other) => other.order.sequence - one.order.sequence);
+  }
+}
 
 /**
  * The wallet's orders after the events, newest first. Events of orders that are not among the given ones are
@@ -23,50 +61,52 @@ const isAfter =
  * @param events in order; those that the cursor covers are skipped
  */
 export function foldOrders(
-  settled: { readonly cursor: Cursor; readonly orders: readonly OrderHead[] },
+  settled: { readonly cursor: Cursor; readonly orders: readonly ListedOrder[] },
   events: readonly EngineEvent[],
   wallet: string,
 ): FoldedOrder[] {
-  const orders = new Map<string, Draft>();
-  for (const order of settled.orders) orders.set(order.id, { ...order, unsettledTrades: [] });
-  for (const event of events.filter(isAfter(settled.cursor))) {
+  const drafts = new Drafts(settled.orders);
+  for (const event of events) {
+    if (event.sequence <= settled.cursor.sequence) continue;
     if (event.kind === 'order_placed') {
-      if (event.order.wallet === wallet) orders.set(event.order.id, placed(event));
-      else for (const trade of event.trades) fillMaker(orders, trade);
-      for (const closed of event.expired) close(orders, closed, event.timeMs);
+      if (event.order.wallet === wallet) place(drafts, event);
+      else for (const trade of event.trades) fillMaker(drafts, trade);
+      for (const closed of event.expired) close(drafts, closed, event.timeMs);
     } else if (event.kind === 'orders_closed') {
-      for (const closed of event.orders) close(orders, closed, event.timeMs);
+      for (const closed of event.orders) close(drafts, closed, event.timeMs);
     }
   }
-  return [...orders.values()].sort((one, other) => other.sequence - one.sequence);
+  return drafts.newestFirst();
 }
 
-const placed = ({
-  order,
-  status,
-  filledSteps,
-  trades,
-  timeMs,
-}: EngineEvent & { kind: 'order_placed' }): Draft => ({
-  ...order,
-  ...{ status, filledSteps, updatedAtMs: timeMs, fillCount: trades.length, unsettledTrades: [...trades] },
-});
+function place(
+  drafts: Drafts,
+  { order, status, filledSteps, trades, timeMs }: EngineEvent & { kind: 'order_placed' },
+): void {
+  const { wallet: _wallet, leverage: _leverage, lot: _lot, ...terms } = order;
+  drafts.put(
+    { ...terms, status, filledSteps, updatedAtMs: timeMs, fillCount: trades.length },
+    trades.map((trade) => fillOf(trade, order.id)),
+  );
+}
 
-function fillMaker(orders: ReadonlyMap<string, Draft>, trade: Trade): void {
-  const order = orders.get(trade.makerOrderId);
-  if (order === undefined) return;
-  order.filledSteps += trade.sizeSteps;
-  order.status = statusAfterFill(order.filledSteps, order.sizeSteps);
+function fillMaker(drafts: Drafts, trade: Trade): void {
+  const draft = drafts.of(trade.makerOrderId);
+  if (draft === undefined) return;
+  const { order, unsettledFills } = draft;
+  const filledSteps = BigInt(order.filledSteps) + trade.sizeSteps;
+  order.filledSteps = filledSteps;
+  order.status = statusAfterFill(filledSteps, BigInt(order.sizeSteps));
   order.updatedAtMs = trade.timeMs;
   order.fillCount += 1;
-  order.unsettledTrades.push(trade);
+  unsettledFills.push(fillOf(trade, order.id));
 }
 
-function close(orders: ReadonlyMap<string, Draft>, { id, status }: ClosedOrder, timeMs: number): void {
-  const order = orders.get(id);
-  if (order === undefined) return;
-  order.status = status;
-  order.updatedAtMs = timeMs;
+function close(drafts: Drafts, { id, status }: ClosedOrder, timeMs: number): void {
+  const draft = drafts.of(id);
+  if (draft === undefined) return;
+  draft.order.status = status;
+  draft.order.updatedAtMs = timeMs;
 }
 
 /** Which of a wallet's trades a list asks for. */
@@ -78,18 +118,19 @@ export interface TradesFilter {
 
 /** The wallet's trades of the events, as maker or taker, before those of the snapshot; newest first. */
 export function foldTrades(
-  settled: { readonly cursor: Cursor; readonly trades: readonly Trade[] },
+  settled: { readonly cursor: Cursor; readonly trades: readonly WalletTrade[] },
   events: readonly EngineEvent[],
   wallet: string,
   { market, orderId, beforeTradeId = Number.MAX_SAFE_INTEGER }: TradesFilter,
-): Trade[] {
+): WalletTrade[] {
   const isOwn = ({ takerWallet, makerWallet, takerOrderId, makerOrderId }: Trade): boolean =>
     (takerWallet === wallet && (orderId === undefined || orderId === takerOrderId)) ||
     (makerWallet === wallet && (orderId === undefined || orderId === makerOrderId));
   const fresh = events
-    .filter(isAfter(settled.cursor))
+    .filter(({ sequence }) => sequence > settled.cursor.sequence)
     .flatMap((event) => (event.kind === 'order_placed' ? event.trades : []))
     .filter((trade) => isOwn(trade) && trade.tradeId < beforeTradeId)
-    .filter((trade) => market === undefined || trade.market === market);
-  return [...fresh.reverse(), ...settled.trades];
+    .filter((trade) => market === undefined || trade.market === market)
+    .map((trade) => walletTradeOf(trade, wallet));
+  return fresh.length === 0 ? [...settled.trades] : [...fresh.reverse(), ...settled.trades];
 }

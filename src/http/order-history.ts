@@ -1,11 +1,18 @@
 /** A wallet's orders and trades as they stand: what Postgres has, and what the engine did since. */
 
-import type { EngineEvent } from '../domain/event.ts';
-import { isLive, isOrderId, type Trade } from '../domain/order.ts';
-import type { SettledOrder } from '../ledger/index.ts';
-import { type FillLimits, fillShares, newest } from './fill-shares.ts';
+import type { Cursor, EngineEvent } from '../domain/event.ts';
+import {
+  type Fill,
+  type FillLimits,
+  fillOf,
+  isLive,
+  isOrderId,
+  type Trade,
+  type WalletTrade,
+} from '../domain/order.ts';
+import { fillShares, newest } from './fill-shares.ts';
 import { type FoldedOrder, foldOrders, foldTrades, type TradesFilter } from './order-fold.ts';
-import type { OrderWithTrades, ShownFills } from './replies/order.ts';
+import type { OrderWithFills, ShownFills } from './replies/order.ts';
 import type { Services } from './services.ts';
 import { touchedIds, unsettledEvents } from './unsettled.ts';
 
@@ -34,40 +41,53 @@ export async function ordersOf(
   wallet: string,
   { status, beforeSequence = Number.MAX_SAFE_INTEGER }: OrdersFilter,
   limit: number,
-): Promise<Page<OrderWithTrades>> {
+): Promise<Page<OrderWithFills>> {
   const events = await unsettledEvents(engine, wallet);
-  const isListed = (order: FoldedOrder): boolean =>
-    order.sequence < beforeSequence && (status === undefined || isLive(order.status) === (status === 'live'));
-  let found: FoldedOrder[] = [];
-  let shares: number[] = [];
   // One more than is shown tells whether there is a next page.
-  const page = { status, beforeSequence, limit: limit + 1, touchedIds: touchedIds(events, wallet) };
-  const { orders } = await ledger.ordersOf(wallet, page, (settled) => {
-    found = foldOrders(settled, events, wallet)
-      .filter(isListed)
-      .slice(0, limit + 1);
-    shares = fillShares(found.slice(0, limit), settings);
-    return new Map(shares.map((share, at) => [found[at]!.id, settledShare(found[at]!, share)]));
-  });
-  const settled = new Map(orders.map((order) => [order.id, order]));
-  const shown = found.slice(0, limit);
-  return {
-    items: shown.map((order, at) => withFills(order, settled.get(order.id), shares[at]!)),
-    next: found.length > limit ? shown.at(-1)!.sequence : null,
-  };
+  const page = { status, beforeSequence, limit: limit + 1 };
+  if (events.length === 0) {
+    const { orders } = await ledger.ordersOf(wallet, { ...page, fills: { ...settings, orders: limit } });
+    const found = orders.map((order) => ({ order, shown: order }));
+    return pageOf(found, limit, ({ order }) => order.sequence);
+  }
+  const settled = await ledger.ordersOf(wallet, { ...page, touchedIds: touchedIds(events, wallet) });
+  const isListed = ({ order }: FoldedOrder): boolean =>
+    order.sequence < beforeSequence && (status === undefined || isLive(order.status) === (status === 'live'));
+  const found = foldOrders(settled, events, wallet).filter(isListed);
+  const { items, next } = pageOf(found, limit, ({ order }) => order.sequence);
+  return { items: await withFills(items, settled.cursor, { ledger, settings }), next };
 }
 
-const settledShare = ({ unsettledTrades }: FoldedOrder, share: number): number =>
-  Math.max(0, share - unsettledTrades.length);
-
-/** The order with its newest fills. */
-function withFills(
-  { unsettledTrades, ...order }: FoldedOrder,
-  settled: SettledOrder | undefined,
-  share: number,
-): OrderWithTrades {
-  return { ...order, trades: newest([...(settled?.trades ?? []), ...unsettledTrades], share) };
+function pageOf<Item>(found: readonly Item[], limit: number, positionOf: (item: Item) => number): Page<Item> {
+  const items = found.slice(0, limit);
+  return { items, next: found.length > limit ? positionOf(items.at(-1)!) : null };
 }
+
+/** The orders with their newest fills. @param cursor of the read that found them */
+async function withFills(
+  orders: readonly FoldedOrder[],
+  cursor: Cursor,
+  { ledger, settings }: Pick<Stores, 'ledger' | 'settings'>,
+): Promise<OrderWithFills[]> {
+  const shares = fillShares(
+    orders.map(({ order }) => order),
+    settings,
+  );
+  const settledShare = ({ unsettledFills }: FoldedOrder, at: number): number =>
+    Math.max(0, shares[at]! - unsettledFills.length);
+  const counts = new Map(orders.map((folded, at) => [folded.order.id, settledShare(folded, at)]));
+  const settled = await ledger.fillsOf(counts, cursor);
+  return orders.map((folded, at) => withNewest(folded, settled.get(folded.order.id) ?? [], shares[at]!));
+}
+
+const withNewest = (
+  { order, unsettledFills }: FoldedOrder,
+  settled: readonly Fill[],
+  count: number,
+): OrderWithFills => ({
+  order,
+  shown: { fillCount: order.fillCount, fills: newest([...settled, ...unsettledFills], count) },
+});
 
 /** A page of the wallet's trades, newest first. @throws Refusal SERVICE_UNAVAILABLE while Postgres is away */
 export async function tradesOf(
@@ -75,14 +95,13 @@ export async function tradesOf(
   wallet: string,
   filter: TradesFilter,
   limit: number,
-): Promise<Page<Trade>> {
+): Promise<Page<WalletTrade>> {
   const { orderId } = filter;
   if (orderId !== undefined && !isOrderId(orderId)) return { items: [], next: null };
   const events = await unsettledEvents(engine, wallet, orderId);
   const settled = await ledger.tradesOf(wallet, { ...filter, limit: limit + 1 });
   const trades = foldTrades(settled, events, wallet, filter);
-  const items = trades.slice(0, limit);
-  return { items, next: trades.length > limit ? items.at(-1)!.tradeId : null };
+  return pageOf(trades, limit, ({ fill }) => Number(fill.tradeId));
 }
 
 const NOTHING_SETTLED = { cursor: { epoch: 0, sequence: 0 }, order: null };
@@ -101,21 +120,22 @@ export async function orderOf(
   { engine, ledger, settings }: Stores,
   wallet: string,
   id: string,
-): Promise<OrderWithTrades | undefined> {
+): Promise<OrderWithFills | undefined> {
   if (!isOrderId(id)) return undefined;
   const { maxFillsPerOrder, maxFillsPerReply } = settings;
   const events = await unsettledEvents(engine, wallet, id);
   const { cursor, order } = events.some(creates(id))
     ? NOTHING_SETTLED
-    : await ledger.orderById(id, Math.min(maxFillsPerOrder, maxFillsPerReply));
-  const orders = order === null || order.wallet !== wallet ? [] : [order];
-  const found = foldOrders({ cursor, orders }, events, wallet).find((folded) => folded.id === id);
+    : await ledger.orderById(wallet, id, Math.min(maxFillsPerOrder, maxFillsPerReply));
+  const orders = order === null ? [] : [order];
+  const found = foldOrders({ cursor, orders }, events, wallet).find((folded) => folded.order.id === id);
   if (found === undefined) return undefined;
-  return withFills(found, order ?? undefined, fillShares([found], settings)[0]!);
+  return withNewest(found, order?.fills ?? [], fillShares([found.order], settings)[0]!);
 }
 
 /** The fills of an order that was placed a moment ago, within the bounds of a reply. */
-export function placedFills(trades: readonly Trade[], limits: FillLimits): ShownFills {
+export function placedFills(orderId: string, trades: readonly Trade[], limits: FillLimits): ShownFills {
   const fillCount = trades.length;
-  return { fillCount, trades: newest(trades, fillShares([{ fillCount }], limits)[0]!) };
+  const [share] = fillShares([{ fillCount }], limits);
+  return { fillCount, fills: newest(trades, share!).map((trade) => fillOf(trade, orderId)) };
 }

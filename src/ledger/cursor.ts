@@ -30,9 +30,21 @@ export const settledCursor = (row: CursorRow): SettledCursor => ({
   settledAtMs: row.settled_at?.getTime() ?? null,
 });
 
+const NO_CURSOR = 'the cursor row of the ledger is missing';
+
 /** In a snapshot: what its other rows are as of. */
 export const readCursor = async (ask: Ask): Promise<SettledCursor> => {
   const [row] = await ask<CursorRow>(`select ${CURSOR_COLUMNS} from engine_cursor`);
-  if (!row) throw new Error('the cursor row of the ledger is missing');
+  if (!row) throw new Error(NO_CURSOR);
   return settledCursor(row);
+};
+
+/** SQL of the cursor and of a list of lines that is as of it: one statement, which is a snapshot by itself. */
+export const withCursor = (lines: string): string =>
+  `select epoch || ' ' || sequence, (${lines}) from engine_cursor`;
+
+export const readCursorText = (text: string | null | undefined): Cursor => {
+  if (text == null) throw new Error(NO_CURSOR);
+  const [epoch, sequence] = text.split(' ');
+  return { epoch: Number(epoch), sequence: Number(sequence) };
 };

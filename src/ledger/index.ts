@@ -2,7 +2,7 @@
 
 import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
-import type { LiveOrder, Trade } from '../domain/order.ts';
+import type { Fill, LiveOrder, Trade, WalletTrade } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { type AccountBalance, balancesAt, liveOrdersAt } from './as-of-event.ts';
 import { type Audit, audit } from './audit.ts';
@@ -11,16 +11,10 @@ import { minutesOfMarket, type SettledMinutes } from './candles.ts';
 import { type Check, checkLedger } from './checks/index.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { type EntriesFilter, entries, type LedgerEntry } from './export.ts';
+import { fillsOf } from './fills.ts';
 import { migrate } from './migrate.ts';
 import { movementByReference } from './movements.ts';
-import {
-  type FillShares,
-  type OrdersPage,
-  orderById,
-  orderIdByClientId,
-  ordersOf,
-  type SettledOrder,
-} from './orders.ts';
+import { type OrdersPage, orderById, orderIdByClientId, ordersOf, type SettledOrder } from './orders.ts';
 import { askOnce, openPool } from './pool.ts';
 import { type AtRest, assets, atRest, clientOrderIds, movementReferences } from './rebuild.ts';
 import {
@@ -49,7 +43,7 @@ export type { SettledCursor } from './cursor.ts';
 export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, type EntryKind, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry } from './export.ts';
-export type { FillShares, OrderHead, OrdersPage, SettledOrder } from './orders.ts';
+export type { OrdersPage, SettledOrder } from './orders.ts';
 export type { LastReconciliation } from './reconciliations.ts';
 export { storable } from './text.ts';
 export type { MarketTradesFilter, SettledSeconds, WalletTradesFilter } from './trades.ts';
@@ -71,20 +65,22 @@ export interface Ledger {
    * @throws LedgerDiverged when the events do not follow from what is settled.
    */
   settle(events: readonly EngineEvent[]): Promise<Cursor>;
-  /** A page of the wallet's newest orders, in no order, with the fills that `sharesOf` asks for. */
-  ordersOf(
+  /** A page of the wallet's orders, newest first, with the fills that the page asks for. */
+  ordersOf(wallet: string, page: OrdersPage): Promise<{ cursor: Cursor; orders: SettledOrder[] }>;
+  /** The newest fills of orders, by order id: as many as the counts say, and none after the cursor. */
+  fillsOf(counts: ReadonlyMap<string, number>, cursor: Cursor): Promise<Map<string, Fill[]>>;
+  /** An order of the wallet, with its newest fills up to a number. */
+  orderById(
     wallet: string,
-    page: OrdersPage,
-    sharesOf: FillShares,
-  ): Promise<{ cursor: Cursor; orders: SettledOrder[] }>;
-  /** An order of any wallet, with its newest fills up to a number. */
-  orderById(id: string, mostFills: number): Promise<{ cursor: Cursor; order: SettledOrder | null }>;
+    id: string,
+    mostFills: number,
+  ): Promise<{ cursor: Cursor; order: SettledOrder | null }>;
   /** The id of the wallet's order with this client order id, or null; for those who read an order. */
   orderIdByClientId(wallet: string, clientOrderId: string): Promise<string | null>;
   /** The same for those who place one: nobody who reads can keep them from a connection. */
   placedOrderId(wallet: string, clientOrderId: string): Promise<string | null>;
   /** The wallet's latest trades, as maker or taker, newest first. */
-  tradesOf(wallet: string, filter: WalletTradesFilter): Promise<{ cursor: Cursor; trades: Trade[] }>;
+  tradesOf(wallet: string, filter: WalletTradesFilter): Promise<{ cursor: Cursor; trades: WalletTrade[] }>;
   /** A market's trades, newest first. */
   tradesOfMarket(market: string, filter: MarketTradesFilter): Promise<{ cursor: Cursor; trades: Trade[] }>;
   /** The last trade before a time (Unix milliseconds) of each market that has one. */
@@ -145,12 +141,17 @@ export const ORDERS_AT_ONCE = POOL_SIZES.orders;
  */
 export const openLedger = (options: { databaseUrl: string; poolSize?: number }): Ledger => {
   const { databaseUrl, poolSize } = options;
-  const open = (work: Work, patienceMs: number, size = POOL_SIZES[work]) =>
-    openPool({ databaseUrl, work, size, patienceMs });
-  const lists = open('lists', PATIENCE_MS.reading, poolSize);
-  const orders = open('orders', PATIENCE_MS.reading, poolSize);
-  const placing = open('placing', PATIENCE_MS.reading, poolSize);
-  const reading = open('public', PATIENCE_MS.reading, poolSize);
+  const open = (work: Work, patienceMs: number) =>
+    openPool({ databaseUrl, work, size: POOL_SIZES[work], patienceMs });
+  const openForReads = (work: Work) =>
+    openPool({
+      ...{ databaseUrl, work, size: poolSize ?? POOL_SIZES[work] },
+      ...{ patienceMs: PATIENCE_MS.reading, byIndexAlone: true },
+    });
+  const lists = openForReads('lists');
+  const orders = openForReads('orders');
+  const placing = openForReads('placing');
+  const reading = openForReads('public');
   const settling = open('settling', PATIENCE_MS.settling);
   const auditing = open('auditing', PATIENCE_MS.auditing);
   const pools = [lists, orders, placing, reading, settling, auditing];
@@ -159,8 +160,9 @@ export const openLedger = (options: { databaseUrl: string; poolSize?: number }):
     migrate: () => migrate(databaseUrl),
     cursor: () => readCursor((sql) => askOnce(reading, sql)),
     settle: (events) => settle(settling, events),
-    ordersOf: (wallet, page, sharesOf) => ordersOf(lists, wallet, page, sharesOf),
-    orderById: (id, mostFills) => orderById(orders, id, mostFills),
+    ordersOf: (wallet, page) => ordersOf(lists, wallet, page),
+    fillsOf: (counts, cursor) => fillsOf(lists, counts, cursor),
+    orderById: (wallet, id, mostFills) => orderById(orders, wallet, id, mostFills),
     orderIdByClientId: (wallet, clientOrderId) => orderIdByClientId(orders, wallet, clientOrderId),
     placedOrderId: refusedWhileAway(
       (wallet: string, clientOrderId: string) => orderIdByClientId(placing, wallet, clientOrderId),

@@ -2,19 +2,24 @@
 
 import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
-import type { Order, OrderStatus, OrderType, Side, TimeInForce, Trade } from '../domain/order.ts';
-import { readCursor } from './cursor.ts';
-import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
-import { type Ask, askOnce, inOrder } from './pool.ts';
+import type {
+  Fill,
+  FillLimits,
+  ListedOrder,
+  OrderStatus,
+  OrderType,
+  Side,
+  TimeInForce,
+} from '../domain/order.ts';
+import { readCursorText, withCursor } from './cursor.ts';
+import { newestFills, readFills } from './fills.ts';
+import { joinedLines, lineOf, quoted, rowsOf } from './lines.ts';
+import { askForTexts, prepared } from './pool.ts';
 import { storable } from './text.ts';
-import { newestFills } from './trades.ts';
 import { endOf } from './walk.ts';
 
-/** An order without its fills, and how many it has. */
-export type OrderHead = Order & { readonly fillCount: number };
-
-/** `trades`: its newest fills, as many as were asked for, in the order of execution. */
-export type SettledOrder = OrderHead & { readonly trades: readonly Trade[] };
+/** `fills`: its newest, as many as were asked for, in the order of execution. */
+export type SettledOrder = ListedOrder & { readonly fills: readonly Fill[] };
 
 export interface OrdersPage {
   /** All unless given. */
@@ -27,110 +32,114 @@ export interface OrdersPage {
    * carries those of them that are live in the ledger, beyond its limit: the reader knows what became of them.
    */
   readonly touchedIds?: readonly string[] | undefined;
+  /** Fills that the first `orders` of the page carry, as `fillShares` shares them out; unless given, no order carries any. */
+  readonly fills?: (FillLimits & { readonly orders: number }) | undefined;
 }
 
-/** Number of the newest fills to read for each order, by id; an order that is not named gets none. */
-export type FillShares = (settled: {
-  readonly cursor: Cursor;
-  readonly orders: readonly OrderHead[];
-}) => ReadonlyMap<string, number>;
+/** An order in a line, in the order of `readOrder`. */
+const HEAD = lineOf(
+  ...['id', 'market', 'side', 'type', 'time_in_force', 'post_only', `coalesce(price_ticks::text, '')`],
+  ...['size_steps', 'filled_steps', 'status', 'created_at_ms', 'updated_at_ms', 'fill_count', 'sequence'],
+  quoted('client_order_id'),
+);
+const HEAD_FIELDS = 15;
 
-interface OrderRow extends LotRow {
-  id: string;
-  wallet: string;
-  market: string;
-  side: Side;
-  type: OrderType;
-  time_in_force: TimeInForce;
-  post_only: boolean;
-  leverage: number | null;
-  price_ticks: bigint | null;
-  size_steps: bigint;
-  filled_steps: bigint;
-  fill_count: bigint;
-  status: OrderStatus;
-  client_order_id: string | null;
-  created_at_ms: bigint;
-  updated_at_ms: bigint;
-  sequence: bigint;
-}
-
-const ORDER_COLUMNS = `id, wallet, market, side, type, time_in_force, post_only, leverage, price_ticks, size_steps,
-  filled_steps, fill_count, status, client_order_id, created_at_ms, updated_at_ms, sequence, ${LOT_COLUMNS}`;
-
-const headOf = (row: OrderRow): OrderHead => ({
-  id: row.id,
-  wallet: row.wallet,
-  market: row.market,
-  side: row.side,
-  type: row.type,
-  timeInForce: row.time_in_force,
-  postOnly: row.post_only,
-  leverage: row.leverage,
-  priceTicks: row.price_ticks,
-  sizeSteps: row.size_steps,
-  filledSteps: row.filled_steps,
-  fillCount: Number(row.fill_count),
-  status: row.status,
-  clientOrderId: row.client_order_id,
-  createdAtMs: Number(row.created_at_ms),
-  updatedAtMs: Number(row.updated_at_ms),
-  sequence: Number(row.sequence),
-  lot: lotOf(row),
+const readOrder = (fields: readonly string[]): SettledOrder => ({
+  id: fields[0]!,
+  market: fields[1]!,
+  side: fields[2] as Side,
+  type: fields[3] as OrderType,
+  timeInForce: fields[4] as TimeInForce,
+  postOnly: fields[5] === 't',
+  priceTicks: fields[6] === '' ? null : fields[6]!,
+  sizeSteps: fields[7]!,
+  filledSteps: fields[8]!,
+  status: fields[9] as OrderStatus,
+  createdAtMs: Number(fields[10]),
+  updatedAtMs: Number(fields[11]),
+  fillCount: Number(fields[12]),
+  sequence: Number(fields[13]),
+  clientOrderId: JSON.parse(fields[14]!),
+  fills: readFills(fields, HEAD_FIELDS),
 });
+
+const COLUMNS = `id, sequence, fill_count, ${HEAD} as head`;
 
 /** The wallet's newest orders of one of the indexes on (wallet, sequence), which `where` selects. */
 const newest = (where: string): string =>
-  `(select ${ORDER_COLUMNS} from orders where ${where} ${endOf(['wallet'], 'sequence', ['$1'], '$2')} limit $3)`;
+  `(select ${COLUMNS} from orders where ${where} ${endOf(['wallet'], 'sequence', ['$1'], '$2')} limit $3)`;
 
 /** `offset 0` keeps the conditions after it from choosing another index than that of the ids. */
-const TOUCHED = `(select ${ORDER_COLUMNS} from unnest($4::text[]) as touched (touched_id)
+const TOUCHED = `(select ${COLUMNS} from unnest($4::text[]) as touched (touched_id)
   cross join lateral (select * from orders where id = touched_id offset 0) as found
   where wallet = $1 and closed_sequence is null and sequence < $2)`;
 
+/** Each statement has the same parameters, so the page of all orders must mention $4, too. */
 const PAGES = {
-  all: newest('true'),
+  all: newest('$4::text[] is not null'),
   live: `${newest('closed_sequence is null and id <> all($4)')} union all ${TOUCHED}`,
   closed: `${newest('closed_sequence is not null')} union all ${TOUCHED}`,
 };
 
-const readHeads = async (ask: Ask, wallet: string, page: OrdersPage): Promise<OrderHead[]> => {
-  const { status = 'all', beforeSequence = Number.MAX_SAFE_INTEGER, limit, touchedIds = [] } = page;
-  const parameters = [wallet, beforeSequence, limit];
-  const rows = await ask<OrderRow>(
-    PAGES[status],
-    status === 'all' ? parameters : [...parameters, touchedIds],
-  );
-  return rows.map(headOf);
+const headsOf = (page: string): string =>
+  `select ${joinedLines('head', 'sequence desc')} from (${page}) as page`;
+
+/** $5 fills of an order, $6 of all orders, $7 orders that carry fills: the newest orders get theirs first. */
+const wholeOrdersOf = (page: string): string => `
+  select ${joinedLines(lineOf('head', newestFills('id', { limit: 'share' })), 'sequence desc')} from (
+    select id, sequence, head,
+      case when row_number() over newest > $7 then 0
+        else greatest(0, least(most, $6 - (sum(most) over newest - most))) end as share
+    from (select *, least(fill_count, $5)::integer as most from (${page}) as page) as limited
+    window newest as (order by sequence desc rows unbounded preceding)
+  ) as shared`;
+
+const LISTS = {
+  heads: mapValues((page) => prepared(withCursor(headsOf(page)))),
+  whole: mapValues((page) => prepared(withCursor(wholeOrdersOf(page)))),
 };
 
-/** A page of the wallet's orders in no order, and of those that `sharesOf` names their newest fills. */
-export const ordersOf = (
+function mapValues<Value>(make: (page: string) => Value): Record<keyof typeof PAGES, Value> {
+  return { all: make(PAGES.all), live: make(PAGES.live), closed: make(PAGES.closed) };
+}
+
+/** A page of the wallet's orders, newest first. */
+export const ordersOf = async (
   pool: pg.Pool,
   wallet: string,
-  page: OrdersPage,
-  sharesOf: FillShares,
-): Promise<{ cursor: Cursor; orders: SettledOrder[] }> =>
-  inOrder(pool, async (ask) => {
-    const cursor = await readCursor(ask);
-    const heads = await readHeads(ask, wallet, page);
-    const fills = await newestFills(ask, sharesOf({ cursor, orders: heads }));
-    return { cursor, orders: heads.map((head) => ({ ...head, trades: fills.get(head.id) ?? [] })) };
-  });
+  { status, beforeSequence = Number.MAX_SAFE_INTEGER, limit, touchedIds = [], fills }: OrdersPage,
+): Promise<{ cursor: Cursor; orders: SettledOrder[] }> => {
+  const asked = status ?? 'all';
+  const parameters = [wallet, beforeSequence, limit, touchedIds];
+  const [cursor, lines] = await (fills === undefined
+    ? askForTexts(pool, LISTS.heads[asked], parameters)
+    : askForTexts(pool, LISTS.whole[asked], [
+        ...parameters,
+        ...[fills.maxFillsPerOrder, fills.maxFillsPerReply, fills.orders],
+      ]));
+  return { cursor: readCursorText(cursor), orders: rowsOf(lines).map(readOrder) };
+};
 
-/** An order of any wallet, with its newest fills up to a number. */
-export const orderById = (
+const BY_ID = prepared(
+  withCursor(`select ${lineOf(HEAD, newestFills('id', { limit: '$3' }))}
+    from (select * from orders where id = $1 offset 0) as found where wallet = $2`),
+);
+
+/** An order of the wallet, with its newest fills up to a number. */
+export const orderById = async (
   pool: pg.Pool,
+  wallet: string,
   id: string,
   mostFills: number,
-): Promise<{ cursor: Cursor; order: SettledOrder | null }> =>
-  inOrder(pool, async (ask) => {
-    const cursor = await readCursor(ask);
-    const [row] = await ask<OrderRow>(`select ${ORDER_COLUMNS} from orders where id = $1`, [id]);
-    if (row === undefined) return { cursor, order: null };
-    const fills = await newestFills(ask, new Map([[id, mostFills]]));
-    return { cursor, order: { ...headOf(row), trades: fills.get(id) ?? [] } };
-  });
+): Promise<{ cursor: Cursor; order: SettledOrder | null }> => {
+  const [cursor, line] = await askForTexts(pool, BY_ID, [id, wallet, mostFills]);
+  const [fields] = rowsOf(line);
+  return { cursor: readCursorText(cursor), order: fields === undefined ? null : readOrder(fields) };
+};
+
+const BY_CLIENT_ID = prepared(
+  'select id from orders where wallet = $1 and client_order_id = $2 and client_order_id is not null',
+);
 
 /** The id of the wallet's order with this client order id; null when there is none. One statement, one row. */
 export const orderIdByClientId = async (
@@ -138,10 +147,6 @@ export const orderIdByClientId = async (
   wallet: string,
   clientOrderId: string,
 ): Promise<string | null> => {
-  const [row] = await askOnce<{ id: string }>(
-    pool,
-    'select id from orders where wallet = $1 and client_order_id = $2 and client_order_id is not null',
-    [wallet, storable(clientOrderId)],
-  );
-  return row?.id ?? null;
+  const [id] = await askForTexts(pool, BY_CLIENT_ID, [wallet, storable(clientOrderId)]);
+  return id;
 };

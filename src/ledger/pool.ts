@@ -1,5 +1,6 @@
-/** Connections to Postgres that outlive its restarts, and the three ways the ledger asks it. */
+/** Connections to Postgres that outlive its restarts, and the ways the ledger asks it. */
 
+import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { Refusal } from '../domain/errors.ts';
 
@@ -11,6 +12,16 @@ const integersAsBigints: pg.CustomTypesConfig = {
     oid === INT8 && format !== 'binary' ? BigInt : pg.types.getTypeParser(oid, format)) as never,
 };
 
+/**
+ * Reads walk indexes from their ends. Postgres would rather read all rows and sort them where it believes that there are
+ * few; a list must not depend on that belief. A plan is made once a connection, for all values: planning a list costs
+ * as much as reading it. Compiling a plan costs a hundred times as much.
+ */
+const BY_INDEX_ALONE = [
+  ...['seqscan', 'bitmapscan', 'sort'].map((way) => `set enable_${way} = off`),
+  ...['set plan_cache_mode = force_generic_plan', 'set jit = off'],
+].join('; ');
+
 export interface PoolOptions {
   databaseUrl: string;
   /** Purpose of its connections; Postgres lists them as `redbook <work>`. */
@@ -18,12 +29,20 @@ export interface PoolOptions {
   size: number;
   /** Longest run of one statement, 0 for none; a reply that never comes is given up shortly after. */
   patienceMs: number;
+  /** For short reads alone: plans are made once, and of index scans. */
+  byIndexAlone?: boolean;
 }
 
 /** How much longer than a statement may run its reply is waited for. */
 const UNANSWERED_MS = 300;
 
-export const openPool = ({ databaseUrl, work, size, patienceMs }: PoolOptions): pg.Pool => {
+export const openPool = ({
+  databaseUrl,
+  work,
+  size,
+  patienceMs,
+  byIndexAlone = false,
+}: PoolOptions): pg.Pool => {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     application_name: `redbook ${work}`,
@@ -32,6 +51,7 @@ export const openPool = ({ databaseUrl, work, size, patienceMs }: PoolOptions): 
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     types: integersAsBigints,
+    ...(byIndexAlone && { onConnect: async (client) => void (await client.query(BY_INDEX_ALONE)) }),
     ...(patienceMs > 0 && {
       statement_timeout: patienceMs,
       query_timeout: patienceMs + UNANSWERED_MS,
@@ -94,17 +114,6 @@ const SNAPSHOT = 'begin isolation level repeatable read read only';
 export const inSnapshot = <Result>(pool: pg.Pool, read: (ask: Ask) => Promise<Result>): Promise<Result> =>
   inTime(pool, snapshot(pool, SNAPSHOT, read));
 
-/**
- * As `inSnapshot`, for reads that walk indexes from their ends. Postgres would rather read all rows and sort them where
- * it believes that there are few; a list must not depend on that belief.
- */
-export const inOrder = <Result>(pool: pg.Pool, read: (ask: Ask) => Promise<Result>): Promise<Result> =>
-  inTime(pool, snapshot(pool, `${SNAPSHOT}; ${BY_INDEX_ALONE}`, read));
-
-const BY_INDEX_ALONE = ['seqscan', 'bitmapscan', 'sort']
-  .map((way) => `set local enable_${way} = off`)
-  .join('; ');
-
 /** Whatever keeps a connection from being made, the ledger cannot be read: throws `Refusal` SERVICE_UNAVAILABLE. */
 export const takeClient = (pool: pg.Pool): Promise<pg.PoolClient> =>
   pool.connect().catch((error) => {
@@ -156,6 +165,34 @@ const statement = async <Row extends pg.QueryResultRow>(
 ): Promise<Row[]> => {
   try {
     return (await pool.query<Row>(sql, parameters as unknown[])).rows;
+  } catch (error) {
+    throw readerError(error);
+  }
+};
+
+/** A statement that each connection plans when it runs it first. */
+export interface Prepared {
+  readonly name: string;
+  readonly text: string;
+}
+
+export const prepared = (text: string): Prepared => ({
+  name: createHash('sha256').update(text).digest('base64url'),
+  text,
+});
+
+type Texts = readonly [first: string | null, second: string | null];
+
+/** Asks for one row of at most two texts. @returns null in place of each where there is no row. Errors as in `inSnapshot`. */
+export const askForTexts = (pool: pg.Pool, statement: Prepared, parameters: unknown[]): Promise<Texts> =>
+  inTime(pool, texts(pool, statement, parameters));
+
+const NO_TEXTS: Texts = [null, null];
+
+const texts = async (pool: pg.Pool, statement: Prepared, values: unknown[]): Promise<Texts> => {
+  try {
+    const { rows } = await pool.query({ ...statement, values, rowMode: 'array' });
+    return (rows[0] as unknown as Texts | undefined) ?? NO_TEXTS;
   } catch (error) {
     throw readerError(error);
   }

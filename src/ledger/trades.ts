@@ -2,12 +2,13 @@
 
 import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
-import type { Side, Trade } from '../domain/order.ts';
+import type { FillRole, Side, Trade, WalletTrade } from '../domain/order.ts';
 import type { SecondOfTrades } from '../domain/rolling-day.ts';
-import { readCursor } from './cursor.ts';
+import { readCursor, readCursorText, withCursor } from './cursor.ts';
+import { FILL_FIELDS, readFill, walkFills } from './fills.ts';
+import { joinedLines, rowsOf } from './lines.ts';
 import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
-import { type Ask, inOrder, inSnapshot } from './pool.ts';
-import { endOf } from './walk.ts';
+import { askForTexts, inSnapshot, type Prepared, prepared } from './pool.ts';
 
 export interface TradeRow extends LotRow {
   trade_id: bigint;
@@ -43,36 +44,6 @@ const tradeOf = (row: TradeRow): Trade => ({
   lot: lotOf(row),
 });
 
-/** The newest trades of one role of a wallet or of an order. */
-const walk = (columns: readonly string[], values: readonly string[], before: string, limit: string): string =>
-  `(select ${TRADE_COLUMNS} from trades where true ${endOf(columns, 'trade_id', values, before)} limit ${limit})`;
-
-/**
- * The newest fills of each order, as many as `counts` says, by order id and in the order of execution. An order is a
- * taker once and a maker afterwards: its newest fills are at the end of two short walks of an index.
- */
-export const newestFills = async (
-  ask: Ask,
-  counts: ReadonlyMap<string, number>,
-): Promise<Map<string, Trade[]>> => {
-  const wanted = [...counts].filter(([, count]) => count > 0);
-  const byOrder = new Map<string, Trade[]>(wanted.map(([id]) => [id, []]));
-  if (wanted.length === 0) return byOrder;
-  const rows = await ask<TradeRow & { asked_id: string }>(
-    `select asked.id as asked_id, found.* from unnest($1::text[], $2::bigint[]) as asked (id, fills)
-     cross join lateral (
-       ${walk(['maker_order_id'], ['asked.id'], String(Number.MAX_SAFE_INTEGER), 'asked.fills')}
-       union all
-       ${walk(['taker_order_id'], ['asked.id'], String(Number.MAX_SAFE_INTEGER), 'asked.fills')}
-       order by trade_id desc limit asked.fills
-     ) as found
-     order by found.trade_id`,
-    [wanted.map(([id]) => id), wanted.map(([, count]) => count)],
-  );
-  for (const row of rows) byOrder.get(row.asked_id)!.push(tradeOf(row));
-  return byOrder;
-};
-
 export interface WalletTradesFilter {
   /** Symbol. */
   readonly market?: string | undefined;
@@ -83,42 +54,70 @@ export interface WalletTradesFilter {
   readonly limit: number;
 }
 
-const OF_WALLET = `
-  select own.* from (select symbol from markets where $2::text is null or symbol = $2) as listed
-  cross join lateral (
-    ${walk(['taker_wallet', 'market'], ['$1', 'listed.symbol'], '$3', '$4')}
-    union all ${walk(['maker_wallet', 'market'], ['$1', 'listed.symbol'], '$3', '$4')}
-  ) as own
-  order by own.trade_id desc limit $4`;
+/** The wallet's own order, the market, the wallet's side and the other wallet: what a trade's line has besides the fill. */
+const FURTHER = {
+  taker: ['taker_order_id', 'market', 'taker_side', 'maker_wallet'],
+  maker: [
+    'maker_order_id',
+    'market',
+    `case taker_side when 'buy' then 'sell' else 'buy' end`,
+    'taker_wallet',
+  ],
+};
 
-const OF_ORDER = `
-  select own.* from (
-    select id from orders where id = $5 and wallet = $1 and ($2::text is null or market = $2)) as listed
-  cross join lateral (
-    ${walk(['taker_order_id'], ['listed.id'], '$3', '$4')}
-    union all ${walk(['maker_order_id'], ['listed.id'], '$3', '$4')}
-  ) as own
-  order by own.trade_id desc limit $4`;
+const readWalletTrade = (fields: readonly string[]): WalletTrade => ({
+  fill: readFill(fields, 0),
+  orderId: fields[FILL_FIELDS]!,
+  market: fields[FILL_FIELDS + 1]!,
+  side: fields[FILL_FIELDS + 2] as Side,
+  counterparty: fields[FILL_FIELDS + 3]!,
+});
 
 /**
- * The wallet's latest trades, as maker or taker, newest first.
- *
- * Each market and role is one short walk of an index from its end: a wallet with millions of trades in
- * one market costs no more than one with ten.
+ * The newest trades of both roles, newest first. Each market and role is one short walk of an index from its end: a
+ * wallet with millions of trades in one market costs no more than one with ten.
+ * @param listed names what each walk is of
+ * @param columnsOf of the index of a role, and the values that it is walked with
  */
-export const tradesOf = (
+const newestTrades = (
+  listed: string,
+  columnsOf: (role: FillRole) => { readonly columns: readonly string[]; readonly values: readonly string[] },
+): Prepared => {
+  const walk = (role: FillRole): string =>
+    walkFills({ role, ...columnsOf(role), before: '$3', limit: '$4', further: FURTHER[role] });
+  return prepared(
+    withCursor(`select ${joinedLines('line', 'trade_id desc')} from (
+      select own.* from (${listed}) as listed cross join lateral (${walk('taker')} union all ${walk('maker')}) as own
+      order by own.trade_id desc limit $4) as newest`),
+  );
+};
+
+const OF_WALLET = newestTrades(
+  `select symbol from markets where $2::text is null or symbol = $2`,
+  (role) => ({
+    columns: [`${role}_wallet`, 'market'],
+    values: ['$1', 'listed.symbol'],
+  }),
+);
+
+const OF_ORDER = newestTrades(
+  `select id from (select * from orders where id = $5 offset 0) as asked
+   where wallet = $1 and ($2::text is null or market = $2)`,
+  (role) => ({ columns: [`${role}_order_id`], values: ['listed.id'] }),
+);
+
+/** The wallet's latest trades, as maker or taker, newest first. */
+export const tradesOf = async (
   pool: pg.Pool,
   wallet: string,
   { market, orderId, beforeTradeId = Number.MAX_SAFE_INTEGER, limit }: WalletTradesFilter,
-): Promise<{ cursor: Cursor; trades: Trade[] }> =>
-  inOrder(pool, async (ask) => {
-    const cursor = await readCursor(ask);
-    const parameters = [wallet, market ?? null, beforeTradeId, limit];
-    const rows = await (orderId === undefined
-      ? ask<TradeRow>(OF_WALLET, parameters)
-      : ask<TradeRow>(OF_ORDER, [...parameters, orderId]));
-    return { cursor, trades: rows.map(tradeOf) };
-  });
+): Promise<{ cursor: Cursor; trades: WalletTrade[] }> => {
+  const parameters = [wallet, market ?? null, beforeTradeId, limit];
+  const [cursor, lines] = await (orderId === undefined
+    ? askForTexts(pool, OF_WALLET, parameters)
+    : askForTexts(pool, OF_ORDER, [...parameters, orderId]));
+  return { cursor: readCursorText(cursor), trades: rowsOf(lines).map(readWalletTrade) };
+};
 
 export interface MarketTradesFilter {
   /** The taker's. */

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { foldOrders, foldTrades } from '../../src/http/order-fold.ts';
+import { fillInDigits, listedOrder, listedTrades, orderInDigits } from '../ledger/listed.ts';
 import { referenceLedger } from '../ledger/reference-ledger.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { MARKETS, seededEvents, WALLETS } from '../support/seeded-events.ts';
@@ -28,18 +29,20 @@ function momentOf(dice: Random): Moment {
 
 describe('joining what is live and what is settled', () => {
   let events: EngineEvent[];
+  let texts: string[];
   let dice: Random;
 
   before(() => {
     const seed = runSeed();
     events = seededEvents(seed).next(EVENTS);
+    texts = events.map((event) => JSON.stringify(event, bigintsAsText));
     dice = random(seed);
   });
 
   const cursorAt = (sequence: number) => ({ epoch: 1, sequence });
   /** As the engine finds them: every event that names the wallet in any role. */
   const touched = (wallet: string, from: number, to: number): EngineEvent[] =>
-    events.slice(from, to).filter((event) => JSON.stringify(event, bigintsAsText).includes(wallet));
+    events.slice(from, to).filter((_event, at) => texts[from + at]!.includes(wallet));
 
   it('gives the orders of the later of the two moments, whole', () => {
     for (let round = 0; round < 60; round += 1) {
@@ -51,16 +54,18 @@ describe('joining what is live and what is settled', () => {
             .orders.filter((order) => order.wallet === wallet)
             .reverse()
             .slice(0, LIMIT);
-        const known = latest(postgres);
-        const heads = known.map(({ trades: _, ...head }) => head);
-        const settled = { cursor: cursorAt(postgres), orders: heads };
+        // What was read from Postgres may be changed by nobody.
+        const known = latest(postgres).map((order) => Object.freeze(listedOrder(order)));
+        const settled = { cursor: cursorAt(postgres), orders: known };
         const folded = foldOrders(settled, touched(wallet, forgotten, engine), wallet).slice(0, LIMIT);
-        const settledTrades = new Map(known.map(({ id, trades }) => [id, trades]));
-        const whole = folded.map(({ unsettledTrades, ...head }) => ({
-          ...head,
-          trades: [...(settledTrades.get(head.id) ?? []), ...unsettledTrades],
+        const settledFills = new Map(known.map(({ id, fills }) => [id, fills]));
+        const whole = folded.map(({ order, unsettledFills }) => ({
+          ...orderInDigits(order),
+          fills: [...(settledFills.get(order.id) ?? []), ...unsettledFills.map(fillInDigits)],
         }));
-        expect(whole, JSON.stringify(moment)).to.deep.equal(latest(Math.max(engine, postgres)));
+        expect(whole, JSON.stringify(moment)).to.deep.equal(
+          latest(Math.max(engine, postgres)).map(listedOrder),
+        );
       }
     }
   });
@@ -77,12 +82,15 @@ describe('joining what is live and what is settled', () => {
           .filter((trade) => market === undefined || trade.market === market)
           .reverse()
           .slice(0, LIMIT);
-      const settled = { cursor: cursorAt(postgres), trades: latest(postgres) };
+      const settled = { cursor: cursorAt(postgres), trades: listedTrades(latest(postgres), wallet) };
       const folded = foldTrades(settled, touched(wallet, forgotten, engine), wallet, { market }).slice(
         0,
         LIMIT,
       );
-      expect(folded, JSON.stringify(moment)).to.deep.equal(latest(Math.max(engine, postgres)));
+      expect(
+        folded.map(({ fill, ...rest }) => ({ ...rest, fill: fillInDigits(fill) })),
+        JSON.stringify(moment),
+      ).to.deep.equal(listedTrades(latest(Math.max(engine, postgres)), wallet));
     }
   });
 });

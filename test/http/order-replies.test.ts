@@ -2,8 +2,8 @@
 
 import { expect } from 'chai';
 import { composeMarket } from '../../src/domain/market.ts';
-import { ORDER_STATUSES, type RejectReason, type Trade } from '../../src/domain/order.ts';
-import { type OrderWithTrades, orderReply, placingReply } from '../../src/http/replies/order.ts';
+import { fillOf, ORDER_STATUSES, type Order, type RejectReason, type Trade } from '../../src/domain/order.ts';
+import { orderReply, placingReply } from '../../src/http/replies/order.ts';
 import { orderSchema, placementSchema } from '../../src/http/replies/order-schema.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 
@@ -39,6 +39,8 @@ const tradeOf = (dice: Random): Trade => ({
   ...{ timeMs: timeOf(dice), sequence: dice.below(1_000), lot: LOT },
 });
 
+type OrderWithTrades = Order & { readonly fillCount: number; readonly trades: readonly Trade[] };
+
 function orderOf(dice: Random, status: OrderWithTrades['status']): OrderWithTrades {
   const id = hex(dice, 34);
   const role = dice.pick(['takerOrderId', 'makerOrderId']);
@@ -57,7 +59,7 @@ function orderOf(dice: Random, status: OrderWithTrades['status']): OrderWithTrad
 const count = (units: bigint, unit: number, places: number): number =>
   Number((Number(units) * unit).toFixed(places));
 
-const fillOf = (trade: Trade, orderId: string) => {
+const fillMembers = (trade: Trade, orderId: string) => {
   const isTaker = trade.takerOrderId === orderId;
   return {
     ...{ createdAt: new Date(trade.timeMs).toISOString(), id: String(trade.tradeId), orderId },
@@ -70,7 +72,7 @@ const fillOf = (trade: Trade, orderId: string) => {
 
 /** The members as the contract names them, in any order: the schema puts them in its own. */
 const membersOf = (order: OrderWithTrades) => ({
-  ...{ fillCount: order.fillCount, fills: order.trades.map((trade) => fillOf(trade, order.id)) },
+  ...{ fillCount: order.fillCount, fills: order.trades.map((trade) => fillMembers(trade, order.id)) },
   createdAt: new Date(order.createdAtMs).toISOString(),
   updatedAt: new Date(order.updatedAtMs).toISOString(),
   price: order.priceTicks === null ? null : count(order.priceTicks, 0.05, 2),
@@ -89,11 +91,13 @@ describe('replies about orders', () => {
         const order = orderOf(dice, status);
         const members = membersOf(order);
         const text = JSON.stringify(orderSchema.parse(members));
-        expect(orderReply(order, MARKET).text).to.equal(text);
+        const fills = order.trades.map((trade) => fillOf(trade, order.id));
+        const shown = { fillCount: order.fillCount, fills };
+        expect(orderReply(order, shown, MARKET)).to.equal(text);
         const reason = status === 'rejected' ? dice.pick(REASONS) : null;
         const reject = reason === null ? {} : { rejectReason: reason, rejectCode: reason };
         const placement = { ...reject, order: members, accepted: status !== 'rejected', ...members };
-        expect(placingReply(order, order, MARKET, reason)).to.equal(
+        expect(placingReply(order, shown, MARKET, reason)).to.equal(
           JSON.stringify(placementSchema.parse(placement)),
         );
       }

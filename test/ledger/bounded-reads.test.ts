@@ -2,7 +2,8 @@
 
 import { expect } from 'chai';
 import pg from 'pg';
-import { type FillShares, type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { fillShares } from '../../src/http/fill-shares.ts';
+import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { freshDatabase } from '../support/servers.ts';
 import { query } from './tables.ts';
 
@@ -86,18 +87,8 @@ describe('rows that a read of a long history costs', () => {
     }
   };
 
-  /** As a reply shows them: newest orders first, and no more than it may have in all. */
-  const shares: FillShares = ({ orders }) => {
-    let left = PER_REPLY;
-    const newestFirst = [...orders].sort((one, other) => other.sequence - one.sequence);
-    return new Map(
-      newestFirst.slice(0, LIST).map(({ id, fillCount }) => {
-        const share = Math.min(fillCount, PER_ORDER, left);
-        left -= share;
-        return [id, share];
-      }),
-    );
-  };
+  /** As a reply shows them. */
+  const shown = { maxFillsPerOrder: PER_ORDER, maxFillsPerReply: PER_REPLY, orders: LIST };
   const ids = async (sql: string): Promise<string[]> =>
     (await query<{ id: string }>(databaseUrl, sql)).map(({ id }) => id);
 
@@ -113,11 +104,20 @@ describe('rows that a read of a long history costs', () => {
       it('is bounded by what a list of orders shows', async () => {
         let fills = 0;
         const rows = await rowsReadBy(async (ledger) => {
-          const { orders } = await ledger.ordersOf(VICTIM, { limit: LIST + 1 }, shares);
-          fills = orders.reduce((sum, { trades }) => sum + trades.length, 0);
+          const { orders } = await ledger.ordersOf(VICTIM, { limit: LIST + 1, fills: shown });
+          fills = orders.reduce((sum, order) => sum + order.fills.length, 0);
         });
         expect(fills).to.equal(PER_REPLY);
         expect(rows).to.equal(CURSOR_ROWS + LIST + 1 + PER_REPLY);
+        // The same in two reads, as for a wallet with unsettled fills.
+        const inTwo = await rowsReadBy(async (ledger) => {
+          const { cursor, orders } = await ledger.ordersOf(VICTIM, { limit: LIST + 1 });
+          const shares = fillShares(orders.slice(0, LIST), shown);
+          const counts = new Map(shares.map((share, at) => [orders[at]!.id, share]));
+          const found = await ledger.fillsOf(counts, cursor);
+          expect([...found.values()].flat()).to.have.length(PER_REPLY);
+        });
+        expect(inTwo).to.equal(rows);
       });
 
       it('is the same for live orders older than all closed ones, and for closed ones', async () => {
@@ -126,14 +126,14 @@ describe('rows that a read of a long history costs', () => {
         );
         const live = await rowsReadBy(async (ledger) => {
           const page = { status: 'live', limit: LIST + 1, touchedIds } as const;
-          const { orders } = await ledger.ordersOf(VICTIM, page, () => new Map());
+          const { orders } = await ledger.ordersOf(VICTIM, page);
           expect(orders).to.have.length(LIST + 1 + touchedIds.length);
         });
         // Those that the engine touched are passed over in the list, and read by their ids.
         expect(live).to.be.at.most(CURSOR_ROWS + LIST + 1 + 2 * touchedIds.length);
         const closed = await rowsReadBy(async (ledger) => {
           const page = { status: 'closed', limit: LIST + 1, beforeSequence: LIVE + 500 } as const;
-          const { orders } = await ledger.ordersOf(VICTIM, page, () => new Map());
+          const { orders } = await ledger.ordersOf(VICTIM, page);
           expect(orders.map(({ sequence }) => sequence)).to.include(LIVE + 499);
         });
         expect(closed).to.equal(CURSOR_ROWS + LIST + 1);
@@ -142,8 +142,8 @@ describe('rows that a read of a long history costs', () => {
       it('is bounded by what one order shows', async () => {
         const [eaten] = await ids(`select id from orders where fill_count = ${EATEN}`);
         const rows = await rowsReadBy(async (ledger) => {
-          const { order } = await ledger.orderById(eaten!, PER_ORDER);
-          expect(order!.trades.map(({ tradeId }) => tradeId)).to.deep.equal(
+          const { order } = await ledger.orderById(VICTIM, eaten!, PER_ORDER);
+          expect(order!.fills.map(({ tradeId }) => Number(tradeId))).to.deep.equal(
             Array.from({ length: PER_ORDER }, (_, at) => EATEN - PER_ORDER + 1 + at),
           );
         });

@@ -12,11 +12,12 @@ describe('ledger without Postgres', function () {
   let postgres: PostgresServer;
   let ledger: Ledger;
 
-  const ordersOf = (limit: number) => ledger.ordersOf(WALLETS[0]!, { limit }, () => new Map());
+  const ordersOf = (limit: number) => ledger.ordersOf(WALLETS[0]!, { limit });
   const reads: Record<string, () => Promise<unknown>> = {
     cursor: () => ledger.cursor(),
     ordersOf: () => ordersOf(10),
-    orderById: () => ledger.orderById('0'.repeat(34), 10),
+    fillsOf: () => ledger.fillsOf(new Map([['0'.repeat(34), 1]]), { epoch: 1, sequence: 1 }),
+    orderById: () => ledger.orderById(WALLETS[0]!, '0'.repeat(34), 10),
     orderIdByClientId: () => ledger.orderIdByClientId(WALLETS[0]!, 'x'),
     placedOrderId: () => ledger.placedOrderId(WALLETS[0]!, 'x'),
     tradesOf: () => ledger.tradesOf(WALLETS[0]!, { limit: 10 }),

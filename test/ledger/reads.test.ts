@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { isLive } from '../../src/domain/order.ts';
-import { type FillShares, type Ledger, type LedgerEntry, openLedger } from '../../src/ledger/index.ts';
+import { fillShares } from '../../src/http/fill-shares.ts';
+import { type Ledger, type LedgerEntry, openLedger } from '../../src/ledger/index.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { ASSETS, MARKETS, POISONED_TEXTS, seededEvents, WALLETS } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
+import { listedOrder, listedTrades } from './listed.ts';
 import { type ReferenceLedger, type ReferenceOrder, referenceLedger } from './reference-ledger.ts';
 
 const COUNT = 2_500;
@@ -32,19 +34,19 @@ describe('ledger reads', () => {
     return collected;
   };
 
-  const allFills: FillShares = ({ orders }) => new Map(orders.map(({ id }) => [id, COUNT]));
+  const allFills = { maxFillsPerOrder: COUNT, maxFillsPerReply: COUNT * COUNT, orders: COUNT };
 
   it("lists a wallet's orders, newest first, each with its trades", async () => {
     for (const wallet of WALLETS) {
       const own = reference.orders.filter((order) => order.wallet === wallet).reverse();
       expect(own.length).to.be.above(100);
       for (const limit of [1, 100, COUNT]) {
-        const { cursor, orders } = await ledger.ordersOf(wallet, { limit }, allFills);
+        const { cursor, orders } = await ledger.ordersOf(wallet, { limit, fills: allFills });
         expect(cursor.sequence).to.equal(COUNT);
-        expect(orders).to.deep.equal(own.slice(0, limit));
+        expect(orders).to.deep.equal(own.slice(0, limit).map(listedOrder));
       }
     }
-    const stranger = await ledger.ordersOf(`0x${'9'.repeat(40)}`, { limit: 10 }, allFills);
+    const stranger = await ledger.ordersOf(`0x${'9'.repeat(40)}`, { limit: 10, fills: allFills });
     expect(stranger.orders).to.deep.equal([]);
   });
 
@@ -52,18 +54,51 @@ describe('ledger reads', () => {
     const wallet = WALLETS[0]!;
     const own = new Map(reference.orders.map((order) => [order.id, order]));
     const dice = random(seed + 3);
+    const { cursor, orders } = await ledger.ordersOf(wallet, { limit: COUNT });
     const shares = new Map<string, number>();
-    const { orders } = await ledger.ordersOf(wallet, { limit: COUNT }, (settled) => {
-      for (const { id } of settled.orders) if (dice.chance(0.8)) shares.set(id, dice.below(4));
-      return shares;
-    });
+    for (const { id } of orders) if (dice.chance(0.8)) shares.set(id, dice.below(4));
+    const fills = await ledger.fillsOf(shares, cursor);
     expect(Math.max(...[...own.values()].map(({ fillCount }) => fillCount))).to.be.above(2);
-    for (const { id, fillCount, trades } of orders) {
-      const every = own.get(id)!.trades;
+    for (const { id, fillCount, fills: none } of orders) {
+      const every = listedOrder(own.get(id)!).fills;
+      expect(none).to.deep.equal([]);
       expect(fillCount).to.equal(every.length);
-      expect(trades).to.deep.equal(every.slice(Math.max(0, every.length - (shares.get(id) ?? 0))));
-      const { order } = await ledger.orderById(id, 1);
-      expect(order!.trades).to.deep.equal(every.slice(-1));
+      expect(fills.get(id) ?? []).to.deep.equal(
+        every.slice(Math.max(0, every.length - (shares.get(id) ?? 0))),
+      );
+      const { order } = await ledger.orderById(wallet, id, 1);
+      expect(order!.fills).to.deep.equal(every.slice(-1));
+    }
+  });
+
+  it('leaves out fills that were settled after the orders were read', async () => {
+    const wallet = WALLETS[0]!;
+    const own = reference.orders.filter((order) => order.wallet === wallet);
+    const counts = new Map(own.map(({ id }) => [id, COUNT]));
+    const cursor = { epoch: 1, sequence: COUNT >> 1 };
+    const fills = await ledger.fillsOf(counts, cursor);
+    let left = 0;
+    for (const order of own) {
+      const earlier = order.trades.filter(({ sequence }) => sequence <= cursor.sequence);
+      expect(fills.get(order.id) ?? []).to.deep.equal(listedOrder({ ...order, trades: earlier }).fills);
+      left += order.trades.length - earlier.length;
+    }
+    expect(left).to.be.above(10);
+  });
+
+  it('shares out the fills of a page as a reply does: the newest orders get theirs first', async () => {
+    const dice = random(seed + 5);
+    for (const wallet of WALLETS) {
+      const own = reference.orders.filter((order) => order.wallet === wallet).reverse();
+      const limits = { maxFillsPerOrder: 1 + dice.below(3), maxFillsPerReply: dice.below(60) };
+      const page = { limit: 101, fills: { ...limits, orders: 100 } };
+      const { orders } = await ledger.ordersOf(wallet, page);
+      const shares = [...fillShares(own.slice(0, 100), limits), 0];
+      const expected = own.slice(0, 101).map((order, at) => {
+        const listed = listedOrder(order);
+        return { ...listed, fills: listed.fills.slice(listed.fills.length - shares[at]!) };
+      });
+      expect(orders, JSON.stringify(limits)).to.deep.equal(expected);
     }
   });
 
@@ -88,23 +123,24 @@ describe('ledger reads', () => {
         [...orders].sort((one, other) => other.sequence - one.sequence).map(({ id }) => id);
       for (const status of [undefined, 'live', 'closed'] as const) {
         const page = { status, beforeSequence, touchedIds, limit: 20 };
-        const { orders } = await ledger.ordersOf(wallet, page, allFills);
-        expect(newestFirst(orders as ReferenceOrder[])).to.deep.equal(newestFirst(expected[status ?? 'all']));
+        const { orders } = await ledger.ordersOf(wallet, page);
+        expect(orders.map(({ id }) => id)).to.deep.equal(newestFirst(expected[status ?? 'all']));
       }
     }
   });
 
   it('finds an order by its id and by the client order id of its wallet', async () => {
     for (const order of reference.orders.slice(0, 300)) {
-      expect((await ledger.orderById(order.id, COUNT)).order).to.deep.equal(order);
+      expect((await ledger.orderById(order.wallet, order.id, COUNT)).order).to.deep.equal(listedOrder(order));
       if (order.clientOrderId === null) continue;
       const other = WALLETS.find((wallet) => wallet !== order.wallet)!;
+      expect((await ledger.orderById(other, order.id, COUNT)).order).to.equal(null);
       for (const find of [ledger.orderIdByClientId, ledger.placedOrderId]) {
         expect(await find(order.wallet, order.clientOrderId)).to.equal(order.id);
         expect(await find(other, order.clientOrderId)).to.equal(null);
       }
     }
-    expect((await ledger.orderById('0'.repeat(34), COUNT)).order).to.equal(null);
+    expect((await ledger.orderById(WALLETS[0]!, '0'.repeat(34), COUNT)).order).to.equal(null);
     expect(await ledger.orderIdByClientId(WALLETS[0]!, 'never used')).to.equal(null);
   });
 
@@ -117,12 +153,11 @@ describe('ledger reads', () => {
           .reverse();
         for (const limit of [1, 50, COUNT]) {
           const { trades } = await ledger.tradesOf(wallet, { limit, market });
-          expect(trades).to.deep.equal(own.slice(0, limit));
+          expect(trades).to.deep.equal(listedTrades(own.slice(0, limit), wallet));
           const beforeTradeId = own[Math.min(limit, own.length) >> 1]?.tradeId ?? 1;
           const older = await ledger.tradesOf(wallet, { limit, market, beforeTradeId });
-          expect(older.trades).to.deep.equal(
-            own.filter(({ tradeId }) => tradeId < beforeTradeId).slice(0, limit),
-          );
+          const earlier = own.filter(({ tradeId }) => tradeId < beforeTradeId);
+          expect(older.trades).to.deep.equal(listedTrades(earlier.slice(0, limit), wallet));
         }
       }
     }
@@ -133,9 +168,9 @@ describe('ledger reads', () => {
       const { wallet, id: orderId, market } = order;
       const newest = [...order.trades].reverse();
       const all = await ledger.tradesOf(wallet, { orderId, limit: COUNT });
-      expect(all.trades).to.deep.equal(newest);
+      expect(all.trades).to.deep.equal(listedTrades(newest, wallet));
       const rest = await ledger.tradesOf(wallet, { orderId, beforeTradeId: newest[0]!.tradeId, limit: 1 });
-      expect(rest.trades).to.deep.equal(newest.slice(1, 2));
+      expect(rest.trades).to.deep.equal(listedTrades(newest.slice(1, 2), wallet));
       const other = WALLETS.find((one) => one !== wallet)!;
       expect((await ledger.tradesOf(other, { orderId, limit: COUNT })).trades).to.deep.equal([]);
       const elsewhere = MARKETS.find(({ symbol }) => symbol !== market)!.symbol;
@@ -245,7 +280,7 @@ describe('ledger reads', () => {
     await own.settle([...opening, ...orders, ...movements]);
     for (const [index, text] of texts.entries()) {
       const id = await own.orderIdByClientId(placed.order.wallet, text);
-      const { order } = await own.orderById(id!, 0);
+      const { order } = await own.orderById(placed.order.wallet, id!, 0);
       expect(order?.sequence).to.equal(31 + index);
       if (index < POISONED_TEXTS.length) expect(order?.clientOrderId).to.equal(text);
       expect(await own.movementByReference('credited', text)).to.include({

@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { Refusal } from '../../domain/errors.ts';
-import { writeJson } from '../../domain/json.ts';
 import { type Answer, checked, jsonForSeveral, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
 import { clientOrderId, text } from '../fields.ts';
 import { orderOf } from '../order-history.ts';
@@ -42,8 +41,9 @@ async function orderIdOf({ services, wallet }: WalletCall, id: string): Promise<
 }
 
 async function answerTo({ services, wallet }: WalletCall, orderId: string | null): Promise<Answer> {
-  const order = orderId === null ? undefined : await orderOf(services, wallet, orderId);
-  if (order === undefined) throw new Refusal('NOT_FOUND', 'the wallet has no such order');
+  const found = orderId === null ? undefined : await orderOf(services, wallet, orderId);
+  if (found === undefined) throw new Refusal('NOT_FOUND', 'the wallet has no such order');
+  const { order, shown } = found;
   const marketOf = await marketsOf(services.engine, [order]);
-  return jsonForSeveral(writeJson({ order: orderReply(order, marketOf(order)) }));
+  return jsonForSeveral(`{"order":${orderReply(order, shown, marketOf(order))}}`);
 }

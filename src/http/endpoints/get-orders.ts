@@ -1,8 +1,7 @@
 /** `GET /v1/orders`: the wallet's orders, newest first, a page at a time; the latest 100 unless asked otherwise. */
 
 import { z } from 'zod';
-import { writeJson } from '../../domain/json.ts';
-import { checked, jsonForSeveral, type WalletEndpoint } from '../endpoint.ts';
+import { checked, jsonPage, type WalletEndpoint } from '../endpoint.ts';
 import { INTEGER_JSON, queryText } from '../fields.ts';
 import { cursorText, readCursor, writeCursor } from '../list-cursor.ts';
 import { ordersOf } from '../order-history.ts';
@@ -34,9 +33,12 @@ export const getOrders: WalletEndpoint = {
     const beforeSequence = cursor === undefined ? undefined : readCursor(scope, cursor);
     return reads.lists.read(wallet, `orders ${status} ${limit} ${cursor}`, async () => {
       const { items, next } = await ordersOf(services, wallet, { status, beforeSequence }, limit);
-      const marketOf = await marketsOf(services.engine, items);
-      const orders = items.map((order) => orderReply(order, marketOf(order)));
-      return jsonForSeveral(writeJson({ orders, nextCursor: writeCursor(scope, next) }));
+      const marketOf = await marketsOf(
+        services.engine,
+        items.map(({ order }) => order),
+      );
+      const orders = items.map(({ order, shown }) => orderReply(order, shown, marketOf(order)));
+      return jsonPage('orders', orders, writeCursor(scope, next));
     });
   },
 };

@@ -2,8 +2,7 @@
 
 import { z } from 'zod';
 import { Refusal } from '../../domain/errors.ts';
-import { writeJson } from '../../domain/json.ts';
-import { checked, jsonForSeveral, type WalletEndpoint } from '../endpoint.ts';
+import { checked, jsonPage, type WalletEndpoint } from '../endpoint.ts';
 import { INTEGER_JSON, marketFilter, queryText } from '../fields.ts';
 import { cursorText, readCursor, writeCursor } from '../list-cursor.ts';
 import { tradesOf } from '../order-history.ts';
@@ -44,8 +43,8 @@ export const getTrades: WalletEndpoint = {
       const filter = { market, orderId, beforeTradeId };
       const { items, next } = await tradesOf(services, wallet, filter, limit);
       const marketOf = await marketsOf(services.engine, items);
-      const trades = items.map((trade) => walletTradeReply(trade, wallet, marketOf(trade)));
-      return jsonForSeveral(writeJson({ trades, nextCursor: writeCursor(scope, next) }));
+      const trades = items.map((trade) => walletTradeReply(trade, marketOf(trade)));
+      return jsonPage('trades', trades, writeCursor(scope, next));
     });
   },
 };

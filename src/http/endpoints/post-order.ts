@@ -60,7 +60,7 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
       services.wake();
       const { order, trades, rejectReason } = placement;
       services.metrics.countOrder(order.status, rejectReason ?? '');
-      const fills = placedFills(trades, services.settings);
+      const fills = placedFills(order.id, trades, services.settings);
       return jsonText(placingReply(order, fills, placement.market, rejectReason));
     }
     case 'claimed':
@@ -95,10 +95,11 @@ async function settledOrderId(
 async function replay({ services, reads, wallet }: WalletCall, orderId: string): Promise<Answer> {
   const replayed = await reads.orders
     .read(wallet, `replay ${orderId}`, async () => {
-      const order = await orderOf(services, wallet, orderId);
-      if (order === undefined) throw new Refusal('SERVICE_UNAVAILABLE', UNREADABLE);
+      const found = await orderOf(services, wallet, orderId);
+      if (found === undefined) throw new Refusal('SERVICE_UNAVAILABLE', UNREADABLE);
+      const { order, shown } = found;
       const marketOf = await marketsOf(services.engine, [order]);
-      return jsonForSeveral(placingReply(order, order, marketOf(order), null));
+      return jsonForSeveral(placingReply(order, shown, marketOf(order), null));
     })
     .catch((error) => {
       // The order was placed, whatever becomes of this reply: no other code may say otherwise.

@@ -1,30 +1,29 @@
 /**
  * Orders, fills and wallet trades: contract 2.5 to 2.7. Amounts are exact literals made of the integers.
  *
- * Orders and fills are written by one template each: an object that is built first and then walked takes twice the
+ * Orders, fills and trades are written by one template each: an object that is built first and then walked takes twice the
  * time. The schemas beside this file say which members a template writes.
  */
 
 import type { z } from 'zod';
-import { type Json, JsonText } from '../../domain/json.ts';
+import type { Json } from '../../domain/json.ts';
 import { type Market, marketGrid } from '../../domain/market.ts';
-import {
-  type ClosedOrder,
-  notionalAtoms,
-  type Order,
-  type RejectReason,
-  type Trade,
-} from '../../domain/order.ts';
-import { formatCount, formatScaled } from '../../domain/units.ts';
-import type { fillSchema, orderSchema } from './order-schema.ts';
+import type { ClosedOrder, Fill, ListedOrder, RejectReason, WalletTrade } from '../../domain/order.ts';
+import { type Count, formatCount, formatScaled, subtract } from '../../domain/units.ts';
+import type { fillSchema, orderSchema, walletTradeSchema } from './order-schema.ts';
+import { timestamp } from './timestamp.ts';
 
 /** The number of an order's fills, and those of them that its reply shows, in the order of execution. */
 export interface ShownFills {
   readonly fillCount: number;
-  readonly trades: readonly Trade[];
+  readonly fills: readonly Fill[];
 }
 
-export type OrderWithTrades = Order & ShownFills;
+/** An order as a reply shows it. */
+export interface OrderWithFills {
+  readonly order: ListedOrder;
+  readonly shown: ShownFills;
+}
 
 /** The JSON text of each member of a shape. */
 type MemberTexts<Schema extends z.ZodType> = { readonly [Name in keyof z.infer<Schema>]-?: string };
@@ -42,45 +41,40 @@ const orderMembers = (order: MemberTexts<typeof orderSchema>): string =>
   `"status":${order.status},"clientOrderId":${order.clientOrderId},"createdAt":${order.createdAt},` +
   `"updatedAt":${order.updatedAt},"fillCount":${order.fillCount},"fills":${order.fills}`;
 
+const walletTradeText = (trade: MemberTexts<typeof walletTradeSchema>): string =>
+  `{"id":${trade.id},"orderId":${trade.orderId},"market":${trade.market},"side":${trade.side},` +
+  `"role":${trade.role},"price":${trade.price},"size":${trade.size},"notional":${trade.notional},` +
+  `"feeAmount":${trade.feeAmount},"feeAsset":${trade.feeAsset},"counterparty":${trade.counterparty},` +
+  `"createdAt":${trade.createdAt}}`;
+
 /** Of a text in which JSON escapes nothing. */
 const quoted = (plain: string): string => `"${plain}"`;
 
-const priceText = (ticks: bigint, market: Market): string => formatCount(ticks, marketGrid(market).tick);
-const sizeText = (steps: bigint, market: Market): string => formatCount(steps, marketGrid(market).step);
-const quoteText = (atoms: bigint, market: Market): string => formatScaled(atoms, market.quote.scale);
-
-let lastMs = Number.NaN;
-let lastTimestamp = '';
-
-/** ISO 8601. Remembers the last one: the times of one reply, and of replies made together, are mostly the same. */
-function timestamp(timeMs: number): string {
-  if (timeMs !== lastMs) {
-    lastTimestamp = new Date(timeMs).toISOString();
-    lastMs = timeMs;
-  }
-  return lastTimestamp;
-}
+const priceText = (ticks: Count, market: Market): string => formatCount(ticks, marketGrid(market).tick);
+const sizeText = (steps: Count, market: Market): string => formatCount(steps, marketGrid(market).step);
+const quoteText = (atoms: Count, market: Market): string => formatScaled(atoms, market.quote.scale);
 
 /** One side of a trade. Both sides, the market's prints and the wallet's own trades share one `id`. */
-function fillReply(trade: Trade, orderId: string, market: Market): string {
-  const role = trade.takerOrderId === orderId ? 'taker' : 'maker';
-  return fillText({
-    id: quoted(String(trade.tradeId)),
+const fillReply = (fill: Fill, orderId: string, market: Market): string =>
+  fillText({
+    id: quoted(fill.tradeId),
     orderId: quoted(orderId),
-    role: quoted(role),
-    price: priceText(trade.priceTicks, market),
-    size: sizeText(trade.sizeSteps, market),
-    notional: quoteText(notionalAtoms(trade), market),
-    feeAmount: role === 'taker' ? quoteText(trade.feeAtoms, market) : '0',
+    role: quoted(fill.role),
+    price: priceText(fill.priceTicks, market),
+    size: sizeText(fill.sizeSteps, market),
+    notional: quoteText(fill.notionalAtoms, market),
+    feeAmount: quoteText(fill.feeAtoms, market),
     feeAsset: quoted(market.quote.symbol),
-    createdAt: quoted(timestamp(trade.timeMs)),
+    createdAt: quoted(timestamp(fill.timeMs)),
   });
-}
 
-function membersOf(order: Order, { fillCount, trades }: ShownFills, market: Market): string {
+/** What a reply shows of an order besides its fills. */
+type OrderFacts = Omit<ListedOrder, 'fillCount'>;
+
+function membersOf(order: OrderFacts, { fillCount, fills }: ShownFills, market: Market): string {
   const { clientOrderId } = order;
-  let fills = '';
-  for (const trade of trades) fills += `${fills === '' ? '' : ','}${fillReply(trade, order.id, market)}`;
+  let shown = '';
+  for (const fill of fills) shown += `${shown === '' ? '' : ','}${fillReply(fill, order.id, market)}`;
   return orderMembers({
     id: quoted(order.id),
     market: quoted(order.market),
@@ -91,25 +85,26 @@ function membersOf(order: Order, { fillCount, trades }: ShownFills, market: Mark
     price: order.priceTicks === null ? 'null' : priceText(order.priceTicks, market),
     size: sizeText(order.sizeSteps, market),
     filledSize: sizeText(order.filledSteps, market),
-    remainingSize: sizeText(order.sizeSteps - order.filledSteps, market),
+    remainingSize: sizeText(subtract(order.sizeSteps, order.filledSteps), market),
     status: quoted(order.status),
     clientOrderId: clientOrderId === null ? 'null' : JSON.stringify(clientOrderId),
     createdAt: quoted(timestamp(order.createdAtMs)),
     updatedAt: quoted(timestamp(order.updatedAtMs)),
     fillCount: String(fillCount),
-    fills: `[${fills}]`,
+    fills: `[${shown}]`,
   });
 }
 
-export const orderReply = (order: OrderWithTrades, market: Market): JsonText =>
-  new JsonText(`{${membersOf(order, order, market)}}`);
+/** An order as JSON text. */
+export const orderReply = (order: OrderFacts, fills: ShownFills, market: Market): string =>
+  `{${membersOf(order, fills, market)}}`;
 
 /**
  * The placing reply, as JSON text: the order's members, and the order once more as `order`.
  * @param rejectReason why the engine refused it; null on a replay too
  */
 export function placingReply(
-  order: Order,
+  order: OrderFacts,
   fills: ShownFills,
   market: Market,
   rejectReason: RejectReason | null,
@@ -123,25 +118,25 @@ export function placingReply(
   return `{${members},"accepted":${accepted},"order":{${members}}${reject}}`;
 }
 
-/** A trade from the wallet's side. */
-export function walletTradeReply(trade: Trade, wallet: string, market: Market): Json {
-  const isTaker = trade.takerWallet === wallet;
-  const makerSide = trade.takerSide === 'buy' ? 'sell' : 'buy';
-  return {
-    id: String(trade.tradeId),
-    orderId: isTaker ? trade.takerOrderId : trade.makerOrderId,
-    market: trade.market,
-    side: isTaker ? trade.takerSide : makerSide,
-    role: isTaker ? 'taker' : 'maker',
-    price: new JsonText(priceText(trade.priceTicks, market)),
-    size: new JsonText(sizeText(trade.sizeSteps, market)),
-    notional: new JsonText(quoteText(notionalAtoms(trade), market)),
-    feeAmount: new JsonText(isTaker ? quoteText(trade.feeAtoms, market) : '0'),
-    feeAsset: market.quote.symbol,
-    counterparty: isTaker ? trade.makerWallet : trade.takerWallet,
-    createdAt: timestamp(trade.timeMs),
-  };
-}
+/** A trade from the wallet's side, as JSON text. */
+export const walletTradeReply = (
+  { fill, orderId, market: symbol, side, counterparty }: WalletTrade,
+  market: Market,
+): string =>
+  walletTradeText({
+    id: quoted(fill.tradeId),
+    orderId: quoted(orderId),
+    market: quoted(symbol),
+    side: quoted(side),
+    role: quoted(fill.role),
+    price: priceText(fill.priceTicks, market),
+    size: sizeText(fill.sizeSteps, market),
+    notional: quoteText(fill.notionalAtoms, market),
+    feeAmount: quoteText(fill.feeAtoms, market),
+    feeAsset: quoted(market.quote.symbol),
+    counterparty: quoted(counterparty),
+    createdAt: quoted(timestamp(fill.timeMs)),
+  });
 
 export const closedReply = ({ id, clientOrderId, market, status }: ClosedOrder): Json => ({
   id,

@@ -1,0 +1,92 @@
+/** Fills of orders. Statements write each as a few fields of a line, and replies show most fields as they come. */
+
+import type pg from 'pg';
+import type { Cursor } from '../domain/event.ts';
+import type { Fill, FillRole } from '../domain/order.ts';
+import { joinedInOneLine, joinedLines, lineOf, rowsOf } from './lines.ts';
+import { askForTexts, prepared } from './pool.ts';
+import { endOf } from './walk.ts';
+
+const NO_BOUND = String(Number.MAX_SAFE_INTEGER);
+
+/** Of each role, in the order of `readFill`. The maker pays no fee. */
+const fillFields = (role: FillRole): readonly string[] => [
+  ...['trade_id', `'${role}'`, 'price_ticks', 'size_steps', 'notional_atoms'],
+  ...[role === 'taker' ? 'fee_atoms' : '0', 'time_ms'],
+];
+
+export const FILL_FIELDS = fillFields('maker').length;
+
+/** Reads the fill that begins at a field of a line. */
+export const readFill = (fields: readonly string[], at: number): Fill => ({
+  tradeId: fields[at]!,
+  role: fields[at + 1] as FillRole,
+  priceTicks: fields[at + 2]!,
+  sizeSteps: fields[at + 3]!,
+  notionalAtoms: fields[at + 4]!,
+  feeAtoms: fields[at + 5]!,
+  timeMs: Number(fields[at + 6]),
+});
+
+/** Reads all fills from a field of a line on. */
+export function readFills(fields: readonly string[], from: number): Fill[] {
+  const fills: Fill[] = [];
+  for (let at = from; at < fields.length; at += FILL_FIELDS) fills.push(readFill(fields, at));
+  return fills;
+}
+
+/** A walk along an index of trades from its end, in SQL. */
+interface FillWalk {
+  readonly role: FillRole;
+  /** Columns of the index before `trade_id`, and their values. */
+  readonly columns: readonly string[];
+  readonly values: readonly string[];
+  /** Only trades before this one. */
+  readonly before?: string;
+  /** Only trades of events up to this one. */
+  readonly upTo?: string;
+  readonly limit: string;
+  /** Fields of the line after those of the fill. */
+  readonly further?: readonly string[];
+}
+
+/** SQL of the newest trades of one role: `trade_id` and `line`. */
+export const walkFills = ({ role, columns, values, limit, ...bounds }: FillWalk): string => {
+  const { before = NO_BOUND, upTo = NO_BOUND, further = [] } = bounds;
+  return `(select trade_id, ${lineOf(...fillFields(role), ...further)} as line from trades
+    where sequence <= ${upTo} ${endOf(columns, 'trade_id', values, before)} limit ${limit})`;
+};
+
+/**
+ * SQL of an order's newest fills in the order of execution, all in one line; null for an order without any. An order
+ * is a taker once and a maker afterwards: its newest fills are at the end of two short walks of an index.
+ */
+export const newestFills = (orderId: string, { limit, upTo }: Pick<FillWalk, 'limit' | 'upTo'>): string => {
+  const walk = (role: FillRole): string =>
+    walkFills({ role, columns: [`${role}_order_id`], values: [orderId], limit, ...(upTo && { upTo }) });
+  return `(select ${joinedInOneLine('line', 'trade_id')} from (
+    ${walk('maker')} union all ${walk('taker')} order by trade_id desc limit ${limit}) as newest)`;
+};
+
+const OF_ORDERS = prepared(`
+  select ${joinedLines(lineOf('id', 'fills'), 'id')} from (
+    select id, ${newestFills('id', { limit: 'share', upTo: '$3' })} as fills
+    from unnest($1::text[], $2::bigint[]) as asked (id, share)
+  ) as found`);
+
+/**
+ * The newest fills of each order, by order id and in the order of execution.
+ * @param counts number of fills to read, by order id
+ * @param cursor of the read that found the orders: later fills are left out. Trades never change, so no snapshot is held.
+ */
+export const fillsOf = async (
+  pool: pg.Pool,
+  counts: ReadonlyMap<string, number>,
+  cursor: Cursor,
+): Promise<Map<string, Fill[]>> => {
+  const asked = [...counts].filter(([, count]) => count > 0);
+  if (asked.length === 0) return new Map();
+  const [ids, shares] = [asked.map(([id]) => id), asked.map(([, count]) => count)];
+  const [text] = await askForTexts(pool, OF_ORDERS, [ids, shares, cursor.sequence]);
+  return new Map(rowsOf(text).map(([id, ...fields]) => [id!, readFills(fields, 0)]));
+};
