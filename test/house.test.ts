@@ -35,7 +35,6 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['queue'],
   knex: ['ledger'],
   pg: ['ledger'],
-  'pg-copy-streams': ['ledger'],
   siwe: ['auth'],
   jsonwebtoken: ['auth'],
   ethers: ['auth', 'demo'],

@@ -3,69 +3,81 @@
 import type pg from 'pg';
 import { bucketStartMs, type Candle, candleOfTrade, joinCandles } from '../domain/candle.ts';
 import type { Cursor } from '../domain/event.ts';
-import { notionalAtoms, type Trade } from '../domain/order.ts';
+import type { Trade } from '../domain/order.ts';
 import { readCursor } from './cursor.ts';
 import { inSnapshot } from './pool.ts';
+import { numberArray, type Statement, textArray } from './round-trip.ts';
 
 /** What one batch adds to a market's minute. */
 interface Minute {
   readonly market: string;
-  readonly candle: Candle;
-  readonly quoteAtoms: bigint;
+  candle: Candle;
+  quoteAtoms: bigint;
   readonly firstTradeId: number;
-  readonly lastTradeId: number;
+  lastTradeId: number;
 }
 
-/** @param trades in the order of execution */
-const minutesOf = (trades: readonly Trade[]): Minute[] => {
-  const minutes = new Map<string, Minute>();
-  for (const trade of trades) {
+/** What a batch adds to the candles of its markets. */
+export class Minutes {
+  readonly #minutes = new Map<string, Minute>();
+
+  /** @param trade follows all that were added before, and all that were written */
+  add(trade: Trade, notional: bigint): void {
     const { market, tradeId } = trade;
     const openMs = bucketStartMs('1m', trade.timeMs);
-    const key = `${market} ${openMs}`;
-    const before = minutes.get(key);
     const candle = candleOfTrade(openMs, trade);
-    minutes.set(key, {
-      market,
-      candle: before ? joinCandles(before.candle, candle) : candle,
-      quoteAtoms: (before?.quoteAtoms ?? 0n) + notionalAtoms(trade),
-      firstTradeId: before?.firstTradeId ?? tradeId,
-      lastTradeId: tradeId,
-    });
+    const key = `${market} ${openMs}`;
+    const minute = this.#minutes.get(key);
+    if (minute === undefined) {
+      this.#minutes.set(key, {
+        market,
+        candle,
+        quoteAtoms: notional,
+        firstTradeId: tradeId,
+        lastTradeId: tradeId,
+      });
+      return;
+    }
+    minute.candle = joinCandles(minute.candle, candle);
+    minute.quoteAtoms += notional;
+    minute.lastTradeId = tradeId;
   }
-  return [...minutes.values()];
-};
 
-/** @param trades new ones, which follow all that were written before, in the order of execution */
-export const writeCandles = async (client: pg.PoolClient, trades: readonly Trade[]): Promise<void> => {
-  if (trades.length === 0) return;
-  const minutes = minutesOf(trades);
-  const candles = minutes.map(({ candle }) => candle);
-  await client.query(
-    `insert into candles
-     select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
-       $7::numeric[], $8::numeric[], $9::bigint[], $10::bigint[])
-     on conflict (market, open_ms) do update
-     set high_ticks = greatest(candles.high_ticks, excluded.high_ticks),
-         low_ticks = least(candles.low_ticks, excluded.low_ticks),
-         close_ticks = excluded.close_ticks,
-         volume_steps = candles.volume_steps + excluded.volume_steps,
-         quote_atoms = candles.quote_atoms + excluded.quote_atoms,
-         last_trade_id = excluded.last_trade_id`,
-    [
-      minutes.map(({ market }) => market),
-      candles.map(({ openMs }) => openMs),
-      candles.map(({ openTicks }) => openTicks),
-      candles.map(({ highTicks }) => highTicks),
-      candles.map(({ lowTicks }) => lowTicks),
-      candles.map(({ closeTicks }) => closeTicks),
-      candles.map(({ volumeSteps }) => volumeSteps),
-      minutes.map(({ quoteAtoms }) => quoteAtoms),
-      minutes.map(({ firstTradeId }) => firstTradeId),
-      minutes.map(({ lastTradeId }) => lastTradeId),
-    ],
-  );
-};
+  /** Null: there was no trade. */
+  statement(): Statement | null {
+    if (this.#minutes.size === 0) return null;
+    const minutes = [...this.#minutes.values()];
+    const candles = minutes.map(({ candle }) => candle);
+    return {
+      name: 'write candles',
+      text: WRITE_CANDLES,
+      values: [
+        textArray(minutes.map(({ market }) => market)),
+        numberArray(candles.map(({ openMs }) => openMs)),
+        numberArray(candles.map(({ openTicks }) => openTicks)),
+        numberArray(candles.map(({ highTicks }) => highTicks)),
+        numberArray(candles.map(({ lowTicks }) => lowTicks)),
+        numberArray(candles.map(({ closeTicks }) => closeTicks)),
+        numberArray(candles.map(({ volumeSteps }) => volumeSteps)),
+        numberArray(minutes.map(({ quoteAtoms }) => quoteAtoms)),
+        numberArray(minutes.map(({ firstTradeId }) => firstTradeId)),
+        numberArray(minutes.map(({ lastTradeId }) => lastTradeId)),
+      ],
+    };
+  }
+}
+
+const WRITE_CANDLES = `
+  insert into candles
+  select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
+    $7::numeric[], $8::numeric[], $9::bigint[], $10::bigint[])
+  on conflict (market, open_ms) do update
+  set high_ticks = greatest(candles.high_ticks, excluded.high_ticks),
+      low_ticks = least(candles.low_ticks, excluded.low_ticks),
+      close_ticks = excluded.close_ticks,
+      volume_steps = candles.volume_steps + excluded.volume_steps,
+      quote_atoms = candles.quote_atoms + excluded.quote_atoms,
+      last_trade_id = excluded.last_trade_id`;
 
 interface CandleRow {
   is_last: boolean;

@@ -23,30 +23,60 @@ export interface Entry {
   readonly reference: string;
 }
 
-/** Base one way, notional the other, and the fee from the taker to the house. */
-export const entriesOfTrade = (trade: Trade): Entry[] => {
+/** An amount that changes hands, and its negative; in whichever form a caller needs. */
+export interface Exchanged<Amount> {
+  readonly received: Amount;
+  readonly paid: Amount;
+}
+
+/** What a trade moves. Null: nothing, so that there are no lines. */
+export interface TradeAmounts<Amount> {
+  readonly base: Exchanged<Amount> | null;
+  readonly notional: Exchanged<Amount> | null;
+  readonly fee: Exchanged<Amount> | null;
+}
+
+/** Base one way, notional the other, and the fee from the taker to the house: calls `book` for each line. */
+export function bookTrade<Amount>(
+  trade: Trade,
+  { base, notional, fee }: TradeAmounts<Amount>,
+  book: (kind: EntryKind, account: string, asset: string, amount: Amount, reference: string) => void,
+): void {
   const { takerWallet, makerWallet, takerOrderId, makerOrderId, lot } = trade;
-  const buying = trade.takerSide === 'buy';
-  const base = buying ? baseAtoms(trade) : -baseAtoms(trade);
-  const quote = buying ? notionalAtoms(trade) : -notionalAtoms(trade);
-  const transactionId = `trade-${trade.tradeId}`;
-  const line = (kind: EntryKind, account: string, asset: string, amountAtoms: bigint, reference: string) => ({
-    transactionId,
-    kind,
-    account,
-    asset,
-    amountAtoms,
-    reference,
+  const isBuy = trade.takerSide === 'buy';
+  if (base !== null) {
+    book('trade', takerWallet, lot.base, isBuy ? base.received : base.paid, takerOrderId);
+    book('trade', makerWallet, lot.base, isBuy ? base.paid : base.received, makerOrderId);
+  }
+  if (notional !== null) {
+    book('trade', takerWallet, lot.quote, isBuy ? notional.paid : notional.received, takerOrderId);
+    book('trade', makerWallet, lot.quote, isBuy ? notional.received : notional.paid, makerOrderId);
+  }
+  if (fee !== null) {
+    book('fee', takerWallet, lot.quote, fee.paid, takerOrderId);
+    book('fee', HOUSE, lot.quote, fee.received, takerOrderId);
+  }
+}
+
+const exchanged = (atoms: bigint): Exchanged<bigint> | null =>
+  atoms === 0n ? null : { received: atoms, paid: -atoms };
+
+/** The entries of a trade in the order of their lines. */
+export const entriesOfTrade = (trade: Trade): Entry[] => {
+  const transactionId = transactionOfTrade(trade);
+  const entries: Entry[] = [];
+  const amounts = {
+    base: exchanged(baseAtoms(trade)),
+    notional: exchanged(notionalAtoms(trade)),
+    fee: exchanged(trade.feeAtoms),
+  };
+  bookTrade(trade, amounts, (kind, account, asset, amountAtoms, reference) => {
+    entries.push({ transactionId, kind, account, asset, amountAtoms, reference });
   });
-  return [
-    line('trade', takerWallet, lot.base, base, takerOrderId),
-    line('trade', makerWallet, lot.base, -base, makerOrderId),
-    line('trade', takerWallet, lot.quote, -quote, takerOrderId),
-    line('trade', makerWallet, lot.quote, quote, makerOrderId),
-    line('fee', takerWallet, lot.quote, -trade.feeAtoms, takerOrderId),
-    line('fee', HOUSE, lot.quote, trade.feeAtoms, takerOrderId),
-  ].filter((entry) => entry.amountAtoms !== 0n);
+  return entries;
 };
+
+export const transactionOfTrade = ({ tradeId }: Trade): string => `trade-${tradeId}`;
 
 /** A deposit comes from custody, a withdrawal goes there. */
 export const entriesOfMovement = (moved: AccountMoved & { readonly sequence: number }): Entry[] => {

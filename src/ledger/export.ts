@@ -51,13 +51,26 @@ const parseEntryId = (text: string): { sequence: bigint; line: number } => {
   return { sequence: BigInt(sequence), line: Number(line) };
 };
 
+/**
+ * The first entry at or after a time, by halves: times never run backwards, so no index of them is needed.
+ * Each step looks at the entry in the middle of [low, high), some forty times for any length.
+ */
+const FIRST_SEQUENCE = `
+  with recursive halves (low, high) as (
+    select 0::bigint, max(sequence) + 1 from ledger_entries
+    union all
+    select case when time_ms < $1 then sequence + 1 else low end, case when time_ms < $1 then high else middle end
+    from halves
+    cross join lateral (select (low + high) / 2 as middle) as halved
+    cross join lateral (
+      select sequence, time_ms from ledger_entries where sequence >= middle order by sequence, line limit 1) as entry
+    where low < high)
+  select sequence from ledger_entries
+  where sequence >= (select max(low) from halves) order by sequence, line limit 1`;
+
 /** Sequence of the first entry at or after the time; all later entries are of later sequences. */
 const firstSequence = async (pool: pg.Pool, timeMs: number): Promise<bigint | null> => {
-  const [row] = await askOnce<{ sequence: bigint }>(
-    pool,
-    'select sequence from ledger_entries where time_ms >= $1 order by time_ms, sequence limit 1',
-    [timeMs],
-  );
+  const [row] = await askOnce<{ sequence: bigint }>(pool, FIRST_SEQUENCE, [timeMs]);
   return row?.sequence ?? null;
 };
 

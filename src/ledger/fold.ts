@@ -2,52 +2,24 @@
 
 import type { AccountMoved, EngineEvent, OrderPlaced } from '../domain/event.ts';
 import type { Asset, Market } from '../domain/market.ts';
-import {
-  type ClosedOrder,
-  isLive,
-  type OrderStatus,
-  type OrderTerms,
-  type RejectReason,
-  statusAfterFill,
-  type Trade,
-} from '../domain/order.ts';
+import { type ClosedOrder, isLive, type OrderStatus, statusAfterFill, type Trade } from '../domain/order.ts';
+import { CopyRows, textField } from './copy.ts';
 import { LedgerDiverged } from './diverged.ts';
-import { type Entry, entriesOfMovement, entriesOfTrade } from './entries.ts';
+import { entriesOfMovement } from './entries.ts';
+import type { NewOrder, Progress } from './order-rows.ts';
+import { storable } from './text.ts';
+import { TradeRows } from './trade-rows.ts';
 
-/** How far an order has come. */
-export interface Progress {
-  readonly sizeSteps: bigint;
-  filledSteps: bigint;
-  /** Trades it took part in, as taker or maker. */
-  fillCount: number;
-  status: OrderStatus;
-  updatedAtMs: number;
-  updatedSequence: number;
-  /** Null while it is live. */
-  closedSequence: number | null;
-}
-
-export interface NewOrder {
-  readonly terms: OrderTerms;
-  readonly rejectReason: RejectReason | null;
-  readonly progress: Progress;
-}
-
-export interface NewEntry extends Entry {
-  readonly sequence: number;
-  readonly line: number;
-  readonly timeMs: number;
-}
-
-export type Movement = AccountMoved & { readonly sequence: number; readonly timeMs: number };
+/** The columns of the rows of `movements`. */
+export const MOVEMENT_COLUMNS = 'sequence, kind, wallet, asset, amount_atoms, reference, time_ms';
 
 export interface Batch {
   readonly newOrders: NewOrder[];
   /** Orders of earlier batches, by id. */
   readonly changedOrders: Map<string, Progress>;
-  readonly trades: Trade[];
-  readonly entries: NewEntry[];
-  readonly movements: Movement[];
+  /** Trades, their entries and those of movements, and candles. */
+  readonly traded: TradeRows;
+  readonly movements: CopyRows;
   /** By symbol; of a market or asset that changed more than once, the last. */
   readonly markets: Map<string, Market>;
   readonly assets: Map<string, Asset>;
@@ -85,9 +57,8 @@ export const fold = (events: readonly EngineEvent[], earlier: ReadonlyMap<string
   const batch: Batch = {
     newOrders: [],
     changedOrders: new Map(),
-    trades: [],
-    entries: [],
-    movements: [],
+    traded: new TradeRows(),
+    movements: new CopyRows(),
     markets: new Map(),
     assets: new Map(),
     terms: new Map(),
@@ -126,9 +97,17 @@ export const fold = (events: readonly EngineEvent[], earlier: ReadonlyMap<string
     for (const order of orders) setStatus(event, liveOrder(event, order.id), order.status);
   };
 
-  const book = (event: EngineEvent, entries: readonly Entry[]): void => {
-    entries.forEach((entry, line) => {
-      batch.entries.push({ ...entry, sequence: event.sequence, line, timeMs: event.timeMs });
+  const move = (event: EngineEvent & AccountMoved): void => {
+    const { sequence, timeMs } = event;
+    const reference = textField(storable(event.reference));
+    const [wallet, asset] = [textField(event.wallet), textField(event.asset)];
+    batch.movements.add(
+      `${sequence}\t${event.kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}`,
+    );
+    entriesOfMovement(event).forEach(({ transactionId, kind, account, amountAtoms }, line) => {
+      batch.traded.entries.add(
+        `${sequence}\t${line}\t${transactionId}\t${kind}\t${textField(account)}\t${asset}\t${amountAtoms}\t${reference}\t${timeMs}`,
+      );
     });
   };
 
@@ -144,12 +123,9 @@ export const fold = (events: readonly EngineEvent[], earlier: ReadonlyMap<string
     };
     placed.set(event.order.id, progress);
     batch.newOrders.push({ terms: event.order, rejectReason: event.rejectReason, progress });
-    for (const trade of event.trades) {
-      batch.trades.push(trade);
-      fill(event, trade);
-    }
+    for (const trade of event.trades) fill(event, trade);
+    batch.traded.add(event.trades);
     end(event, event.expired);
-    book(event, event.trades.flatMap(entriesOfTrade));
   };
 
   for (const event of events) {
@@ -162,8 +138,7 @@ export const fold = (events: readonly EngineEvent[], earlier: ReadonlyMap<string
         break;
       case 'credited':
       case 'debited':
-        batch.movements.push(event);
-        book(event, entriesOfMovement(event));
+        move(event);
         break;
       case 'account_held':
         batch.holds.set(event.wallet, event.timeMs);

@@ -1,6 +1,7 @@
 /** What a step and a tick were worth when an order came: a market may change, its orders and trades do not. */
 
 import type { Lot } from '../domain/order.ts';
+import { textField } from './copy.ts';
 
 export const LOT_COLUMNS = 'base, quote, base_atoms_per_step, quote_atoms_per_lot';
 
@@ -17,3 +18,16 @@ export const lotOf = (row: LotRow): Lot => ({
   baseAtomsPerStep: row.base_atoms_per_step,
   quoteAtomsPerLot: row.quote_atoms_per_lot,
 });
+
+/** Orders of a market share their lot. */
+const lotFields = new WeakMap<Lot, string>();
+
+/** The fields of a row for `LOT_COLUMNS`, in COPY's text format. */
+export function fieldsOfLot(lot: Lot): string {
+  const known = lotFields.get(lot);
+  if (known !== undefined) return known;
+  const { base, quote, baseAtomsPerStep, quoteAtomsPerLot } = lot;
+  const fields = `${textField(base)}\t${textField(quote)}\t${baseAtomsPerStep}\t${quoteAtomsPerLot}`;
+  lotFields.set(lot, fields);
+  return fields;
+}

@@ -3,10 +3,17 @@
 import pg from 'pg';
 import type { Cursor, EngineEvent } from '../domain/event.ts';
 import type { OrderStatus } from '../domain/order.ts';
-import { CURSOR_COLUMNS, type CursorRow, readCursor, type SettledCursor, settledCursor } from './cursor.ts';
 import { LedgerDiverged } from './diverged.ts';
-import { fold, ordersOfEarlierBatches, type Progress } from './fold.ts';
-import { writeBatch } from './write-batch.ts';
+import { fold, ordersOfEarlierBatches } from './fold.ts';
+import type { Progress } from './order-rows.ts';
+import { roundTrip, type Statement, type TextRow, textArray } from './round-trip.ts';
+import { type Added, rowsAdded, writeBatch } from './write-batch.ts';
+
+/** What the events must follow. */
+interface Settled extends Cursor {
+  /** Of the event at the cursor; null while nothing is settled. */
+  readonly digest: string | null;
+}
 
 /**
  * Settles the events that follow the cursor and skips those at or before it. Returns the cursor as it
@@ -19,10 +26,7 @@ export const settle = async (pool: pg.Pool, events: readonly EngineEvent[]): Pro
   const client = await pool.connect();
   let sound = false;
   try {
-    // The setting turns off the trigger that counts the fills for releases that do not.
-    await client.query('begin; set local redbook.counts_fills = on');
-    const cursor = await settleIn(client, events);
-    await client.query('commit');
+    const cursor = await settleOn(client, events);
     sound = true;
     return cursor;
   } catch (error) {
@@ -39,29 +43,68 @@ export const settle = async (pool: pg.Pool, events: readonly EngineEvent[]): Pro
 const isContradiction = (error: unknown): error is pg.DatabaseError =>
   error instanceof pg.DatabaseError && /^(22|23)/.test(error.code ?? '');
 
-const settleIn = async (client: pg.PoolClient, events: readonly EngineEvent[]): Promise<Cursor> => {
-  // Settlers take turns without queueing up: whoever finds the row locked leaves the work to its owner.
-  const locked = await client.query<CursorRow>(
-    `select ${CURSOR_COLUMNS} from engine_cursor for update skip locked`,
-  );
-  if (!locked.rows[0]) return readCursor(async (sql) => (await client.query(sql)).rows);
-  const cursor = settledCursor(locked.rows[0]);
+const BEGIN: Statement = { name: 'begin', text: 'begin' };
+const COMMIT: Statement = { name: 'commit', text: 'commit' };
 
-  const fresh = following(cursor, events);
+/**
+ * Settlers take turns without queueing up: whoever finds the row locked leaves the work to its owner. The settings hold
+ * for the transaction. The first one tells the trigger of the cursor that witnesses and counts come with the rows. The
+ * others keep a plan that was made while a table was small from reading all of it when it is large.
+ */
+const LOCK: Statement = {
+  name: 'lock',
+  text: `
+    select epoch, sequence, digest, set_config('redbook.settlement', 'witnesses', true),
+      set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+      set_config('enable_mergejoin', 'off', true)
+    from engine_cursor for update skip locked`,
+};
+
+const READ_CURSOR: Statement = { name: 'cursor', text: 'select epoch, sequence from engine_cursor' };
+
+const cursorOf = ([epoch, sequence]: TextRow): Cursor => ({
+  epoch: Number(epoch),
+  sequence: Number(sequence),
+});
+
+/** Two round trips: what the events must follow and change, and all that they write. */
+const settleOn = async (client: pg.PoolClient, events: readonly EngineEvent[]): Promise<Cursor> => {
+  // The first event is as a rule the one at the cursor: what it placed was settled with it.
+  const ids = ordersOfEarlierBatches(events.slice(1));
+  const [, locked, found] = await roundTrip(client, [BEGIN, LOCK, ...loadOrders(ids)]);
+  const row = locked?.[0];
+  if (row === undefined) {
+    const [current] = await roundTrip(client, [READ_CURSOR, COMMIT]);
+    return cursorOf(current![0]!);
+  }
+  const settled = { ...cursorOf(row), digest: row[2] ?? null };
+  const fresh = following(settled, events);
   const last = fresh.at(-1);
-  if (!last) return cursor;
-
-  await writeBatch(client, fold(fresh, await loadOrders(client, ordersOfEarlierBatches(fresh))));
-  await client.query(
-    `update engine_cursor
-     set epoch = $1, sequence = $2, digest = $3, event_time_ms = $4, settled_at = clock_timestamp()`,
-    [last.epoch, last.sequence, last.digest, last.timeMs],
-  );
+  if (!last) {
+    await roundTrip(client, [COMMIT]);
+    return { epoch: settled.epoch, sequence: settled.sequence };
+  }
+  const isAsExpected = fresh.length === events.length - 1;
+  const earlier = isAsExpected ? found : await reload(client, fresh);
+  const batch = fold(fresh, progressOf(earlier ?? []));
+  await roundTrip(client, [...writeBatch(batch), moveCursor(last, rowsAdded(batch)), COMMIT]);
   return { epoch: last.epoch, sequence: last.sequence };
 };
 
+const moveCursor = (last: EngineEvent, added: Added): Statement => ({
+  name: 'move cursor',
+  text: `
+    update engine_cursor
+    set epoch = $1, sequence = $2, digest = $3, event_time_ms = $4, settled_at = clock_timestamp(),
+        orders = orders + $5, trades = trades + $6, movements = movements + $7, entries = entries + $8`,
+  values: [
+    ...[`${last.epoch}`, `${last.sequence}`, last.digest, `${last.timeMs}`],
+    ...[`${added.orders}`, `${added.trades}`, `${added.movements}`, `${added.entries}`],
+  ],
+});
+
 /** The events after the cursor, after making sure that they follow it. */
-const following = (cursor: SettledCursor, events: readonly EngineEvent[]): EngineEvent[] => {
+const following = (cursor: Settled, events: readonly EngineEvent[]): EngineEvent[] => {
   const settled = events.find((event) => event.sequence === cursor.sequence);
   if (settled && (settled.digest !== cursor.digest || settled.epoch !== cursor.epoch)) {
     throw new LedgerDiverged(`event ${settled.epoch}-${settled.sequence} is not the one that was settled`);
@@ -82,35 +125,35 @@ const following = (cursor: SettledCursor, events: readonly EngineEvent[]): Engin
   return fresh;
 };
 
-interface ProgressRow {
-  id: string;
-  size_steps: bigint;
-  filled_steps: bigint;
-  fill_count: bigint;
-  status: OrderStatus;
-  updated_at_ms: bigint;
-  updated_sequence: bigint;
-}
+const loadOrders = (ids: readonly string[]): Statement[] =>
+  ids.length === 0
+    ? []
+    : [
+        {
+          name: 'load orders',
+          text: `
+            select id, size_steps, filled_steps, fill_count, status, updated_at_ms, updated_sequence, closed_sequence
+            from orders where id = any($1::text[])`,
+          values: [textArray(ids)],
+        },
+      ];
 
-const loadOrders = async (client: pg.PoolClient, ids: readonly string[]): Promise<Map<string, Progress>> => {
-  if (ids.length === 0) return new Map();
-  const { rows } = await client.query<ProgressRow & { closed_sequence: bigint | null }>(
-    `select id, size_steps, filled_steps, fill_count, status, updated_at_ms, updated_sequence, closed_sequence
-     from orders where id = any($1)`,
-    [ids],
-  );
-  return new Map(
-    rows.map((row) => [
-      row.id,
+/** Another process settled some of the events. */
+const reload = async (client: pg.PoolClient, fresh: readonly EngineEvent[]): Promise<readonly TextRow[]> =>
+  (await roundTrip(client, loadOrders(ordersOfEarlierBatches(fresh))))[0] ?? [];
+
+const progressOf = (rows: readonly TextRow[]): Map<string, Progress> =>
+  new Map(
+    rows.map(([id, size, filled, fills, status, updatedAt, updated, closed]) => [
+      id!,
       {
-        sizeSteps: row.size_steps,
-        filledSteps: row.filled_steps,
-        fillCount: Number(row.fill_count),
-        status: row.status,
-        updatedAtMs: Number(row.updated_at_ms),
-        updatedSequence: Number(row.updated_sequence),
-        closedSequence: row.closed_sequence === null ? null : Number(row.closed_sequence),
+        sizeSteps: BigInt(size!),
+        filledSteps: BigInt(filled!),
+        fillCount: Number(fills),
+        status: status as OrderStatus,
+        updatedAtMs: Number(updatedAt),
+        updatedSequence: Number(updated),
+        closedSequence: closed === null ? null : Number(closed),
       },
     ]),
   );
-};

@@ -25,7 +25,6 @@ const idOf = (expression: string): string => `lpad(to_hex(${expression}), 34, '0
 
 const HISTORY = `
 begin;
-set local redbook.counts_fills = on;
 insert into markets (symbol, number, version, record) values ('ETH/USDC', 0, 1, '{}'), ('BTC/USDC', 1, 1, '{}');
 update engine_cursor set epoch = 1, sequence = 1000000;
 insert into orders (id, wallet, market, side, type, time_in_force, post_only, price_ticks, size_steps, filled_steps,

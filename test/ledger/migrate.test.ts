@@ -82,6 +82,30 @@ describe('migrations', () => {
     expect(applied).to.have.lengthOf(OURS.length);
   });
 
+  it('keep settlement of an earlier release, which still runs, from moving the cursor', async () => {
+    const databaseUrl = await freshDatabase();
+    await migrate(databaseUrl);
+    /** As each release before writes it. */
+    const moving = `update engine_cursor set epoch = 1, sequence = 1, digest = 'x', event_time_ms = 1,
+      settled_at = clock_timestamp()`;
+    const error = await refusal(query(databaseUrl, moving));
+    expect(error).to.have.property('code', '55000');
+    expect(error).to.have.property('message').that.includes('a later release settles into this database');
+  });
+
+  it('leave no trigger that runs for each row, or each statement, of settled orders, trades and entries', async () => {
+    const databaseUrl = await freshDatabase();
+    await migrate(databaseUrl);
+    const [row] = await query<{ triggers: string[] }>(
+      databaseUrl,
+      // 4: of inserts, 16: of updates.
+      `select coalesce(array_agg(concat(tgrelid::regclass, ' ', tgname)), '{}') as triggers from pg_trigger
+       where not tgisinternal and (tgtype & 4 > 0 and tgrelid::regclass::text in ('trades', 'movements', 'ledger_entries')
+         or tgtype & 20 > 0 and tgrelid = 'orders'::regclass)`,
+    );
+    expect(row!.triggers).to.deep.equal([]);
+  });
+
   it('say by their name when they take something away', () => {
     const silent = OURS.filter((file) => {
       return !file.includes('_breaking_') && TAKES_AWAY.test(readFileSync(join(FOLDER, file), 'utf8'));

@@ -1,16 +1,11 @@
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
-import { migrate } from '../../src/ledger/migrate.ts';
 import { runSeed } from '../support/seed.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
+import { databaseOfEarlierRelease } from './earlier-release.ts';
+import { freshLedgers } from './fresh-ledgers.ts';
 import { query, remembered } from './tables.ts';
-
-const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
 
 /** What a hand in the database could do, with the triggers off, and the checks that must see it. */
 const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
@@ -91,6 +86,7 @@ const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
 };
 
 describe('ledger check', () => {
+  const freshLedger = freshLedgers();
   let ledger: Ledger;
   let databaseUrl: string;
 
@@ -128,23 +124,59 @@ describe('ledger check', () => {
     });
   }
 
-  it('holds for rows that were written before there were witnesses', async () => {
-    const oldUrl = await freshDatabase();
-    const folder = mkdtempSync(join(tmpdir(), 'redbook-migrations-'));
-    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-    for (const file of readdirSync(MIGRATIONS).filter((name) => name < '007'))
-      copyFileSync(join(MIGRATIONS, file), join(folder, file));
-    await migrate(oldUrl, pathToFileURL(`${folder}/`));
-    rmSync(folder, { recursive: true });
-    const events = seededEvents(runSeed());
-    const old = openLedger({ databaseUrl: oldUrl });
-    await old.settle(events.next(400));
-    await old.migrate();
-    await old.settle(events.next(400));
-    const { checks } = await old.check();
-    await old.close();
-    expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
-    const [counted] = await query(oldUrl, 'select count(*), count(witness) as witnesses from orders');
-    expect(counted!.count).to.equal(counted!.witnesses);
+  describe('after rows of an earlier release', () => {
+    /** The rows of 400 events, and the events that follow. */
+    const settledEarlier = async (before: string) => {
+      const events = seededEvents(runSeed());
+      const { ledger: writer, databaseUrl: settledUrl } = await freshLedger();
+      await writer.settle(events.next(400));
+      const oldUrl = await databaseOfEarlierRelease(before, settledUrl);
+      return { oldUrl, old: openLedger({ databaseUrl: oldUrl }), events };
+    };
+    const failedChecks = async (of: Ledger) =>
+      (await of.check()).checks.filter(({ count }) => count > 0).map(({ name }) => name);
+
+    for (const [what, before] of [
+      ['before there were witnesses', '007'],
+      ['with witnesses by triggers', '008'],
+    ] as const)
+      it(`holds for rows that were written ${what}`, async () => {
+        const { oldUrl, old, events } = await settledEarlier(before);
+        await old.migrate();
+        expect(await failedChecks(old)).to.deep.equal([]);
+        await old.settle(events.next(400));
+        expect(await failedChecks(old)).to.deep.equal([]);
+        await old.close();
+        const [counted] = await query(
+          oldUrl,
+          `select count(*) filter (where length(witness) = 16) as old, count(*) filter (where length(witness) > 22) as new,
+             count(*) as orders
+           from orders`,
+        );
+        expect(Number(counted!.old)).to.be.above(20);
+        expect(Number(counted!.new)).to.be.above(20);
+        expect(Number(counted!.old) + Number(counted!.new)).to.equal(Number(counted!.orders));
+      });
+
+    it('still sees an order that was changed by hand before the migration, after its next change as well', async () => {
+      const { oldUrl, old, events } = await settledEarlier('008');
+      const later = events.next(400);
+      const closed = later.flatMap((event) => (event.kind === 'orders_closed' ? event.orders : []));
+      const [changed] = await query<{ id: string }>(
+        oldUrl,
+        `update orders set leverage = coalesce(leverage, 0) + 1
+         where id = (select id from orders where id in (${closed.map(({ id }) => `'${id}'`)}) limit 1) returning id`,
+      );
+      await old.migrate();
+      for (const following of [later, []]) {
+        const { checks } = await old.check();
+        const { violations } = checks.find(({ name }) => name === 'orders are as written')!;
+        expect(violations.map(({ subject }) => subject)).to.deep.equal([`order ${changed!.id}`]);
+        await old.settle(following);
+      }
+      await old.close();
+      const [order] = await query(oldUrl, `select closed_sequence from orders where id = '${changed!.id}'`);
+      expect(Number(order!.closed_sequence)).to.be.above(400);
+    });
   });
 });

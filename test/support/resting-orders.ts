@@ -89,5 +89,7 @@ const seedSql = ({
   join markets on symbol = '${MARKET.symbol}'
   where n > ${wallets * 2};
 
-  update engine_cursor set sequence = (select max(sequence) from seeded);
+  update orders set witness = order_witness(orders) where witness is null;
+  update engine_cursor set sequence = (select max(sequence) from seeded), orders = (select count(*) from orders),
+    movements = (select count(*) from movements), entries = (select count(*) from ledger_entries);
   analyze`;

@@ -4,10 +4,10 @@ import type { LedgerQuery } from './index.ts';
 
 /** By table. */
 const TRIGGERS: Readonly<Record<string, readonly string[]>> = {
-  orders: ['count_rows', 'stamp'],
-  trades: ['append_only', 'count_fills', 'count_rows'],
-  movements: ['append_only', 'count_rows'],
-  ledger_entries: ['append_only', 'count_rows'],
+  engine_cursor: ['refuse_earlier_settlement'],
+  trades: ['append_only'],
+  movements: ['append_only'],
+  ledger_entries: ['append_only'],
   holds: ['stamp'],
   wallet_terms: ['stamp'],
   reconciliations: ['stamp'],

@@ -1,0 +1,70 @@
+/** Orders as rows of their table, each with the witness by which a reconcile knows it again. */
+
+import { hash } from 'node:crypto';
+import type { OrderStatus, OrderTerms, RejectReason } from '../domain/order.ts';
+import { NULL_FIELD, textField } from './copy.ts';
+import { fieldsOfLot } from './lot.ts';
+import { storable } from './text.ts';
+
+/** How far an order has come. */
+export interface Progress {
+  readonly sizeSteps: bigint;
+  filledSteps: bigint;
+  /** Trades it took part in, as taker or maker. */
+  fillCount: number;
+  status: OrderStatus;
+  updatedAtMs: number;
+  updatedSequence: number;
+  /** Null while it is live. */
+  closedSequence: number | null;
+}
+
+export interface NewOrder {
+  readonly terms: OrderTerms;
+  readonly rejectReason: RejectReason | null;
+  readonly progress: Progress;
+}
+
+/** The columns of `orderRow`. */
+export const ORDER_COLUMNS = `id, wallet, market, side, type, time_in_force, post_only, price_ticks, size_steps,
+  created_at_ms, sequence, base, quote, base_atoms_per_step, quote_atoms_per_lot, reject_reason, leverage,
+  client_order_id, filled_steps, fill_count, status, updated_at_ms, updated_sequence, closed_sequence, witness`;
+
+/** Characters of the base64 of a SHA-256 that a witness keeps: 132 bits. */
+export const DIGEST_CHARACTERS = 22;
+
+/** All that never changes, up to the columns whose field is no part of the digest as it stands. */
+function fixedFields({ terms, rejectReason }: NewOrder): string {
+  const { id, wallet, market, side, type, timeInForce, postOnly, priceTicks, sizeSteps } = terms;
+  const price = priceTicks ?? NULL_FIELD;
+  return `${id}\t${wallet}\t${textField(market)}\t${side}\t${type}\t${timeInForce}\t${postOnly ? 't' : 'f'}\t${price}\t${
+    sizeSteps
+  }\t${terms.createdAtMs}\t${terms.sequence}\t${fieldsOfLot(terms.lot)}\t${rejectReason ?? NULL_FIELD}`;
+}
+
+function bitsOf(leverage: number): string {
+  const bits = Buffer.allocUnsafe(8);
+  bits.writeDoubleBE(leverage);
+  return bits.toString('hex');
+}
+
+/** The second half of a witness: a second copy of what changes. */
+export const witnessOfProgress = (progress: Progress): string => {
+  const { filledSteps, fillCount, status, updatedAtMs, updatedSequence, closedSequence } = progress;
+  return `/${filledSteps}/${fillCount}/${status}/${updatedAtMs}/${updatedSequence}/${closedSequence ?? '-'}`;
+};
+
+/** The row of an order; `order_witness` of the database makes the same witness of it. */
+export function orderRow(order: NewOrder): string {
+  const { leverage, clientOrderId } = order.terms;
+  const { progress } = order;
+  const fixed = fixedFields(order);
+  const id = clientOrderId === null ? null : storable(clientOrderId);
+  const content = `${fixed}\t${leverage === null ? NULL_FIELD : bitsOf(leverage)}${id === null ? '' : `\t${id}`}`;
+  const digest = hash('sha256', content, 'base64').slice(0, DIGEST_CHARACTERS);
+  return `${fixed}\t${leverage ?? NULL_FIELD}\t${id === null ? NULL_FIELD : textField(id)}\t${progress.filledSteps}\t${
+    progress.fillCount
+  }\t${progress.status}\t${progress.updatedAtMs}\t${progress.updatedSequence}\t${
+    progress.closedSequence ?? NULL_FIELD
+  }\t${digest}${witnessOfProgress(progress)}`;
+}

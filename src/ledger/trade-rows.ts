@@ -1,0 +1,55 @@
+/** What trades come to: rows of trades and of entries, and what the candles gain. Each amount is made into text once. */
+
+import { baseAtoms, notionalAtoms, type Trade } from '../domain/order.ts';
+import { Minutes } from './candles.ts';
+import { CopyRows, textField } from './copy.ts';
+import { bookTrade, type Exchanged, transactionOfTrade } from './entries.ts';
+import { fieldsOfLot } from './lot.ts';
+
+/** The columns of the rows of `trades`. */
+export const TRADE_COLUMNS = `trade_id, sequence, market, taker_side, price_ticks, size_steps, base_atoms,
+  notional_atoms, fee_atoms, taker_order_id, maker_order_id, taker_wallet, maker_wallet, time_ms, base, quote,
+  base_atoms_per_step, quote_atoms_per_lot`;
+
+/** The columns of the rows of `entries`. */
+export const ENTRY_COLUMNS =
+  'sequence, line, transaction_id, kind, account, asset, amount_atoms, reference, time_ms';
+
+const exchanged = (atoms: string): Exchanged<string> | null =>
+  atoms === '0' ? null : { received: atoms, paid: `-${atoms}` };
+
+export class TradeRows {
+  readonly trades = new CopyRows();
+  readonly entries = new CopyRows();
+  readonly minutes = new Minutes();
+
+  /** The trades of one event, in the order of execution. */
+  add(trades: readonly Trade[]): void {
+    let line = 0;
+    for (const trade of trades) {
+      const { sequence, timeMs } = trade;
+      const notional = notionalAtoms(trade);
+      const amounts = { base: `${baseAtoms(trade)}`, notional: `${notional}`, fee: `${trade.feeAtoms}` };
+      this.trades.add(
+        `${trade.tradeId}\t${sequence}\t${textField(trade.market)}\t${trade.takerSide}\t${trade.priceTicks}\t${
+          trade.sizeSteps
+        }\t${amounts.base}\t${amounts.notional}\t${amounts.fee}\t${trade.takerOrderId}\t${trade.makerOrderId}\t${
+          trade.takerWallet
+        }\t${trade.makerWallet}\t${timeMs}\t${fieldsOfLot(trade.lot)}`,
+      );
+      this.minutes.add(trade, notional);
+      const transactionId = transactionOfTrade(trade);
+      const moved = {
+        base: exchanged(amounts.base),
+        notional: exchanged(amounts.notional),
+        fee: exchanged(amounts.fee),
+      };
+      bookTrade(trade, moved, (kind, account, asset, amount, reference) => {
+        this.entries.add(
+          `${sequence}\t${line}\t${transactionId}\t${kind}\t${account}\t${asset}\t${amount}\t${reference}\t${timeMs}`,
+        );
+        line += 1;
+      });
+    }
+  }
+}
