@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { loadScript } from '../../src/scripts/index.ts';
 import { startRedisServer } from '../support/redis-server.ts';
-import { type Figure, median } from './figures.ts';
+import { type Measured, median } from './figures.ts';
 import { type Command, cost, NO_OP } from './script-cost.ts';
 
 const ROUNDS = 5;
@@ -40,7 +40,7 @@ async function countingRound(redis: Redis, round: number): Promise<Counting> {
 }
 
 /** @returns rows for the table of the market-data bench */
-export async function benchCounting(): Promise<Figure[]> {
+export async function benchCounting(): Promise<Measured[]> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-bench-'));
   const server = await startRedisServer(folder);
   const redis = new Redis(server.url);
@@ -57,7 +57,7 @@ export async function benchCounting(): Promise<Figure[]> {
   }
 }
 
-const figuresOf = ({ noop, alone, together }: Counting): Figure[] => [
+const figuresOf = ({ noop, alone, together }: Counting): Measured[] => [
   { name: 'no-op script, KEYS and ARGV of a counted request', figure: noop, unit: 'µs' },
   { name: 'counting a request, alone in its script, against it', figure: alone / noop, unit: 'x' },
   {

@@ -15,7 +15,7 @@ import { openSessions } from '../../src/auth/session.ts';
 import { startEmbedded } from '../../src/embedded/index.ts';
 import { freePort } from '../../src/embedded/ports.ts';
 import { openEngine } from '../../src/engine/index.ts';
-import { median, printFigures } from './figures.ts';
+import { median, type Table, tableOf } from './figures.ts';
 
 const ROUNDS = 5;
 const SECONDS = 4;
@@ -117,7 +117,7 @@ async function load(url: string, requests: autocannon.Request[]): Promise<number
   return result.requests.average;
 }
 
-export async function benchHttp(): Promise<void> {
+export async function benchHttp(): Promise<Table> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-bench-'));
   const servers = await startEmbedded({ dataDir: join(folder, 'data') });
   const children: ChildProcess[] = [];
@@ -144,7 +144,8 @@ export async function benchHttp(): Promise<void> {
     for (let round = 0; round < ROUNDS; round += 1) {
       rounds.push({ orders: await load(api, requests), hello: await load(hello, [{ path: '/' }]) });
     }
-    printFigures(
+    return tableOf(
+      'http',
       `http: medians of ${ROUNDS} rounds of ${SECONDS} s, ${CONNECTIONS} connections, ${WALLETS} wallets`,
       [
         { name: 'Express hello world', figure: median(rounds.map((one) => one.hello)), unit: 'requests/s' },

@@ -17,7 +17,7 @@ import { type EmbeddedServers, startEmbedded } from '../../src/embedded/index.ts
 import { freePort } from '../../src/embedded/ports.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { benchCounting } from './counting.ts';
-import { median, printFigures } from './figures.ts';
+import { median, type Table, tableOf } from './figures.ts';
 import { REDBOOK, start } from './http.ts';
 
 const ROUNDS = 5;
@@ -145,7 +145,7 @@ async function compare(servers: EmbeddedServers, children: ChildProcess[]): Prom
   return rounds.slice(1); // the first warms up
 }
 
-export async function benchMarketData(): Promise<void> {
+export async function benchMarketData(): Promise<Table> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-bench-'));
   const servers = await startEmbedded({ dataDir: join(folder, 'data') });
   const redis = new Redis(servers.redisUrl);
@@ -158,7 +158,8 @@ export async function benchMarketData(): Promise<void> {
     const rounds = await compare(servers, children).finally(stopWriting);
     const against = (figure: (round: Round) => number): number =>
       median(rounds.map((round) => figure(round) / round.hello));
-    printFigures(
+    return tableOf(
+      'market-data',
       `market data: medians of ${ROUNDS} rounds of ${SECONDS} s, ${CONNECTIONS} connections, while orders are placed`,
       [
         { name: 'Express hello world', figure: median(rounds.map(({ hello }) => hello)), unit: 'requests/s' },

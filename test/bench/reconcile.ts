@@ -13,7 +13,7 @@ import { reconcile } from '../../src/operator/reconcile/index.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
 import { startRedisServer } from '../support/redis-server.ts';
 import { seedRestingOrders } from '../support/resting-orders.ts';
-import { printFigures } from './figures.ts';
+import { type Table, tableOf } from './figures.ts';
 
 const ORDERS = Number(process.env.RECONCILE_ORDERS ?? 1_000_000);
 const WALLETS = 100;
@@ -41,7 +41,7 @@ async function longestScriptMs(redis: Redis): Promise<number> {
   return Math.max(...scripts.map(([, , micros]) => micros)) / 1000;
 }
 
-export async function benchReconcile(): Promise<void> {
+export async function benchReconcile(): Promise<Table> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-bench-'));
   const server = await startRedisServer(folder);
   const postgres = await startPostgresServer({ durable: false });
@@ -64,16 +64,20 @@ export async function benchReconcile(): Promise<void> {
     const [{ holds, checks }, peak] = await withPeakMemory(() => reconcile(services, { patienceMs: 0 }));
     const seconds = (performance.now() - begun) / 1000;
     if (!holds) throw new Error(JSON.stringify(checks.filter(({ count }) => count > 0)));
-    printFigures(`reconcile: ${ORDERS.toLocaleString('en-US')} resting orders of ${WALLETS} wallets`, [
-      {
-        name: 'longest script',
-        figure: await longestScriptMs(redis),
-        unit: 'ms',
-        target: { relation: '<=', bound: 20 },
-      },
-      { name: 'whole reconcile', figure: seconds, unit: 's' },
-      { name: 'memory that it needs, at most', figure: (peak - before) / MIB, unit: 'MiB' },
-    ]);
+    return tableOf(
+      'reconcile',
+      `reconcile: ${ORDERS.toLocaleString('en-US')} resting orders of ${WALLETS} wallets`,
+      [
+        {
+          name: 'longest script',
+          figure: await longestScriptMs(redis),
+          unit: 'ms',
+          target: { relation: '<=', bound: 20 },
+        },
+        { name: 'whole reconcile', figure: seconds, unit: 's' },
+        { name: 'memory that it needs, at most', figure: (peak - before) / MIB, unit: 'MiB' },
+      ],
+    );
   } finally {
     redis.disconnect();
     await ledger.close();

@@ -16,7 +16,7 @@ import { startEmbedded } from '../../src/embedded/index.ts';
 import { freePort } from '../../src/embedded/ports.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { openLedger } from '../../src/ledger/index.ts';
-import { printFigures } from './figures.ts';
+import { type Table, tableOf } from './figures.ts';
 
 const CLIENTS = 5_000;
 const GENERAL_SHARE = 0.2;
@@ -144,7 +144,7 @@ async function usage(port: number): Promise<Usage> {
 const percentile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
 
-async function measure(port: number): Promise<void> {
+async function measure(port: number): Promise<Table> {
   await sleep(3_000);
   const before = await usage(port);
   const gaps: number[] = [];
@@ -177,37 +177,41 @@ async function measure(port: number): Promise<void> {
   // Resident memory alone says too little: a process that has just started has much to spare.
   const held = (ended.heldBytes - before.heldBytes) / CLIENTS / 1_000;
   const resident = (ended.residentBytes - before.residentBytes) / CLIENTS / 1_000;
-  printFigures(`streams: ${CLIENTS} clients of one replica over ${SECONDS} s, ${gaps.length} gaps`, [
-    { name: 'gap between frames, median', figure: percentile(gaps, 0.5), unit: 'ms' },
-    {
-      name: 'gap between frames, 99 %',
-      figure: percentile(gaps, 0.99),
-      unit: 'ms',
-      target: { relation: '<=', bound: 2_300 },
-    },
-    { name: 'gap between frames, longest', figure: gaps.at(-1)!, unit: 'ms' },
-    {
-      name: 'objects and buffers, a client',
-      figure: held,
-      unit: 'KB',
-      target: { relation: '<=', bound: 30 },
-    },
-    {
-      name: 'growth of resident memory, a client',
-      figure: resident,
-      unit: 'KB',
-      target: { relation: '<=', bound: 30 },
-    },
-    {
-      name: 'CPU of the replica',
-      figure: ((ended.cpuSeconds - begun.cpuSeconds) / SECONDS) * 100,
-      unit: '%',
-    },
-    { name: 'sent', figure: bytes / SECONDS / 1_000_000, unit: 'MB/s' },
-  ]);
+  return tableOf(
+    'streams',
+    `streams: ${CLIENTS} clients of one replica over ${SECONDS} s, ${gaps.length} gaps`,
+    [
+      { name: 'gap between frames, median', figure: percentile(gaps, 0.5), unit: 'ms' },
+      {
+        name: 'gap between frames, 99 %',
+        figure: percentile(gaps, 0.99),
+        unit: 'ms',
+        target: { relation: '<=', bound: 2_300 },
+      },
+      { name: 'gap between frames, longest', figure: gaps.at(-1)!, unit: 'ms' },
+      {
+        name: 'objects and buffers, a client',
+        figure: held,
+        unit: 'KB',
+        target: { relation: '<=', bound: 30 },
+      },
+      {
+        name: 'growth of resident memory, a client',
+        figure: resident,
+        unit: 'KB',
+        target: { relation: '<=', bound: 30 },
+      },
+      {
+        name: 'CPU of the replica',
+        figure: ((ended.cpuSeconds - begun.cpuSeconds) / SECONDS) * 100,
+        unit: '%',
+      },
+      { name: 'sent', figure: bytes / SECONDS / 1_000_000, unit: 'MB/s' },
+    ],
+  );
 }
 
-export async function benchStreams(): Promise<void> {
+export async function benchStreams(): Promise<Table> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-bench-'));
   const servers = await startEmbedded({ dataDir: join(folder, 'data') });
   const redis = new Redis(servers.redisUrl);
@@ -229,7 +233,7 @@ export async function benchStreams(): Promise<void> {
     children.push(await startRole('settlement', { ...env, PORT: String(settlementPort) }));
     children.push(await startRole('stream', { ...env, PORT: String(streamPort) }));
     trading = setInterval(() => place(engine, TAKER, 'buy', '0.0001').catch(() => undefined), 100);
-    await measure(streamPort);
+    return await measure(streamPort);
   } finally {
     clearInterval(trading);
     for (const child of children) {

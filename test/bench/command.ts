@@ -1,0 +1,74 @@
+/**
+ * The command line of the bench. Tables go to the output one after the other, as each is done; with `--json` all of
+ * them go there as one document at the end.
+ */
+
+import type { Writable } from 'node:stream';
+import { Command, CommanderError } from 'commander';
+import { benchEngine } from './engine.ts';
+import { renderFigures, type Table } from './figures.ts';
+import { benchHttp } from './http.ts';
+import { benchMarketData } from './market-data.ts';
+import { checkOut, type OlderRelease } from './older-release.ts';
+import { benchReconcile } from './reconcile.ts';
+import { benchStreams } from './streams.ts';
+
+type Bench = (older: OlderRelease) => Promise<Table>;
+
+const BENCHES: Readonly<Record<string, Bench>> = {
+  engine: benchEngine,
+  http: benchHttp,
+  streams: benchStreams,
+  'market-data': benchMarketData,
+};
+/** Run only by their names. */
+const FURTHER: Readonly<Record<string, Bench>> = { reconcile: benchReconcile };
+
+const OLDER = 'd855f64';
+
+export interface Asked {
+  readonly names: readonly string[];
+  readonly against: string;
+  readonly json: boolean;
+}
+
+/** @throws CommanderError when the command line cannot be read, or asks for help */
+export function readArguments(args: readonly string[], out: Writable, err: Writable): Asked {
+  const known = Object.keys({ ...BENCHES, ...FURTHER });
+  const command = new Command('npm run bench --')
+    .description('Measures what the service costs, each figure beside a reference of the same run.')
+    .argument('[table...]', `tables to make: ${known.join(', ')}; all but ${Object.keys(FURTHER)} by default`)
+    .option('--against <revision>', 'the older release that runs beside this one', OLDER)
+    .option('--json', 'prints one JSON document in place of tables', false)
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) })
+    .parse(args, { from: 'user' });
+  const unknown = command.args.find((name) => !known.includes(name));
+  if (unknown !== undefined) command.error(`error: no table ${unknown}; there are: ${known.join(', ')}`);
+  const names = command.args.length === 0 ? Object.keys(BENCHES) : command.args;
+  return { names, ...command.opts<Pick<Asked, 'against' | 'json'>>() };
+}
+
+/** @returns the exit code */
+export async function bench(args: readonly string[], out: Writable, err: Writable): Promise<number> {
+  let asked: Asked;
+  try {
+    asked = readArguments(args, out, err);
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    throw error;
+  }
+  const older = checkOut(asked.against);
+  try {
+    const tables: Table[] = [];
+    for (const name of asked.names) {
+      const table = await { ...BENCHES, ...FURTHER }[name]!(older);
+      tables.push(table);
+      if (!asked.json) out.write(renderFigures(table));
+    }
+    if (asked.json) out.write(`${JSON.stringify({ against: older.revision, tables }, undefined, 2)}\n`);
+    return 0;
+  } finally {
+    older.remove();
+  }
+}
