@@ -8,6 +8,7 @@ import type { LiveOrder } from '../../src/domain/order.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import type { Engine, EngineImage, Placement } from '../../src/engine/index.ts';
+import { WALLETS, walletOf } from './driver-wallets.ts';
 
 /** How calls follow each other: groups in one turn of the event loop, each awaited, or so many in flight all the time. */
 export type Pace = { readonly together: number } | { readonly inFlight: number };
@@ -29,15 +30,12 @@ export type Command =
 
 export type Answer = { readonly ok: true } | { readonly ok: false; readonly error: string };
 
-export const WALLETS = 500;
 const SYMBOL = 'ETH/USDC';
 const CREDIT = 10n ** 15n;
 const TAKER = `0x${'7a'.repeat(20)}`;
 const ID_LENGTH = Number(process.env.BENCH_ID_LENGTH ?? 36);
 /** Bids of `far` and of a rebuilt engine are spread over so many prices from this one on, in ticks. */
 const FAR = { from: 10_000, prices: 2_000 };
-
-const walletOf = (index: number): string => `0x${(index % WALLETS).toString(16).padStart(40, 'b')}`;
 
 const { openEngine }: typeof import('../../src/engine/index.ts') = await import(
   `${process.argv[2]}/src/engine/index.ts`

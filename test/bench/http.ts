@@ -1,170 +1,206 @@
 /**
- * `POST /v1/orders` through one api process against Express' hello world, in turn, over the same 64 connections.
- * Half of the orders rest and half are filled. Redis and Postgres are real and durable; settlement does not run
- * meanwhile, as it would on another machine.
+ * `POST /v1/orders` through one api process beside Express' hello world, in turn, over the same number of connections:
+ * half of the orders rest, half are filled, each has a client order id. Redis and Postgres are real and durable;
+ * settlement does not run meanwhile, as it would on another machine. Processor time decides: by the clock, the client
+ * and Redis have their share of the machine too.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
-import { Redis } from 'ioredis';
-import { openSessions } from '../../src/auth/session.ts';
-import { startEmbedded } from '../../src/embedded/index.ts';
-import { freePort } from '../../src/embedded/ports.ts';
-import { openEngine } from '../../src/engine/index.ts';
-import { median, type Table, tableOf } from './figures.ts';
+import { WALLETS, walletOf } from './driver-wallets.ts';
+import { bearerOf, openExchange, type Running, startHello } from './exchange.ts';
+import { type Measured, median, type Table, tableOf } from './figures.ts';
+import { type Loaded, load, percentile } from './load.ts';
+import { PRESENT } from './older-release.ts';
+import { measureProcessors, type Spent, type Watched } from './processors.ts';
 
 const ROUNDS = 5;
-const SECONDS = 4;
-const CONNECTIONS = 64;
-export const WALLETS = 256;
-export const SECRET = 'a secret of the bench, and of nothing else';
-const DEEP = 10n ** 15n;
+const SECONDS = 2.5;
+const WARMING_SECONDS = 5;
+const MANY = 64;
+const FEW = 8;
+const HELLO = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
-export const walletOf = (index: number): string => `0x${index.toString(16).padStart(40, 'c')}`;
+export const nextHello = (): string => HELLO;
 
-/** `redbook` as the image starts it. */
-export const REDBOOK = ['--max-semi-space-size=32', 'src/main.ts'];
-
-/** Starts a process of ours and waits until it answers. */
-export async function start(
-  args: readonly string[],
-  url: string,
-  env: Record<string, string> = {},
-): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ['--import=tsx', ...args], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, ...env },
-  });
-  for (let tries = 0; tries < 200; tries += 1) {
-    if (child.exitCode !== null) throw new Error(`${args.join(' ')} ended`);
-    const answered = await fetch(url).then(
-      (response) => response.ok,
-      () => false,
-    );
-    if (answered) return child;
-    await sleep(100);
-  }
-  throw new Error(`${args.join(' ')} does not answer`);
+/** Wallets take turns: one buys, the next sells at the same price, so that every other order is filled. */
+export function orderRequests(): () => string {
+  const heads = Array.from({ length: WALLETS }, (_none, index) =>
+    [
+      ...['POST /v1/orders HTTP/1.1', 'Host: localhost', `Authorization: ${bearerOf(walletOf(index))}`],
+      ...['Content-Type: application/json', 'Content-Length: '],
+    ].join('\r\n'),
+  );
+  let serial = 0;
+  return () => {
+    const body = orderBody(serial, `bench-${serial.toString().padStart(14, '0')}`);
+    const request = `${heads[serial % WALLETS]}${body.length}\r\n\r\n${body}`;
+    serial += 1;
+    return request;
+  };
 }
 
-/** A market, and wallets with more than they can spend. */
-export async function fund(redisUrl: string): Promise<void> {
-  const redis = new Redis(redisUrl);
-  const engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 1_000_000 });
-  await engine.open({ epoch: 0, sequence: 0 });
-  await engine.setAsset({ symbol: 'USDC', scale: 6 });
-  const rules = { tickSize: '0.01', sizeStep: '0.0001', minOrderSize: null, maxOrderSize: null };
-  await engine.createMarket({
-    ...{ ...rules, symbol: 'ETH/USDC', status: 'active', sellEnabled: true, visible: true, feeBps: 10 },
-    ...{ selfTrade: 'expire_taker', referencePrice: null, networkId: '1' },
+const orderBody = (index: number, clientOrderId: string): string =>
+  JSON.stringify({
+    ...{ market: 'ETH/USDC', side: index % 2 === 0 ? 'buy' : 'sell', type: 'limit', price: 2000, size: 0.01 },
+    clientOrderId,
   });
-  for (let index = 0; index < WALLETS; index += 1) {
-    for (const asset of ['ETH', 'USDC']) {
-      const [wallet, reference] = [walletOf(index), `${index} ${asset}`];
-      await engine.moveFunds({ kind: 'credited', wallet, asset, amountAtoms: DEEP, reference });
-    }
-  }
-  redis.disconnect();
+
+/** A load with what each request of it cost each process, in microseconds and thousands of instructions. */
+export interface Costly<Name extends string> extends Loaded {
+  readonly micros: Readonly<Record<Name, number>>;
+  readonly instructions: Readonly<Record<Name, number | undefined>>;
 }
 
-const sessions = openSessions({
-  issuer: 'Redbook',
-  secret: SECRET,
-  previousSecret: undefined,
-  nowMs: Date.now,
-});
+/** Loads a server and measures what each request costs the processes. */
+export async function costlyLoad<Name extends string>(
+  watched: Readonly<Record<Name, Watched>>,
+  run: () => Promise<Loaded>,
+): Promise<Costly<Name>> {
+  const { result, spent } = await measureProcessors(watched, run);
+  const names = Object.entries<Spent>(spent);
+  const of = (amount: (one: Spent) => number | undefined) =>
+    Object.fromEntries(names.map(([name, one]) => [name, amount(one)])) as Record<Name, number>;
+  return {
+    ...result,
+    micros: of(({ seconds }) => (seconds * 1e6) / result.requests),
+    instructions: of(({ instructions }) => instructions && instructions / result.requests / 1_000),
+  };
+}
 
-export const headersOf = (wallet: number): Record<string, string> => ({
-  authorization: `Bearer ${sessions.issue(walletOf(wallet))}`,
-  'content-type': 'application/json',
-});
+type OrderCost = Costly<'api' | 'redis'>;
+type HelloCost = Costly<'hello'>;
 
-/**
- * Wallets take turns: one buys, the next sells at the same price, so that every other order is filled.
- * @param restingAt where all buy instead, and nothing is filled
- */
-export function orders(restingAt?: number): autocannon.Request[] {
-  return Array.from({ length: WALLETS }, (_none, index) => ({
-    method: 'POST',
-    path: '/v1/orders',
-    headers: headersOf(index),
-    body: JSON.stringify({
-      market: 'ETH/USDC',
-      side: restingAt !== undefined || index % 2 === 0 ? 'buy' : 'sell',
-      type: 'limit',
-      price: restingAt ?? 2000,
-      size: 0.01,
-      clientOrderId: 'bench-[<id>]',
-    }),
+interface Round {
+  readonly many: { readonly orders: OrderCost; readonly hello: HelloCost };
+  readonly few: { readonly orders: OrderCost; readonly hello: HelloCost };
+  /** By autocannon, requests per second. */
+  readonly cannon: { readonly orders: number; readonly hello: number };
+}
+
+/** The processes that are measured. */
+interface Processes {
+  readonly api: Running;
+  readonly hello: Running;
+  readonly redis: Watched;
+}
+
+async function takeRounds(
+  { api, hello, redis }: Processes,
+  nextOrder: () => string,
+): Promise<{ rounds: Round[]; p99: Measured }> {
+  const loadOrders = (connections: number, seconds = SECONDS) =>
+    costlyLoad({ api, redis }, () => load(api.url, { connections, seconds, nextRequest: nextOrder }));
+  const loadHello = (connections: number, seconds = SECONDS) =>
+    costlyLoad({ hello }, () => load(hello.url, { connections, seconds, nextRequest: nextHello }));
+  const both = async (connections: number) => ({
+    orders: await loadOrders(connections),
+    hello: await loadHello(connections),
+  });
+  await loadOrders(MANY, WARMING_SECONDS);
+  await loadHello(MANY, WARMING_SECONDS);
+  const rounds: Round[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const [many, few] = [await both(MANY), await both(FEW)];
+    const cannon = {
+      orders: await fire(api.url, cannonOrders(round)),
+      hello: await fire(hello.url, [{ path: '/' }]),
+    };
+    rounds.push({ many, few, cannon });
+  }
+  const perSecond = median(rounds.map(({ many: { orders } }) => orders.requests / orders.seconds)) / 2;
+  return { rounds, p99: await compareLatencies({ api, hello }, nextOrder, perSecond) };
+}
+
+const cannonOrders = (round: number): autocannon.Request[] =>
+  Array.from({ length: WALLETS }, (_none, index) => ({
+    ...{ method: 'POST', path: '/v1/orders' },
+    headers: { authorization: bearerOf(walletOf(index)), 'content-type': 'application/json' },
+    body: orderBody(index, `cannon-${round}-[<id>]`),
   }));
-}
 
 /** Requests per second; every answer must be a 2xx. */
-async function load(url: string, requests: autocannon.Request[]): Promise<number> {
-  const result = await autocannon({
-    url,
-    connections: CONNECTIONS,
-    duration: SECONDS,
-    idReplacement: true,
-    requests,
-  });
+async function fire(url: string, requests: autocannon.Request[]): Promise<number> {
+  const result = await autocannon({ url, connections: MANY, duration: 2, idReplacement: true, requests });
   if (result.non2xx > 0 || result.errors > 0)
     throw new Error(`${result.non2xx} refused, ${result.errors} failed`);
   return result.requests.average;
 }
 
-export async function benchHttp(): Promise<Table> {
-  const folder = mkdtempSync(join(tmpdir(), 'redbook-bench-'));
-  const servers = await startEmbedded({ dataDir: join(folder, 'data') });
-  const children: ChildProcess[] = [];
-  try {
-    await fund(servers.redisUrl);
-    const [apiPort, helloPort] = [await freePort(), await freePort()];
-    const hello = `http://127.0.0.1:${helloPort}`;
-    const api = `http://127.0.0.1:${apiPort}`;
-    children.push(await start(['test/bench/hello.ts', String(helloPort)], hello));
-    const { redisUrl: REDIS_URL, databaseUrl: DATABASE_URL } = servers;
-    const env = {
-      REDIS_URL,
-      DATABASE_URL,
-      JWT_SECRET: SECRET,
-      WEB_HOSTS: 'localhost',
-      PORT: String(apiPort),
-      LOG_LEVEL: 'fatal',
+/** The slowest of a hundred requests of both, at the same rate. */
+async function compareLatencies(
+  { api, hello }: Pick<Processes, 'api' | 'hello'>,
+  nextOrder: () => string,
+  perSecond: number,
+): Promise<Measured> {
+  const slow: { orders: number; hello: number }[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    const at = async (url: string, nextRequest: () => string): Promise<number> => {
+      const loaded = await load(url, { connections: MANY, seconds: SECONDS, nextRequest, perSecond });
+      return percentile(loaded.latenciesMs, 0.99);
     };
-    children.push(await start([...REDBOOK, 'api'], `${api}/readyz`, env));
-    const rounds: { orders: number; hello: number }[] = [];
-    const requests = orders();
-    await load(api, requests); // both warm up
-    await load(hello, [{ path: '/' }]);
-    for (let round = 0; round < ROUNDS; round += 1) {
-      rounds.push({ orders: await load(api, requests), hello: await load(hello, [{ path: '/' }]) });
-    }
-    return tableOf(
-      'http',
-      `http: medians of ${ROUNDS} rounds of ${SECONDS} s, ${CONNECTIONS} connections, ${WALLETS} wallets`,
-      [
-        { name: 'Express hello world', figure: median(rounds.map((one) => one.hello)), unit: 'requests/s' },
-        { name: 'POST /v1/orders', figure: median(rounds.map((one) => one.orders)), unit: 'requests/s' },
-        {
-          name: 'POST /v1/orders against hello world',
-          figure: median(rounds.map((one) => one.orders / one.hello)),
-          unit: 'x',
-          target: { relation: '>=', bound: 0.6 },
-        },
-      ],
-    );
+    slow.push({ orders: await at(api.url, nextOrder), hello: await at(hello.url, nextHello) });
+  }
+  return {
+    ...{ name: `p99 at half of saturation (${Math.round(perSecond)}/s)`, unit: 'ms' },
+    figure: median(slow.map(({ orders }) => orders)),
+    reference: { name: 'hello world', figure: median(slow.map(({ hello: one }) => one)) },
+    target: { relation: '<=', bound: 3, isReported: true },
+  };
+}
+
+function rowsOf(rounds: readonly Round[]): Measured[] {
+  const of = (amount: (round: Round) => number | undefined): number | null =>
+    amount(rounds[0]!) === undefined ? null : median(rounds.map((round) => amount(round)!));
+  const instructions = (amount: (round: Round) => number | undefined): { note: string } | undefined => {
+    const count = of(amount);
+    return count === null ? undefined : { note: `${Math.round(count)} ki` };
+  };
+  const hello = { name: 'hello world', figure: of(({ many }) => many.hello.micros.hello) };
+  const helloFew = { name: 'hello world at 8', figure: of(({ few }) => few.hello.micros.hello) };
+  const perSecond = ({ requests, seconds }: Loaded): number => requests / seconds;
+  return [
+    {
+      ...{ name: 'api, an order, 64 connections', unit: 'µs', reference: hello },
+      ...{ figure: of(({ many }) => many.orders.micros.api), target: { relation: '<=', bound: 1 } },
+      ...instructions(({ many }) => many.orders.instructions.api),
+    },
+    {
+      ...{ name: 'api, an order, 8 connections', unit: 'µs', reference: helloFew },
+      ...{ figure: of(({ few }) => few.orders.micros.api), target: { relation: '<=', bound: 1.6 } },
+      ...instructions(({ few }) => few.orders.instructions.api),
+    },
+    {
+      ...{ name: 'engine Redis, an order, 64 connections', unit: 'µs', reference: hello },
+      ...{ figure: of(({ many }) => many.orders.micros.redis), target: { relation: '<=', bound: 0.5 } },
+      ...instructions(({ many }) => many.orders.instructions.redis),
+    },
+    {
+      ...{ name: 'engine Redis, an order, 8 connections', unit: 'µs', reference: helloFew },
+      figure: of(({ few }) => few.orders.micros.redis),
+    },
+    {
+      ...{ name: 'orders by the clock, autocannon', unit: '/s', figure: of(({ cannon }) => cannon.orders) },
+      reference: { name: 'hello world', figure: of(({ cannon }) => cannon.hello) },
+      target: { relation: '>=', bound: 0.7, isReported: true },
+    },
+    {
+      ...{ name: 'orders by the clock, light client', unit: '/s' },
+      figure: of(({ many }) => perSecond(many.orders)),
+      reference: { name: 'hello world', figure: of(({ many }) => perSecond(many.hello)) },
+    },
+  ];
+}
+
+export async function benchHttp(): Promise<Table> {
+  const exchange = await openExchange(PRESENT);
+  const hello = await startHello();
+  try {
+    const api = await exchange.start('api');
+    const { rounds, p99 } = await takeRounds({ api, hello, redis: exchange.engine }, orderRequests());
+    const title = `processor time for each request; medians of ${ROUNDS} alternating rounds of ${SECONDS} s`;
+    return tableOf('http', title, [...rowsOf(rounds), p99]);
   } finally {
-    for (const child of children) {
-      const gone = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGINT');
-      await gone;
-    }
-    await servers.stop();
-    rmSync(folder, { recursive: true, force: true });
+    await hello.stop();
+    await exchange.close();
   }
 }

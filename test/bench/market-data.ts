@@ -1,36 +1,32 @@
 /**
- * Public routes through one api process against Express' hello world, in turn, over the same 64 connections, while
+ * Public routes through one api process beside Express' hello world, in turn, over the same 64 connections, while
  * orders are placed in the market whose book is read. The requests to both come from thousands of addresses, so that
  * each is counted by the limits and none is refused. Settlement does not run meanwhile, as it would on another machine.
  */
 
-import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import autocannon from 'autocannon';
-import { Redis } from 'ioredis';
 import type { Side } from '../../src/domain/order.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
-import { type EmbeddedServers, startEmbedded } from '../../src/embedded/index.ts';
-import { freePort } from '../../src/embedded/ports.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { benchCounting } from './counting.ts';
-import { median, type Table, tableOf } from './figures.ts';
-import { REDBOOK, start } from './http.ts';
+import { type Exchange, openExchange, startHello } from './exchange.ts';
+import { type Measured, median, type Table, tableOf } from './figures.ts';
+import { type Costly, costlyLoad } from './http.ts';
+import { load } from './load.ts';
+import { PRESENT } from './older-release.ts';
 
 const ROUNDS = 5;
-const SECONDS = 4;
+const SECONDS = 2;
 const CONNECTIONS = 64;
+/** With the one that every exchange of the bench has. */
 const MARKETS = 50;
 const LEVELS = 60;
 const ORDERS_PER_SECOND = 500;
-/** Each connection goes through them in turn: an address has 64 requests in a load, of 300 a minute. */
-const ADDRESSES = 4_096;
+/** They take turns: none of them may send more than 300 requests a minute. */
+const ADDRESSES = 65_536;
 const DEEP = 10n ** 15n;
 const MAKER = `0x${'a'.repeat(40)}`;
-const TAKER = `0x${'b'.repeat(40)}`;
+const TAKER = `0x${'c'.repeat(40)}`;
 
 const symbolOf = (index: number): string => `M${index}/USDC`;
 
@@ -47,9 +43,8 @@ const place = (engine: Engine, wallet: string, symbol: string, side: Side, price
 
 /** Markets with a book on both sides and an execution each. */
 async function fillMarkets(engine: Engine): Promise<void> {
-  await engine.setAsset({ symbol: 'USDC', scale: 6 });
   const rules = { tickSize: '0.01', sizeStep: '0.0001', minOrderSize: null, maxOrderSize: null };
-  for (let index = 0; index < MARKETS; index += 1) {
+  for (let index = 0; index < MARKETS - 1; index += 1) {
     await engine.createMarket({
       ...{
         ...rules,
@@ -62,14 +57,14 @@ async function fillMarkets(engine: Engine): Promise<void> {
       ...{ selfTrade: 'expire_taker', referencePrice: null, networkId: '1' },
     });
   }
-  const assets = ['USDC', ...Array.from({ length: MARKETS }, (_, index) => `M${index}`)];
+  const assets = ['USDC', ...Array.from({ length: MARKETS - 1 }, (_, index) => `M${index}`)];
   for (const wallet of [MAKER, TAKER]) {
     for (const asset of assets) {
       const reference = `${wallet} ${asset}`;
       await engine.moveFunds({ kind: 'credited', wallet, asset, amountAtoms: DEEP, reference });
     }
   }
-  for (let index = 0; index < MARKETS; index += 1) {
+  for (let index = 0; index < MARKETS - 1; index += 1) {
     for (let level = 1; level <= LEVELS; level += 1) {
       await place(engine, MAKER, symbolOf(index), 'buy', 2000 - level / 100);
       await place(engine, MAKER, symbolOf(index), 'sell', 2000 + level / 100);
@@ -95,99 +90,81 @@ function write(engine: Engine): () => Promise<void> {
   };
 }
 
-let loads = 0;
-
-function requestsTo(path: string): autocannon.Request[] {
-  loads += 1;
-  return Array.from({ length: ADDRESSES }, (_, index) => ({
-    path,
-    headers: { 'x-forwarded-for': `10.${loads}.${index >> 8}.${index & 255}` },
-  }));
+/** Requests for a path, each from the next address. */
+function requestsTo(path: string): () => string {
+  let next = 0;
+  return () => {
+    const address = `10.1.${(next >> 8) & 255}.${next & 255}`;
+    next = (next + 1) % ADDRESSES;
+    return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${address}\r\n\r\n`;
+  };
 }
 
-/** Requests per second; every answer must be a 2xx. */
-async function load(url: string, requests: autocannon.Request[]): Promise<number> {
-  const result = await autocannon({ url, connections: CONNECTIONS, duration: SECONDS, requests });
-  if (result.non2xx > 0 || result.errors > 0)
-    throw new Error(`${result.non2xx} refused, ${result.errors} failed`);
-  return result.requests.average;
-}
+type Cost = Costly<'server'>;
 
 interface Round {
-  readonly hello: number;
-  readonly book: number;
-  readonly summary: number;
+  readonly hello: Cost;
+  readonly book: Cost;
+  readonly summary: Cost;
 }
 
-async function compare(servers: EmbeddedServers, children: ChildProcess[]): Promise<Round[]> {
-  const [apiPort, helloPort] = [await freePort(), await freePort()];
-  const [api, hello] = [`http://127.0.0.1:${apiPort}`, `http://127.0.0.1:${helloPort}`];
-  children.push(await start(['test/bench/hello.ts', String(helloPort)], hello));
-  children.push(
-    await start([...REDBOOK, 'api'], `${api}/readyz`, {
-      REDIS_URL: servers.redisUrl,
-      DATABASE_URL: servers.databaseUrl,
-      JWT_SECRET: 'a secret of the bench, and of nothing else',
-      WEB_HOSTS: 'localhost',
-      TRUST_PROXY_HOPS: '1',
-      PORT: String(apiPort),
-      LOG_LEVEL: 'fatal',
-    }),
-  );
-  const rounds: Round[] = [];
-  for (let round = 0; round <= ROUNDS; round += 1) {
-    rounds.push({
-      hello: await load(hello, requestsTo('/')),
-      book: await load(api, requestsTo('/v1/market-data/orderbook/M0_USDC?depth=100')),
-      summary: await load(api, requestsTo('/v1/market-data/summary')),
-    });
+async function takeRounds(exchange: Exchange): Promise<Round[]> {
+  const hello = await startHello();
+  try {
+    const api = await exchange.start('api', { TRUST_PROXY_HOPS: '1' });
+    const [toHello, toBook, toSummary] = [
+      ...[requestsTo('/'), requestsTo('/v1/market-data/orderbook/M0_USDC?depth=100')],
+      requestsTo('/v1/market-data/summary'),
+    ] as const;
+    const of = (server: typeof api, nextRequest: () => string): Promise<Cost> =>
+      costlyLoad({ server }, () =>
+        load(server.url, { connections: CONNECTIONS, seconds: SECONDS, nextRequest }),
+      );
+    const rounds: Round[] = [];
+    for (let round = 0; round <= ROUNDS; round += 1) {
+      rounds.push({
+        ...{ hello: await of(hello, toHello!), book: await of(api, toBook!) },
+        summary: await of(api, toSummary!),
+      });
+    }
+    return rounds.slice(1); // the first warms up
+  } finally {
+    await hello.stop();
   }
-  return rounds.slice(1); // the first warms up
+}
+
+function rowsOf(rounds: readonly Round[]): Measured[] {
+  const of = (cost: (round: Round) => Cost): number =>
+    median(rounds.map((round) => cost(round).micros.server));
+  const reference = { name: 'hello world', figure: of(({ hello }) => hello) };
+  const perSecond = (cost: (round: Round) => Cost): { note: string } => {
+    const rate = median(rounds.map(cost).map(({ requests, seconds }) => requests / seconds));
+    return { note: `${Math.round(rate).toLocaleString('en-US')}/s` };
+  };
+  return [
+    {
+      ...{ name: 'api, orderbook, depth 100', unit: 'µs', reference, ...perSecond(({ book }) => book) },
+      ...{ figure: of(({ book }) => book), target: { relation: '<=', bound: 1 } },
+    },
+    {
+      ...{ name: `api, summary, ${MARKETS} markets`, unit: 'µs', reference },
+      ...{ figure: of(({ summary }) => summary), target: { relation: '<=', bound: 1.2 } },
+      ...perSecond(({ summary }) => summary),
+    },
+  ];
 }
 
 export async function benchMarketData(): Promise<Table> {
-  const folder = mkdtempSync(join(tmpdir(), 'redbook-bench-'));
-  const servers = await startEmbedded({ dataDir: join(folder, 'data') });
-  const redis = new Redis(servers.redisUrl);
-  const engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 1_000_000 });
-  const children: ChildProcess[] = [];
+  const exchange = await openExchange(PRESENT);
+  const engine = openEngine({ redis: exchange.redis, maxMakers: 1_000, maxLiveOrders: 1_000_000 });
   try {
     await engine.open({ epoch: 0, sequence: 0 });
     await fillMarkets(engine);
     const stopWriting = write(engine);
-    const rounds = await compare(servers, children).finally(stopWriting);
-    const against = (figure: (round: Round) => number): number =>
-      median(rounds.map((round) => figure(round) / round.hello));
-    return tableOf(
-      'market-data',
-      `market data: medians of ${ROUNDS} rounds of ${SECONDS} s, ${CONNECTIONS} connections, while orders are placed`,
-      [
-        { name: 'Express hello world', figure: median(rounds.map(({ hello }) => hello)), unit: 'requests/s' },
-        { name: 'orderbook, depth 100', figure: median(rounds.map(({ book }) => book)), unit: 'requests/s' },
-        {
-          ...{ name: 'orderbook against hello world', figure: against(({ book }) => book), unit: 'x' },
-          target: { relation: '>=', bound: 0.8 },
-        },
-        {
-          name: `summary, ${MARKETS} markets`,
-          figure: median(rounds.map(({ summary }) => summary)),
-          unit: 'requests/s',
-        },
-        {
-          ...{ name: 'summary against hello world', figure: against(({ summary }) => summary), unit: 'x' },
-          target: { relation: '>=', bound: 0.6 },
-        },
-        ...(await benchCounting()),
-      ],
-    );
+    const rounds = await takeRounds(exchange).finally(stopWriting);
+    const title = `processor time for each request while orders are placed; medians of ${ROUNDS} rounds of ${SECONDS} s`;
+    return tableOf('market-data', title, [...rowsOf(rounds), ...(await benchCounting())]);
   } finally {
-    for (const child of children) {
-      const gone = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGINT');
-      await gone;
-    }
-    redis.disconnect();
-    await servers.stop();
-    rmSync(folder, { recursive: true, force: true });
+    await exchange.close();
   }
 }
