@@ -153,7 +153,7 @@ export class EngineCore {
         return;
       case 'format':
         throw new EngineFormat(
-          `the engine's Redis has format ${epoch}, this release needs format ${ENGINE_FORMAT}: let the release that wrote it settle every event, stop all processes, then run 'ledger rebuild'`,
+          `the engine's Redis has format ${epoch}, this release needs format ${ENGINE_FORMAT}: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'`,
         );
       case 'behind':
         throw new EngineBehind(

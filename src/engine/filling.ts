@@ -1,21 +1,36 @@
-/** Writes many fields and members, some hundred by a command: each is answered before it would be given up. */
+/** Writes the parts of a rebuilt engine, some hundred fields or members by a script, so that none of them is long. */
 
+import { OperatorRefusal } from '../domain/errors.ts';
 import type { EngineCore } from './core.ts';
+import { KEYS } from './keys.ts';
 
 type Argument = string | Buffer;
+type Command = 'hset' | 'zadd' | 'setrange';
 
 const ARGUMENTS_TOGETHER = 1_000;
 
+export const replaced = (): OperatorRefusal =>
+  new OperatorRefusal(
+    'REBUILD_REPLACED',
+    'another rebuild of the engine began meanwhile: this one has ended',
+  );
+
 export class Filling {
   readonly #core: EngineCore;
-  /** By command and key: what was added and not sent yet. */
-  readonly #waiting = new Map<string, { command: 'hset' | 'zadd'; key: string; args: Argument[] }>();
+  readonly #token: string;
+  /** Arguments that were added and not sent yet, by command and key. */
+  readonly #waiting = new Map<string, { command: Command; key: string; args: Argument[] }>();
 
-  constructor(core: EngineCore) {
+  /** @param token of the rebuild */
+  constructor(core: EngineCore, token: string) {
     this.#core = core;
+    this.#token = token;
   }
 
-  /** @param args field and value of a hash, or score and member of a sorted set */
+  /**
+   * @param args field and value of a hash, or score and member of a sorted set
+   * @throws OperatorRefusal REBUILD_REPLACED
+   */
   async add(command: 'hset' | 'zadd', key: string, ...args: readonly [Argument, Argument]): Promise<void> {
     const name = `${command} ${key}`;
     let waiting = this.#waiting.get(name);
@@ -24,16 +39,24 @@ export class Filling {
       this.#waiting.set(name, waiting);
     }
     waiting.args.push(...args);
-    if (waiting.args.length >= ARGUMENTS_TOGETHER) await this.#send(name);
+    if (waiting.args.length >= ARGUMENTS_TOGETHER) await this.#sendWaiting(name);
   }
 
+  /** @throws OperatorRefusal REBUILD_REPLACED */
   async flush(): Promise<void> {
-    for (const name of [...this.#waiting.keys()]) await this.#send(name);
+    for (const name of [...this.#waiting.keys()]) await this.#sendWaiting(name);
   }
 
-  async #send(name: string): Promise<void> {
+  async #sendWaiting(name: string): Promise<void> {
     const { command, key, args } = this.#waiting.get(name)!;
     this.#waiting.delete(name);
-    await this.#core.call(() => this.#core.redis.call(command, key, ...args));
+    await this.send(command, key, ...args);
+  }
+
+  /** @throws OperatorRefusal REBUILD_REPLACED */
+  async send(command: Command, key: string, ...args: readonly Argument[]): Promise<void> {
+    const words = [this.#token, command.toUpperCase(), ...args];
+    const [outcome] = (await this.#core.run('fill_rebuild', [KEYS.rebuilding, key], words)) as Buffer[];
+    if (outcome!.toString() === 'replaced') throw replaced();
   }
 }

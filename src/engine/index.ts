@@ -81,9 +81,10 @@ export interface Engine {
    */
   onLost(listener: () => void): () => void;
   /**
-   * Makes an engine of what the ledger knows, on a server that holds none. It is not open yet; whoever opens it begins
-   * a new epoch. One that broke off is begun anew by the next.
-   * @throws OperatorRefusal ENGINE_NOT_EMPTY | LEDGER_INCONSISTENT
+   * Makes an engine of what the ledger knows, in place of none or of one of another format that is wholly settled. It is
+   * not open yet: whoever opens it begins a new epoch. A rebuild that broke off is begun anew by the next.
+   * @throws OperatorRefusal ENGINE_NOT_EMPTY | ENGINE_UNSETTLED | ENGINE_BEHIND | NOTHING_SETTLED | REBUILD_REPLACED |
+   *   LEDGER_INCONSISTENT
    */
   rebuild(image: EngineImage): Promise<Rebuilt>;
   state(): Promise<EngineState>;

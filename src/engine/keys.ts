@@ -5,7 +5,7 @@ export const ENGINE_TAG = '{redbook}';
 const key = (...parts: readonly string[]): string => [ENGINE_TAG, ...parts].join(':');
 
 export const KEYS = {
-  /** Hash: epoch, sequence, clock, switches, versions of markets, last prices, holds. */
+  /** Hash: format, state, switches, versions of markets, last prices, holds; `engine_state.lua` lists its fields. */
   engine: key('engine'),
   /** Hash: what becomes the engine when its rebuild is complete. */
   rebuilding: key('rebuilding'),

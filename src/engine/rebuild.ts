@@ -1,24 +1,25 @@
-/** Makes an engine of what the ledger knows, on a server that holds none: books, balances, switches, used ids. */
+/** Makes an engine of what the ledger knows: books, balances, switches, used ids. */
 
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { Cursor } from '../domain/event.ts';
-import type { Asset, Market } from '../domain/market.ts';
+import type { Asset } from '../domain/market.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
 import { heldAtoms, type LiveOrder } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
-import { type FilterLayout, filterKeys, writeFilterState } from './claim-filter.ts';
+import { beginRebuild, endRebuild } from './begin-rebuild.ts';
+import { type FilterLayout, writeFilterState } from './claim-filter.ts';
 import type { UsedId } from './claims.ts';
 import { levelOfMember, walletBytes, writeBookMember, writeLiveMember } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { Filling } from './filling.ts';
 import { fillFilter } from './filter-rebuild.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
-import { ENGINE_FORMAT, FORMAT_1_SEQUENCE, rulesField, STATE } from './state.ts';
+import { FORMAT_1_SEQUENCE, rulesField, STATE } from './state.ts';
 import { walletField } from './switches.ts';
 
 /** All that an engine must know to go on after an event. Nothing of it may change while it is read. */
 export interface EngineImage {
-  /** The event, and its time in Unix milliseconds. */
+  /** The event, and its time in Unix milliseconds; all 0 while nothing is settled. */
   readonly cursor: Cursor & { readonly timeMs: number };
   readonly switches: Switches;
   readonly assets: readonly Asset[];
@@ -40,6 +41,8 @@ export interface Rebuilt {
   readonly accounts: number;
   readonly liveOrders: number;
   readonly usedIds: number;
+  /** False: there were no dead-man switches to keep. An engine of another format leaves its own. */
+  readonly keepsSwitches: boolean;
 }
 
 /**
@@ -52,56 +55,37 @@ const HIGHEST_EPOCH = 65_535;
 /** Atoms that a wallet's orders reserve, by wallet, by asset. */
 type Reserved = Map<string, Map<string, bigint>>;
 
-/** The engine's epoch until it is opened, which begins the next one. */
-const epochAfter = ({ epoch }: Cursor): number => epoch + EPOCHS_SKIPPED;
-
-const notEmpty = (): OperatorRefusal =>
-  new OperatorRefusal('ENGINE_NOT_EMPTY', "the engine's Redis holds an engine: nothing of it was changed");
+/**
+ * The engine's epoch until it is opened, which begins the next one.
+ * @throws OperatorRefusal EPOCHS_EXHAUSTED
+ */
+function epochAfter({ epoch }: Cursor): number {
+  const next = epoch + EPOCHS_SKIPPED;
+  if (next >= HIGHEST_EPOCH)
+    throw new OperatorRefusal('EPOCHS_EXHAUSTED', `${epoch} epochs have gone by: no ids are left`);
+  return next;
+}
 
 export async function rebuild(core: EngineCore, image: EngineImage): Promise<Rebuilt> {
+  const epoch = epochAfter(image.cursor);
   await core.checkServer();
-  const filling = new Filling(core);
   const layout: FilterLayout = { generation: 0, bytes: core.filterBytes };
-  await begin(core, layout, image);
+  const begun = await beginRebuild(core, layout, image);
+  const filling = new Filling(core, begun.token);
   const { liveOrders, reserved } = await fillBooks(filling, image);
   const accounts = await fillBalances(filling, image, reserved);
   await fillMarkets(filling, image);
   // Which ids were used is all that the filter tells; what each stands for, Postgres is asked when one comes again.
-  const usedIds = await fillFilter(layout, image.usedIds, async (key, offset, piece) => {
-    await core.call(() => core.redis.setrange(key, offset, piece));
-  });
+  const usedIds = await fillFilter(layout, image.usedIds, (key, offset, piece) =>
+    filling.send('setrange', key, `${offset}`, piece),
+  );
   await fillEngine(filling, layout, image);
   await filling.flush();
-  await image.fence(epochAfter(image.cursor));
-  if ((await core.call(() => core.redis.renamenx(KEYS.rebuilding, KEYS.engine))) === 0) throw notEmpty();
+  await image.fence(epoch);
   const { sequence } = image.cursor;
-  return { sequence, markets: image.switches.markets.length, accounts, liveOrders, usedIds };
-}
-
-const sidesOf = ({ symbol }: Market): string[] =>
-  (['bids', 'asks'] as const).flatMap((side) => [bookKey(symbol, side), levelsKey(symbol, side)]);
-
-/** The engine's own key is written last and at once: without it, no process opens what is there. */
-async function begin(
-  core: EngineCore,
-  layout: FilterLayout,
-  { cursor, switches, assets }: EngineImage,
-): Promise<void> {
-  if (epochAfter(cursor) >= HIGHEST_EPOCH)
-    throw new OperatorRefusal('EPOCHS_EXHAUSTED', `${cursor.epoch} epochs have gone by: no ids are left`);
-  const { rebuilding, engine, claims, unsettled, ...others } = KEYS;
-  const content = [
-    ...[...Object.values(others), ...claims, ...unsettled, ...switches.markets.flatMap(sidesOf)],
-    ...assets.map(({ symbol }) => balancesKey(symbol)),
-    ...filterKeys(layout),
-  ];
-  const { redis } = core;
-  const [isEngine, isBegun, isContent] = await core.call(() =>
-    Promise.all([redis.exists(engine), redis.exists(rebuilding), redis.exists(...content)]),
-  );
-  if (isEngine > 0 || (isContent > 0 && isBegun === 0)) throw notEmpty();
-  await core.call(() => redis.unlink(rebuilding, ...content));
-  await core.call(() => redis.hset(rebuilding, 'format', ENGINE_FORMAT));
+  await endRebuild(core, begun.token, { epoch, sequence });
+  const { keepsSwitches } = begun;
+  return { sequence, markets: image.switches.markets.length, accounts, liveOrders, usedIds, keepsSwitches };
 }
 
 /** Every resting order where it stood, by its id; what it holds is reserved. */

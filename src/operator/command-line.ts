@@ -2,7 +2,7 @@
 
 import { Command, CommanderError } from 'commander';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
-import { EngineBehind } from '../engine/index.ts';
+import { EngineBehind, EngineFormat } from '../engine/index.ts';
 import { LedgerDiverged } from '../ledger/index.ts';
 import { addAccountCommands } from './account.ts';
 import { addAssetCommands } from './asset.ts';
@@ -138,6 +138,7 @@ function describe(program: Command, perform: Perform): { out: string; err: strin
 
 const NAMED_CODES: readonly [new (...parameters: never[]) => Error, string][] = [
   [EngineBehind, 'ENGINE_BEHIND'],
+  [EngineFormat, 'ENGINE_FORMAT'],
   [LedgerDiverged, 'LEDGER_DIVERGED'],
 ];
 

@@ -125,18 +125,25 @@ function addRebuild(ledger: Command, perform: Perform): void {
     .addHelpText(
       'after',
       `
-For an engine that is lost. What it had answered and not settled yet is not in Postgres, and stays lost.
-Dead-man switches (cancel-after) are gone too: clients must set theirs again.
-Running processes open the engine by themselves when it is complete. One that broke off is begun anew.`,
+For an engine that is lost, in an empty Redis: what it had answered and not settled yet stays lost, and dead-man
+switches (cancel-after) are gone: clients must set theirs again.
+For an engine of another format, which releases before or after this one wrote: nothing is lost. It is refused until
+that release has settled every event. Dead-man switches are kept.
+Running processes open the engine by themselves when it is complete. A rebuild that broke off is begun anew.`,
     )
-    .description("rebuild the engine in an empty Redis from Postgres; refuses one that isn't empty")
+    .description(
+      'rebuild the engine from Postgres; refuses one that is there and has the format of this release',
+    )
     .action(() =>
       perform(async (services) => {
         const rebuilt = await rebuildEngine(services);
-        const { sequence, markets, accounts, liveOrders } = rebuilt;
+        const { sequence, markets, accounts, liveOrders, keepsSwitches } = rebuilt;
         const parts = [`${markets} markets`, `${accounts} balances`, `${liveOrders} live orders`];
         const state = `the engine is as it was after event ${sequence}: ${parts.join(', ')}`;
-        return said(`${state}\ndead-man switches are gone: clients must set theirs again`, rebuilt);
+        const switches = keepsSwitches
+          ? 'dead-man switches are as they were: those that are due fire when a process opens the engine'
+          : 'dead-man switches are gone: clients must set theirs again';
+        return said(`${state}\n${switches}`, rebuilt);
       }),
     );
 }

@@ -1,26 +1,27 @@
-/** `ledger rebuild`: the engine as the ledger knows it, put into a Redis that holds none. */
+/** `ledger rebuild`: the engine as the ledger knows it, in place of none or of one of another format. */
 
-import { OperatorRefusal } from '../domain/errors.ts';
 import type { Cursor } from '../domain/event.ts';
 import type { EngineImage, Rebuilt, UsedId } from '../engine/index.ts';
 import { CUSTODY, type Ledger } from '../ledger/index.ts';
 import type { OperatorServices } from './services.ts';
 
 /**
- * Nothing is settled meanwhile, so what is read piece by piece is of one event.
- * @throws OperatorRefusal NOTHING_SETTLED | LEDGER_BUSY | ENGINE_NOT_EMPTY | LEDGER_INCONSISTENT
+ * Nothing is settled meanwhile, so what is read piece by piece is of one event. Postgres is brought to this release
+ * first: the operator may come before any process of it.
+ * @throws OperatorRefusal NOTHING_SETTLED | LEDGER_BUSY | ENGINE_NOT_EMPTY | ENGINE_UNSETTLED | ENGINE_BEHIND |
+ *   REBUILD_REPLACED | LEDGER_INCONSISTENT
  */
-export const rebuildEngine = ({
+export async function rebuildEngine({
   engine,
   ledger,
-}: Pick<OperatorServices, 'engine' | 'ledger'>): Promise<Rebuilt> =>
-  ledger.atRest(async (rest) => {
+}: Pick<OperatorServices, 'engine' | 'ledger'>): Promise<Rebuilt> {
+  await ledger.migrate();
+  return ledger.atRest(async (rest) => {
     const { epoch, sequence, timeMs } = rest.cursor;
-    if (timeMs === null)
-      throw new OperatorRefusal('NOTHING_SETTLED', 'the ledger is empty: an empty engine opens by itself');
-    const image = await imageOf(ledger, { epoch, sequence, timeMs });
+    const image = await imageOf(ledger, { epoch, sequence, timeMs: timeMs ?? 0 });
     return engine.rebuild({ ...image, fence: rest.fence });
   });
+}
 
 async function imageOf(
   ledger: Ledger,

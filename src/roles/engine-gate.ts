@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { Refusal } from '../domain/errors.ts';
-import { type Engine, EngineBehind, EngineMisconfigured } from '../engine/index.ts';
+import { type Engine, EngineBehind, EngineFormat, EngineMisconfigured } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { type Outages, openOutages } from './outages.ts';
 import type { ServerNames } from './server-names.ts';
@@ -23,6 +23,7 @@ const NAMES = { engine: 'Redis', postgres: 'Postgres' };
 /** Engines that only an operator can mend, in the words of `/readyz`. Their sentences are in the log. */
 const REFUSED: readonly (readonly [kind: new (...parameters: never[]) => Error, state: string])[] = [
   [EngineBehind, 'behind Postgres'],
+  [EngineFormat, 'of another format'],
   [EngineMisconfigured, 'misconfigured'],
 ];
 

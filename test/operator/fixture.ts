@@ -71,14 +71,22 @@ export interface FilterSizes {
   readonly operating?: number;
 }
 
-export async function openDesk(filterBytes: FilterSizes = {}): Promise<Desk> {
+/**
+ * @param prepare puts an engine and a ledger of another release on the empty servers; the engine is not opened then, nor
+ *   the ledger brought to this release
+ */
+export async function openDesk(
+  filterBytes: FilterSizes = {},
+  prepare?: (redis: Redis, databaseUrl: string) => Promise<void>,
+): Promise<Desk> {
   const url = await freshRedis();
   const [redis, arranging, operating] = [undefined, 'engine-all', 'engine-operator'].map((user) =>
     openRedis(url, user),
   ) as [Redis, Redis, Redis];
   const databaseUrl = await freshDatabase();
   const ledger = openLedger({ databaseUrl });
-  await ledger.migrate();
+  if (prepare === undefined) await ledger.migrate();
+  else await prepare(redis, databaseUrl);
   const engineOn = async (connection: Redis, claimFilterBytes = DEFAULT_FILTER_BYTES): Promise<Engine> => {
     const engine = openEngine({
       redis: connection,
@@ -86,7 +94,7 @@ export async function openDesk(filterBytes: FilterSizes = {}): Promise<Desk> {
       maxLiveOrders: 10_000,
       claimFilterBytes,
     });
-    await engine.open(await ledger.cursor());
+    if (prepare === undefined) await engine.open(await ledger.cursor());
     return engine;
   };
   const engine = await engineOn(arranging, filterBytes.trading);

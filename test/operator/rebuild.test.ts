@@ -5,9 +5,12 @@ import type { Redis } from 'ioredis';
 import { Refusal } from '../../src/domain/errors.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
+import { rebuildEngine } from '../../src/operator/rebuild.ts';
+import { dump } from '../engine/fixture.ts';
 import { query } from '../ledger/tables.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { type Desk, marketRules, openDesk, WALLET } from './fixture.ts';
+import { contentOf as contentOfEngine } from './rebuilt-engine.ts';
 
 const WALLETS = [1, 2, 3, 4].map(WALLET);
 const ALICE = WALLETS[0]!;
@@ -72,44 +75,9 @@ async function openTradedDesk(dice: Random): Promise<Desk> {
   return desk;
 }
 
-const hex = (bytes: readonly Buffer[]): string[] => bytes.map((member) => member.toString('hex'));
-
-async function hashOf(redis: Redis, key: string): Promise<Record<string, string>> {
-  const found = (await redis.callBuffer('HGETALL', key)) as Buffer[];
-  const pairs = Array.from({ length: found.length / 2 }, (_, at) => [
-    found[at * 2]!.toString('latin1'),
-    found[at * 2 + 1]!.toString(),
-  ]);
-  return Object.fromEntries(pairs.sort());
-}
-
-/** A string may end where its last bit is, or later. */
-const withoutEnd = (bytes: Buffer): Buffer =>
-  bytes.subarray(0, bytes.findLastIndex((byte) => byte !== 0) + 1);
-
+/** Fields of the engine's own hash. */
 const OWN = /^(sequence|time|settled|paused|terms|version:\d+|last:\d+|hold:.*|terms:.*)$/s;
-/** To a script they say the same as a field that is not there. */
-const isNothing = ([field, value]: [string, string]): boolean => field.endsWith('r') && value === '0';
-
-/** All that the engine's Redis holds and that must survive; not the server's own marks. */
-async function contentOf(redis: Redis): Promise<Record<string, unknown>> {
-  const content: Record<string, unknown> = {};
-  for (const key of (await redis.keys('{redbook}:*')).sort()) {
-    const [, name = ''] = key.split(':');
-    if (name === 'book' || name === 'live') content[key] = hex(await redis.zrangeBuffer(key, '0', '-1'));
-    else if (name === 'markets')
-      content[key] = Object.values(await hashOf(redis, key)).map((record) => JSON.parse(record));
-    else if (name === 'claim-filter')
-      content[key] = withoutEnd((await redis.getBuffer(key))!).toString('hex');
-    else if (name === 'engine')
-      content[key] = Object.entries(await hashOf(redis, key)).filter(([field]) => OWN.test(field));
-    else if (name === 'balances')
-      content[key] = Object.entries(await hashOf(redis, key)).filter((entry) => !isNothing(entry));
-    else if (name === 'assets' || name === 'levels') content[key] = await hashOf(redis, key);
-    else if (!['events', 'claims', 'unsettled'].includes(name)) throw new Error(`what is ${key}?`);
-  }
-  return content;
-}
+const contentOf = (redis: Redis): Promise<Record<string, unknown>> => contentOfEngine(redis, OWN);
 
 const newestTrade = async (ledger: Ledger): Promise<number> =>
   Math.max(...(await ledger.lastTradesBefore(Number.MAX_SAFE_INTEGER)).map(({ tradeId }) => tradeId));
@@ -260,12 +228,161 @@ describe('operator: ledger rebuild', function () {
   });
 });
 
+describe('operator: ledger rebuild of an engine of another format', function () {
+  this.timeout(60_000);
+  let desk: Desk;
+
+  beforeEach(async () => {
+    desk = await openDesk();
+    await desk.ask('market', 'create', 'ETH/USDC', ...marketRules());
+    await desk.ask('account', 'credit', ALICE, 'USDC', '100000', '--reference', 'in');
+    await desk.place({ wallet: ALICE, clientOrderId: 'first' });
+    await desk.place({ wallet: ALICE, price: '1990' });
+    await desk.settle();
+    await desk.engine.trim(await desk.ledger.cursor());
+  });
+  afterEach(() => desk.close());
+
+  /** As a later release would leave it. */
+  const setFormat = (format: string): Promise<unknown> =>
+    desk.redis.hset('{redbook}:engine', 'format', format);
+  const open = async (): Promise<void> => desk.engine.open(await desk.ledger.cursor());
+  const nameOf = (opening: Promise<unknown>): Promise<string> =>
+    opening.then(
+      () => 'opened',
+      (error: Error) => error.name,
+    );
+  const codes = async (): Promise<string> => {
+    const { status, stderr } = await desk.run('ledger', 'rebuild', '--json');
+    return status === 0 ? 'rebuilt' : JSON.parse(stderr).code;
+  };
+
+  it('replaces it when Postgres has all of its events, and keeps its dead-man switches', async () => {
+    await desk.engine.setCancelAfter(ALICE, 5_000);
+    await desk.engine.setCancelAfter(WALLET(2), 1);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect((await desk.engine.takeDueCancels(10, 60_000)).taken).to.have.length(1);
+    const before = await contentOf(desk.redis);
+    expect(before).to.include.all.keys(
+      ...['due', 'leases', 'cut-offs'].map((name) => `{redbook}:cancel-after:${name}`),
+    );
+    await setFormat('3');
+    expect(await nameOf(open())).to.equal('EngineFormat');
+    const { stdout } = await desk.run('ledger', 'rebuild');
+    expect(stdout).to.include('dead-man switches are as they were');
+    expect(await contentOf(desk.redis)).to.deep.equal(before);
+    await open();
+    expect(await desk.engine.liveOrderCount(ALICE)).to.equal(2);
+    expect(await codes()).to.equal('ENGINE_NOT_EMPTY');
+  });
+
+  it('leaves no claim filter of it behind', async () => {
+    await desk.resizeFilter(2 ** 25);
+    await desk.ask('claims', 'rebuild');
+    await desk.resizeFilter(2 ** 24);
+    await setFormat('3');
+    const rebuilt = await desk.ask('ledger', 'rebuild');
+    expect(rebuilt).to.include({ keepsSwitches: true, usedIds: 2 });
+    expect(await desk.redis.keys('{redbook}:claim-filter*')).to.deep.equal(['{redbook}:claim-filter']);
+  });
+
+  it('refuses it while Postgres lacks events, says how many, and changes nothing', async () => {
+    for (const id of ['second', 'third'])
+      await desk.place({ wallet: ALICE, price: '1980', clientOrderId: id });
+    await setFormat('3');
+    const before = await dump(desk.redis);
+    const { status, stderr } = await desk.run('ledger', 'rebuild');
+    expect(status).to.equal(1);
+    expect(stderr).to.match(/^ENGINE_UNSETTLED: 2 events are not in Postgres yet/);
+    expect(stderr).to.include('start the release that wrote this engine');
+    expect(await dump(desk.redis)).to.deep.equal(before);
+    await desk.settle();
+    expect(await codes()).to.equal('rebuilt');
+  });
+
+  it('refuses it when it is older than Postgres', async () => {
+    const { sequence } = await desk.ledger.cursor();
+    await query(desk.databaseUrl, `update engine_cursor set sequence = ${sequence + 1}`);
+    await setFormat('3');
+    const before = await dump(desk.redis);
+    expect(await codes()).to.equal('ENGINE_BEHIND');
+    expect(await dump(desk.redis)).to.deep.equal(before);
+  });
+
+  it('replaces one that was rebuilt and has had no event since', async () => {
+    await desk.redis.flushall();
+    await desk.ask('ledger', 'rebuild');
+    await setFormat('3');
+    expect(await codes()).to.equal('rebuilt');
+    // A rebuild of format 1 leaves no stream.
+    await setFormat('1');
+    await desk.redis.del('{redbook}:events');
+    expect(await codes()).to.equal('rebuilt');
+    // A stream that somebody has deleted tells nothing.
+    await open();
+    await desk.place({ wallet: ALICE, price: '1980' });
+    await setFormat('1');
+    await desk.redis.del('{redbook}:events');
+    expect(await codes()).to.equal('ENGINE_BEHIND');
+  });
+
+  it('is begun anew after one that broke off, and until then no process opens it', async () => {
+    await desk.engine.setCancelAfter(ALICE, 5_000);
+    const before = await contentOf(desk.redis);
+    await setFormat('3');
+    const { liveOrdersAt } = desk.ledger;
+    // biome-ignore lint/correctness/useYield: it breaks off before the first order
+    desk.services.ledger.liveOrdersAt = async function* () {
+      throw new Error('the power went');
+    };
+    expect((await desk.run('ledger', 'rebuild')).status).to.equal(1);
+    expect(await nameOf(open())).to.equal('EngineBehind');
+    desk.services.ledger.liveOrdersAt = liveOrdersAt;
+    const { stdout } = await desk.run('ledger', 'rebuild');
+    expect(stdout).to.include('dead-man switches are as they were');
+    expect(await contentOf(desk.redis)).to.deep.equal(before);
+  });
+
+  it('writes nothing any more once another rebuild has begun', async () => {
+    const before = await contentOf(desk.redis);
+    await setFormat('3');
+    const { liveOrdersAt } = desk.ledger;
+    const other = { ...desk.services, ledger: { ...desk.ledger, liveOrdersAt } };
+    let inside = false;
+    desk.services.ledger.liveOrdersAt = async function* (sequence) {
+      yield* liveOrdersAt(sequence);
+      if (inside) return;
+      inside = true;
+      // The connection that keeps the ledger at rest was cut: another rebuild goes by, and trading begins.
+      await query(
+        desk.databaseUrl,
+        `select pg_terminate_backend(pid) from pg_stat_activity where state = 'idle in transaction' and datname = current_database()`,
+      );
+      await rebuildEngine(other);
+      await open();
+      await desk.engine.cancelAll(ALICE, null);
+    };
+    expect(await codes()).to.equal('REBUILD_REPLACED');
+    expect(await desk.redis.zcard('{redbook}:live')).to.equal(0);
+    expect(before).to.include.keys('{redbook}:live');
+    await desk.settle();
+    await desk.ask('ledger', 'reconcile');
+  });
+});
+
 describe('operator: ledger rebuild of nothing', () => {
   it('is refused: an empty engine opens by itself', async () => {
     const desk = await openDesk();
     try {
       await desk.redis.flushall();
       expect(await desk.refuse('ledger', 'rebuild')).to.equal('NOTHING_SETTLED');
+      // An engine of another format that has had no event must be replaced all the same.
+      await desk.redis.hset('{redbook}:engine', 'run_id', 'a', 'epoch', 1, 'sequence', 0, 'trade', 0);
+      expect(await desk.ask('ledger', 'rebuild')).to.include({ sequence: 0, markets: 0 });
+      await desk.engine.open(await desk.ledger.cursor());
+      await desk.ask('asset', 'set', 'USDC', '--scale', '6');
+      await desk.settle();
+      await desk.ask('ledger', 'reconcile');
     } finally {
       await desk.close();
     }
