@@ -1,5 +1,6 @@
 /** Moves what the engine did into the ledger, and lets the engine forget it. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
 import { type Ledger, LedgerDiverged } from '../ledger/index.ts';
@@ -23,8 +24,11 @@ export interface SettlementOptions {
   log: Pick<Logger, 'info' | 'warn' | 'error' | 'fatal'>;
   /** Most events in one transaction. */
   batchSize?: number;
-  /** Weight at which a transaction takes no further event: it is at most this and one event's. */
-  batchWeight?: number;
+  /**
+   * Weight of the events in memory, those that Postgres writes and those that are read meanwhile, at which no further
+   * event is taken: it is at most this and one event's.
+   */
+  heldWeight?: number;
 }
 
 export interface SettlementLag {
@@ -48,7 +52,12 @@ export interface Settlement {
 /** COPY gains little beyond a thousand rows, and a batch is also what a kill makes us repeat. */
 const BATCH_SIZE = 1_000;
 /** An execution is seven rows and some kilobytes of memory; one event may have thousands. */
-const BATCH_WEIGHT = 5_000;
+const HELD_WEIGHT = 5_000;
+/**
+ * A transaction costs Postgres as much as twenty events. One that found the stream's end leaves those that come within
+ * this time for the next one.
+ */
+const PACE_MS = 100;
 const BACKOFF_FIRST_MS = 250;
 const BACKOFF_LAST_MS = 5_000;
 
@@ -64,10 +73,13 @@ class SmallerBatchDue extends Error {
   }
 }
 
+const weightOfAll = (events: readonly EngineEvent[]): number =>
+  events.reduce((sum, event) => sum + weightOf(event), 0);
+
 /** A batch that failed may have been too much for a statement's time or a process's memory: down to one event. */
 const halfOf = (failed: readonly EngineEvent[]): BatchLimits => ({
   events: Math.max(1, Math.floor(failed.length / 2)),
-  weight: Math.max(1, Math.floor(failed.reduce((sum, event) => sum + weightOf(event), 0) / 2)),
+  weight: Math.max(1, Math.floor(weightOfAll(failed) / 2)),
 });
 
 const doubled = ({ events, weight }: BatchLimits, most: BatchLimits): BatchLimits => ({
@@ -75,11 +87,31 @@ const doubled = ({ events, weight }: BatchLimits, most: BatchLimits): BatchLimit
   weight: Math.min(most.weight, weight * 2),
 });
 
+/** Events as read from the stream, from the one at a cursor on. */
+interface Batch {
+  readonly events: readonly EngineEvent[];
+  /** Events after the cursor. */
+  readonly fresh: readonly EngineEvent[];
+  /** The batch reached a limit, and not the end of the stream. */
+  readonly isFull: boolean;
+}
+
+const NOTHING: Batch = { events: [], fresh: [], isFull: false };
+
+interface SettledBatch {
+  readonly settled: Cursor;
+  /** The next batch, if it was read meanwhile. */
+  readonly ahead: Promise<Batch> | undefined;
+  /** Time of the next transaction at the earliest, by `performance.now`. */
+  readonly nextMs: number;
+}
+
 export const createSettlement = (options: SettlementOptions): Settlement => {
   const { engine, ledger, log } = options;
+  const heldWeight = options.heldWeight ?? HELD_WEIGHT;
   const most: BatchLimits = {
     events: options.batchSize ?? BATCH_SIZE,
-    weight: options.batchWeight ?? BATCH_WEIGHT,
+    weight: Math.ceil(heldWeight / 2),
   };
   let limits = most;
   let diverged = false;
@@ -88,25 +120,73 @@ export const createSettlement = (options: SettlementOptions): Settlement => {
   let backoffs = 0;
   let retryAtMs = 0;
 
-  /** One batch. True when there may be more for us; false when all is settled, or another process is at it. */
-  const settleBatch = async (): Promise<boolean> => {
-    const before = await ledger.cursor();
-    const events = await engine.readEvents(before, limits.events, limits.weight);
-    const last = events.at(-1);
-    let settled: Cursor;
+  const read = async (after: Cursor, weight = limits.weight): Promise<Batch> => {
+    const count = limits.events;
+    const events = await engine.readEvents(after, count, weight);
+    const fresh = events.filter(({ sequence }) => sequence > after.sequence);
+    return { events, fresh, isFull: fresh.length >= count || weightOfAll(fresh) >= weight };
+  };
+
+  /**
+   * The next batch is read and decoded while Postgres writes this one, within what both may weigh together.
+   * Undefined: there is no more, or no room for it.
+   */
+  const readAhead = ({ fresh, isFull }: Batch): Promise<Batch> | undefined => {
+    const room = heldWeight - weightOfAll(fresh);
+    if (!isFull || room <= 0) return undefined;
+    const ahead = read(fresh.at(-1)!, Math.min(limits.weight, room));
+    // Its failure counts when its turn comes.
+    ahead.catch(() => undefined);
+    return ahead;
+  };
+
+  const write = async ({ events, fresh }: Batch): Promise<Cursor> => {
     try {
-      settled = await ledger.settle(events);
+      return await ledger.settle(events);
     } catch (error) {
-      const failed = events.filter(({ sequence }) => sequence > before.sequence);
-      if (failed.length > 0) limits = halfOf(failed);
-      const canBeLess = failed.length > 1 && !(error instanceof LedgerDiverged);
+      if (fresh.length > 0) limits = halfOf(fresh);
+      const canBeLess = fresh.length > 1 && !(error instanceof LedgerDiverged);
       throw canBeLess ? new SmallerBatchDue(error) : error;
     }
+  };
+
+  /** One batch. Undefined: all is settled, or another process is at it. */
+  const settleOne = async (batch: Batch): Promise<SettledBatch | undefined> => {
+    const begunMs = performance.now();
+    const ahead = readAhead(batch);
+    let settled: Cursor;
+    try {
+      settled = await write(batch);
+    } catch (error) {
+      // The batch that was read ahead is given up with this one.
+      await ahead?.catch(() => undefined);
+      throw error;
+    }
     await engine.trim(settled);
-    const isOurs = last !== undefined && settled.sequence === last.sequence;
-    const goesOn = isOurs && settled.sequence > before.sequence;
-    if (goesOn) limits = doubled(limits, most);
-    return goesOn;
+    const isOurs = settled.sequence === batch.fresh.at(-1)?.sequence;
+    if (!isOurs) return undefined;
+    limits = doubled(limits, most);
+    return { settled, ahead, nextMs: batch.isFull ? begunMs : begunMs + PACE_MS };
+  };
+
+  const readNext = async ({ settled, ahead, nextMs }: SettledBatch): Promise<Batch> => {
+    if (ahead !== undefined) return ahead;
+    const waitMs = nextMs - performance.now();
+    if (waitMs > 0) {
+      const found = await engine.readEvents(settled, 1, 1);
+      if (found.every(({ sequence }) => sequence <= settled.sequence)) return NOTHING;
+      await sleep(waitMs);
+    }
+    return read(settled);
+  };
+
+  const settleAll = async (): Promise<void> => {
+    let done = await settleOne(await read(await ledger.cursor()));
+    while (done !== undefined) {
+      const batch = await readNext(done);
+      if (batch.fresh.length === 0) return;
+      done = await settleOne(batch);
+    }
   };
 
   const fail = (error: unknown): void => {
@@ -133,7 +213,7 @@ export const createSettlement = (options: SettlementOptions): Settlement => {
     run: async () => {
       if (diverged || Date.now() < retryAtMs) return;
       try {
-        while (await settleBatch());
+        await settleAll();
         if (failures > 0) log.info({ failures }, 'settlement goes on');
         [failures, backoffs] = [0, 0];
       } catch (error) {

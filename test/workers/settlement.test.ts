@@ -75,9 +75,7 @@ describe('settlement', function () {
     expect((await settlement.lag()).lagMs).to.be.above(0);
     await settlement.run();
     expect(await ledger.cursor()).to.include({ sequence: 250 });
-    expect(stream.trimmed.map(({ sequence }) => sequence)).to.deep.equal([
-      41, 81, 121, 161, 201, 241, 250, 250,
-    ]);
+    expect(stream.trimmed.map(({ sequence }) => sequence)).to.deep.equal([41, 81, 121, 161, 201, 241, 250]);
     const { lastSettledAtMs, ...lag } = await settlement.lag();
     expect(lag).to.deep.equal({ lagEvents: 0, lagMs: 0 });
     expect(lastSettledAtMs).to.be.within(startedMs - 1_000, Date.now() + 1_000);
@@ -158,12 +156,125 @@ describe('settlement', function () {
           return ledger.settle(events);
         },
       },
-      ...{ log, batchWeight: 20 },
+      ...{ log, heldWeight: 40 },
     });
     await settlement.run();
     expect(await ledger.cursor()).to.include({ sequence: 200 });
     expect(before.length).to.be.above(10);
     for (const weight of before) expect(weight).to.be.below(20);
+  });
+
+  describe('reads a batch while Postgres writes the one before', () => {
+    const EVENTS = 250;
+
+    /** A settlement whose reads and writes are told one by one, by the sequences of the first and the last event. */
+    const observed = async (
+      heldWeight: number,
+      fail: (attempt: number) => 'before' | 'after' | undefined,
+    ) => {
+      const ledger = await freshLedger();
+      const stream = new ShortStream(seededEvents(18).next(EVENTS));
+      const writes: { from: number; isBegun: boolean }[] = [];
+      const held = new Set<readonly EngineEvent[]>();
+      let [mostHeld, readsMeanwhile] = [0, 0];
+      const heldNow = (): number => [...held].flat().reduce((sum, event) => sum + weightOf(event), 0);
+      const engine: EventSource = {
+        readEvents: async (after, count, weight) => {
+          await sleep(1);
+          const events = await stream.readEvents(after, count, weight);
+          const fresh = events.filter(({ sequence }) => sequence > after.sequence);
+          if (writes.at(-1)?.isBegun) {
+            readsMeanwhile += 1;
+            held.add(fresh);
+            mostHeld = Math.max(mostHeld, heldNow());
+            held.delete(fresh);
+          }
+          return events;
+        },
+        trim: (cursor) => stream.trim(cursor),
+        state: () => stream.state(),
+      };
+      const settlement = createSettlement({
+        ...{ engine, log, batchSize: 50, heldWeight },
+        ledger: {
+          cursor: ledger.cursor,
+          async settle(events) {
+            const write = { from: 0, isBegun: true };
+            const failure = fail(writes.push(write));
+            const { sequence } = await ledger.cursor();
+            const fresh = events.filter((event) => event.sequence > sequence);
+            write.from = fresh[0]?.sequence ?? 0;
+            held.add(fresh);
+            mostHeld = Math.max(mostHeld, heldNow());
+            try {
+              await sleep(5);
+              if (failure === 'before') throw new Error('the connection is lost');
+              const settled = await ledger.settle(events);
+              if (failure === 'after') throw new Error('the answer of the commit is lost');
+              return settled;
+            } finally {
+              held.delete(fresh);
+              write.isBegun = false;
+            }
+          },
+        },
+      });
+      for (
+        let { sequence } = await ledger.cursor();
+        sequence < EVENTS;
+        { sequence } = await ledger.cursor()
+      ) {
+        await settlement.run();
+        await sleep(5);
+      }
+      expect(settlement.diverged()).to.equal(false);
+      expect((await ledger.check()).checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+      return { writes, mostHeld, readsMeanwhile };
+    };
+
+    it('and holds no more than one limit for both', async () => {
+      const heaviest = Math.max(...seededEvents(18).next(EVENTS).map(weightOf));
+      for (const heldWeight of [16, 60]) {
+        const { mostHeld, readsMeanwhile } = await observed(heldWeight, () => undefined);
+        expect(readsMeanwhile).to.be.above(3);
+        expect(mostHeld).to.be.within(heldWeight - 1, heldWeight + heaviest - 1);
+      }
+    });
+
+    it('and gives it up when that one fails', async () => {
+      const { writes, readsMeanwhile } = await observed(100, (attempt) =>
+        attempt === 2 || attempt === 3 ? 'before' : undefined,
+      );
+      expect(readsMeanwhile).to.be.above(3);
+      const [, second, third, fourth] = writes;
+      expect([third!.from, fourth!.from]).to.deep.equal([second!.from, second!.from]);
+    });
+
+    it('and goes on after a commit whose answer was lost', async () => {
+      const { writes } = await observed(100, (attempt) => (attempt === 2 ? 'after' : undefined));
+      const starts = writes.map(({ from }) => from);
+      expect(starts).to.deep.equal([...new Set(starts)].sort((one, other) => one - other));
+    });
+  });
+
+  it('leaves events that come within the pace for one transaction', async () => {
+    const ledger = await freshLedger();
+    const coming = seededEvents(19).next(200);
+    const stream = new ShortStream(coming.splice(0, 50));
+    let transactions = 0;
+    const settle: Ledger['settle'] = (events) => {
+      transactions += 1;
+      // The stream never ends before all have come.
+      stream.events.push(...coming.splice(0, 1));
+      return ledger.settle(events);
+    };
+    const settlement = createSettlement({ engine: stream, log, ledger: { cursor: ledger.cursor, settle } });
+    const begunMs = performance.now();
+    const feed = setInterval(() => stream.events.push(...coming.splice(0, 1)), 2);
+    await settlement.run();
+    clearInterval(feed);
+    expect(await ledger.cursor()).to.include({ sequence: 200 });
+    expect(transactions).to.be.within(2, 3 + (performance.now() - begunMs) / 100);
   });
 
   it('may run in several processes at once', async () => {
