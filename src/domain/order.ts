@@ -158,6 +158,17 @@ export interface WalletTrade {
   readonly counterparty: string;
 }
 
+/** An execution as everybody may see it. */
+export interface PublicTrade {
+  readonly tradeId: number;
+  readonly takerSide: Side;
+  readonly priceTicks: Count;
+  readonly sizeSteps: Count;
+  /** Price x size in quote atoms. */
+  readonly notionalAtoms: Count;
+  readonly timeMs: number;
+}
+
 /** Bounds the fills of a reply: nothing else bounds the part of a reply that one order takes. */
 export interface FillLimits {
   /** Most fills that a reply shows of one order. */
@@ -232,6 +243,15 @@ export function walletTradeOf(trade: Trade, wallet: string): WalletTrade {
     counterparty: isTaker ? trade.makerWallet : trade.takerWallet,
   };
 }
+
+export const publicTradeOf = (trade: Trade): PublicTrade => ({
+  tradeId: trade.tradeId,
+  takerSide: trade.takerSide,
+  priceTicks: trade.priceTicks,
+  sizeSteps: trade.sizeSteps,
+  notionalAtoms: notionalAtoms(trade),
+  timeMs: trade.timeMs,
+});
 
 /** Status of a live order after a fill. */
 export const statusAfterFill = (filledSteps: bigint, sizeSteps: bigint): OrderStatus =>

@@ -221,9 +221,25 @@ export function commonGrid(a: Grid, b: Grid): Grid {
 /** a x b as a plain decimal. */
 export const multiplyExactly = (a: string, b: string): string => new Exact(a).times(b).toFixed();
 
-/** The sum of plain decimals. */
-export const sumExactly = (values: readonly string[]): string =>
-  values.reduce((sum, value) => sum.plus(value), new Exact(0)).toFixed();
+/** An amount in atoms of 10^-scale, and the price of a whole unit, a plain decimal that is not negative. */
+export interface Priced {
+  readonly atoms: bigint;
+  readonly scale: number;
+  readonly price: string;
+}
+
+/** The sum of amount x price as a plain decimal. */
+export function sumOfProducts(products: readonly Priced[]): string {
+  let [sum, places] = [0n, 0];
+  for (const { atoms, scale, price } of products) {
+    const point = price.indexOf('.');
+    const priced = atoms * BigInt(point === -1 ? price : price.slice(0, point) + price.slice(point + 1));
+    const finer = scale + (point === -1 ? 0 : price.length - point - 1) - places;
+    sum = finer > 0 ? sum * powerOfTen(finer) + priced : sum + priced * powerOfTen(-finer);
+    places = Math.max(places, places + finer);
+  }
+  return formatScaled(sum, places);
+}
 
 /** Half of a plain decimal. */
 export const halfExactly = (value: string): string => new Exact(value).times('0.5').toFixed();

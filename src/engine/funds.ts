@@ -15,6 +15,8 @@ export const SUPPLY_LIMIT = 2n ** 62n;
 
 export interface Balance {
   readonly asset: string;
+  /** Decimals of the asset. */
+  readonly scale: number;
   readonly availableAtoms: bigint;
   readonly reservedAtoms: bigint;
 }
@@ -106,12 +108,13 @@ export class EngineFunds {
     if (assets.length === 0) return [];
     const keys = assets.map(({ symbol }) => balancesKey(symbol));
     const found = (await this.#core.run('read_balances', keys, [walletBytes(wallet)])) as (Buffer | null)[];
-    return assets.flatMap(({ symbol }, index) => {
+    return assets.flatMap(({ symbol, scale }, index) => {
       const [available, reserved] = [found[index * 2], found[index * 2 + 1]];
       if (available == null && reserved == null) return [];
       return [
         {
           asset: symbol,
+          scale,
           availableAtoms: BigInt(String(available ?? 0)),
           reservedAtoms: BigInt(String(reserved ?? 0)),
         },

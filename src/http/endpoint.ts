@@ -74,7 +74,9 @@ export function jsonForSeveral(text: string): Answer {
 export const jsonPage = (name: string, items: readonly string[], nextCursor: string | null): Answer =>
   jsonForSeveral(`{"${name}":[${items.join(',')}],"nextCursor":${JSON.stringify(nextCursor)}}`);
 
-export const publicJson = (value: Json): Answer => ({ ...json(value), isPublic: true });
+export const publicJson = (value: Json): Answer => publicJsonText(writeJson(value));
+
+export const publicJsonText = (text: string): Answer => ({ ...jsonText(text), isPublic: true });
 
 const shared = new WeakMap<object, Map<string, Answer>>();
 

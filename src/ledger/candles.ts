@@ -4,8 +4,9 @@ import type pg from 'pg';
 import { bucketStartMs, type Candle, candleOfTrade, joinCandles } from '../domain/candle.ts';
 import type { Cursor } from '../domain/event.ts';
 import type { Trade } from '../domain/order.ts';
-import { readCursor } from './cursor.ts';
-import { inSnapshot } from './pool.ts';
+import { readCursorText, withCursor } from './cursor.ts';
+import { joinedLines, lineOf, rowsOf } from './lines.ts';
+import { askForTexts, prepared } from './pool.ts';
 import { numberArray, type Statement, textArray } from './round-trip.ts';
 
 /** What one batch adds to a market's minute. */
@@ -79,23 +80,13 @@ const WRITE_CANDLES = `
       quote_atoms = candles.quote_atoms + excluded.quote_atoms,
       last_trade_id = excluded.last_trade_id`;
 
-interface CandleRow {
-  is_last: boolean;
-  open_ms: bigint;
-  open_ticks: bigint;
-  high_ticks: bigint;
-  low_ticks: bigint;
-  close_ticks: bigint;
-  volume_steps: string;
-}
-
-const candleOf = (row: CandleRow): Candle => ({
-  openMs: Number(row.open_ms),
-  openTicks: row.open_ticks,
-  highTicks: row.high_ticks,
-  lowTicks: row.low_ticks,
-  closeTicks: row.close_ticks,
-  volumeSteps: BigInt(row.volume_steps),
+const readCandle = (fields: readonly string[]): Candle => ({
+  openMs: Number(fields[1]),
+  openTicks: BigInt(fields[2]!),
+  highTicks: BigInt(fields[3]!),
+  lowTicks: BigInt(fields[4]!),
+  closeTicks: BigInt(fields[5]!),
+  volumeSteps: BigInt(fields[6]!),
 });
 
 export interface SettledMinutes {
@@ -106,24 +97,30 @@ export interface SettledMinutes {
   readonly last: Candle | null;
 }
 
+/** min and max of [time, price] are the prices at the first and at the last time, without a sort. */
+const MINUTES = prepared(
+  withCursor(`select ${joinedLines('line', 'is_last')} from (
+    select candles.open_ms = last.open_ms as is_last, ${lineOf(
+      ...['candles.open_ms = last.open_ms', 'min(candles.open_ms)'],
+      ...['(min(array[candles.open_ms, open_ticks]))[2]', 'max(high_ticks)', 'min(low_ticks)'],
+      ...['(max(array[candles.open_ms, close_ticks]))[2]', 'sum(volume_steps)'],
+    )} as line
+    from (select max(open_ms) as open_ms from candles where market = $1) as last
+    join candles on market = $1 and candles.open_ms >= least($2, last.open_ms)
+    group by is_last) as minutes`),
+);
+
 /** @param fromMs the start of a minute */
-export const minutesOfMarket = (pool: pg.Pool, market: string, fromMs: number): Promise<SettledMinutes> =>
-  inSnapshot(pool, async (ask) => {
-    const cursor = await readCursor(ask);
-    // min and max of [time, price] is the price at the first and at the last time, without a sort.
-    const rows = await ask<CandleRow>(
-      `select candles.open_ms = last.open_ms as is_last, min(candles.open_ms) as open_ms,
-         (min(array[candles.open_ms, open_ticks]))[2] as open_ticks, max(high_ticks) as high_ticks,
-         min(low_ticks) as low_ticks, (max(array[candles.open_ms, close_ticks]))[2] as close_ticks,
-         sum(volume_steps) as volume_steps
-       from (select max(open_ms) as open_ms from candles where market = $1) as last
-       join candles on market = $1 and candles.open_ms >= least($2, last.open_ms)
-       group by is_last`,
-      [market, fromMs],
-    );
-    const found = (isLast: boolean): Candle | null => {
-      const row = rows.find(({ is_last }) => is_last === isLast);
-      return row ? candleOf(row) : null;
-    };
-    return { cursor, closed: found(false), last: found(true) };
-  });
+export const minutesOfMarket = async (
+  pool: pg.Pool,
+  market: string,
+  fromMs: number,
+): Promise<SettledMinutes> => {
+  const [cursor, lines] = await askForTexts(pool, MINUTES, [market, fromMs]);
+  const rows = rowsOf(lines);
+  const found = (isLast: string): Candle | null => {
+    const fields = rows.find(([is]) => is === isLast);
+    return fields === undefined ? null : readCandle(fields);
+  };
+  return { cursor: readCursorText(cursor), closed: found('f'), last: found('t') };
+};

@@ -1,7 +1,8 @@
 /** The last engine event that the ledger contains. */
 
+import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
-import type { Ask } from './pool.ts';
+import { type Ask, askOnce, prepared } from './pool.ts';
 
 export interface SettledCursor extends Cursor {
   /** Digest of the event at the cursor; null while nothing is settled. */
@@ -32,9 +33,16 @@ export const settledCursor = (row: CursorRow): SettledCursor => ({
 
 const NO_CURSOR = 'the cursor row of the ledger is missing';
 
+const READ_CURSOR = prepared(`select ${CURSOR_COLUMNS} from engine_cursor`);
+
 /** In a snapshot: what its other rows are as of. */
-export const readCursor = async (ask: Ask): Promise<SettledCursor> => {
-  const [row] = await ask<CursorRow>(`select ${CURSOR_COLUMNS} from engine_cursor`);
+export const readCursor = async (ask: Ask): Promise<SettledCursor> =>
+  cursorOf(await ask<CursorRow>(READ_CURSOR.text));
+
+export const cursorNow = async (pool: pg.Pool): Promise<SettledCursor> =>
+  cursorOf(await askOnce<CursorRow>(pool, READ_CURSOR));
+
+const cursorOf = ([row]: readonly CursorRow[]): SettledCursor => {
   if (!row) throw new Error(NO_CURSOR);
   return settledCursor(row);
 };

@@ -2,14 +2,14 @@
 
 import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
-import type { Fill, LiveOrder, Trade, WalletTrade } from '../domain/order.ts';
+import type { Fill, LiveOrder, PublicTrade, Trade, WalletTrade } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { type AccountBalance, balancesAt, liveOrdersAt } from './as-of-event.ts';
 import { type Audit, audit } from './audit.ts';
 import { refusedWhileAway } from './away.ts';
 import { minutesOfMarket, type SettledMinutes } from './candles.ts';
 import { type Check, checkLedger } from './checks/index.ts';
-import { readCursor, type SettledCursor } from './cursor.ts';
+import { cursorNow, type SettledCursor } from './cursor.ts';
 import { type EntriesFilter, entries, type LedgerEntry } from './export.ts';
 import { fillsOf } from './fills.ts';
 import { migrate } from './migrate.ts';
@@ -82,7 +82,10 @@ export interface Ledger {
   /** The wallet's latest trades, as maker or taker, newest first. */
   tradesOf(wallet: string, filter: WalletTradesFilter): Promise<{ cursor: Cursor; trades: WalletTrade[] }>;
   /** A market's trades, newest first. */
-  tradesOfMarket(market: string, filter: MarketTradesFilter): Promise<{ cursor: Cursor; trades: Trade[] }>;
+  tradesOfMarket(
+    market: string,
+    filter: MarketTradesFilter,
+  ): Promise<{ cursor: Cursor; trades: PublicTrade[] }>;
   /** The last trade before a time (Unix milliseconds) of each market that has one. */
   lastTradesBefore(timeMs: number): Promise<Trade[]>;
   /** At most `limit` trades of all markets that follow a trade, before a time (Unix milliseconds), a second each. */
@@ -158,7 +161,7 @@ export const openLedger = (options: { databaseUrl: string; poolSize?: number }):
   return {
     ping: async () => void (await askOnce(reading, 'select 1')),
     migrate: () => migrate(databaseUrl),
-    cursor: () => readCursor((sql) => askOnce(reading, sql)),
+    cursor: () => cursorNow(reading),
     settle: (events) => settle(settling, events),
     ordersOf: (wallet, page) => ordersOf(lists, wallet, page),
     fillsOf: (counts, cursor) => fillsOf(lists, counts, cursor),

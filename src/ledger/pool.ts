@@ -154,17 +154,18 @@ const snapshot = async <Result>(
 /** Runs one statement, which is a snapshot by itself. Errors as in `inSnapshot`. */
 export const askOnce = <Row extends pg.QueryResultRow>(
   pool: pg.Pool,
-  sql: string,
+  sql: string | Prepared,
   parameters: readonly unknown[] = [],
 ): Promise<Row[]> => inTime(pool, statement<Row>(pool, sql, parameters));
 
 const statement = async <Row extends pg.QueryResultRow>(
   pool: pg.Pool,
-  sql: string,
+  sql: string | Prepared,
   parameters: readonly unknown[],
 ): Promise<Row[]> => {
+  const query = typeof sql === 'string' ? { text: sql } : sql;
   try {
-    return (await pool.query<Row>(sql, parameters as unknown[])).rows;
+    return (await pool.query<Row>({ ...query, values: parameters as unknown[] })).rows;
   } catch (error) {
     throw readerError(error);
   }

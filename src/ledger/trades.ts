@@ -2,11 +2,11 @@
 
 import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
-import type { FillRole, Side, Trade, WalletTrade } from '../domain/order.ts';
+import type { FillRole, PublicTrade, Side, Trade, WalletTrade } from '../domain/order.ts';
 import type { SecondOfTrades } from '../domain/rolling-day.ts';
-import { readCursor, readCursorText, withCursor } from './cursor.ts';
+import { readCursorText, withCursor } from './cursor.ts';
 import { FILL_FIELDS, readFill, walkFills } from './fills.ts';
-import { joinedLines, rowsOf } from './lines.ts';
+import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
 import { askForTexts, inSnapshot, type Prepared, prepared } from './pool.ts';
 
@@ -129,27 +129,38 @@ export interface MarketTradesFilter {
   readonly toMs?: number | undefined;
 }
 
+const OF_MARKET = prepared(
+  withCursor(`select ${joinedLines('line', 'trade_id desc')} from (
+    select found.trade_id, found.line from unnest($2::text[]) as asked (side)
+    cross join lateral (
+      select trade_id,
+        ${lineOf('trade_id', 'taker_side', 'price_ticks', 'size_steps', 'notional_atoms', 'time_ms')} as line
+      from trades
+      where market = $1 and taker_side = asked.side and time_ms >= $3 and time_ms < $4
+      order by time_ms desc, trade_id desc limit $5
+    ) as found
+    order by found.trade_id desc limit $5) as newest`),
+);
+
+const readPublicTrade = (fields: readonly string[]): PublicTrade => ({
+  tradeId: Number(fields[0]),
+  takerSide: fields[1] as Side,
+  priceTicks: fields[2]!,
+  sizeSteps: fields[3]!,
+  notionalAtoms: fields[4]!,
+  timeMs: Number(fields[5]),
+});
+
 /** Newest first: an end of the index for each side. */
-export const tradesOfMarket = (
+export const tradesOfMarket = async (
   pool: pg.Pool,
   market: string,
-  { side, limit, fromMs, toMs }: MarketTradesFilter,
-): Promise<{ cursor: Cursor; trades: Trade[] }> =>
-  inSnapshot(pool, async (ask) => {
-    const cursor = await readCursor(ask);
-    const rows = await ask<TradeRow>(
-      `select found.* from unnest($2::text[]) as asked (side)
-       cross join lateral (
-         select ${TRADE_COLUMNS} from trades
-         where market = $1 and taker_side = asked.side
-           and time_ms >= coalesce($3::bigint, 0) and ($4::bigint is null or time_ms < $4)
-         order by time_ms desc, trade_id desc limit $5
-       ) as found
-       order by trade_id desc limit $5`,
-      [market, side === undefined ? ['buy', 'sell'] : [side], fromMs, toMs, limit],
-    );
-    return { cursor, trades: rows.map(tradeOf) };
-  });
+  { side, limit, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER }: MarketTradesFilter,
+): Promise<{ cursor: Cursor; trades: PublicTrade[] }> => {
+  const sides = side === undefined ? ['buy', 'sell'] : [side];
+  const [cursor, lines] = await askForTexts(pool, OF_MARKET, [market, sides, fromMs, toMs, limit]);
+  return { cursor: readCursorText(cursor), trades: rowsOf(lines).map(readPublicTrade) };
+};
 
 /** The last settled trade before a time (Unix milliseconds) of each market that has one. */
 export const lastTradesBefore = (pool: pg.Pool, timeMs: number): Promise<Trade[]> =>
@@ -168,19 +179,6 @@ export const lastTradesBefore = (pool: pg.Pool, timeMs: number): Promise<Trade[]
     return rows.map(tradeOf);
   });
 
-interface SecondRow {
-  market: string;
-  second: bigint;
-  first_ticks: bigint;
-  last_ticks: bigint;
-  high_ticks: bigint;
-  low_ticks: bigint;
-  size_steps: string;
-  quote_atoms: string;
-  trades: bigint;
-  last_trade_id: bigint;
-}
-
 export interface SettledSeconds {
   readonly cursor: Cursor;
   /** By market in the order of time. */
@@ -191,42 +189,44 @@ export interface SettledSeconds {
   readonly isPart: boolean;
 }
 
+/** min and max of [id, price] are the prices of the first and of the last trade, without a sort. */
+const SECONDS = prepared(
+  withCursor(`select ${joinedLines('line', 'second')} from (
+    select time_ms / 1000 as second, ${lineOf(
+      ...['market', 'time_ms / 1000', '(min(array[trade_id, price_ticks]))[2]'],
+      ...['(max(array[trade_id, price_ticks]))[2]', 'max(price_ticks)', 'min(price_ticks)'],
+      ...['sum(size_steps)', 'sum(notional_atoms)', 'count(*)', 'max(trade_id)'],
+    )} as line
+    from (select * from trades where trade_id > $1 and time_ms < $2 order by trade_id limit $3) as fresh
+    group by market, second) as seconds`),
+);
+
 /** At most `limit` trades of all markets that follow a trade, before a time (Unix milliseconds), a second each. */
-export const secondsAfter = (
+export const secondsAfter = async (
   pool: pg.Pool,
   tradeId: number,
   beforeMs: number,
   limit: number,
-): Promise<SettledSeconds> =>
-  inSnapshot(pool, async (ask) => {
-    const cursor = await readCursor(ask);
-    // min and max of [id, price] is the price of the first and of the last trade, without a sort.
-    const rows = await ask<SecondRow>(
-      `select market, time_ms / 1000 as second, (min(array[trade_id, price_ticks]))[2] as first_ticks,
-         (max(array[trade_id, price_ticks]))[2] as last_ticks, max(price_ticks) as high_ticks,
-         min(price_ticks) as low_ticks, sum(size_steps)::text as size_steps,
-         sum(notional_atoms)::text as quote_atoms, count(*) as trades, max(trade_id) as last_trade_id
-       from (select * from trades where trade_id > $1 and time_ms < $2 order by trade_id limit $3) as fresh
-       group by market, second order by second`,
-      [tradeId, beforeMs, limit],
-    );
-    const seconds = rows.map(secondOf);
-    return {
-      cursor,
-      seconds,
-      lastTradeId: rows.reduce((last, row) => Math.max(last, Number(row.last_trade_id)), tradeId),
-      isPart: seconds.reduce((count, { trades }) => count + trades, 0) === limit,
-    };
-  });
+): Promise<SettledSeconds> => {
+  const [cursor, lines] = await askForTexts(pool, SECONDS, [tradeId, beforeMs, limit]);
+  const rows = rowsOf(lines);
+  const seconds = rows.map(readSecond);
+  return {
+    cursor: readCursorText(cursor),
+    seconds,
+    lastTradeId: rows.reduce((last, fields) => Math.max(last, Number(fields[9])), tradeId),
+    isPart: seconds.reduce((count, { trades }) => count + trades, 0) === limit,
+  };
+};
 
-const secondOf = (row: SecondRow): SecondOfTrades => ({
-  market: row.market,
-  second: Number(row.second),
-  firstTicks: row.first_ticks,
-  lastTicks: row.last_ticks,
-  highTicks: row.high_ticks,
-  lowTicks: row.low_ticks,
-  sizeSteps: BigInt(row.size_steps),
-  quoteAtoms: BigInt(row.quote_atoms),
-  trades: Number(row.trades),
+const readSecond = (fields: readonly string[]): SecondOfTrades => ({
+  market: fields[0]!,
+  second: Number(fields[1]),
+  firstTicks: BigInt(fields[2]!),
+  lastTicks: BigInt(fields[3]!),
+  highTicks: BigInt(fields[4]!),
+  lowTicks: BigInt(fields[5]!),
+  sizeSteps: BigInt(fields[6]!),
+  quoteAtoms: BigInt(fields[7]!),
+  trades: Number(fields[8]),
 });

@@ -3,7 +3,7 @@
 import type { Candle, Timeframe } from '../domain/candle.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { Market } from '../domain/market.ts';
-import type { Side, Trade } from '../domain/order.ts';
+import { type PublicTrade, publicTradeOf, type Side } from '../domain/order.ts';
 import type { BookLevels, Engine, Quotes } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { CurrentCandles } from './current-candles.ts';
@@ -59,7 +59,7 @@ export interface MarketData {
   /** @param levels how many of each side are wanted, at most 250; there may be more in the answer */
   book(symbol: string, levels?: number): Promise<Book>;
   /** Newest first; an execution is there once its order was answered. */
-  trades(symbol: string, filter: TradeFilter): Promise<Trade[]>;
+  trades(symbol: string, filter: TradeFilter): Promise<PublicTrade[]>;
   /** The bucket that the engine's clock is in, flat when nothing was executed in it; null: never traded. */
   candle(symbol: string, timeframe: Timeframe): Promise<Candle | null>;
   markets(): Promise<readonly Market[]>;
@@ -105,12 +105,12 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
         fromMs: filter.fromSeconds === undefined ? undefined : filter.fromSeconds * 1000,
         toMs: filter.toSeconds === undefined ? undefined : (filter.toSeconds + 1) * 1000,
       });
-      const fresh: Trade[] = [];
+      const fresh: PublicTrade[] = [];
       // From the newest on, and no more of them than are asked for: of a long backlog most lie in the stream only.
       for (const execution of executionsBeyond(cursor, beyond).toReversed()) {
         if (fresh.length >= filter.limit) break;
         if (execution.market !== symbol || !passes(filter, execution)) continue;
-        fresh.push(...(await unsettled.tradesOf(execution)).toReversed());
+        fresh.push(...(await unsettled.tradesOf(execution)).map(publicTradeOf).toReversed());
       }
       return [...fresh, ...trades].slice(0, filter.limit);
     },

@@ -110,9 +110,8 @@ async function show(services: OperatorServices, wallet: string): Promise<Answer>
     engine.accountOf(wallet),
     engine.state(),
   ]);
-  const [assets, markets] = await Promise.all([engine.assets(), engine.markets()]);
-  const balances = held.map(({ asset, availableAtoms, reservedAtoms }) => {
-    const { scale } = assets.find(({ symbol }) => symbol === asset)!;
+  const markets = await engine.markets();
+  const balances = held.map(({ asset, scale, availableAtoms, reservedAtoms }) => {
     const decimal = (atoms: bigint): string => formatScaled(atoms, scale);
     return {
       asset,

@@ -4,16 +4,16 @@ import type { Candle } from '../domain/candle.ts';
 import { type Json, JsonText, writeJson } from '../domain/json.ts';
 import { type MarkSources, markOf } from '../domain/mark.ts';
 import { type Market, marketGrid } from '../domain/market.ts';
-import type { Trade } from '../domain/order.ts';
+import type { PublicTrade } from '../domain/order.ts';
 import { publishedMarket } from '../domain/published-market.ts';
 import { changeInHundredths, type DayFigures } from '../domain/rolling-day.ts';
-import { formatCount, formatScaled } from '../domain/units.ts';
+import { type Count, formatCount, formatScaled } from '../domain/units.ts';
 import type { MarketView } from '../feed/index.ts';
 import type { Book, Level } from '../market-data/index.ts';
 
-const priceOf = (market: Market, ticks: bigint): JsonText =>
+const priceOf = (market: Market, ticks: Count): JsonText =>
   new JsonText(formatCount(ticks, marketGrid(market).tick));
-const sizeOf = (market: Market, steps: bigint): JsonText =>
+const sizeOf = (market: Market, steps: Count): JsonText =>
   new JsonText(formatCount(steps, marketGrid(market).step));
 const literal = (decimal: string | null): JsonText | null =>
   decimal === null ? null : new JsonText(decimal);
@@ -56,7 +56,7 @@ export function bookPart({ market, bids, asks }: Book): string {
   return writeJson({ bids: side(bids), asks: side(asks) });
 }
 
-export const tradesPart = (market: Market, trades: readonly Trade[]): string =>
+export const tradesPart = (market: Market, trades: readonly PublicTrade[]): string =>
   writeJson(
     trades.map(({ priceTicks, sizeSteps, takerSide, timeMs }) => ({
       price: priceOf(market, priceTicks),

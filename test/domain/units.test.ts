@@ -5,16 +5,19 @@ import {
   compareWith,
   countOf,
   type Decimal,
+  formatCount,
   formatScaled,
   gridOf,
   isPositive,
   isWhole,
   parseDecimal,
+  subtract,
+  sumOfProducts,
   toInteger,
   toScaled,
   toScaledDown,
 } from '../../src/domain/units.ts';
-import { writeDecimal } from '../equivalence/decimals.ts';
+import { unitsOf, writeDecimal } from '../equivalence/decimals.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 
 const GRIDS = ['1', '0.01', '0.0001', '0.25', '5', '0.000000001', '1e-12', '3e7', '1e-20'].map(
@@ -78,6 +81,28 @@ describe('decimals', () => {
         const expected = writeDecimal(integer * 10n ** BigInt(18 - scale));
         expect(formatScaled(integer, scale), `${integer} ${scale}`).to.equal(expected);
       }
+    }
+  });
+
+  it('make an exact sum of amounts and their prices', () => {
+    const dice = random(runSeed());
+    for (let round = 0; round < 500; round += 1) {
+      const priced = Array.from({ length: dice.below(6) }, () => ({
+        atoms: BigInt(digits(dice, 19)),
+        scale: dice.below(10),
+        price: dice.pick(['0', '1', '0.5', '2000.05', '0.00000001', String(dice.below(10 ** 9))]),
+      }));
+      const units = priced.map(({ atoms, scale, price }) => (atoms * unitsOf(price)) / 10n ** BigInt(scale));
+      expect(sumOfProducts(priced)).to.equal(writeDecimal(units.reduce((sum, one) => sum + one, 0n)));
+    }
+  });
+
+  it('are shown from digits as from the integer', () => {
+    const dice = random(runSeed());
+    for (let round = 0; round < 2_000; round += 1) {
+      const [one, other] = [BigInt(digits(dice, 19)), BigInt(digits(dice, 19))];
+      for (const grid of GRIDS) expect(formatCount(String(one), grid)).to.equal(formatCount(one, grid));
+      expect(String(subtract(String(one), String(other)))).to.equal(String(one - other));
     }
   });
 });

@@ -11,13 +11,12 @@ export const getPortfolio: WalletEndpoint = {
     // Whatever is not the caller's own address is refused alike, an address that is none included.
     if (params.address?.toLowerCase() !== wallet) throw new Refusal('FORBIDDEN');
     const { engine, settings } = services;
-    const assets = await engine.assets();
-    // After the assets: a balance of an asset that is not among them could not be shown.
-    const balances = await engine.balancesOf(wallet);
-    const marks = await marksIn(settings.numeraire, engine);
-    const holdings = balances.flatMap((balance) => {
-      const asset = assets.find(({ symbol }) => symbol === balance.asset);
-      return asset === undefined ? [] : [{ ...balance, asset, mark: marks.get(asset.symbol) ?? '0' }];
+    const [balances, marks] = await Promise.all([
+      engine.balancesOf(wallet),
+      marksIn(settings.numeraire, engine),
+    ]);
+    const holdings = balances.map(({ asset: symbol, scale, ...amounts }) => {
+      return { ...amounts, asset: { symbol, scale }, mark: marks.get(symbol) ?? '0' };
     });
     return json(portfolioReply(wallet, holdings));
   },

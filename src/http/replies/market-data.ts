@@ -2,16 +2,16 @@
 
 import type { Json } from '../../domain/json.ts';
 import { type Market, marketGrid } from '../../domain/market.ts';
-import { notionalAtoms, type Trade } from '../../domain/order.ts';
+import type { PublicTrade } from '../../domain/order.ts';
 import { changeInHundredths } from '../../domain/rolling-day.ts';
-import { formatCount, formatScaled } from '../../domain/units.ts';
+import { type Count, formatCount, formatScaled } from '../../domain/units.ts';
 import type { Quotes } from '../../engine/index.ts';
 import type { Board, Book, DayFigures, Level } from '../../market-data/index.ts';
 import type { HttpSettings } from '../services.ts';
 
-const priceOf = (ticks: bigint, market: Market): string => formatCount(ticks, marketGrid(market).tick);
-const sizeOf = (steps: bigint, market: Market): string => formatCount(steps, marketGrid(market).step);
-const quoteOf = (atoms: bigint, market: Market): string => formatScaled(atoms, market.quote.scale);
+const priceOf = (ticks: Count, market: Market): string => formatCount(ticks, marketGrid(market).tick);
+const sizeOf = (steps: Count, market: Market): string => formatCount(steps, marketGrid(market).step);
+const quoteOf = (atoms: Count, market: Market): string => formatScaled(atoms, market.quote.scale);
 
 const priceOrNull = (ticks: bigint | null, market: Market): string | null =>
   ticks === null ? null : priceOf(ticks, market);
@@ -120,17 +120,17 @@ export function orderBookReply(book: Book, levels: number): Json {
   };
 }
 
-/** @param trades newest first */
-export const historicalTradesReply = (market: Market, trades: readonly Trade[]): Json => ({
-  buy: trades.filter(({ takerSide }) => takerSide === 'buy').map((trade) => historicalTrade(market, trade)),
-  sell: trades.filter(({ takerSide }) => takerSide === 'sell').map((trade) => historicalTrade(market, trade)),
-});
+/** As JSON text. @param trades newest first */
+export function historicalTradesReply(market: Market, trades: readonly PublicTrade[]): string {
+  const sides = { buy: '', sell: '' };
+  for (const trade of trades) {
+    const before = sides[trade.takerSide];
+    sides[trade.takerSide] += `${before === '' ? '' : ','}${historicalTrade(market, trade)}`;
+  }
+  return `{"buy":[${sides.buy}],"sell":[${sides.sell}]}`;
+}
 
-const historicalTrade = (market: Market, trade: Trade): Json => ({
-  trade_id: trade.tradeId,
-  price: priceOf(trade.priceTicks, market),
-  base_volume: sizeOf(trade.sizeSteps, market),
-  target_volume: quoteOf(notionalAtoms(trade), market),
-  trade_timestamp: String(Math.floor(trade.timeMs / 1000)),
-  type: trade.takerSide,
-});
+const historicalTrade = (market: Market, trade: PublicTrade): string =>
+  `{"trade_id":${trade.tradeId},"price":"${priceOf(trade.priceTicks, market)}",` +
+  `"base_volume":"${sizeOf(trade.sizeSteps, market)}","target_volume":"${quoteOf(trade.notionalAtoms, market)}",` +
+  `"trade_timestamp":"${Math.floor(trade.timeMs / 1000)}","type":"${trade.takerSide}"}`;

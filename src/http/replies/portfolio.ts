@@ -2,7 +2,7 @@
 
 import { type Json, JsonText } from '../../domain/json.ts';
 import type { Asset } from '../../domain/market.ts';
-import { formatScaled, multiplyExactly, sumExactly } from '../../domain/units.ts';
+import { formatScaled, sumOfProducts } from '../../domain/units.ts';
 
 /** What a wallet holds of an asset. */
 export interface Holding {
@@ -16,10 +16,12 @@ export interface Holding {
 export function portfolioReply(wallet: string, holdings: readonly Holding[]): Json {
   const worth = (atomsOf: (holding: Holding) => bigint): JsonText =>
     new JsonText(
-      sumExactly(
-        holdings.map((holding) =>
-          multiplyExactly(formatScaled(atomsOf(holding), holding.asset.scale), holding.mark),
-        ),
+      sumOfProducts(
+        holdings.map((holding) => ({
+          atoms: atomsOf(holding),
+          scale: holding.asset.scale,
+          price: holding.mark,
+        })),
       ),
     );
   return {

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { Refusal } from '../../../domain/errors.ts';
-import { checked, type Endpoint, publicJson } from '../../endpoint.ts';
+import { checked, type Endpoint, publicJsonText } from '../../endpoint.ts';
 import { count, oneOf } from '../../fields.ts';
 import { historicalTradesReply } from '../../replies/market-data.ts';
 import { marketOfTicker, tickerId } from './ticker.ts';
@@ -38,6 +38,6 @@ export const getHistoricalTrades: Endpoint = {
       fromSeconds: start_time,
       toSeconds: end_time,
     });
-    return publicJson(historicalTradesReply(market, trades));
+    return publicJsonText(historicalTradesReply(market, trades));
   },
 };
