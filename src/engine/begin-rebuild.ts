@@ -72,6 +72,7 @@ export async function beginRebuild(
   if (outcome === 'held') throw notEmpty();
   if (outcome === 'nothing') throw nothingSettled();
   if (outcome === 'unsettled') throw unsettled(found, cursor);
+  core.formatReplaced();
   const { current, next } = readFilterState(filter);
   const left = [current, ...(next === null ? [] : [next])].flatMap(filterKeys);
   await core.call(() => core.redis.unlink(...content, ...left));

@@ -47,6 +47,8 @@ export interface CoreOptions {
 const UNAVAILABLE_REPLY =
   /^(LOADING|BUSY|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|NOREPLICAS|NOAUTH|ERR max number)/;
 const STALE_RETRIES = 5;
+/** Scripts that run on an engine of another format: they find out, or replace it. */
+const FOR_ANY_FORMAT = new Set(['open_epoch', 'begin_rebuild']);
 
 /** Turns a failure of Redis into SERVICE_UNAVAILABLE; what a script itself got wrong stays what it is. */
 export function asUnavailable(error: unknown): unknown {
@@ -84,6 +86,8 @@ export class EngineCore {
   #epoch: number | undefined;
   #runId: string | undefined;
   #tenure = 0;
+  /** Set while the engine is known to have another format. */
+  #otherFormat: EngineFormat | undefined;
   readonly #renewals = new Map<string, Promise<void>>();
   readonly #listeners = new Set<() => void>();
 
@@ -132,6 +136,7 @@ export class EngineCore {
    * @param cursor Postgres' cursor, or undefined while Postgres is away.
    * @throws EngineMisconfigured when the server's settings would not keep what it answers.
    * @throws EngineBehind when Postgres has events that this server lost.
+   * @throws EngineFormat when another release wrote the engine in another format.
    */
   async open(cursor: Cursor | undefined): Promise<void> {
     const tenure = this.#tenure;
@@ -146,15 +151,17 @@ export class EngineCore {
       [KEYS.engine],
       args,
     )) as Buffer[];
+    this.formatReplaced();
     switch (outcome!.toString()) {
       case 'open':
         this.#filter = readFilterState(filters!.toString());
         this.#adopt(Number(epoch), runId!);
         return;
       case 'format':
-        throw new EngineFormat(
+        this.#otherFormat = new EngineFormat(
           `the engine's Redis has format ${epoch}, this release needs format ${ENGINE_FORMAT}: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'`,
         );
+        throw this.#otherFormat;
       case 'behind':
         throw new EngineBehind(
           `the engine is at event ${epoch}-${sequence}, Postgres at ${cursor?.epoch}-${cursor?.sequence}: restore it, or fill an empty one by 'ledger rebuild'`,
@@ -170,13 +177,22 @@ export class EngineCore {
   /** @throws EngineMisconfigured when the server's settings would not keep what it answers. */
   checkServer = (): Promise<void> => checkServerSettings(this.redis, this.#warn);
 
+  /** There is no engine of another format any more. */
+  formatReplaced(): void {
+    this.#otherFormat = undefined;
+  }
+
   /** Who the server is: another one after each of its starts. */
   async serverRunId(): Promise<string> {
     return /^run_id:(\w+)/m.exec(await this.redis.info('server'))?.[1] ?? '';
   }
 
-  /** Runs a script. Throws SERVICE_UNAVAILABLE when its outcome is unknown. */
+  /**
+   * Runs a script.
+   * @throws Refusal SERVICE_UNAVAILABLE when its outcome is unknown; EngineFormat
+   */
   async run(name: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown> {
+    if (this.#otherFormat !== undefined && !FOR_ANY_FORMAT.has(name)) throw this.#otherFormat;
     let script = this.#scripts.get(name);
     if (script === undefined) {
       script = this.#load(name);
@@ -232,6 +248,7 @@ export class EngineCore {
 
   /** Runs a plain command; its failures mean what a script's mean. */
   async call<T>(command: () => Promise<T>): Promise<T> {
+    if (this.#otherFormat !== undefined) throw this.#otherFormat;
     try {
       return await command();
     } catch (error) {
@@ -281,6 +298,7 @@ export class EngineCore {
   }
 
   #close(): void {
+    this.formatReplaced();
     this.#epoch = undefined;
     this.#runId = undefined;
     this.#tenure += 1;

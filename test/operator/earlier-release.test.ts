@@ -70,13 +70,22 @@ describe('an engine that an earlier release left', function () {
       ROLES.map(async (role) => launchService(role, { ...settings, PORT: String(await freePort()) })),
     );
     running.push(...roles);
-    const resuming = operate(settings, 'trading', 'resume').catch((error: Error) => error.message);
+    const asking = operate(settings, 'status').catch((error: Error) => error.message);
     for (const role of roles)
       await eventually('it tells why it is not ready', async () => {
         const [status, engine] = await engineCheck(role);
         return status === 503 && engine === 'of another format';
       });
-    expect(await resuming).to.include(SENTENCE);
+    expect(await asking).to.include(SENTENCE);
+    // Nothing of it is read: it would seem to be empty.
+    await desk.engine.open(await desk.ledger.cursor()).catch(() => undefined);
+    const reads = [
+      desk.engine.state(),
+      desk.engine.readHead(),
+      desk.engine.markets(),
+      desk.engine.claimFilterLoad(),
+    ];
+    for (const read of await Promise.allSettled(reads)) expect(read).to.deep.include({ status: 'rejected' });
     for (const { output } of roles) expect(output().split(SENTENCE), output()).to.have.length(2);
     expect(await dump(desk.redis)).to.deep.equal(before);
 
