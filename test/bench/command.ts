@@ -9,8 +9,11 @@ import { benchEngine } from './engine.ts';
 import { renderFigures, type Table } from './figures.ts';
 import { benchHttp } from './http.ts';
 import { benchMarketData } from './market-data.ts';
+import { benchMemory } from './memory.ts';
 import { checkOut, type OlderRelease } from './older-release.ts';
+import { benchReads } from './reads.ts';
 import { benchReconcile } from './reconcile.ts';
+import { benchSettlement } from './settlement.ts';
 import { benchStreams } from './streams.ts';
 
 type Bench = (older: OlderRelease) => Promise<Table>;
@@ -18,8 +21,11 @@ type Bench = (older: OlderRelease) => Promise<Table>;
 const BENCHES: Readonly<Record<string, Bench>> = {
   engine: benchEngine,
   http: benchHttp,
+  settlement: benchSettlement,
   streams: benchStreams,
   'market-data': benchMarketData,
+  memory: benchMemory,
+  reads: benchReads,
 };
 /** Run only by their names. */
 const FURTHER: Readonly<Record<string, Bench>> = { reconcile: benchReconcile };

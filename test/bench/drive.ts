@@ -12,6 +12,7 @@ export interface Driver {
   rebuild(resting: number): Promise<void>;
   place(kind: OrderKind, calls: number, pace: Pace): Promise<void>;
   cancel(calls: number, pace: Pace): Promise<void>;
+  trade(): Promise<void>;
   settle(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -42,6 +43,7 @@ export async function startDriver(folder: string, idLength = 36): Promise<Driver
     rebuild: (resting) => ask(child, { do: 'rebuild', resting }),
     place: (kind, calls, pace) => ask(child, { do: 'place', kind, calls, pace }),
     cancel: (calls, pace) => ask(child, { do: 'cancel', calls, pace }),
+    trade: () => ask(child, { do: 'trade' }),
     settle: () => ask(child, { do: 'settle' }),
     async stop() {
       if (child.exitCode !== null) return;

@@ -6,9 +6,8 @@
 import { Redis } from 'ioredis';
 import type { LiveOrder } from '../../src/domain/order.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
-import { parseDecimal } from '../../src/domain/units.ts';
 import type { Engine, EngineImage, Placement } from '../../src/engine/index.ts';
-import { WALLETS, walletOf } from './driver-wallets.ts';
+import { HISTORY, WALLETS, walletOf } from './driver-wallets.ts';
 
 /** How calls follow each other: groups in one turn of the event loop, each awaited, or so many in flight all the time. */
 export type Pace = { readonly together: number } | { readonly inFlight: number };
@@ -25,6 +24,8 @@ export type Command =
   | { readonly do: 'place'; readonly kind: OrderKind; readonly calls: number; readonly pace: Pace }
   /** Cancels so many of the orders placed as `rest`. */
   | { readonly do: 'cancel'; readonly calls: number; readonly pace: Pace }
+  /** Makes the trades of `HISTORY`. */
+  | { readonly do: 'trade' }
   /** Drops what the engine drops once it is settled and has aged: events, their index, remembered ids. */
   | { readonly do: 'settle' };
 
@@ -37,11 +38,12 @@ const ID_LENGTH = Number(process.env.BENCH_ID_LENGTH ?? 36);
 /** Bids of `far` and of a rebuilt engine are spread over so many prices from this one on, in ticks. */
 const FAR = { from: 10_000, prices: 2_000 };
 
-const { openEngine }: typeof import('../../src/engine/index.ts') = await import(
-  `${process.argv[2]}/src/engine/index.ts`
-);
-const { KEYS }: typeof import('../../src/engine/keys.ts') = await import(
-  `${process.argv[2]}/src/engine/keys.ts`
+const release = `${process.argv[2]}/src`;
+const { openEngine }: typeof import('../../src/engine/index.ts') = await import(`${release}/engine/index.ts`);
+const { KEYS }: typeof import('../../src/engine/keys.ts') = await import(`${release}/engine/keys.ts`);
+// Each release has decimals of its own.
+const { parseDecimal }: typeof import('../../src/domain/units.ts') = await import(
+  `${release}/domain/units.ts`
 );
 
 let redis: Redis | undefined;
@@ -185,6 +187,33 @@ async function placeOne(shape: Shape): Promise<{ id: string; wallet: string }> {
   return { id, wallet };
 }
 
+/** Places the orders of one shape, in the order in which they come. */
+const placeMany = (calls: number, shape: Shape): Promise<void> =>
+  paced(calls, { inFlight: 64 }, () => placeOne(shape));
+
+async function trade(): Promise<void> {
+  const price = 15_000;
+  for (const [pair, maker] of HISTORY.makers.entries()) {
+    const taker = walletOf(HISTORY.takers[pair]!);
+    await placeMany(HISTORY.makes, {
+      wallet: walletOf(maker),
+      side: 'sell',
+      price,
+      size: 1,
+      status: 'resting',
+    });
+    await placeMany(HISTORY.takes, { wallet: taker, side: 'buy', price, size: 3, status: 'filled' });
+    const others = HISTORY.makes - 3 * HISTORY.takes;
+    await placeMany(others, {
+      wallet: walletOf(HISTORY.rest),
+      side: 'buy',
+      price,
+      size: 1,
+      status: 'filled',
+    });
+  }
+}
+
 async function paced(calls: number, pace: Pace, call: (index: number) => Promise<unknown>): Promise<void> {
   if ('together' in pace) {
     for (let next = 0; next < calls; next += pace.together) {
@@ -232,6 +261,8 @@ function obey(command: Command): Promise<void> {
       return place(command.kind, command.calls, command.pace);
     case 'cancel':
       return cancel(command.calls, command.pace);
+    case 'trade':
+      return trade();
     case 'settle':
       return settle();
   }
