@@ -1,4 +1,4 @@
-/** Begins and ends a rebuild: clears the server of an engine of another format, and puts the rebuilt one in force. */
+/** Begins and ends a rebuild: retires an engine of another format, and puts the rebuilt one in force. */
 
 import { randomBytes } from 'node:crypto';
 import { OperatorRefusal } from '../domain/errors.ts';
@@ -14,7 +14,7 @@ import { ENGINE_FORMAT } from './state.ts';
 export interface BegunRebuild {
   /** Names this rebuild to the scripts that write its parts. */
   readonly token: string;
-  /** Whether dead-man switches of an engine of another format are left, which the rebuilt engine goes on with. */
+  /** Whether it replaces an engine of another format, with whose dead-man switches it goes on. */
   readonly keepsSwitches: boolean;
 }
 
@@ -49,9 +49,22 @@ const sidesOf = ({ symbol }: Market): string[] =>
   (['bids', 'asks'] as const).flatMap((side) => [bookKey(symbol, side), levelsKey(symbol, side)]);
 
 /**
- * Marks the server as being rebuilt and removes what an earlier rebuild, or an engine of another format, left. Dead-man
- * switches stay: Postgres does not know them, and they have the same keys in every format.
- * @throws OperatorRefusal ENGINE_NOT_EMPTY | ENGINE_UNSETTLED | ENGINE_BEHIND | NOTHING_SETTLED
+ * Takes an engine of another format out of force. What it holds is settled, so a rebuild brings it back.
+ * @param cursor of Postgres, where nothing is settled meanwhile
+ * @throws OperatorRefusal ENGINE_UNSETTLED | ENGINE_BEHIND, and nothing was changed
+ */
+export async function retireEngine(core: EngineCore, cursor: Cursor): Promise<void> {
+  const keys = [KEYS.engine, KEYS.rebuilding, KEYS.events, ...KEYS.unsettled, ...KEYS.claims];
+  const args = [ENGINE_FORMAT, cursor.epoch, cursor.sequence];
+  const [outcome, last] = (await core.run('retire_engine', keys, args)) as Buffer[];
+  if (outcome!.toString() === 'unsettled') throw unsettled(last!.toString(), cursor);
+  core.formatReplaced();
+}
+
+/**
+ * Marks the server as being rebuilt and removes what an earlier rebuild, or a retired engine, left. Dead-man switches
+ * stay: Postgres does not know them, and they have the same keys in every format.
+ * @throws OperatorRefusal ENGINE_NOT_EMPTY | NOTHING_SETTLED
  */
 export async function beginRebuild(
   core: EngineCore,
@@ -59,25 +72,24 @@ export async function beginRebuild(
   { cursor, switches, assets }: EngineImage,
 ): Promise<BegunRebuild> {
   const token = randomBytes(TOKEN_BYTES).toString('hex');
-  const { engine, rebuilding, events, unsettled: index, claims, markets, live, assets: scales } = KEYS;
-  const kept = [KEYS.cancelAfter, KEYS.cancelAfterLeases, KEYS.cancelAfterCutOffs];
   const content = [
-    ...[events, ...index, ...claims, markets, scales, live],
+    ...[KEYS.events, ...KEYS.unsettled, ...KEYS.claims, KEYS.markets, KEYS.assets, KEYS.live],
     ...[...switches.markets.flatMap(sidesOf), ...assets.map(({ symbol }) => balancesKey(symbol))],
     ...filterKeys(layout),
   ];
-  const args = [ENGINE_FORMAT, token, cursor.epoch, cursor.sequence];
-  const reply = await core.run('begin_rebuild', [engine, rebuilding, ...content, ...kept], args);
-  const [outcome, found = '', filter = ''] = (reply as (Buffer | number)[]).map(String);
+  const kept = [KEYS.cancelAfter, KEYS.cancelAfterLeases, KEYS.cancelAfterCutOffs];
+  const reply = await core.run(
+    'begin_rebuild',
+    [KEYS.engine, KEYS.rebuilding, ...content, ...kept],
+    [ENGINE_FORMAT, token, cursor.sequence],
+  );
+  const [outcome, replaces, filter = ''] = (reply as Buffer[]).map(String);
   if (outcome === 'held') throw notEmpty();
   if (outcome === 'nothing') throw nothingSettled();
-  if (outcome === 'unsettled') throw unsettled(found, cursor);
-  core.formatReplaced();
   const { current, next } = readFilterState(filter);
   const left = [current, ...(next === null ? [] : [next])].flatMap(filterKeys);
   await core.call(() => core.redis.unlink(...content, ...left));
-  const keepsSwitches = found === '1' || (await core.call(() => core.redis.exists(...kept))) > 0;
-  return { token, keepsSwitches };
+  return { token, keepsSwitches: replaces === '1' };
 }
 
 /**

@@ -28,6 +28,11 @@ export class EngineFormat extends Error {
   override readonly name = 'EngineFormat';
 }
 
+const otherFormat = (format: string): EngineFormat =>
+  new EngineFormat(
+    `the engine's Redis has format ${format}, this release needs format ${ENGINE_FORMAT}: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'`,
+  );
+
 /** The first word of a reply, and the rest of it. */
 export type Reply = readonly [Buffer, ...(Buffer | Buffer[])[]];
 
@@ -48,7 +53,7 @@ const UNAVAILABLE_REPLY =
   /^(LOADING|BUSY|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|NOREPLICAS|NOAUTH|ERR max number)/;
 const STALE_RETRIES = 5;
 /** Scripts that run on an engine of another format: they find out, or replace it. */
-const FOR_ANY_FORMAT = new Set(['open_epoch', 'begin_rebuild']);
+const FOR_ANY_FORMAT = new Set(['open_epoch', 'retire_engine']);
 
 /** Turns a failure of Redis into SERVICE_UNAVAILABLE; what a script itself got wrong stays what it is. */
 export function asUnavailable(error: unknown): unknown {
@@ -158,9 +163,7 @@ export class EngineCore {
         this.#adopt(Number(epoch), runId!);
         return;
       case 'format':
-        this.#otherFormat = new EngineFormat(
-          `the engine's Redis has format ${epoch}, this release needs format ${ENGINE_FORMAT}: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'`,
-        );
+        this.#otherFormat = otherFormat(epoch!.toString());
         throw this.#otherFormat;
       case 'behind':
         throw new EngineBehind(
@@ -176,6 +179,19 @@ export class EngineCore {
 
   /** @throws EngineMisconfigured when the server's settings would not keep what it answers. */
   checkServer = (): Promise<void> => checkServerSettings(this.redis, this.#warn);
+
+  /**
+   * Asks the server whether a release of another format wrote the engine there.
+   * @throws EngineFormat; Refusal SERVICE_UNAVAILABLE
+   */
+  async checkFormat(): Promise<void> {
+    const [exists, format] = await this.#ask(() =>
+      Promise.all([this.redis.exists(KEYS.engine), this.redis.hget(KEYS.engine, 'format')]),
+    );
+    const isOther = exists === 1 && format !== String(ENGINE_FORMAT);
+    this.#otherFormat = isOther ? otherFormat(format ?? '1') : undefined;
+    if (this.#otherFormat !== undefined) throw this.#otherFormat;
+  }
 
   /** There is no engine of another format any more. */
   formatReplaced(): void {
@@ -249,6 +265,10 @@ export class EngineCore {
   /** Runs a plain command; its failures mean what a script's mean. */
   async call<T>(command: () => Promise<T>): Promise<T> {
     if (this.#otherFormat !== undefined) throw this.#otherFormat;
+    return this.#ask(command);
+  }
+
+  async #ask<T>(command: () => Promise<T>): Promise<T> {
     try {
       return await command();
     } catch (error) {

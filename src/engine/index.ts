@@ -3,6 +3,7 @@
 import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Asset, Market, MarketChange, MarketSpec } from '../domain/market.ts';
 import type { ClosedOrder, Side } from '../domain/order.ts';
+import { retireEngine } from './begin-rebuild.ts';
 import { type CancelledPage, EngineCancelling } from './cancelling.ts';
 import { copyClaimFilter, type FilterCopy, filterName } from './claim-copy.ts';
 import { type FilterLoad, scriptClaim } from './claim-filter.ts';
@@ -81,10 +82,20 @@ export interface Engine {
    */
   onLost(listener: () => void): () => void;
   /**
-   * Makes an engine of what the ledger knows, in place of none or of one of another format that is wholly settled. It is
-   * not open yet: whoever opens it begins a new epoch. A rebuild that broke off is begun anew by the next.
-   * @throws OperatorRefusal ENGINE_NOT_EMPTY | ENGINE_UNSETTLED | ENGINE_BEHIND | NOTHING_SETTLED | REBUILD_REPLACED |
-   *   LEDGER_INCONSISTENT
+   * Asks the server whether a release of another format wrote the engine there; needs no open engine.
+   * @throws EngineFormat
+   */
+  checkFormat(): Promise<void>;
+  /**
+   * Takes an engine of another format out of force, if there is one: only a rebuild can follow.
+   * @param cursor of Postgres, where nothing is settled meanwhile
+   * @throws OperatorRefusal ENGINE_UNSETTLED | ENGINE_BEHIND, and nothing was changed
+   */
+  retire(cursor: Cursor): Promise<void>;
+  /**
+   * Makes an engine of what the ledger knows, in place of none or of a retired one. It is not open yet: whoever opens it
+   * begins a new epoch. A rebuild that broke off is begun anew by the next.
+   * @throws OperatorRefusal ENGINE_NOT_EMPTY | NOTHING_SETTLED | REBUILD_REPLACED | LEDGER_INCONSISTENT
    */
   rebuild(image: EngineImage): Promise<Rebuilt>;
   state(): Promise<EngineState>;
@@ -192,6 +203,8 @@ export function openEngine(options: EngineOptions): Engine {
     isOpen: () => core.isOpen,
     confirm: () => core.confirm(),
     onLost: (listener) => core.onLost(listener),
+    checkFormat: () => core.checkFormat(),
+    retire: (cursor) => retireEngine(core, cursor),
     rebuild: (image) => rebuild(core, image),
     state: () => snapshots.state(),
 

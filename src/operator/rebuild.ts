@@ -1,13 +1,15 @@
 /** `ledger rebuild`: the engine as the ledger knows it, in place of none or of one of another format. */
 
 import type { Cursor } from '../domain/event.ts';
-import type { EngineImage, Rebuilt, UsedId } from '../engine/index.ts';
+import { type Engine, EngineFormat, type EngineImage, type Rebuilt, type UsedId } from '../engine/index.ts';
 import { CUSTODY, type Ledger } from '../ledger/index.ts';
 import type { OperatorServices } from './services.ts';
 
 /**
- * Nothing is settled meanwhile, so what is read piece by piece is of one event. Postgres is brought to this release
- * first: the operator may come before any process of it.
+ * Nothing is settled meanwhile, so what is read piece by piece is of one event.
+ *
+ * An engine of another format is retired before Postgres is brought to this release: the release that wrote it may not
+ * be able to settle what is missing afterwards.
  * @throws OperatorRefusal NOTHING_SETTLED | LEDGER_BUSY | ENGINE_NOT_EMPTY | ENGINE_UNSETTLED | ENGINE_BEHIND |
  *   REBUILD_REPLACED | LEDGER_INCONSISTENT
  */
@@ -15,12 +17,23 @@ export async function rebuildEngine({
   engine,
   ledger,
 }: Pick<OperatorServices, 'engine' | 'ledger'>): Promise<Rebuilt> {
+  if (await hasOtherFormat(engine)) await ledger.atRest(({ cursor }) => engine.retire(cursor));
   await ledger.migrate();
   return ledger.atRest(async (rest) => {
     const { epoch, sequence, timeMs } = rest.cursor;
     const image = await imageOf(ledger, { epoch, sequence, timeMs: timeMs ?? 0 });
     return engine.rebuild({ ...image, fence: rest.fence });
   });
+}
+
+async function hasOtherFormat(engine: Engine): Promise<boolean> {
+  try {
+    await engine.checkFormat();
+    return false;
+  } catch (error) {
+    if (error instanceof EngineFormat) return true;
+    throw error;
+  }
 }
 
 async function imageOf(

@@ -1,19 +1,23 @@
 /** Start-up waits for what it depends on, however long that is away. `Outages` tells for what. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Engine } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { OF_MIGRATIONS, type Outages } from './outages.ts';
 import type { ServerNames } from './server-names.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
+/** An operator who has rebuilt the engine need not wait for the processes. */
+const FORMAT_PAUSE_MS = 500;
 
 /** Tries `attempt` until it succeeds, with growing pauses. */
 export async function untilDone<T>(
   attempt: () => Promise<T>,
   onFailure: (error: unknown) => void = () => undefined,
+  longestPauseMs = LONGEST_PAUSE_MS,
 ): Promise<T> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     try {
       return await attempt();
     } catch (error) {
@@ -27,22 +31,30 @@ export async function untilTrue(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(FIRST_PAUSE_MS);
 }
 
-/** Waits until Postgres answers and has the tables of this release. */
+/**
+ * Waits until Postgres answers and has the tables of this release. While the engine has another format, nothing is
+ * migrated: the release that wrote it settles into the tables that it knows. The gate tells why the engine is refused.
+ * @param parts.engine absent: nobody is asked
+ */
 export async function untilMigrated(parts: {
+  readonly engine?: Pick<Engine, 'checkFormat'>;
   readonly ledger: Pick<Ledger, 'ping' | 'migrate'>;
   readonly outages: Outages;
   readonly names: Pick<ServerNames, 'postgres'>;
 }): Promise<void> {
-  const { ledger, outages } = parts;
+  const { engine, ledger, outages } = parts;
   const { postgres } = parts.names;
-  await untilDone(
-    async () => {
+  const untilAnswered = async (work: () => Promise<void>): Promise<void> => {
+    const report = (error: unknown): void => outages.report(postgres, OF_MIGRATIONS, error);
+    await untilDone(async () => {
       const answered = outages.expect(postgres, OF_MIGRATIONS);
       await ledger.ping();
       answered();
-      await ledger.migrate();
-    },
-    (error) => outages.report(postgres, OF_MIGRATIONS, error),
-  );
-  outages.clear(postgres, OF_MIGRATIONS);
+      await work();
+    }, report);
+    outages.clear(postgres, OF_MIGRATIONS);
+  };
+  await untilAnswered(async () => undefined);
+  await untilDone(async () => engine?.checkFormat(), undefined, FORMAT_PAUSE_MS);
+  await untilAnswered(() => ledger.migrate());
 }

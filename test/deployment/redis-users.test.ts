@@ -79,7 +79,7 @@ const WORK: Record<string, readonly Work[]> = {
       scripts: [
         ...['set_asset', 'set_market', 'set_switch', 'move_funds', 'cancel_orders', 'find_live_orders'],
         ...['find_unsettled', 'read_balances', 'scan_fields', 'scan_members', 'read_fields', 'read_head'],
-        ...['set_filter', 'merge_filter', 'begin_rebuild', 'fill_rebuild', 'end_rebuild'],
+        ...['set_filter', 'merge_filter', 'retire_engine', 'begin_rebuild', 'fill_rebuild', 'end_rebuild'],
       ],
       commands: [...MARKETS, 'hmget', 'hgetall', 'xrange', 'getrange', 'hincrby', 'client|list'],
     },

@@ -54,7 +54,9 @@ describe('an engine that an earlier release left', function () {
   it('is refused by every role and by the operator; after a rebuild the same processes open it', async () => {
     desk = await openRecorded(RECORDS.unsettled);
     const before = await dump(desk.redis);
-    // The operator comes first, to a database of the earlier release.
+    const newestMigration = async (): Promise<string> =>
+      (await query<{ name: string }>(desk.databaseUrl, 'select max(name) as name from knex_migrations'))[0]!
+        .name;
     const { stderr } = await desk.run('ledger', 'rebuild');
     expect(stderr).to.match(/^ENGINE_UNSETTLED: 4 events are not in Postgres yet/);
 
@@ -88,10 +90,13 @@ describe('an engine that an earlier release left', function () {
     for (const read of await Promise.allSettled(reads)) expect(read).to.deep.include({ status: 'rejected' });
     for (const { output } of roles) expect(output().split(SENTENCE), output()).to.have.length(2);
     expect(await dump(desk.redis)).to.deep.equal(before);
+    // The earlier release must still settle the four events, into the tables that it knows.
+    expect(await newestMigration()).to.equal('005_reconciliations');
 
     await load(desk.redis, RECORDS.settled);
     await desk.ask('ledger', 'rebuild');
     for (const { url } of roles) await eventually('it is ready', () => isReady(url));
+    expect(await newestMigration()).to.match(/^00[8-9]/);
     // The dead-man switches were due long ago.
     await eventually('the switches have fired', async () => (await desk.redis.zcard('{redbook}:live')) === 0);
     await desk.engine.open(await desk.ledger.cursor());
