@@ -21,6 +21,8 @@ end
 -- Where only Postgres may know it, the caller must have looked there less than five minutes ago. Redis forgets
 -- an id ten minutes after Postgres has it, so what was not there then is still here now.
 local function find_claim(keys, claim, time)
+  -- Read before anything is written, for a string that cannot be read must fail the command as long as that is possible.
+  if claim.next_filter then claim.next_high, claim.next_low = read_block(claim.next_filter, claim.next_offset) end
   claim.high, claim.low = read_block(claim.filter, claim.offset)
   claim.mask_high, claim.mask_low = struct.unpack('>I4I4', claim.mask)
   if bit.band(claim.high, claim.mask_high) ~= bit.tobit(claim.mask_high)
@@ -37,7 +39,6 @@ end
 local function mark_claim(claim)
   write_block(claim.filter, claim.offset, claim.high, claim.low, claim)
   if claim.next_filter then
-    local high, low = read_block(claim.next_filter, claim.next_offset)
-    write_block(claim.next_filter, claim.next_offset, high, low, claim)
+    write_block(claim.next_filter, claim.next_offset, claim.next_high, claim.next_low, claim)
   end
 end
