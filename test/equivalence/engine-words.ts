@@ -38,10 +38,19 @@ export function withClosedInOrder(event: ReferenceEvent): ReferenceEvent {
 }
 
 /** One command closes orders market by market, in an order that nothing promises. */
-export function sortedClosings(events: readonly ReferenceEvent[]): ReferenceEvent[] {
-  const marketOf = (event: ReferenceEvent): string =>
-    event.kind === 'orders_closed' ? event.orders[0]!.market : '';
-  return [...events].sort((a, b) => (marketOf(a) < marketOf(b) ? -1 : 1));
+export const sortedClosings = (events: readonly ReferenceEvent[]): ReferenceEvent[] =>
+  sortedBy(events, (event) => (event.kind === 'orders_closed' ? event.orders[0]!.market : ''));
+
+/** Commands of several wallets close orders side by side: their events have no order, except market by market. */
+export const sortedClosingsOfWallets = (events: readonly ReferenceEvent[]): ReferenceEvent[] =>
+  sortedClosings(
+    sortedBy(events, (event) => (event.kind === 'orders_closed' ? event.orders[0]!.wallet : '')),
+  );
+
+function sortedBy<One>(list: readonly One[], keyOf: (one: One) => string): One[] {
+  const keyed = list.map((one) => ({ one, key: keyOf(one) }));
+  keyed.sort((a, b) => Number(a.key > b.key) - Number(a.key < b.key));
+  return keyed.map(({ one }) => one);
 }
 
 export function rulesIn(market: Market): Rules {

@@ -4,7 +4,8 @@ import type { Redis } from 'ioredis';
 import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
 import type { Market } from '../../src/domain/market.ts';
 import type { ClosedOrder, OrderTerms, Trade } from '../../src/domain/order.ts';
-import { type Engine, openEngine } from '../../src/engine/index.ts';
+import { type Engine, openEngine, type Placement, type PlaceOrder } from '../../src/engine/index.ts';
+import { levelsKey } from '../../src/engine/keys.ts';
 import type { Script } from '../../src/scripts/index.ts';
 import { type AssetContents, assetContents, liveContents } from '../support/engine-contents.ts';
 import { random } from '../support/seed.ts';
@@ -15,6 +16,7 @@ import {
   inOrder,
   rulesIn,
   sortedClosings,
+  sortedClosingsOfWallets,
   walletsOf,
   withClosedInOrder,
   withoutPlan,
@@ -24,13 +26,16 @@ import { Outcomes } from './outcomes.ts';
 import {
   type ClosedRecord,
   type MovementRecord,
+  type PlaceAnswer,
   type ReferenceEvent,
   ReferenceExchange,
   type ReferenceLimits,
   type ReferenceTrade,
+  type Refused,
 } from './reference-book.ts';
 import type { ReferenceMarket } from './reference-rules.ts';
 import { CLOSED, DEFAULT_SCALE, MARKETS, SCALES, TRADERS, WALLETS, WHALES } from './stage.ts';
+import { type Closing, type Placed, type Placing, type Turn, Turns } from './turns.ts';
 
 type CloseAll =
   | Extract<Operation, { do: 'cancel_all' | 'clear' }>
@@ -48,7 +53,17 @@ export interface RunOptions {
   readonly onOperation?: (done: number, outcomes: Outcomes) => void;
   /** Settled events are let go of every so many operations; default never. */
   readonly trimEvery?: number;
+  /** How often an operation is followed by a turn: 1 to 64 commands that the engine runs together. */
+  readonly turns?: number;
+  /** Told how many commands a turn had. */
+  readonly onTurn?: (commands: number) => void;
 }
+
+const USUAL_TURNS = 0.04;
+
+const commandOf = ({ wallet, request, isRestricted }: Placing): PlaceOrder => ({
+  ...{ wallet, request: asEngineTakes(request), restricted: isRestricted },
+});
 
 /** Everything is looked at after so many operations; in between, only what an operation may have touched. */
 const LOOK_AT_ALL_EVERY = 20;
@@ -68,18 +83,25 @@ export async function runEquivalence(options: RunOptions): Promise<Outcomes> {
 }
 
 async function runOn(redis: Redis, options: RunOptions): Promise<Outcomes> {
-  const { limits, seed, operations, load, trimEvery } = options;
+  const { limits, seed, operations, load, trimEvery, turns = USUAL_TURNS } = options;
   const engine = openEngine({ redis, ...limits, ...(load && { load }) });
   await engine.open({ epoch: 0, sequence: 0 });
-  const run = new Run(engine, new ReferenceExchange(limits));
+  const run = new Run(options.redis, engine, new ReferenceExchange(limits));
   await run.prepare();
-  const generator = new Generator(random(seed), run.reference);
+  const [dice, generator] = [random(seed + 1), new Generator(random(seed), run.reference)];
+  const drawn = new Turns(dice, generator, run.reference);
   let place = 'the beginning';
   try {
     for (let done = 1; done <= operations; done += 1) {
       const operation = generator.next();
       place = `operation ${done}: ${show(operation)}`;
       await run.perform(operation);
+      if (dice.chance(turns)) {
+        const turn = drawn.next();
+        place = `turn after operation ${done}: ${show(turn)}`;
+        const commands = await run.performTurn(turn);
+        options.onTurn?.(commands);
+      }
       if (done % LOOK_AT_ALL_EVERY === 0 || done === operations) await run.lookAtAll();
       if (trimEvery && done % trimEvery === 0) await run.trim();
       options.onOperation?.(done, run.outcomes);
@@ -96,6 +118,7 @@ async function runOn(redis: Redis, options: RunOptions): Promise<Outcomes> {
 class Run {
   readonly reference: ReferenceExchange;
   readonly outcomes = new Outcomes();
+  readonly #redis: Redis;
   readonly #engine: Engine;
   readonly #numbers = new Map<string, number>();
   readonly #ids: string[] = [];
@@ -106,10 +129,11 @@ class Run {
   #cursor: Cursor = { epoch: 0, sequence: 0 };
   #last: EngineEvent | undefined;
   #lastTradeId = 0;
-  /** Trades of the last reply, which the event must repeat. */
-  #replied: readonly Trade[] | undefined;
+  /** Orders and trades of the last replies by order id, which their events must repeat. */
+  readonly #replied = new Map<string, { readonly createdAtMs: number; readonly trades: readonly Trade[] }>();
 
-  constructor(engine: Engine, reference: ReferenceExchange) {
+  constructor(redis: Redis, engine: Engine, reference: ReferenceExchange) {
+    this.#redis = redis;
     this.#engine = engine;
     this.reference = reference;
   }
@@ -169,20 +193,22 @@ class Run {
         await this.#switch(operation);
     }
     await this.#compareEvents();
-    const looks = [this.#lookAt(this.#assetsTouchedBy(operation)), this.#lookAtLive()];
-    if (operation.do === 'place' && this.reference.market(operation.request.market)) {
-      looks.push(this.#lookAtLevels(operation.request.market));
-    }
-    await Promise.all(looks);
+    const { market } = operation.do === 'place' ? operation.request : { market: '' };
+    await this.#look(this.#assetsTouchedBy(operation), this.reference.market(market) ? [market] : []);
+  }
+
+  async #look(assets: readonly string[], markets: readonly string[]): Promise<void> {
+    const levels = markets.map((market) => this.#lookAtLevels(market));
+    await Promise.all([this.#lookAt(assets), this.#lookAtLive(), ...levels]);
   }
 
   // --- commands ------------------------------------------------------------------------------------------
 
-  async #place(operation: Operation & { do: 'place' }): Promise<void> {
+  async #place(operation: Placing): Promise<void> {
     const { wallet, request, isRestricted } = operation;
     const expected = this.reference.place(wallet, request, isRestricted);
     this.outcomes.placed(operation, expected, this.reference);
-    const command = { wallet, request: asEngineTakes(request), restricted: isRestricted };
+    const command = commandOf(operation);
     const actual = await outcomeOf(async () => {
       const placement = await this.#engine.placeOrder(command);
       if (placement.outcome !== 'unchecked') return placement;
@@ -191,15 +217,20 @@ class Run {
         return { outcome: 'claimed' as const, orderId: this.#ids[expected.replayed]! };
       return this.#engine.placeOrder({ ...command, checked: placement.moment });
     });
-    if ('refused' in actual) return compare('reply', actual, withoutPlan(expected));
-    if (actual.outcome === 'claimed') {
-      return compare('reply', { replayed: this.#numbers.get(actual.orderId) }, withoutPlan(expected));
+    this.#checkPlaced(operation, expected, actual);
+  }
+
+  #checkPlaced({ request }: Placing, expected: PlaceAnswer, actual: Placement | { refused: string }): void {
+    if ('refused' in actual || actual.outcome === 'claimed') {
+      const answer = 'refused' in actual ? actual : { replayed: this.#numbers.get(actual.orderId) };
+      compare('reply', answer, withoutPlan(expected));
+      return;
     }
     if (actual.outcome === 'unchecked') throw new Divergence('reply', actual, expected);
     if (!('placed' in expected)) throw new Divergence('reply', actual, expected);
     this.#bind(actual.order.id, expected.placed.number);
     const market = this.reference.market(request.market)!;
-    const { filledSteps, status } = actual.order;
+    const { filledSteps, status, createdAtMs } = actual.order;
     compare(
       'reply',
       {
@@ -209,29 +240,109 @@ class Run {
       },
       withoutPlan(expected),
     );
-    this.#replied = actual.trades;
+    this.#replied.set(actual.order.id, { createdAtMs, trades: actual.trades });
   }
 
+  // --- turns ---------------------------------------------------------------------------------------------
+
+  /** Sends the commands of a turn together. @returns how many they were */
+  async performTurn(turn: Turn): Promise<number> {
+    switch (turn.do) {
+      case 'place_together': {
+        await this.#placeTogether(turn.orders);
+        const assets = turn.orders.flatMap(({ operation }) => this.#assetsTouchedBy(operation));
+        const markets = turn.orders.map(({ operation }) => operation.request.market);
+        await this.#look([...new Set(assets)], [...new Set(markets)]);
+        return turn.orders.length;
+      }
+      case 'close_together':
+        await this.#closeTogether(turn.closings);
+        break;
+      default:
+        await this.#cancelAllTogether(turn.wallets);
+    }
+    await this.#look([...this.reference.scales.keys()], []);
+    return turn.do === 'close_together' ? turn.closings.length : turn.wallets.length;
+  }
+
+  async #placeTogether(orders: readonly Placed[]): Promise<void> {
+    const { epoch } = this.#cursor;
+    const answers = await Promise.all(
+      orders.map(({ operation, expected }) => {
+        // As an API that has looked into Postgres for every id that Redis does not know.
+        const checked = 'replayed' in expected ? {} : { checked: { epoch, timeMs: Date.now() } };
+        return outcomeOf(() => this.#engine.placeOrder({ ...commandOf(operation), ...checked }));
+      }),
+    );
+    // Those placed get their numbers before any that names them is compared.
+    for (const [index, { expected }] of orders.entries()) {
+      const actual = answers[index]!;
+      const isPlaced = 'outcome' in actual && actual.outcome === 'placed' && 'placed' in expected;
+      if (isPlaced) this.#bind(actual.order.id, expected.placed.number);
+    }
+    for (const [index, { operation, expected }] of orders.entries()) {
+      this.outcomes.placed(operation, expected, this.reference);
+      this.#checkPlaced(operation, expected, answers[index]!);
+    }
+    this.outcomes.add('placed together', orders.length);
+    await this.#compareEvents();
+  }
+
+  async #closeTogether(closings: readonly Closing[]): Promise<void> {
+    const expected = closings.map((closing) => this.#expectClosed(closing));
+    const answers = await Promise.all(closings.map((closing) => this.#sendClosing(closing)));
+    for (const [index, one] of expected.entries()) this.#checkClosed(closings[index]!, one, answers[index]);
+    this.outcomes.add('closed together', closings.length);
+    await this.#compareEvents();
+  }
+
+  async #cancelAllTogether(wallets: readonly string[]): Promise<void> {
+    const expected = wallets.map((wallet) => inOrder(this.reference.closeAll(wallet, null, 'cancel')));
+    const answers = await Promise.all(
+      wallets.map((wallet) =>
+        outcomeOf(async () => this.#closedIn(await this.#engine.cancelAll(wallet, null))),
+      ),
+    );
+    compare('reply', answers, expected);
+    this.outcomes.add('wallets cancelled together', wallets.length);
+    await this.#compareEvents(sortedClosingsOfWallets);
+  }
+
+  /** An id stands for one order for ever. */
   #bind(id: string, number: number): void {
+    if (this.#numbers.get(id) === number) return;
     if (!ORDER_ID.test(id) || this.#numbers.has(id)) throw new Divergence('order id', id, 'a new one');
     this.#numbers.set(id, number);
     this.#ids[number] = id;
   }
 
-  async #closeOne(operation: Operation & { do: 'cancel' | 'void' }): Promise<void> {
-    const { order } = operation;
+  async #closeOne(closing: Closing): Promise<void> {
+    const expected = this.#expectClosed(closing);
+    this.#checkClosed(closing, expected, await this.#sendClosing(closing));
+  }
+
+  #expectClosed(closing: Closing): ClosedRecord | Refused {
+    const owner = closing.do === 'cancel' ? closing.wallet : null;
+    return this.reference.closeOne(owner, closing.order ?? -1, closing.do);
+  }
+
+  #sendClosing(closing: Closing): Promise<ClosedRecord[] | { refused: string }> {
+    const { order } = closing;
     const id = (order !== null && this.#ids[order]) || UNKNOWN_ORDER_ID;
-    const [owner, cause] =
-      operation.do === 'cancel' ? [operation.wallet, 'cancel' as const] : [null, 'void' as const];
-    const expected = this.reference.closeOne(owner, order ?? -1, cause);
-    const actual = await outcomeOf(async () =>
-      this.#closedIn([
-        await (owner === null ? this.#engine.voidOrder(id) : this.#engine.cancelOrder(owner, id)),
-      ]),
-    );
+    return outcomeOf(async () => {
+      const { wallet } = { wallet: null, ...closing };
+      const closed = wallet === null ? this.#engine.voidOrder(id) : this.#engine.cancelOrder(wallet, id);
+      return this.#closedIn([await closed]);
+    });
+  }
+
+  #checkClosed(closing: Closing, expected: ClosedRecord | Refused, actual: unknown): void {
     compare('reply', actual, 'refused' in expected ? expected : [expected]);
-    if ('refused' in expected) return this.outcomes.add(expected.refused);
-    this.outcomes.add(cause === 'void' ? 'voided' : 'cancelled');
+    if ('refused' in expected) {
+      this.outcomes.add(expected.refused);
+      return;
+    }
+    this.outcomes.add(closing.do === 'void' ? 'voided' : 'cancelled');
     if (expected.status === 'partially_filled_cancelled') this.outcomes.add('cancelled after fills');
   }
 
@@ -312,16 +423,19 @@ class Run {
 
   // --- events --------------------------------------------------------------------------------------------
 
-  async #compareEvents(): Promise<void> {
+  async #compareEvents(sorted = sortedClosings): Promise<void> {
     const expected = this.reference.takeEvents();
     const events = await this.#readEvents();
     const actual = events.map((event) => this.#eventIn(event));
-    compare('events', sortedClosings(actual), sortedClosings(expected.map(withClosedInOrder)));
+    compare('events', sorted(actual), sorted(expected.map(withClosedInOrder)));
     for (const event of events) this.#noteWallets(event);
-    const replied = this.#replied;
-    this.#replied = undefined;
-    const [placed] = events;
-    if (replied !== undefined && placed?.kind === 'order_placed') compare('trades', replied, placed.trades);
+    for (const event of events) {
+      if (event.kind !== 'order_placed') continue;
+      const { trades, timeMs: createdAtMs } = event;
+      const replied = this.#replied.get(event.order.id);
+      if (replied !== undefined) compare('event of a reply', { createdAtMs, trades }, replied);
+    }
+    this.#replied.clear();
   }
 
   /** New events; the one at the cursor must still be what it was. */
@@ -522,6 +636,17 @@ class Run {
     }
   }
 
+  /** Readers pass over a level of size zero, so only its hash shows that it was not removed. */
+  async #countLevels(symbol: string): Promise<void> {
+    for (const [side, name] of [
+      ['buy', 'bids'],
+      ['sell', 'asks'],
+    ] as const) {
+      const prices = new Set(this.reference.book(symbol, side).map(({ price }) => price));
+      compare(`levels of ${symbol}`, await this.#redis.hlen(levelsKey(symbol, name)), prices.size);
+    }
+  }
+
   /** The lists of live orders hold what the books hold. */
   async #lookAtLive(): Promise<void> {
     const live = await liveContents(this.#engine);
@@ -573,6 +698,7 @@ class Run {
       this.reference.markets.map(({ rules }) => rules),
     );
     await Promise.all(markets.map(({ symbol }) => this.#lookAtLevels(symbol)));
+    for (const { symbol } of markets) await this.#countLevels(symbol);
     for (const { rules, tick, last } of this.reference.markets) {
       const best = (side: 'buy' | 'sell'): bigint | null => {
         const [order] = this.reference.book(rules.symbol, side);

@@ -89,6 +89,11 @@ export class Generator {
     return operation.do === 'place' ? this.#polish(operation) : operation;
   }
 
+  /** A cancel, or less often an operator's void. */
+  closing(): Operation & { do: 'cancel' | 'void' } {
+    return this.#dice.chance(0.1) ? { do: 'void', order: this.#someOrder() } : this.#cancel();
+  }
+
   /** What is tried, and how often beside the others. */
   #plan(): readonly (readonly [number, () => Operation])[] {
     return [
@@ -425,7 +430,7 @@ export class Generator {
 
   // --- everything else -----------------------------------------------------------------------------------
 
-  #cancel(wallet?: string): Operation {
+  #cancel(wallet?: string): Operation & { do: 'cancel' } {
     const order = this.#someOrder(wallet);
     const owner = this.#book.live.find(({ number }) => number === order)?.wallet;
     const asks = owner === undefined || this.#dice.chance(0.15) ? this.#wallet() : owner;

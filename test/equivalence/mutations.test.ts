@@ -6,10 +6,12 @@ import { openRedis } from '../support/redis-server.ts';
 import { freshRedis } from '../support/servers.ts';
 import { Divergence } from './divergence.ts';
 import { type RunOptions, runEquivalence } from './equivalence.ts';
-import { loadBroken, MUTATIONS } from './mutations.ts';
+import { loadBroken, MUTATIONS, MUTATIONS_OF_CALLS } from './mutations.ts';
 
 const SEEDS = [1, 2] as const;
-const OPERATIONS = 1_000;
+const LONG = { operations: 1_000, turns: 0 };
+/** Mostly turns; every event is looked for among the unsettled ones at the end. */
+const TURNS = { operations: 60, turns: 0.5 };
 /** Tight, so that the bounds are met in short runs. */
 const LIMITS = { maxMakers: 3, maxLiveOrders: 8 };
 
@@ -23,10 +25,10 @@ describe('equivalence: broken scripts are found', function () {
   after(() => redis.disconnect());
 
   /** The difference that the seeds find, if any. */
-  const findIn = async (load?: RunOptions['load']): Promise<Divergence | undefined> => {
+  const findIn = async (run: typeof LONG, load?: RunOptions['load']): Promise<Divergence | undefined> => {
     for (const seed of SEEDS) {
       try {
-        await runEquivalence({ redis, seed, operations: OPERATIONS, limits: LIMITS, ...(load && { load }) });
+        await runEquivalence({ redis, seed, limits: LIMITS, ...run, ...(load && { load }) });
       } catch (error) {
         if (!(error instanceof Divergence)) throw error;
         return error;
@@ -35,18 +37,23 @@ describe('equivalence: broken scripts are found', function () {
     return undefined;
   };
 
-  it('but the scripts as they are pass', async () => {
-    expect((await findIn())?.message).to.equal(undefined);
-  });
-
-  for (const mutation of MUTATIONS) {
-    it(mutation.name, async function () {
-      const load = loadBroken(mutation);
-      load(mutation.script); // fails by itself where the script no longer holds what is to be broken
-      const found = await findIn(load);
-      if (found === undefined) throw new Error('no operation showed it');
-      expect(found.what, 'a broken script must answer wrongly, not fail').to.not.equal('error');
-      this.test!.title += ` — found in ${found.what}, ${found.message.split(/[:\n]/)[0]}`;
+  for (const [run, mutations] of [
+    [LONG, MUTATIONS],
+    [TURNS, MUTATIONS_OF_CALLS],
+  ] as const) {
+    it(`but the scripts as they are pass ${run.operations} operations`, async () => {
+      expect((await findIn(run))?.message).to.equal(undefined);
     });
+
+    for (const mutation of mutations) {
+      it(mutation.name, async function () {
+        const load = loadBroken(mutation);
+        load(mutation.script); // fails by itself where the script no longer holds what is to be broken
+        const found = await findIn(run, load);
+        if (found === undefined) throw new Error('no operation showed it');
+        expect(found.what, 'a broken script must answer wrongly, not fail').to.not.equal('error');
+        this.test!.title += ` — found in ${found.what}, ${found.message.split(/[:\n]/)[0]}`;
+      });
+    }
   }
 });

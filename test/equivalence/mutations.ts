@@ -9,6 +9,8 @@ export interface Mutation {
   /** A text that the script holds exactly once, and what stands in its place. */
   readonly from: string;
   readonly to: string;
+  /** Another such text, where one place is not enough. */
+  readonly also?: { readonly from: string; readonly to: string };
 }
 
 const inPlacing = (name: string, from: string, to: string): Mutation => ({
@@ -127,15 +129,119 @@ export const MUTATIONS: readonly Mutation[] = [
   inCancelling("cancels another wallet's order", "if owner ~= '' and wallet ~= owner then", 'if false then'),
 ];
 
+/** Broken in how the orders of one call share what they have changed: a call of one order does not show it. */
+export const MUTATIONS_OF_CALLS: readonly Mutation[] = [
+  inPlacing(
+    'keeps the reservation of an order that it refuses',
+    "if count_live(order.wallet) >= most_live then return 'BAD_REQUEST' end",
+    `if count_live(order.wallet) >= most_live then
+      add_to(pays, order.wallet .. 'a', -need)
+      return 'BAD_REQUEST'
+    end`,
+  ),
+  {
+    ...inPlacing(
+      'hides the rest of an order from the next one of its call',
+      "redis.call('ZADD', keys.book[order.side], '0',",
+      'live_counts.late = live_counts.late or {}\n  table.insert(live_counts.late, keys.book[order.side])\n  table.insert(live_counts.late,',
+    ),
+    also: {
+      from: 'local function write_call()',
+      to: `local function write_call()
+  local late = live_counts.late or {}
+  for index = 1, #late, 2 do redis.call('ZADD', late[index], '0', late[index + 1]) end`,
+    },
+  },
+  inPlacing('does not see an id that the same call claimed', 'if known then return CLAIMED, known end', ''),
+  inPlacing(
+    'reads a balance again that the same call has changed',
+    'if not amounts.at[field] then',
+    'if true then',
+  ),
+  inPlacing(
+    'numbers the trades of every order from the first of the call',
+    'first_trade, state.trade = state.trade + 1,',
+    'first_trade, state.trade = trade_before + 1,',
+  ),
+  inPlacing(
+    'keeps the last price of the first order that traded',
+    'last_price = text(walk.price[count])',
+    'if state.trade - count == trade_before then last_price = text(walk.price[count]) end',
+  ),
+  inPlacing('leaves a level of size zero', 'if amount == 0 and drops_zeros then', 'if false then'),
+  inPlacing(
+    'does not count an order of the same call as live',
+    'live_counts[wallet] = live_counts[wallet] + 1',
+    '',
+  ),
+  inPlacing(
+    'counts an order as live that the same call has ended',
+    'live_counts[wallet] = live_counts[wallet] - 1',
+    '',
+  ),
+  inPlacing(
+    'lists an order as live that came and went in one call',
+    'live_added[prefix] = nil',
+    'live_added[prefix] = live_added[prefix]',
+  ),
+  inPlacing(
+    'hides all but the first event of a call from its wallets until it is settled',
+    'index_wallets(order, stamp, count)',
+    'if #unsettled == 0 then index_wallets(order, stamp, count) end',
+  ),
+  inPlacing(
+    'gives the later orders of a call a later time',
+    "append_event(keys, state, time, 'order_placed',",
+    "append_event(keys, state, order == orders[1] and time or time + 1, 'order_placed',",
+  ),
+  inCancelling(
+    'reads a reservation again that the same call has released',
+    'if not amounts.at[field] then',
+    'if true then',
+  ),
+];
+
+/** Broken in what an order that fails may do to itself and to the others of its call. */
+export const MUTATIONS_OF_ERRORS: readonly Mutation[] = [
+  inPlacing(
+    'fails all orders of a call with one',
+    'local done, outcome, value = pcall(place, order)',
+    'local done, outcome, value = true, place(order)',
+  ),
+  inPlacing(
+    'finds out that a level is no number when the order is on the book',
+    'check_amount(levels[order.side], order.key)',
+    '',
+  ),
+  inPlacing(
+    'finds out that a balance is no number when it has moved others',
+    'check_amounts(changes)\n  if not makers',
+    'if not makers',
+  ),
+  inPlacing(
+    'trades on in a market that the same call halted',
+    'rules_in_force = halt_market(',
+    'halt_market(',
+  ),
+  inCancelling(
+    'finds out that a level is no number when the order is off the book',
+    'check_amount(levels[order.side], order.level)',
+    '',
+  ),
+];
+
 /** Loads the scripts with one of them broken. */
-export function loadBroken({ name, script, from, to }: Mutation): (name: string) => Script {
+export function loadBroken({ name, script, from, to, also }: Mutation): (name: string) => Script {
   return (loaded) => {
-    const { source } = loadScript(loaded);
+    let { source } = loadScript(loaded);
     if (loaded !== script) return scriptOf(loaded, source);
-    const [before, after, ...more] = source.split(from);
-    if (before === undefined || after === undefined || more.length > 0) {
-      throw new Error(`"${name}": ${script} must hold exactly once: ${from}`);
+    for (const change of [{ from, to }, ...(also === undefined ? [] : [also])]) {
+      const [before, after, ...more] = source.split(change.from);
+      if (before === undefined || after === undefined || more.length > 0) {
+        throw new Error(`"${name}": ${script} must hold exactly once: ${change.from}`);
+      }
+      source = before + change.to + after;
     }
-    return scriptOf(loaded, before + to + after);
+    return scriptOf(loaded, source);
   };
 }

@@ -1,0 +1,47 @@
+/**
+ * An order that fails inside a batch leaves nothing, and touches no other. `SEED=… npx mocha …` repeats a run. Scripts
+ * that are broken on purpose in this respect are found.
+ */
+
+import { expect } from 'chai';
+import { runSeed } from '../support/seed.ts';
+import { sharedRedis } from '../support/servers.ts';
+import { Divergence } from './divergence.ts';
+import { runIsolation } from './isolation.ts';
+import { loadBroken, MUTATIONS_OF_ERRORS } from './mutations.ts';
+
+const ROUNDS = 40;
+/** Parts of the outcomes that a run must have met. */
+const WANTED = [
+  ...[
+    'not an amount',
+    'data string too short',
+    'WRONGTYPE',
+    'planted',
+    'a reservation of ETH/USD is missing',
+  ],
+  ...['SETTLEMENT_FAILED', 'MARKET_NOT_TRADING', 'INSUFFICIENT_BALANCE', 'BAD_REQUEST'],
+];
+
+describe('isolation of the orders of a batch', function () {
+  this.timeout(300_000);
+
+  it('holds over random batches with errors planted in them', async () => {
+    const counts = await runIsolation({ url: await sharedRedis(), seed: runSeed(), rounds: ROUNDS });
+    const met = [...counts.keys()];
+    const missing = WANTED.filter((word) => !met.some((outcome) => outcome.includes(word)));
+    expect(missing, met.join('\n')).to.deep.equal([]);
+  });
+
+  for (const mutation of MUTATIONS_OF_ERRORS) {
+    it(`finds a script that ${mutation.name}`, async () => {
+      const load = loadBroken(mutation);
+      load(mutation.script); // fails by itself where the script no longer holds what is to be broken
+      const found = await runIsolation({ url: await sharedRedis(), seed: 1, rounds: ROUNDS, load }).then(
+        () => undefined,
+        (error: Error) => error,
+      );
+      expect(found, 'no round showed it').to.be.instanceOf(Divergence);
+    });
+  }
+});

@@ -1,0 +1,123 @@
+/**
+ * Commands that are sent in one turn of the event loop, so that the engine runs them together. The order in which the
+ * engine takes them is fixed, so the reference can take them in the same order, one by one.
+ */
+
+import type { Random } from '../support/seed.ts';
+import type { Generator, Operation } from './generator.ts';
+import type { PlaceAnswer, ReferenceExchange } from './reference-book.ts';
+import { refusalByRules } from './reference-rules.ts';
+import { WALLETS } from './stage.ts';
+
+export type Placing = Operation & { readonly do: 'place' };
+export type Closing = Operation & { readonly do: 'cancel' | 'void' };
+
+/** An order with the answer of the reference, which has taken it. */
+export interface Placed {
+  readonly operation: Placing;
+  readonly expected: PlaceAnswer;
+}
+
+export type Turn =
+  | { readonly do: 'place_together'; readonly orders: readonly Placed[] }
+  | { readonly do: 'close_together'; readonly closings: readonly Closing[] }
+  /** All orders of each of these wallets. */
+  | { readonly do: 'cancel_all_together'; readonly wallets: readonly string[] };
+
+/** Draws until a turn is full; other operations than those that it takes are dropped. */
+const DRAWS_EACH = 8;
+/** Makers after which a call leaves its other orders to the next one, which other markets then precede. */
+const MAKERS_OF_CALL = 200;
+/** Wallets with hundreds of live orders are closed page by page, and pages of different wallets overlap. */
+const MOST_LIVE_OF_PAGE = 100;
+
+/** Draws turns of 1 to 64 commands. */
+export class Turns {
+  readonly #dice: Random;
+  readonly #generator: Generator;
+  readonly #book: ReferenceExchange;
+
+  constructor(dice: Random, generator: Generator, book: ReferenceExchange) {
+    this.#dice = dice;
+    this.#generator = generator;
+    this.#book = book;
+  }
+
+  /** The reference has taken the orders of a turn that places; other turns it is yet to take. */
+  next(): Turn {
+    const size = 1 + this.#dice.below(this.#dice.pick([4, 16, 64]));
+    const isPaged = this.#book.limits.maxLiveOrders > MOST_LIVE_OF_PAGE;
+    const kind = this.#dice.below(100);
+    if (kind < 60) return { do: 'place_together', orders: this.#ofOneMarket(size) };
+    if (kind < 85) return { do: 'place_together', orders: this.#ofMarkets(size) };
+    if (kind < 95 || isPaged) return { do: 'close_together', closings: this.#closings(size) };
+    return {
+      do: 'cancel_all_together',
+      wallets: WALLETS.filter(() => this.#dice.chance(0.4)),
+    };
+  }
+
+  /** Orders of one market, each drawn when the reference has taken those before: they aim at one another. */
+  #ofOneMarket(size: number): Placed[] {
+    const orders: Placed[] = [];
+    for (let draws = 0; draws < size * DRAWS_EACH && orders.length < size; draws += 1) {
+      const operation = this.#place(orders);
+      const [first] = orders;
+      if (operation === undefined || this.#isRefusedAhead(operation)) continue;
+      if (first !== undefined && operation.request.market !== first.operation.request.market) continue;
+      orders.push({ operation, expected: this.#take(operation) });
+    }
+    return orders;
+  }
+
+  /**
+   * Orders of any markets. A replica refuses those that break the rules before any leaves; the others go market by
+   * market, in the order in which each market came first.
+   */
+  #ofMarkets(size: number): Placed[] {
+    const mostOfMarket = Math.max(1, Math.floor((MAKERS_OF_CALL - 1) / this.#book.limits.maxMakers));
+    const drawn: Placing[] = [];
+    for (let draws = 0; draws < size * DRAWS_EACH && drawn.length < size; draws += 1) {
+      const operation = this.#place(drawn.map((one) => ({ operation: one })));
+      if (operation === undefined) continue;
+      const { market } = operation.request;
+      const ofMarket = drawn.filter(({ request }) => request.market === market);
+      if (this.#book.market(market) !== undefined && ofMarket.length < mostOfMarket) drawn.push(operation);
+    }
+    const ahead = drawn.filter((one) => this.#isRefusedAhead(one));
+    const rest = drawn.filter((one) => !ahead.includes(one));
+    const markets = new Set(rest.map(({ request }) => request.market));
+    const taken = new Map<Placing, PlaceAnswer>();
+    for (const one of ahead) taken.set(one, this.#take(one));
+    for (const market of markets)
+      for (const one of rest) if (one.request.market === market) taken.set(one, this.#take(one));
+    return drawn.map((operation) => ({ operation, expected: taken.get(operation)! }));
+  }
+
+  /** The next order, now and then under an id of the same turn. */
+  #place(before: readonly { readonly operation: Placing }[]): Placing | undefined {
+    const operation = this.#generator.next();
+    if (operation.do !== 'place') return undefined;
+    const named = before.filter((one) => one.operation.request.clientOrderId !== null);
+    if (named.length === 0 || !this.#dice.chance(0.05)) return operation;
+    const { wallet, request } = this.#dice.pick(named).operation;
+    return {
+      ...operation,
+      wallet,
+      request: { ...operation.request, clientOrderId: request.clientOrderId },
+    };
+  }
+
+  #isRefusedAhead({ request }: Placing): boolean {
+    return refusalByRules(request, this.#book.market(request.market)) !== undefined;
+  }
+
+  #take({ wallet, request, isRestricted }: Placing): PlaceAnswer {
+    return this.#book.place(wallet, request, isRestricted);
+  }
+
+  /** Drawn from one state, so that some name the same order. */
+  #closings(size: number): Closing[] {
+    return Array.from({ length: size }, () => this.#generator.closing());
+  }
+}
