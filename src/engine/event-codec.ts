@@ -58,10 +58,17 @@ export function readEvent([id, fields]: StreamEntry, marketOf: MarketOf): Engine
   const bytes = fields[1];
   if (bytes === undefined || bytes.length < BODY_AT) throw new Error(`event ${id} is not readable`);
   const { kind, time } = HEAD.unpack(bytes);
-  const digest = createHash('sha256').update(id).update('\n').update(bytes).digest('hex');
   const body = readBody(EVENT_KINDS[kind] ?? null, bytes, { epoch, sequence }, time, marketOf);
-  return Object.assign(body, { epoch, sequence, timeMs: time, digest });
+  const event = Object.assign(body, { epoch, sequence, timeMs: time, digest: '' });
+  return withDigest(event, id, bytes);
 }
+
+/** A digest costs as much as the rest of reading an event, and settlement asks for two of a batch: it waits to be asked. */
+const withDigest = (event: EngineEvent, id: Buffer, bytes: Buffer): EngineEvent =>
+  Object.defineProperty(event, 'digest', {
+    enumerable: true,
+    get: () => createHash('sha256').update(id).update('\n').update(bytes).digest('hex'),
+  });
 
 function readBody(
   kind: EventBody['kind'] | null,
