@@ -55,8 +55,16 @@ export function readArguments(args: readonly string[], out: Writable, err: Writa
   return { names, ...command.opts<Pick<Asked, 'against' | 'json'>>() };
 }
 
-/** @returns the exit code */
-export async function bench(args: readonly string[], out: Writable, err: Writable): Promise<number> {
+/**
+ * @param benches what makes the tables, by their names
+ * @returns the exit code
+ */
+export async function bench(
+  args: readonly string[],
+  out: Writable,
+  err: Writable,
+  benches: Readonly<Record<string, Bench>> = { ...BENCHES, ...FURTHER },
+): Promise<number> {
   let asked: Asked;
   try {
     asked = readArguments(args, out, err);
@@ -68,7 +76,7 @@ export async function bench(args: readonly string[], out: Writable, err: Writabl
   try {
     const tables: Table[] = [];
     for (const name of asked.names) {
-      const table = await { ...BENCHES, ...FURTHER }[name]!(older);
+      const table = await benches[name]!(older);
       tables.push(table);
       if (!asked.json) out.write(renderFigures(table));
     }

@@ -1,0 +1,106 @@
+/** The bench's command line, its documents, and the checkout of an older release; no figure is asserted. */
+
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { expect } from 'chai';
+import { bench } from './command.ts';
+import { judge, type Measured, renderFigures, tableOf } from './figures.ts';
+import { checkOut, type OlderRelease, PRESENT } from './older-release.ts';
+
+const MISSING = 'no-such-revision';
+
+/** A row that divides by the figure of the older release, where there is one. */
+const against = ({ folder, revision, because }: OlderRelease): Measured => ({
+  ...{ name: 'orders', unit: '/s', figure: 30, target: { relation: '>=', bound: 2 } },
+  reference: { name: revision, figure: folder === undefined ? null : 10 },
+  ...(because === undefined ? {} : { note: because }),
+});
+
+interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function run(...args: string[]): Promise<Said> {
+  const [out, err] = [new PassThrough({ encoding: 'utf8' }), new PassThrough({ encoding: 'utf8' })];
+  const code = await bench(args, out, err, {
+    engine: async (older) => tableOf('engine', 'of a test', [against(older)]),
+    memory: async () => tableOf('memory', 'of a test', [{ name: 'order', unit: 'bytes', figure: 1_234 }]),
+  });
+  return { code, out: out.read() ?? '', err: err.read() ?? '' };
+}
+
+describe('bench: the command', () => {
+  it('refuses a table that does not exist, and names those that do', async () => {
+    const { code, out, err } = await run('sizing');
+    expect({ code, out }).to.deep.equal({ code: 2, out: '' });
+    expect(err).to.include(
+      'no table sizing; there are: engine, http, settlement, streams, market-data, memory, reads',
+    );
+  });
+
+  it('refuses an option that does not exist', async () => {
+    expect((await run('engine', '--fast')).code).to.equal(2);
+  });
+
+  it('writes one JSON document of the tables that were asked for, in that order', async () => {
+    const { code, out } = await run('memory', 'engine', '--json', '--against', MISSING);
+    expect(code).to.equal(0);
+    expect(JSON.parse(out)).to.deep.equal({
+      against: MISSING,
+      tables: [
+        {
+          ...{ name: 'memory', title: 'of a test' },
+          rows: [{ name: 'order', unit: 'bytes', figure: 1_234, ratio: null, verdict: null }],
+        },
+        {
+          ...{ name: 'engine', title: 'of a test' },
+          rows: [
+            {
+              ...{ name: 'orders', unit: '/s', figure: 30, target: { relation: '>=', bound: 2 } },
+              reference: { name: MISSING, figure: null },
+              ...{ note: `the history has no ${MISSING}`, ratio: null, verdict: 'not measured' },
+            },
+          ],
+        },
+      ],
+    });
+  });
+
+  it('prints each table with figure, reference, ratio, target and verdict', async () => {
+    const { out } = await run('engine', '--against', MISSING);
+    expect(out).to.match(/^\nengine: of a test\n\n +figure +reference +of +ratio +target\n/);
+    expect(out).to.match(/orders +30\.0 \/s +- +no-such-revision +>= 2x +not measured/);
+    const table = tableOf('engine', '', [
+      against({ revision: 'older', folder: '/', remove: () => undefined }),
+    ]);
+    expect(renderFigures(table)).to.match(/orders +30\.0 \/s +10\.0 \/s +older +3\.00x +>= 2x +held/);
+  });
+
+  it('holds a target against the ratio where there is a reference, else against the figure', () => {
+    const target = { relation: '<=', bound: 1 } as const;
+    const row = { name: '', unit: '', target };
+    const verdict = (measured: Measured): unknown => judge(measured).verdict;
+    expect(verdict({ ...row, figure: 2, reference: { name: '', figure: 2 } })).to.equal('held');
+    expect(verdict({ ...row, figure: 2 })).to.equal('not held');
+    expect(verdict({ ...row, figure: 2, target: { ...target, isReported: true } })).to.equal('reported');
+    expect(verdict({ ...row, figure: null })).to.equal('not measured');
+  });
+});
+
+describe('bench: an older release', () => {
+  it('is checked out on the installed packages, and removed without a trace', function () {
+    if (!existsSync(join(PRESENT, '.git'))) this.skip();
+    const worktrees = (): string =>
+      execFileSync('git', ['worktree', 'list'], { cwd: PRESENT, encoding: 'utf8' });
+    const older = checkOut('HEAD');
+    expect(existsSync(join(older.folder!, 'node_modules/ioredis/package.json'))).to.equal(true);
+    expect(worktrees()).to.include(older.folder!);
+    older.remove();
+    expect(existsSync(older.folder!)).to.equal(false);
+    expect(worktrees()).not.to.include(older.folder!);
+  });
+});
