@@ -8,7 +8,7 @@ import { LedgerDiverged } from './diverged.ts';
 import { entriesOfMovement } from './entries.ts';
 import type { NewOrder, Progress } from './order-rows.ts';
 import { storable } from './text.ts';
-import { TradeRows } from './trade-rows.ts';
+import { entryRow, TradeRows } from './trade-rows.ts';
 
 /** The columns of the rows of `movements`. */
 export const MOVEMENT_COLUMNS = 'sequence, kind, wallet, asset, amount_atoms, reference, time_ms';
@@ -104,10 +104,10 @@ export const fold = (events: readonly EngineEvent[], earlier: ReadonlyMap<string
     batch.movements.add(
       `${sequence}\t${event.kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}`,
     );
-    entriesOfMovement(event).forEach(({ transactionId, kind, account, amountAtoms }, line) => {
-      batch.traded.entries.add(
-        `${sequence}\t${line}\t${transactionId}\t${kind}\t${textField(account)}\t${asset}\t${amountAtoms}\t${reference}\t${timeMs}`,
-      );
+    entriesOfMovement(event).forEach((entry, line) => {
+      const account = textField(entry.account);
+      const fields = { ...entry, account, asset, reference, amount: entry.amountAtoms };
+      batch.traded.entries.add(entryRow(event, line, fields));
     });
   };
 

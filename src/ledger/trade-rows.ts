@@ -3,7 +3,7 @@
 import { baseAtoms, notionalAtoms, type Trade } from '../domain/order.ts';
 import { Minutes } from './candles.ts';
 import { CopyRows, textField } from './copy.ts';
-import { bookTrade, type Exchanged, transactionOfTrade } from './entries.ts';
+import { bookTrade, type Entry, type Exchanged, transactionOfTrade } from './entries.ts';
 import { fieldsOfLot } from './lot.ts';
 
 /** The columns of the rows of `trades`. */
@@ -14,6 +14,18 @@ export const TRADE_COLUMNS = `trade_id, sequence, market, taker_side, price_tick
 /** The columns of the rows of `entries`. */
 export const ENTRY_COLUMNS =
   'sequence, line, transaction_id, kind, account, asset, amount_atoms, reference, time_ms';
+
+/** An entry as a row; its texts are fields already. */
+export const entryRow = (
+  { sequence, timeMs }: { readonly sequence: number; readonly timeMs: number },
+  line: number,
+  { transactionId, kind, account, asset, amount, reference }: EntryFields,
+): string =>
+  `${sequence}\t${line}\t${transactionId}\t${kind}\t${account}\t${asset}\t${amount}\t${reference}\t${timeMs}`;
+
+interface EntryFields extends Pick<Entry, 'transactionId' | 'kind' | 'account' | 'asset' | 'reference'> {
+  readonly amount: string | bigint;
+}
 
 const exchanged = (atoms: string): Exchanged<string> | null =>
   atoms === '0' ? null : { received: atoms, paid: `-${atoms}` };
@@ -45,9 +57,8 @@ export class TradeRows {
         fee: exchanged(amounts.fee),
       };
       bookTrade(trade, moved, (kind, account, asset, amount, reference) => {
-        this.entries.add(
-          `${sequence}\t${line}\t${transactionId}\t${kind}\t${account}\t${asset}\t${amount}\t${reference}\t${timeMs}`,
-        );
+        const fields = { transactionId, kind, account, asset, amount, reference };
+        this.entries.add(entryRow(trade, line, fields));
         line += 1;
       });
     }

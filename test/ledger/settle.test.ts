@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import pg from 'pg';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { type Ledger, LedgerDiverged, openLedger } from '../../src/ledger/index.ts';
 import { random, runSeed } from '../support/seed.ts';
@@ -136,6 +137,31 @@ describe('settle', () => {
       await query(databaseUrl, `drop trigger fail on ${table}`);
     }
     expect(await ledger.settle(events)).to.include({ sequence: 400 });
+  });
+
+  it('asks Postgres twice for a batch of any size', async () => {
+    const { ledger } = await freshLedger();
+    const events = seededEvents(5).next(700);
+    await ledger.settle(events.slice(0, 50));
+    const { query: ask } = pg.Client.prototype;
+    let asked = 0;
+    pg.Client.prototype.query = function (this: pg.Client, ...parameters: unknown[]) {
+      asked += 1;
+      return Reflect.apply(ask, this, parameters);
+    } as typeof ask;
+    try {
+      for (const [from, to] of [
+        [49, 100],
+        [99, 700],
+      ]) {
+        asked = 0;
+        await ledger.settle(events.slice(from, to));
+        expect(asked).to.equal(2);
+      }
+    } finally {
+      pg.Client.prototype.query = ask;
+    }
+    expect(await ledger.cursor()).to.include({ sequence: 700 });
   });
 
   it('lets several settlers at once settle each event once', async () => {
