@@ -12,6 +12,7 @@ import type { EngineEvent, EventBody } from '../../src/domain/event.ts';
 import { composeMarket, type Market } from '../../src/domain/market.ts';
 import { openLedger } from '../../src/ledger/index.ts';
 
+/** Wallets unless asked otherwise. */
 export const SEEDED_WALLETS = 10_000;
 const BUSY_WALLETS = 100;
 const TRADES_A_ROUND = 3;
@@ -43,6 +44,7 @@ export interface SeedOptions {
   /** Of an empty database, or of one that has nothing but the schema. */
   readonly databaseUrl: string;
   readonly trades: number;
+  readonly wallets?: number;
   /** Whether to book them: six entries a trade, which no request reads. */
   readonly entries: boolean;
   /** Unix milliseconds of the last trade. */
@@ -51,13 +53,20 @@ export interface SeedOptions {
 }
 
 /** Seeds a database. @throws Error when there are orders in it */
-export async function seedLedger({ databaseUrl, trades, entries, endMs, say }: SeedOptions): Promise<void> {
+export async function seedLedger({
+  databaseUrl,
+  trades,
+  entries,
+  endMs,
+  ...more
+}: SeedOptions): Promise<void> {
+  const { wallets = SEEDED_WALLETS, say } = more;
   const rounds = Math.ceil(trades / TRADES_A_ROUND);
   const startMs = endMs - rounds * ROUND_MS;
   const ledger = openLedger({ databaseUrl });
   await ledger.migrate();
   if ((await ledger.cursor()).sequence > 0) throw new Error('the ledger has events: seed an empty one');
-  const opening = openingEvents(startMs);
+  const opening = openingEvents(startMs, wallets);
   for (let at = 0; at < opening.length; at += 1_000) await ledger.settle(opening.slice(at, at + 1_000));
   await ledger.close();
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -72,7 +81,7 @@ export async function seedLedger({ databaseUrl, trades, entries, endMs, say }: S
       set maintenance_work_mem = '1GB'; set work_mem = '256MB'; set jit = off`);
     // Indexes that are made at the end cost a fifth of those that grow row by row.
     const indexes = await takeIndexes(client);
-    const place = { first: opening.length, startMs };
+    const place = { first: opening.length, startMs, wallets };
     for (let from = 0; from < rounds; from += ROUNDS_TOGETHER) {
       const to = Math.min(from + ROUNDS_TOGETHER, rounds);
       await run(`rounds ${from} to ${to}`, roundsSql(from, to, place));
@@ -88,13 +97,13 @@ export async function seedLedger({ databaseUrl, trades, entries, endMs, say }: S
 }
 
 /** Assets, markets, and more of each asset for each wallet than it can spend. */
-function openingEvents(timeMs: number): EngineEvent[] {
+function openingEvents(timeMs: number, wallets: number): EngineEvent[] {
   const assets = [QUOTE, ...BASES];
   const bodies: EventBody[] = [
     ...assets.map((asset): EventBody => ({ kind: 'asset_changed', asset })),
     ...MARKETS.map((market): EventBody => ({ kind: 'market_changed', market })),
   ];
-  for (let index = 0; index < SEEDED_WALLETS; index += 1) {
+  for (let index = 0; index < wallets; index += 1) {
     const wallet = seededWallet(index);
     for (const { symbol: asset } of assets) {
       const reference = `seed ${index} ${asset}`;
@@ -118,10 +127,11 @@ interface Place {
   /** Events before the rounds. */
   readonly first: number;
   readonly startMs: number;
+  readonly wallets: number;
 }
 
 /** What is drawn for each round, by a hash of its number. */
-const drawn = (from: number, to: number, { first, startMs }: Place): string => `
+const drawn = (from: number, to: number, { first, startMs, wallets }: Place): string => `
   select n, market, number, base, side, price_ticks, steps, maker,
     ${first}::bigint + n * ${EVENTS_A_ROUND} as before, ${startMs}::bigint + n * ${ROUND_MS} as time_ms,
     case when n % 100 = 99 then 'partially_filled' when n % 10 = 3 then 'partially_filled_cancelled' else 'filled' end
@@ -130,7 +140,7 @@ const drawn = (from: number, to: number, { first, startMs }: Place): string => `
     select n, hash, abs(hash >> 8) % ${MARKETS.length} as market_number,
       case when n % 2 = 0 then 'sell' else 'buy' end as side, 200000 + abs(hash >> 16) % 2001 as price_ticks,
       1 + abs(hash >> 24) % 5000 as steps,
-      abs(hash >> 32) % (case when hash % 2 = 0 then ${BUSY_WALLETS} else ${SEEDED_WALLETS} end) as maker
+      abs(hash >> 32) % (case when hash % 2 = 0 then ${Math.min(BUSY_WALLETS, wallets)} else ${wallets} end) as maker
     from (select n, hashint8extended(n, 1) as hash from generate_series(${from}::bigint, ${to - 1}::bigint) as n) as hashed
   ) as chosen
   join (values ${MARKETS.map(
@@ -149,15 +159,18 @@ const ORDER_ID = (side: string, sequence: string): string => `
 
 const OPPOSITE = `case side when 'buy' then 'sell' else 'buy' end`;
 /** Differs from the maker, and is drawn for each of the three. */
-const TAKER = `(maker + 1 + abs(hashint8extended(before, k)) % ${BUSY_WALLETS - 1}) % ${SEEDED_WALLETS}`;
+const taker = (wallets: number): string =>
+  `(maker + 1 + abs(hashint8extended(before, k)) % ${Math.min(BUSY_WALLETS, wallets) - 1}) % ${wallets}`;
+
+const ORDER_COLUMNS = `id, wallet, market, side, type, time_in_force, post_only, price_ticks, size_steps, filled_steps,
+  fill_count, status, client_order_id, created_at_ms, updated_at_ms, sequence, updated_sequence, closed_sequence, base,
+  quote, base_atoms_per_step, quote_atoms_per_lot`;
 
 const roundsSql = (from: number, to: number, place: Place): string => `
   create temp table round as ${drawn(from, to, place)};
-  insert into orders (id, wallet, market, side, type, time_in_force, post_only, price_ticks, size_steps, filled_steps,
-    fill_count, status, client_order_id, created_at_ms, updated_at_ms, sequence, updated_sequence, closed_sequence, base,
-    quote, base_atoms_per_step, quote_atoms_per_lot, witness)
-  select *, decode(md5(id), 'hex') from (
-    select ${ORDER_ID('side', 'before + 1')} as id, ${WALLET('maker')}, market, side, 'limit', 'GTC', false, price_ticks,
+  create temp table placed (like orders);
+  insert into placed (${ORDER_COLUMNS})
+    select ${ORDER_ID('side', 'before + 1')}, ${WALLET('maker')}, market, side, 'limit', 'GTC', false, price_ticks,
       case status when 'filled' then 3 else 4 end * steps, 3 * steps, 3, status, 'maker-' || n, time_ms,
       time_ms + case status when 'partially_filled_cancelled' then 40 else 30 end, before + 1,
       before + case status when 'partially_filled_cancelled' then 5 else 4 end,
@@ -165,19 +178,21 @@ const roundsSql = (from: number, to: number, place: Place): string => `
       base_atoms_per_step, quote_atoms_per_lot
     from round
     union all
-    select ${ORDER_ID(OPPOSITE, 'before + 1 + k')}, ${WALLET(TAKER)}, market, ${OPPOSITE}, 'limit', 'GTC', false,
+    select ${ORDER_ID(OPPOSITE, 'before + 1 + k')}, ${WALLET(taker(place.wallets))}, market, ${OPPOSITE}, 'limit', 'GTC', false,
       price_ticks, steps, steps, 1, 'filled', 'taker-' || n || '-' || k, time_ms + 10 * k, time_ms + 10 * k,
       before + 1 + k, before + 1 + k, before + 1 + k, base, 'USDC', base_atoms_per_step, quote_atoms_per_lot
-    from round cross join generate_series(1, 3) as k) as placed;
+    from round cross join generate_series(1, ${TRADES_A_ROUND}) as k;
+  insert into orders (${ORDER_COLUMNS}, witness)
+  select ${ORDER_COLUMNS}, order_witness(row(placed.*)::orders) from placed;
   insert into trades (trade_id, sequence, market, taker_side, price_ticks, size_steps, base_atoms, notional_atoms,
     fee_atoms, taker_order_id, maker_order_id, taker_wallet, maker_wallet, time_ms, base, quote, base_atoms_per_step,
     quote_atoms_per_lot)
   select 281474976710656 + n * 3 + k, before + 1 + k, market, ${OPPOSITE}, price_ticks, steps, steps * base_atoms_per_step,
     price_ticks * steps * quote_atoms_per_lot, (price_ticks * steps * quote_atoms_per_lot * 10 + 9999) / 10000,
-    ${ORDER_ID(OPPOSITE, 'before + 1 + k')}, ${ORDER_ID('side', 'before + 1')}, ${WALLET(TAKER)}, ${WALLET('maker')},
+    ${ORDER_ID(OPPOSITE, 'before + 1 + k')}, ${ORDER_ID('side', 'before + 1')}, ${WALLET(taker(place.wallets))}, ${WALLET('maker')},
     time_ms + 10 * k, base, 'USDC', base_atoms_per_step, quote_atoms_per_lot
-  from round cross join generate_series(1, 3) as k;
-  drop table round`;
+  from round cross join generate_series(1, ${TRADES_A_ROUND}) as k;
+  drop table round, placed`;
 
 const CANDLES = `
   insert into candles

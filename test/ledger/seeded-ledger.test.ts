@@ -1,0 +1,33 @@
+import { expect } from 'chai';
+import { openLedger } from '../../src/ledger/index.ts';
+import { readPlans } from '../bench/read-plans.ts';
+import { seedLedger } from '../bench/seeded-ledger.ts';
+import { freshDatabase } from '../support/servers.ts';
+
+describe('a seeded ledger', () => {
+  let databaseUrl: string;
+
+  before(async () => {
+    databaseUrl = await freshDatabase();
+    const options = { trades: 1_500, wallets: 60, entries: true, endMs: 1_767_605_400_000 };
+    await seedLedger({ databaseUrl, ...options });
+  });
+
+  it('holds what settlement would have written, by every check of the ledger', async () => {
+    const ledger = openLedger({ databaseUrl });
+    const { checks } = await ledger.check();
+    expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+    const { trades } = await ledger.tradesOfMarket('ETH/USDC', { limit: 500 });
+    expect(trades.length).to.be.above(100);
+    await ledger.close();
+  });
+
+  it('answers every read from indexes, whatever Postgres knows of it', async () => {
+    const plans = await readPlans(databaseUrl);
+    expect(plans.length).to.be.above(15);
+    for (const { name, scans } of plans) {
+      const tables = scans.map((scan) => scan.split(' ')[0]);
+      for (const table of ['orders', 'trades', 'candles']) expect(tables, name).not.to.include(table);
+    }
+  });
+});
