@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
-import { seededWallet } from './seeded-ledger.ts';
+import { EVENTS_A_ROUND, FIRST_TRADE_ID, seededWallet, TRADES_A_ROUND } from './seeded-ledger.ts';
 
 interface Statement {
   readonly text: string;
@@ -85,11 +85,8 @@ const isScan = (node: PlanNode): boolean => node['Relation Name'] !== undefined 
 async function planOf(client: pg.Client, name: string, read: () => Promise<unknown>): Promise<ReadPlan> {
   await read(); // connections are open then
   const statements = await statementsOf(read);
-  const plans = await Promise.resolve(statements).then(async (all) => {
-    const found: { plan: PlanNode; ms: number }[] = [];
-    for (const statement of all) found.push(await explained(client, statement));
-    return found;
-  });
+  const plans: { plan: PlanNode; ms: number }[] = [];
+  for (const statement of statements) plans.push(await explained(client, statement));
   const scans = plans.flatMap(({ plan }) => nodesOf(plan)).filter(isScan);
   const sum = (count: (one: { plan: PlanNode; ms: number }) => number): number =>
     plans.reduce((total, one) => total + count(one), 0);
@@ -113,7 +110,7 @@ const FILLS = { maxFillsPerOrder: 1_000, maxFillsPerReply: 5_000, orders: 100 };
 
 /** Every kind of read, of a busy wallet. */
 async function readsOf(ledger: Ledger): Promise<Record<string, () => Promise<unknown>>> {
-  const wallet = seededWallet(7);
+  const wallet = seededWallet(3);
   const market = 'ETH/USDC';
   const { cursor, orders } = await ledger.ordersOf(wallet, { limit: 101 });
   const { trades } = await ledger.tradesOf(wallet, { limit: 1 });
@@ -121,12 +118,16 @@ async function readsOf(ledger: Ledger): Promise<Record<string, () => Promise<unk
   const endMs = latest[0]!.timeMs;
   const lastTradeId = Number(trades[0]!.fill.tradeId);
   const placed = orders.find(({ clientOrderId }) => clientOrderId !== null)!;
-  const half = cursor.sequence >> 1;
+  const half = Math.floor((lastTradeId - FIRST_TRADE_ID) / 2);
   const touchedIds = orders.slice(0, 20).map(({ id }) => id);
   return {
     'orders, a page with its fills': () => ledger.ordersOf(wallet, { limit: 101, fills: FILLS }),
     'orders, a page half way back': () =>
-      ledger.ordersOf(wallet, { limit: 101, fills: FILLS, beforeSequence: half }),
+      ledger.ordersOf(wallet, {
+        limit: 101,
+        fills: FILLS,
+        beforeSequence: cursor.sequence - Math.floor((half / TRADES_A_ROUND) * EVENTS_A_ROUND),
+      }),
     'orders, live ones': () => ledger.ordersOf(wallet, { limit: 101, status: 'live', fills: FILLS }),
     'orders, closed ones': () => ledger.ordersOf(wallet, { limit: 101, status: 'closed', fills: FILLS }),
     'orders, with 20 unsettled': async () => {
@@ -138,7 +139,7 @@ async function readsOf(ledger: Ledger): Promise<Record<string, () => Promise<unk
     'a client order id that is new': () => ledger.placedOrderId(wallet, 'never used'),
     'trades of a wallet, all markets': () => ledger.tradesOf(wallet, { limit: 501 }),
     'trades of a wallet, half way back': () =>
-      ledger.tradesOf(wallet, { limit: 501, beforeTradeId: lastTradeId - half / 4 }),
+      ledger.tradesOf(wallet, { limit: 501, beforeTradeId: FIRST_TRADE_ID + half }),
     'trades of a wallet in a market': () => ledger.tradesOf(wallet, { limit: 501, market }),
     'trades of an order': () => ledger.tradesOf(wallet, { limit: 501, orderId: placed.id }),
     'trades of a market': () => ledger.tradesOfMarket(market, { limit: 500 }),

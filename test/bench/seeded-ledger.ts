@@ -3,7 +3,7 @@
  * itself, some hundred thousand at a time: none crosses a connection, and memory stays that of one statement.
  *
  * Four orders make a round: one that rests, and three that fill it. Most rounds fill it whole; in one of a hundred it
- * rests on, and one of ten is cancelled. Half of the orders are of a hundred wallets, the others of ten thousand. Rounds
+ * rests on, and one of ten is cancelled. A quarter of the resting orders are of five wallets, a quarter of a hundred. Rounds
  * follow each other at a steady pace, whatever their number, so a day always has the same number of trades.
  */
 
@@ -14,10 +14,12 @@ import { openLedger } from '../../src/ledger/index.ts';
 
 /** Wallets unless asked otherwise. */
 export const SEEDED_WALLETS = 10_000;
-const BUSY_WALLETS = 100;
-const TRADES_A_ROUND = 3;
+const [BUSIEST_WALLETS, BUSY_WALLETS] = [5, 100];
+export const TRADES_A_ROUND = 3;
+/** That of no trade: the first one follows. */
+export const FIRST_TRADE_ID = 2 ** 48;
 /** Sequences of a round: four orders, and an end for the first of them. */
-const EVENTS_A_ROUND = 5;
+export const EVENTS_A_ROUND = 5;
 /** 3.9 trades a second: ten million in a month. */
 const ROUND_MS = 777;
 const ROUNDS_TOGETHER = 100_000;
@@ -140,7 +142,8 @@ const drawn = (from: number, to: number, { first, startMs, wallets }: Place): st
     select n, hash, abs(hash >> 8) % ${MARKETS.length} as market_number,
       case when n % 2 = 0 then 'sell' else 'buy' end as side, 200000 + abs(hash >> 16) % 2001 as price_ticks,
       1 + abs(hash >> 24) % 5000 as steps,
-      abs(hash >> 32) % (case when hash % 2 = 0 then ${Math.min(BUSY_WALLETS, wallets)} else ${wallets} end) as maker
+      abs(hash >> 32) % (case hash & 3 when 0 then ${BUSIEST_WALLETS} when 1 then ${Math.min(BUSY_WALLETS, wallets)}
+        else ${wallets} end) as maker
     from (select n, hashint8extended(n, 1) as hash from generate_series(${from}::bigint, ${to - 1}::bigint) as n) as hashed
   ) as chosen
   join (values ${MARKETS.map(
@@ -187,7 +190,7 @@ const roundsSql = (from: number, to: number, place: Place): string => `
   insert into trades (trade_id, sequence, market, taker_side, price_ticks, size_steps, base_atoms, notional_atoms,
     fee_atoms, taker_order_id, maker_order_id, taker_wallet, maker_wallet, time_ms, base, quote, base_atoms_per_step,
     quote_atoms_per_lot)
-  select 281474976710656 + n * 3 + k, before + 1 + k, market, ${OPPOSITE}, price_ticks, steps, steps * base_atoms_per_step,
+  select ${FIRST_TRADE_ID} + n * ${TRADES_A_ROUND} + k, before + 1 + k, market, ${OPPOSITE}, price_ticks, steps, steps * base_atoms_per_step,
     price_ticks * steps * quote_atoms_per_lot, (price_ticks * steps * quote_atoms_per_lot * 10 + 9999) / 10000,
     ${ORDER_ID(OPPOSITE, 'before + 1 + k')}, ${ORDER_ID('side', 'before + 1')}, ${WALLET(taker(place.wallets))}, ${WALLET('maker')},
     time_ms + 10 * k, base, 'USDC', base_atoms_per_step, quote_atoms_per_lot
