@@ -10,7 +10,7 @@ import { endOf } from './walk.ts';
 const NO_BOUND = String(Number.MAX_SAFE_INTEGER);
 
 /** Of each role, in the order of `readFill`. The maker pays no fee. */
-const fillFields = (role: FillRole): readonly string[] => [
+export const fillFields = (role: FillRole): readonly string[] => [
   ...['trade_id', `'${role}'`, 'price_ticks', 'size_steps', 'notional_atoms'],
   ...[role === 'taker' ? 'fee_atoms' : '0', 'time_ms'],
 ];
@@ -36,41 +36,44 @@ export function readFills(fields: readonly string[], from: number): Fill[] {
 }
 
 /** A walk along an index of trades from its end, in SQL. */
-interface FillWalk {
-  readonly role: FillRole;
+interface TradeWalk {
   /** Columns of the index before `trade_id`, and their values. */
   readonly columns: readonly string[];
   readonly values: readonly string[];
   /** Only trades before this one. */
   readonly before?: string;
-  /** Only trades of events up to this one. */
-  readonly upTo?: string;
+  readonly where?: string;
   readonly limit: string;
-  /** Fields of the line after those of the fill. */
-  readonly further?: readonly string[];
 }
 
-/** SQL of the newest trades of one role: `trade_id` and `line`. */
-export const walkFills = ({ role, columns, values, limit, ...bounds }: FillWalk): string => {
-  const { before = NO_BOUND, upTo = NO_BOUND, further = [] } = bounds;
-  return `(select trade_id, ${lineOf(...fillFields(role), ...further)} as line from trades
-    where sequence <= ${upTo} ${endOf(columns, 'trade_id', values, before)} limit ${limit})`;
-};
+/** SQL of what is selected of the newest trades. */
+export const walkTrades = (
+  selected: string,
+  { columns, values, before = NO_BOUND, where = 'true', limit }: TradeWalk,
+): string =>
+  `(select ${selected} from trades where ${where} ${endOf(columns, 'trade_id', values, before)} limit ${limit})`;
 
 /**
  * SQL of an order's newest fills in the order of execution, all in one line; null for an order without any. An order
- * is a taker once and a maker afterwards: its newest fills are at the end of two short walks of an index.
+ * is a taker once and a maker afterwards, so its fills as a taker are looked for only where those as a maker are too few.
+ * @param upTo sequence of the last event whose fills count
  */
-export const newestFills = (orderId: string, { limit, upTo }: Pick<FillWalk, 'limit' | 'upTo'>): string => {
-  const walk = (role: FillRole): string =>
-    walkFills({ role, columns: [`${role}_order_id`], values: [orderId], limit, ...(upTo && { upTo }) });
-  return `(select ${joinedInOneLine('line', 'trade_id')} from (
-    ${walk('maker')} union all ${walk('taker')} order by trade_id desc limit ${limit}) as newest)`;
+export const newestFills = (orderId: string, limit: string, upTo?: string): string => {
+  const walk = (role: FillRole, most: string): string =>
+    walkTrades(`trade_id, ${lineOf(...fillFields(role))} as line`, {
+      ...{ columns: [`${role}_order_id`], values: [orderId], limit: most },
+      ...(upTo !== undefined && { where: `sequence <= ${upTo}` }),
+    });
+  return `(
+    with made as materialized ${walk('maker', limit)}
+    select ${joinedInOneLine('line', 'trade_id')} from (
+      select trade_id, line from made
+      union all ${walk('taker', `${limit} - (select count(*) from made)`)}) as newest)`;
 };
 
 const OF_ORDERS = prepared(`
   select ${joinedLines(lineOf('id', 'fills'), 'id')} from (
-    select id, ${newestFills('id', { limit: 'share', upTo: '$3' })} as fills
+    select id, ${newestFills('id', 'share', '$3')} as fills
     from unnest($1::text[], $2::bigint[]) as asked (id, share)
   ) as found`);
 

@@ -93,7 +93,7 @@ const headsOf = (page: string): string =>
 
 /** $5 fills of an order, $6 of all orders, $7 orders that carry fills: the newest orders get theirs first. */
 const wholeOrdersOf = (page: string): string => `
-  select ${joinedLines(lineOf('head', newestFills('id', { limit: 'share' })), 'sequence desc')} from (
+  select ${joinedLines(lineOf('head', newestFills('id', 'share')), 'sequence desc')} from (
     select id, sequence, head,
       case when row_number() over newest > $7 then 0
         else greatest(0, least(most, $6 - (sum(most) over newest - most))) end as share
@@ -128,7 +128,7 @@ export const ordersOf = async (
 };
 
 const BY_ID = prepared(
-  withCursor(`select ${lineOf(HEAD, newestFills('id', { limit: '$3' }))}
+  withCursor(`select ${lineOf(HEAD, newestFills('id', '$3'))}
     from (select * from orders where id = $1 offset 0) as found where wallet = $2`),
 );
 

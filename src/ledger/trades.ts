@@ -5,7 +5,7 @@ import type { Cursor } from '../domain/event.ts';
 import type { FillRole, PublicTrade, Side, Trade, WalletTrade } from '../domain/order.ts';
 import type { SecondOfTrades } from '../domain/rolling-day.ts';
 import { readCursorText, withCursor } from './cursor.ts';
-import { FILL_FIELDS, readFill, walkFills } from './fills.ts';
+import { FILL_FIELDS, fillFields, readFill, walkTrades } from './fills.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
 import { askForTexts, inSnapshot, type Prepared, prepared } from './pool.ts';
@@ -73,22 +73,30 @@ const readWalletTrade = (fields: readonly string[]): WalletTrade => ({
   counterparty: fields[FILL_FIELDS + 3]!,
 });
 
+const lineOfRole = (role: FillRole): string => lineOf(...fillFields(role), ...FURTHER[role]);
+
 /**
  * The newest trades of both roles, newest first. Each market and role is one short walk of an index from its end: a
- * wallet with millions of trades in one market costs no more than one with ten.
+ * wallet with millions of trades in one market costs no more than one with ten. The walks find ids alone, which the
+ * indexes have; only the trades that are listed are read from the table.
  * @param listed names what each walk is of
- * @param columnsOf of the index of a role, and the values that it is walked with
+ * @param indexOf columns of the index of a role, and the values that it is walked with
  */
 const newestTrades = (
   listed: string,
-  columnsOf: (role: FillRole) => { readonly columns: readonly string[]; readonly values: readonly string[] },
+  indexOf: (role: FillRole) => { readonly columns: readonly string[]; readonly values: readonly string[] },
 ): Prepared => {
   const walk = (role: FillRole): string =>
-    walkFills({ role, ...columnsOf(role), before: '$3', limit: '$4', further: FURTHER[role] });
+    walkTrades(`trade_id, '${role}' as role`, { ...indexOf(role), before: '$3', limit: '$4' });
   return prepared(
     withCursor(`select ${joinedLines('line', 'trade_id desc')} from (
-      select own.* from (${listed}) as listed cross join lateral (${walk('taker')} union all ${walk('maker')}) as own
-      order by own.trade_id desc limit $4) as newest`),
+      select trade_id, case role when 'taker' then ${lineOfRole('taker')} else ${lineOfRole('maker')} end as line
+      from (
+        select own.trade_id as id, own.role from (${listed}) as listed
+        cross join lateral (${walk('taker')} union all ${walk('maker')}) as own
+        order by own.trade_id desc limit $4
+      ) as newest
+      cross join lateral (select * from trades where trade_id = newest.id offset 0) as found) as lines`),
   );
 };
 
@@ -131,15 +139,16 @@ export interface MarketTradesFilter {
 
 const OF_MARKET = prepared(
   withCursor(`select ${joinedLines('line', 'trade_id desc')} from (
-    select found.trade_id, found.line from unnest($2::text[]) as asked (side)
-    cross join lateral (
-      select trade_id,
-        ${lineOf('trade_id', 'taker_side', 'price_ticks', 'size_steps', 'notional_atoms', 'time_ms')} as line
-      from trades
-      where market = $1 and taker_side = asked.side and time_ms >= $3 and time_ms < $4
-      order by time_ms desc, trade_id desc limit $5
-    ) as found
-    order by found.trade_id desc limit $5) as newest`),
+    select trade_id,
+      ${lineOf('trade_id', 'taker_side', 'price_ticks', 'size_steps', 'notional_atoms', 'time_ms')} as line
+    from (
+      select found.* from unnest($2::text[]) as asked (side)
+      cross join lateral (
+        select trade_id, taker_side, price_ticks, size_steps, notional_atoms, time_ms from trades
+        where market = $1 and taker_side = asked.side and time_ms >= $3 and time_ms < $4
+        order by time_ms desc, trade_id desc limit $5
+      ) as found
+      order by found.trade_id desc limit $5) as newest) as lines`),
 );
 
 const readPublicTrade = (fields: readonly string[]): PublicTrade => ({
