@@ -29,7 +29,10 @@ const readLock = (file: string): Lock => JSON.parse(readFileSync(file, 'utf8'));
 const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: PRESENT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
 
-/** The packages that a release needs and that are not installed here in its version. */
+/**
+ * The packages that a release needs and that are not installed here in its version. One that this release does without
+ * is kept among its devDependencies for the older one: pg-copy-streams.
+ */
 function misfits(folder: string): string[] {
   const wanted = readLock(join(folder, 'package-lock.json')).packages;
   const installed = readLock(join(PRESENT, 'node_modules/.package-lock.json')).packages;
