@@ -88,7 +88,11 @@ export function scriptClaim(claim: Claim | null, { text, current, next }: Filter
   const place = claim === null ? { key: claimFilterKey(0, 0), offset: 0 } : placeInFilter(claim, current);
   const nextPlace = claim === null || next === null ? undefined : placeInFilter(claim, next);
   return {
-    ...{ field, mask, layout: text, ...place },
+    field,
+    mask,
+    layout: text,
+    key: place.key,
+    offset: place.offset,
     nextKey: nextPlace?.key ?? place.key,
     nextOffset: nextPlace?.offset ?? '',
   };

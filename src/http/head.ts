@@ -4,9 +4,13 @@
  */
 
 import type { Response } from 'express';
+import { takesLines } from './message-classes.ts';
 import { stateOf } from './reply-state.ts';
 
-/** @param name one that the head does not have yet */
+/**
+ * @param name one that the head does not have yet
+ * @param value of ours, or checked: nobody looks at it again. A request's own text must not end the line.
+ */
 export function addHeader(response: Response, name: string, value: string): void {
   stateOf(response).head.push(name, value);
 }
@@ -19,6 +23,21 @@ export function replaceHeader(response: Response, name: string, value: string): 
 
 export const hasHeader = (response: Response, name: string): boolean => stateOf(response).head.includes(name);
 
+/** Those that Node must read itself: they say how long the reply is, and what becomes of the connection. */
+const READ_BY_NODE: ReadonlySet<string> = new Set(['Content-Length', 'Connection']);
+
 export function writeHead(response: Response, status: number): void {
-  response.writeHead(status, stateOf(response).head);
+  const { head } = stateOf(response);
+  // What was set by Node's own means must be held against what is written here.
+  if (!takesLines(response) || response.getHeaderNames().length > 0) {
+    response.writeHead(status, head);
+    return;
+  }
+  let lines = '';
+  let at = 0;
+  for (; at < head.length && !READ_BY_NODE.has(head[at]!); at += 2)
+    lines += `${head[at]}: ${head[at + 1]}\r\n`;
+  response.headLines = lines;
+  // What follows is Node's to write, so that the order stays: mostly nothing but the length.
+  response.writeHead(status, head.slice(at));
 }

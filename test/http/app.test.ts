@@ -310,6 +310,47 @@ describe('the application', () => {
       return reply;
     };
 
+    it('writes the same heads with classes of its own as with those of Node', async () => {
+      const classes = createMessageClasses();
+      const own = createHttpServer(createApp(fixture.services, classes), { classes }).listen(0, '127.0.0.1');
+      await once(own, 'listening');
+      const host = 'Host: a\r\nX-Request-Id: 1';
+      const origin = 'Origin: https://redbook.example';
+      const requests = [
+        `GET /v1/markets HTTP/1.1\r\n${host}`,
+        `GET /v1/orders HTTP/1.1\r\n${host}\r\n${origin}\r\nAuthorization: Bearer ${trader.token}`,
+        `POST /v1/orders HTTP/1.1\r\n${host}\r\n${origin}`,
+        `OPTIONS /v1/orders HTTP/1.1\r\n${host}\r\n${origin}`,
+        `HEAD /v1/markets HTTP/1.1\r\n${host}\r\n${origin}`,
+        `GET /v1/market-data/orderbook?ticker_id=ETH_USDC HTTP/1.1\r\n${host}\r\nAccept-Encoding: gzip`,
+        `GET /v1/market-data/pairs HTTP/1.1\r\n${host}\r\nIf-None-Match: *`,
+        `GET /v1/coingecko/pairs HTTP/1.0\r\n${host}`,
+        `GET /v1/markets HTTP/1.1\r\nHost: b\r\n${host}`,
+        `GET /nothing HTTP/1.1\r\n${host}\r\nConnection: close`,
+      ];
+      const changing = /^(Date|ETag|RateLimit-[a-z]+|Content-Length): .*$/gim;
+      try {
+        for (const request of requests) {
+          const heads: string[] = [];
+          for (const one of [server, own]) {
+            const { port } = one.address() as AddressInfo;
+            const socket = connect(port, '127.0.0.1').setEncoding('latin1');
+            socket.write(`${request}\r\n\r\n`);
+            let text = '';
+            for await (const chunk of socket) {
+              text += chunk;
+              if (text.includes('\r\n\r\n')) break;
+            }
+            heads.push(text.slice(0, text.indexOf('\r\n\r\n')).replace(changing, '$1'));
+          }
+          expect(heads[1]!.split('\r\n'), request).to.deep.equal(heads[0]!.split('\r\n'));
+          expect(heads[1]).to.include('\r\nContent-Security-Policy: ');
+        }
+      } finally {
+        own.close();
+      }
+    });
+
     it('creates requests and responses with the prototypes of the application', async () => {
       const classes = createMessageClasses();
       const { services } = fixture;

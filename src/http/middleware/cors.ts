@@ -1,5 +1,6 @@
 /** Which web pages may read replies: any those of public routes, the service's own front ends those of the others. */
 
+import { validateHeaderValue } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import { addHeader, hasHeader, writeHead } from '../head.ts';
 
@@ -26,7 +27,9 @@ export function webOrigins(webHosts: readonly string[]): Cors {
     const { origin } = request.headers;
     if (origin === undefined) return;
     const [, host] = /^https?:\/\/(.+)$/.exec(origin) ?? [];
-    if (host !== undefined && hosts.has(host.toLowerCase())) allow(response, origin);
+    if (host === undefined || !hosts.has(host.toLowerCase())) return;
+    validateHeaderValue('Access-Control-Allow-Origin', origin);
+    allow(response, origin);
   };
 }
 
