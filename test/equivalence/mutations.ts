@@ -230,6 +230,22 @@ export const MUTATIONS_OF_ERRORS: readonly Mutation[] = [
   ),
 ];
 
+/** Broken in how much one call does. */
+export const MUTATIONS_OF_BOUNDS: readonly Mutation[] = [
+  inPlacing('meets makers without end', 'if met >= most_makers_of_call then', 'if false then'),
+  inPlacing(
+    'does not count the makers of an order that was rejected',
+    'met = met + walk.met',
+    'met = met + (order.reason == 0 and walk.met or 0)',
+  ),
+  inPlacing(
+    'goes on behind an order that it left out',
+    'if met >= most_makers_of_call then',
+    'if met >= most_makers_of_call then met = 0',
+  ),
+  inCancelling('closes orders without end', 'if met >= most_orders then', 'if false then'),
+];
+
 /** Loads the scripts with one of them broken. */
 export function loadBroken({ name, script, from, to, also }: Mutation): (name: string) => Script {
   return (loaded) => {

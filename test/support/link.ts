@@ -10,6 +10,8 @@ export interface Link {
   cut(): void;
   /** Connections stay, and new ones are taken, but nothing comes through. */
   stall(): void;
+  /** What is sent comes through; what is answered does not. */
+  mute(): void;
   mend(): Promise<void>;
   close(): void;
 }
@@ -52,9 +54,15 @@ export async function openLink(target: string): Promise<Link> {
       isStalled = true;
       for (const pair of pairs) hold(pair);
     },
+    mute() {
+      for (const [client, upstream] of pairs) upstream.unpipe(client).pause();
+    },
     async mend() {
       isStalled = false;
-      for (const pair of pairs) release(pair);
+      for (const pair of pairs) {
+        hold(pair);
+        release(pair);
+      }
       if (!server.listening) await listen();
     },
     close() {

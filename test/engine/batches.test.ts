@@ -1,0 +1,354 @@
+/** The calls that orders and cancels of one turn leave in: how many go together, in which order, and what a loss costs. */
+
+import { expect } from 'chai';
+import type { Command, Redis } from 'ioredis';
+import { CANCELLING_REQUEST, CLOSE_OUTCOMES } from '../../src/engine/cancelling-call.ts';
+import { FILL_BYTES, REFERENCE_BYTES } from '../../src/engine/codec.ts';
+import { type Engine, openEngine } from '../../src/engine/index.ts';
+import { KEYS } from '../../src/engine/keys.ts';
+import { OUTCOMES, PLACED, PLACING_ORDER } from '../../src/engine/placing-call.ts';
+import { loadScript, type Script } from '../../src/scripts/index.ts';
+import { loadBroken, MUTATIONS_OF_BOUNDS } from '../equivalence/mutations.ts';
+import { type Link, openLink } from '../support/link.ts';
+import { openRedis } from '../support/redis-server.ts';
+import { type Random, random, runSeed } from '../support/seed.ts';
+import { loneRedis, sharedRedis } from '../support/servers.ts';
+import { ALICE, atMarket, BOB, codeOf, eventsOf, fund, limit, place, publishPlain } from './fixture.ts';
+
+const M = 'ETH/USD';
+const OTHER = 'BTC/USD';
+const MOST_TOGETHER = 64;
+const MOST_MAKERS_OF_CALL = 200;
+const MOST_ORDERS_OF_CALL = 200;
+/** Of one request that cancels all orders of a wallet. */
+const MOST_ORDERS_OF_REQUEST = 100;
+const MAX_MAKERS = 150;
+const MAKERS = Array.from({ length: 7 }, (_none, index) => `0x${`c${index}`.repeat(20)}`);
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** One call as it left, and its reply. */
+interface Call {
+  /** Of the orders, or the requests. */
+  readonly args: readonly Buffer[];
+  readonly reply: Promise<Buffer[]>;
+}
+
+interface Bench {
+  readonly redis: Redis;
+  readonly engine: Engine;
+  readonly calls: { place_orders: Call[]; cancel_orders: Call[] };
+  /** Replies that come are kept from the engine until `letGo`. */
+  hold(): void;
+  letGo(): void;
+  close(): void;
+}
+
+async function openRecorded(load: (name: string) => Script = loadScript): Promise<Bench> {
+  const url = await sharedRedis();
+  const [redis, connection] = [openRedis(url), openRedis(url, 'engine-all')];
+  await redis.flushdb();
+  const engine = openEngine({ redis: connection, load, maxMakers: MAX_MAKERS, maxLiveOrders: 10_000 });
+  await engine.open({ epoch: 0, sequence: 0 });
+  await publishPlain(engine, M);
+  await publishPlain(engine, OTHER);
+  await fund(engine, BOB, { USD: 10n ** 12n, ETH: 10n ** 6n });
+  // Loads both scripts, so that each call is one command from now on.
+  const { order } = await place(engine, BOB, limit(M, 'buy', 1, 1));
+  await engine.cancelOrder(BOB, order.id);
+  const calls: Bench['calls'] = { place_orders: [], cancel_orders: [] };
+  const recorder = record(connection, load, calls);
+  const close = (): void => {
+    redis.disconnect();
+    connection.disconnect();
+  };
+  return { redis, engine, calls, ...recorder, close };
+}
+
+function record(
+  connection: Redis,
+  load: (name: string) => Script,
+  calls: Bench['calls'],
+): Pick<Bench, 'hold' | 'letGo'> {
+  const names = new Map(
+    (['place_orders', 'cancel_orders'] as const).map((name) => [load(name).sha, name] as const),
+  );
+  let [gate, letGo] = [Promise.resolve(), (): void => undefined];
+  const send = connection.sendCommand.bind(connection);
+  connection.sendCommand = (command: Command, ...rest: never[]) => {
+    const [sha, keys, ...args] = command.args as [string, string, ...Buffer[]];
+    const name = names.get(sha);
+    const reply = send(command, ...rest) as Promise<Buffer[]>;
+    if (name === undefined) return reply;
+    const passed = Promise.all([reply, gate]).then(([answer]) => answer);
+    calls[name].push({ args: args.slice(Number(keys) + 1), reply: passed });
+    return passed;
+  };
+  return {
+    hold() {
+      gate = new Promise((resolve) => {
+        letGo = resolve;
+      });
+    },
+    letGo: () => letGo(),
+  };
+}
+
+/** Asks of one step each, at rising prices, from several wallets. */
+async function quote(engine: Engine, count: number): Promise<void> {
+  for (const wallet of MAKERS) await fund(engine, wallet, { ETH: BigInt(count) });
+  await Promise.all(
+    Array.from({ length: count }, (_none, index) =>
+      place(engine, MAKERS[index % MAKERS.length]!, limit(M, 'sell', 100 + index, 1)),
+    ),
+  );
+}
+
+describe('engine: orders of one turn', function () {
+  this.timeout(120_000);
+  let bench: Bench;
+  afterEach(() => bench?.close());
+
+  it('leave together at the end of the turn, 64 in a call, first come first, one call after the other', async () => {
+    bench = await openRecorded();
+    const { engine, calls } = bench;
+    bench.hold();
+    const placing = Array.from({ length: 2 * MOST_TOGETHER + 2 }, (_none, index) =>
+      place(engine, BOB, limit(M, 'buy', 1 + index, 1)),
+    );
+    expect(calls.place_orders, 'before the turn has ended').to.have.length(0);
+    await turn();
+    await turn();
+    expect(calls.place_orders, 'when the turn has ended').to.have.length(1);
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    expect(calls.place_orders, 'while the first call is on its way').to.have.length(1);
+    bench.letGo();
+    const placed = await Promise.all(placing);
+    expect(calls.place_orders.map(({ args }) => args.length)).to.deep.equal([
+      MOST_TOGETHER,
+      MOST_TOGETHER,
+      2,
+    ]);
+    const sequences = placed.map(({ order }) => order.sequence);
+    expect(sequences).to.deep.equal([...sequences].sort((a, b) => a - b));
+  });
+
+  it('that come while a call is on its way form the next one; another market does not wait', async () => {
+    bench = await openRecorded();
+    const { engine, calls } = bench;
+    const placing = [place(engine, BOB, limit(M, 'buy', 1, 1))];
+    bench.hold();
+    for (let price = 2; price <= 6; price += 1) {
+      await turn();
+      await turn();
+      placing.push(place(engine, BOB, limit(M, 'buy', price, 1)));
+      if (price === 4) placing.push(place(engine, BOB, limit(OTHER, 'buy', 1, 1)));
+    }
+    await turn();
+    await turn();
+    const pricesOf = (call: Call): number[] => call.args.map((order) => PLACING_ORDER.unpack(order).price);
+    expect(calls.place_orders.map(pricesOf)).to.deep.equal([[1], [1]]);
+    bench.letGo();
+    await Promise.all(placing);
+    expect(calls.place_orders.map(pricesOf)).to.deep.equal([[1], [1], [2, 3, 4, 5, 6]]);
+  });
+
+  it('wait for no timer', async () => {
+    bench = await openRecorded();
+    const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = timers();
+    const placing = place(bench.engine, BOB, limit(M, 'buy', 1, 1));
+    await Promise.resolve();
+    expect(timers()).to.equal(before);
+    await placing;
+  });
+
+  it('meet 200 makers in a call and those of one order more, and what is left out heads the next', async () => {
+    bench = await openRecorded();
+    await meetMany(bench, random(runSeed()));
+  });
+
+  it('do so in the run that broken scripts are given', async () => {
+    bench = await openRecorded();
+    await meetMany(bench, random(1));
+  });
+
+  it('are cancelled 64 requests in a call, and 200 orders and those of one request more', async () => {
+    bench = await openRecorded();
+    await closeMany(bench, random(runSeed()));
+  });
+
+  for (const mutation of MUTATIONS_OF_BOUNDS) {
+    it(`finds a script that ${mutation.name}`, async () => {
+      bench = await openRecorded(loadBroken(mutation));
+      const scenario = mutation.script === 'place_orders' ? meetMany : closeMany;
+      const found = await scenario(bench, random(1)).then(
+        () => undefined,
+        (error: Error) => error.name,
+      );
+      expect(found).to.equal('AssertionError');
+    });
+  }
+});
+
+/** Orders that take up to MAX_MAKERS each, some of them killed, against a book that is deep enough for all. */
+async function meetMany({ engine, calls }: Bench, dice: Random): Promise<void> {
+  await quote(engine, 1_200);
+  calls.place_orders.length = 0;
+  const requests = Array.from({ length: 20 }, () => {
+    // Makers that a rejected order met count too: this one is killed for the bound on the makers of one order.
+    if (dice.chance(0.3)) return atMarket(M, 'buy', MAX_MAKERS + 1, { timeInForce: 'FOK' });
+    return atMarket(M, 'buy', 1 + dice.below(70));
+  });
+  const placed = await Promise.all(requests.map((request) => place(engine, BOB, request)));
+  const metBy = (reply: Buffer): number =>
+    PLACED.unpack(reply).reason === 0 ? (reply.length - PLACED.sizeAt(reply, 0)) / FILL_BYTES : MAX_MAKERS;
+  let left = requests.length;
+  for (const { args, reply } of calls.place_orders) {
+    expect(args, 'a call has all that is left').to.have.length(left);
+    const [, ...outcomes] = await reply;
+    const isTouched = outcomes.map(([code]) => code !== OUTCOMES.untouched);
+    const touched = isTouched.lastIndexOf(true) + 1;
+    expect(isTouched.indexOf(false), 'orders are left out from one on').to.be.oneOf([touched, -1]);
+    const met = outcomes.slice(0, touched).map(metBy);
+    const before = met.slice(0, -1).reduce((sum, one) => sum + one, 0);
+    expect(before, 'makers met before the last order').to.be.below(MOST_MAKERS_OF_CALL);
+    if (touched < args.length) expect(before + met.at(-1)!).to.be.at.least(MOST_MAKERS_OF_CALL);
+    left -= touched;
+  }
+  expect(left).to.equal(0);
+  expect(calls.place_orders.length).to.be.above(2);
+  const sequences = placed.map(({ order }) => order.sequence);
+  expect(sequences, 'first come first').to.deep.equal([...sequences].sort((a, b) => a - b));
+  const prices = placed.flatMap(({ trades }) => trades.map(({ priceTicks }) => priceTicks));
+  expect(prices).to.deep.equal(prices.map((_price, index) => BigInt(100 + index)));
+}
+
+/** Cancels of single orders, then all orders of several wallets, page by page. */
+async function closeMany({ engine, calls }: Bench, dice: Random): Promise<void> {
+  await quote(engine, 700 + dice.below(60));
+  const live = await Promise.all(
+    Array.from({ length: MOST_TOGETHER + 6 }, (_none, index) =>
+      place(engine, BOB, limit(M, 'buy', 1 + index, 1)),
+    ),
+  );
+  await Promise.all(live.map(({ order }) => engine.cancelOrder(BOB, order.id)));
+  expect(calls.cancel_orders.map(({ args }) => args.length)).to.deep.equal([MOST_TOGETHER, 6]);
+  calls.cancel_orders.length = 0;
+  await Promise.all(MAKERS.map((wallet) => engine.cancelAll(wallet, null)));
+  expect((await engine.readBook(M, 1))!.asks).to.deep.equal([]);
+  let whole = 0;
+  for (const { args, reply } of calls.cancel_orders) {
+    const [, ...outcomes] = await reply;
+    const named = args
+      .filter((_request, index) => outcomes[index]![0] !== CLOSE_OUTCOMES.untouched)
+      .map((request) => CANCELLING_REQUEST.unpack(request).references.length / REFERENCE_BYTES);
+    const before = named.slice(0, -1).reduce((sum, one) => sum + one, 0);
+    expect(before, 'orders named before the last request').to.be.below(MOST_ORDERS_OF_CALL);
+    expect(Math.max(...named)).to.be.at.most(MOST_ORDERS_OF_REQUEST);
+    if (named.length < args.length) whole += 1;
+  }
+  expect(whole, 'calls that left requests out').to.be.above(0);
+}
+
+describe('engine: an answer that is lost', function () {
+  this.timeout(120_000);
+  let link: Link;
+  let direct: Redis;
+  let connection: Redis;
+  let engine: Engine;
+
+  const openThrough = async (commandTimeout: number): Promise<void> => {
+    const url = await loneRedis();
+    link = await openLink(url);
+    direct = openRedis(url);
+    connection = openRedis(link.url, 'engine-all', {
+      ...{ enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 },
+      ...{ commandTimeout, retryStrategy: () => 20 },
+    });
+    connection.on('error', () => undefined);
+    await new Promise((resolve) => connection.once('ready', resolve));
+    engine = openEngine({ redis: connection, maxMakers: 100, maxLiveOrders: 100 });
+    await engine.open({ epoch: 0, sequence: 0 });
+    await publishPlain(engine, M);
+    for (const wallet of [ALICE, BOB]) await fund(engine, wallet, { USD: 1_000n });
+    const { order } = await place(engine, ALICE, limit(M, 'buy', 1, 1));
+    await engine.cancelOrder(ALICE, order.id);
+  };
+  afterEach(() => {
+    connection.disconnect();
+    direct.disconnect();
+    link.close();
+  });
+
+  const named = (wallet: string, clientOrderId: string): Promise<unknown> =>
+    place(engine, wallet, limit(M, 'buy', 2, 1, { clientOrderId }));
+  const untilEvents = async (count: number): Promise<void> => {
+    while ((await direct.xlen(KEYS.events)) < count) await turn();
+  };
+  const reopen = async (): Promise<void> => {
+    await link.mend();
+    if (connection.status !== 'ready') await new Promise((resolve) => connection.once('ready', resolve));
+    await engine.open({ epoch: 0, sequence: 0 });
+  };
+  const outcomes = (placing: readonly Promise<unknown>[]): Promise<string[]> =>
+    Promise.all(
+      placing.map((one) =>
+        one.then(
+          () => 'placed',
+          (error) => error.code,
+        ),
+      ),
+    );
+  const known = async (ids: readonly string[]): Promise<string[]> =>
+    Promise.all(ids.map(async (id) => (await engine.findClientOrder(ALICE, id)).outcome));
+
+  it('fails every order of its call, which the client order id finds; those that waited were not placed', async () => {
+    await openThrough(2_000);
+    const events = await direct.xlen(KEYS.events);
+    link.mute();
+    const sent = ['a', 'b', 'c'].map((id) => named(ALICE, id));
+    await untilEvents(events + 3);
+    const waiting = ['d', 'e'].map((id) => named(ALICE, id));
+    const all = outcomes([...sent, ...waiting]);
+    await turn();
+    link.cut();
+    expect(await all).to.deep.equal(Array(5).fill('SERVICE_UNAVAILABLE'));
+    await reopen();
+    expect(await known(['a', 'b', 'c', 'd', 'e'])).to.deep.equal([
+      ...Array(3).fill('claimed'),
+      ...Array(2).fill('unclaimed'),
+    ]);
+    expect(await outcomes([named(ALICE, 'd')]), 'an id that was not used').to.deep.equal(['placed']);
+    expect((await eventsOf(engine)).length).to.equal(events + 4);
+  });
+
+  it('that is only late fails its call alone: the orders that wait are sent on', async () => {
+    await openThrough(400);
+    const events = await direct.xlen(KEYS.events);
+    link.mute();
+    const sent = outcomes(['a', 'b'].map((id) => named(ALICE, id)));
+    await untilEvents(events + 2);
+    const waiting = outcomes(['c', 'd'].map((id) => named(BOB, id)));
+    expect(await sent).to.deep.equal(['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE']);
+    await link.mend();
+    expect(await waiting).to.deep.equal(['placed', 'placed']);
+    expect(await known(['a', 'b'])).to.deep.equal(['claimed', 'claimed']);
+  });
+
+  it('fails every cancel of its call, and the orders are gone', async () => {
+    await openThrough(2_000);
+    const ids = await Promise.all(
+      [3, 4, 5].map(async (price) => (await place(engine, ALICE, limit(M, 'buy', price, 1))).order.id),
+    );
+    const events = await direct.xlen(KEYS.events);
+    link.mute();
+    const cancels = outcomes(ids.slice(0, 2).map((id) => engine.cancelOrder(ALICE, id)));
+    await untilEvents(events + 2);
+    link.cut();
+    expect(await cancels).to.deep.equal(['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE']);
+    await reopen();
+    expect(await codeOf(engine.cancelOrder(ALICE, ids[0]!))).to.equal('ORDER_NOT_FOUND');
+    expect(await engine.liveOrderCount(ALICE)).to.equal(1);
+  });
+});
