@@ -251,6 +251,12 @@ describe('docker-compose.yml', () => {
     }
   });
 
+  it('migrates by no service of its own: a breaking migration must wait until the engine has no other format', () => {
+    expect(compose.services.migrate!.profiles).to.deep.equal(['migrate']);
+    for (const [name, { depends_on = {} }] of services)
+      expect(depends_on, name).to.not.have.property('migrate');
+  });
+
   it('waits for what a service needs, in no circle', () => {
     const visit = (name: string, path: readonly string[]): void => {
       expect(path).to.not.include(name);
@@ -259,7 +265,7 @@ describe('docker-compose.yml', () => {
     for (const [name] of services) visit(name, []);
     for (const [, { depends_on = {} }] of services)
       for (const [name, { condition }] of Object.entries(depends_on)) {
-        const ends = ['settings', 'keys', 'migrate'].includes(name);
+        const ends = ['settings', 'keys'].includes(name);
         expect(condition).to.equal(ends ? 'service_completed_successfully' : 'service_healthy');
       }
   });
