@@ -61,16 +61,16 @@ function costsOfCalls(stage: Stage) {
   });
 }
 
-/** Cost of an order that rests, at some number of resting orders. */
-async function restingAt(stage: Stage, resting: number): Promise<Cost> {
+/** Costs of an order that rests, and of its cancel, at some number of resting orders. */
+async function restingAt(stage: Stage, resting: number): Promise<Record<'rest' | 'cancel', Cost>> {
   const { driver } = stage;
   await driver.rebuild(resting);
-  const { rest } = await costsOf([stage], ([server], pass) =>
+  return costsOf([stage], ([server], pass) =>
     takeRounds(1, {
       rest: () => cost(server!, CALLS[pass], (count) => driver.place('rest', count, ALONE)),
+      cancel: () => cost(server!, CALLS[pass], (count) => driver.cancel(count, ALONE)),
     }),
   );
-  return rest;
 }
 
 /** Cost of an order of each stage where 512 are in flight all the time; half rest, half are filled. */
@@ -142,12 +142,12 @@ function rowsOfCalls(costs: Awaited<ReturnType<typeof costsOfCalls>>): Measured[
   ];
 }
 
-function rowOfGrowth(few: Cost, most: Cost): Measured {
+function rowOfGrowth(name: string, few: Cost, most: Cost, bound: number): Measured {
   const { unit, of } = decider();
   return {
-    ...{ name: 'rest at 1,000,000 resting orders', unit, figure: of(most), note: beside(most) },
+    ...{ name: `${name} at 1,000,000 resting orders`, unit, figure: of(most), note: beside(most) },
     reference: { name: 'at 1,000', figure: of(few) },
-    target: { relation: '<=', bound: 1.2 },
+    target: { relation: '<=', bound },
   };
 }
 
@@ -185,7 +185,8 @@ export async function benchEngine(older: OlderRelease): Promise<Table> {
   const title = `${MANY.toLocaleString('en-US')} resting orders; decided by ${decides} of the server, medians`;
   return tableOf('engine', title, [
     ...rowsOfCalls(costs),
-    rowOfGrowth(few, most),
+    rowOfGrowth('rest', few.rest, most.rest, 1.2),
+    rowOfGrowth('cancel', few.cancel, most.cancel, 1.5),
     ...rowsOfDriving(present, before, older),
     { name: 'longest script, 64 orders of 100 makers each in one turn', unit: 'ms', figure: longest },
   ]);

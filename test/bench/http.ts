@@ -23,27 +23,46 @@ const HELLO = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 export const nextHello = (): string => HELLO;
 
 /** Wallets take turns: one buys, the next sells at the same price, so that every other order is filled. */
-export function orderRequests(): () => string {
+const tradingOrder = (index: number): object => ({
+  ...{ market: 'ETH/USDC', side: index % 2 === 0 ? 'buy' : 'sell', type: 'limit', price: 2000, size: 0.01 },
+});
+
+const restingOrder = (index: number): object => ({
+  ...{ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 100 + (index % 100), size: 0.01 },
+});
+
+let serial = 0;
+
+/** Orders of all wallets in turn, each with a client order id of its own. */
+export function orderRequests(orderOf = tradingOrder): () => string {
   const heads = Array.from({ length: WALLETS }, (_none, index) =>
     [
       ...['POST /v1/orders HTTP/1.1', 'Host: localhost', `Authorization: ${bearerOf(walletOf(index))}`],
       ...['Content-Type: application/json', 'Content-Length: '],
     ].join('\r\n'),
   );
-  let serial = 0;
   return () => {
-    const body = orderBody(serial, `bench-${serial.toString().padStart(14, '0')}`);
+    const clientOrderId = `bench-${serial.toString().padStart(14, '0')}`;
+    const body = JSON.stringify({ ...orderOf(serial), clientOrderId });
     const request = `${heads[serial % WALLETS]}${body.length}\r\n\r\n${body}`;
     serial += 1;
     return request;
   };
 }
 
-const orderBody = (index: number, clientOrderId: string): string =>
-  JSON.stringify({
-    ...{ market: 'ETH/USDC', side: index % 2 === 0 ? 'buy' : 'sell', type: 'limit', price: 2000, size: 0.01 },
-    clientOrderId,
-  });
+/** Microseconds that a cancel costs each process: of orders that were placed for that, one after the other. */
+async function costOfCancels({ api, redis }: Processes): Promise<Readonly<Record<'api' | 'redis', number>>> {
+  const cancels: string[] = [];
+  const onAnswer = (body: string, request: string): void => {
+    const id = /"id":"([0-9a-f]+)"/.exec(body)![1];
+    const bearer = /^Authorization: .*$/m.exec(request)![0].trim();
+    cancels.push(`DELETE /v1/orders/${id} HTTP/1.1\r\nHost: localhost\r\n${bearer}\r\n\r\n`);
+  };
+  const nextRequest = orderRequests(restingOrder);
+  await load(api.url, { connections: MANY, seconds: SECONDS, nextRequest, onAnswer });
+  const cancelling = { connections: MANY, seconds: SECONDS * 2, nextRequest: () => cancels.pop() };
+  return (await costlyLoad({ api, redis }, () => load(api.url, cancelling))).micros;
+}
 
 /** A load with what each request of it cost each process, in microseconds and thousands of instructions. */
 export interface Costly<Name extends string> extends Loaded {
@@ -75,6 +94,7 @@ interface Round {
   readonly few: { readonly orders: OrderCost; readonly hello: HelloCost };
   /** By autocannon, requests per second. */
   readonly cannon: { readonly orders: number; readonly hello: number };
+  readonly cancel: Readonly<Record<'api' | 'redis', number>>;
 }
 
 /** The processes that are measured. */
@@ -105,7 +125,7 @@ async function takeRounds(
       orders: await fire(api.url, cannonOrders(round)),
       hello: await fire(hello.url, [{ path: '/' }]),
     };
-    rounds.push({ many, few, cannon });
+    rounds.push({ many, few, cannon, cancel: await costOfCancels({ api, hello, redis }) });
   }
   const perSecond = median(rounds.map(({ many: { orders } }) => orders.requests / orders.seconds)) / 2;
   return { rounds, p99: await compareLatencies({ api, hello }, nextOrder, perSecond) };
@@ -115,7 +135,7 @@ const cannonOrders = (round: number): autocannon.Request[] =>
   Array.from({ length: WALLETS }, (_none, index) => ({
     ...{ method: 'POST', path: '/v1/orders' },
     headers: { authorization: bearerOf(walletOf(index)), 'content-type': 'application/json' },
-    body: orderBody(index, `cannon-${round}-[<id>]`),
+    body: JSON.stringify({ ...tradingOrder(index), clientOrderId: `cannon-${round}-[<id>]` }),
   }));
 
 /** Requests per second; every answer must be a 2xx. */
@@ -177,6 +197,14 @@ function rowsOf(rounds: readonly Round[]): Measured[] {
     {
       ...{ name: 'engine Redis, an order, 8 connections', unit: 'µs', reference: helloFew },
       figure: of(({ few }) => few.orders.micros.redis),
+    },
+    {
+      ...{ name: 'api, a cancel, 64 connections', unit: 'µs', reference: hello },
+      figure: of(({ cancel }) => cancel.api),
+    },
+    {
+      ...{ name: 'engine Redis, a cancel, 64 connections', unit: 'µs', reference: hello },
+      figure: of(({ cancel }) => cancel.redis),
     },
     {
       ...{ name: 'orders by the clock, autocannon', unit: '/s', figure: of(({ cannon }) => cannon.orders) },

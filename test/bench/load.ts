@@ -5,12 +5,15 @@
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface LoadOptions {
   readonly connections: number;
   readonly seconds: number;
-  /** Whole requests, in the order in which they leave. */
-  readonly nextRequest: () => string;
+  /** Whole requests, in the order in which they leave; the load ends early where it gives none. */
+  readonly nextRequest: () => string | undefined;
+  /** Is given the body of each answer, and the request. */
+  readonly onAnswer?: (body: string, request: string) => void;
   /** Requests begin at this rate whatever the answers; unless given, each connection sends when it is answered. */
   readonly perSecond?: number;
 }
@@ -36,7 +39,10 @@ function readAnswers(socket: Socket, onAnswer: (status: number, body: string) =>
       if (end < 0) return;
       const bodyAt = end + HEAD_END.length;
       const length = LENGTH.exec(text.slice(0, end))?.[1];
-      if (length === undefined) throw new Error('an answer without a length');
+      if (length === undefined) {
+        socket.destroy(new Error('an answer without a length'));
+        return;
+      }
       const next = bodyAt + Number(length);
       if (text.length < next) return;
       const [status, body] = [Number(text.slice(9, 12)), text.slice(bodyAt, next)];
@@ -46,69 +52,101 @@ function readAnswers(socket: Socket, onAnswer: (status: number, body: string) =>
   });
 }
 
+interface Sent {
+  readonly request: string;
+  readonly dueMs: number;
+}
+
+class Load {
+  readonly #options: LoadOptions;
+  readonly #latenciesMs: number[] = [];
+  readonly #beganMs = performance.now();
+  /** Set earlier than asked when there are no more requests. */
+  #endMs: number;
+  readonly #idle: Socket[] = [];
+  readonly #sent = new Map<Socket, Sent>();
+  /** When requests were due that no connection was free for. */
+  readonly #waitingMs: number[] = [];
+  #begun = 0;
+  #failure: Error | undefined;
+
+  constructor(options: LoadOptions) {
+    this.#options = options;
+    this.#endMs = this.#beganMs + options.seconds * 1_000;
+  }
+
+  async run(sockets: readonly Socket[]): Promise<Loaded> {
+    for (const socket of sockets) {
+      socket.on('error', (error) => this.#fail(error));
+      socket.on('close', () => this.#fail(new Error('a connection was closed')));
+      readAnswers(socket, (status, body) => this.#take(socket, status, body));
+      this.#next(socket);
+    }
+    while (this.#failure === undefined && (performance.now() < this.#endMs || this.#sent.size > 0)) {
+      await sleep(1);
+      this.#sendWhatIsDue();
+    }
+    const seconds = (performance.now() - this.#beganMs) / 1_000;
+    if (this.#failure !== undefined) throw this.#failure;
+    return { requests: this.#latenciesMs.length, seconds, latenciesMs: this.#latenciesMs };
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error;
+  }
+
+  #take(socket: Socket, status: number, body: string): void {
+    const { request, dueMs } = this.#sent.get(socket)!;
+    this.#sent.delete(socket);
+    this.#latenciesMs.push(performance.now() - dueMs);
+    if (status < 200 || status > 299) this.#fail(new Error(`${status}: ${body}`));
+    else this.#options.onAnswer?.(body, request);
+    this.#next(socket);
+  }
+
+  #next(socket: Socket): void {
+    const nowMs = performance.now();
+    if (this.#failure !== undefined || nowMs >= this.#endMs) return;
+    if (this.#options.perSecond === undefined) this.#send(socket, nowMs);
+    else if (this.#waitingMs.length > 0) this.#send(socket, this.#waitingMs.shift()!);
+    else this.#idle.push(socket);
+  }
+
+  #send(socket: Socket, dueMs: number): void {
+    const request = this.#options.nextRequest();
+    if (request === undefined) {
+      this.#endMs = performance.now();
+      return;
+    }
+    this.#sent.set(socket, { request, dueMs });
+    socket.write(request);
+  }
+
+  #sendWhatIsDue(): void {
+    const { perSecond } = this.#options;
+    const nowMs = performance.now();
+    if (perSecond === undefined || nowMs >= this.#endMs) return;
+    for (; this.#begun < ((nowMs - this.#beganMs) / 1_000) * perSecond; this.#begun += 1) {
+      const dueMs = this.#beganMs + (this.#begun / perSecond) * 1_000;
+      const socket = this.#idle.pop();
+      if (socket === undefined) this.#waitingMs.push(dueMs);
+      else this.#send(socket, dueMs);
+    }
+  }
+}
+
 /** @throws when a request fails or is refused: such a run means nothing */
 export async function load(url: string, options: LoadOptions): Promise<Loaded> {
-  const { connections, seconds, nextRequest, perSecond } = options;
   const { hostname, port } = new URL(url);
-  const sockets = Array.from({ length: connections }, () =>
+  const sockets = Array.from({ length: options.connections }, () =>
     connect({ host: hostname, port: Number(port), noDelay: true }),
   );
-  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-  const latenciesMs: number[] = [];
-  const [beganMs, endMs] = [performance.now(), performance.now() + seconds * 1_000];
-  const idle: Socket[] = [];
-  const due: number[] = [];
-  let [busy, failure] = [0, undefined as Error | undefined];
-  let finish: () => void = () => undefined;
-  const finished = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
-  const send = (socket: Socket, dueMs: number): void => {
-    busy += 1;
-    dueAt.set(socket, dueMs);
-    socket.write(nextRequest());
-  };
-  const dueAt = new Map<Socket, number>();
-  const next = (socket: Socket): void => {
-    const nowMs = performance.now();
-    if (failure !== undefined || nowMs >= endMs) {
-      if (busy === 0) finish();
-    } else if (perSecond === undefined) send(socket, nowMs);
-    else if (due.length > 0) send(socket, due.shift()!);
-    else idle.push(socket);
-  };
-  const fail = (error: Error): void => {
-    failure ??= error;
-    finish();
-  };
-  for (const socket of sockets) {
-    socket.on('error', fail).on('close', () => fail(new Error('a connection was closed')));
-    readAnswers(socket, (status, body) => {
-      busy -= 1;
-      if (status < 200 || status > 299) fail(new Error(`${status}: ${body}`));
-      latenciesMs.push(performance.now() - dueAt.get(socket)!);
-      next(socket);
-    });
-    next(socket);
+  try {
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    return await new Load(options).run(sockets);
+  } finally {
+    for (const socket of sockets) socket.removeAllListeners('close').destroy();
   }
-  let begun = 0;
-  const clock = setInterval(() => {
-    const nowMs = performance.now();
-    if (nowMs >= endMs && busy === 0) return finish();
-    if (perSecond === undefined || nowMs >= endMs) return;
-    for (; begun < ((nowMs - beganMs) / 1_000) * perSecond; begun += 1) {
-      const dueMs = beganMs + (begun / perSecond) * 1_000;
-      const socket = idle.pop();
-      if (socket === undefined) due.push(dueMs);
-      else send(socket, dueMs);
-    }
-  }, 1);
-  await finished;
-  clearInterval(clock);
-  const elapsed = (performance.now() - beganMs) / 1_000;
-  for (const socket of sockets) socket.removeAllListeners('close').destroy();
-  if (failure !== undefined) throw failure;
-  return { requests: latenciesMs.length, seconds: elapsed, latenciesMs };
 }
 
 export const percentile = (values: readonly number[], share: number): number => {
