@@ -66,7 +66,8 @@ async function explained(
 ): Promise<{ plan: PlanNode; ms: number }> {
   await client.query(`prepare explained as ${text}`);
   const call = values.length === 0 ? 'explained' : `explained(${values.map(literalOf).join(', ')})`;
-  const explain = `explain (analyze, buffers, format json) execute ${call}`;
+  // Without the times of single nodes, which take longer than the nodes.
+  const explain = `explain (analyze, buffers, timing off, format json) execute ${call}`;
   // Once more: the first run reads what the cache does not have, and makes the plan.
   await client.query(explain);
   const { rows } = await client.query(explain);
@@ -115,7 +116,7 @@ async function readsOf(ledger: Ledger): Promise<Record<string, () => Promise<unk
   const { cursor, orders } = await ledger.ordersOf(wallet, { limit: 101 });
   const { trades } = await ledger.tradesOf(wallet, { limit: 1 });
   const { trades: latest } = await ledger.tradesOfMarket(market, { limit: 1 });
-  const endMs = latest[0]!.timeMs;
+  const { timeMs: endMs, tradeId: newestId } = latest[0]!;
   const lastTradeId = Number(trades[0]!.fill.tradeId);
   const placed = orders.find(({ clientOrderId }) => clientOrderId !== null)!;
   const half = Math.floor((lastTradeId - FIRST_TRADE_ID) / 2);
@@ -148,7 +149,7 @@ async function readsOf(ledger: Ledger): Promise<Record<string, () => Promise<unk
     'candles, a new minute': () => ledger.minutesOfMarket(market, endMs - (endMs % 60_000)),
     'candles, a day at first': () => ledger.minutesOfMarket(market, endMs - 86_400_000),
     'figures of a day, what a second adds': () =>
-      ledger.secondsAfter(lastTradeId - 4, Number.MAX_SAFE_INTEGER, 20_000),
+      ledger.secondsAfter(newestId - 4, Number.MAX_SAFE_INTEGER, 20_000),
     'figures of a day, where they begin': () => ledger.lastTradesBefore(endMs - 86_400_000),
     'the cursor': () => ledger.cursor(),
   };
