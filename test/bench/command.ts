@@ -73,6 +73,7 @@ export async function bench(
     throw error;
   }
   const older = checkOut(asked.against);
+  process.once('exit', older.remove); // a run that is interrupted removes it too
   try {
     const tables: Table[] = [];
     for (const name of asked.names) {
@@ -83,6 +84,7 @@ export async function bench(
     if (asked.json) out.write(`${JSON.stringify({ against: older.revision, tables }, undefined, 2)}\n`);
     return 0;
   } finally {
+    process.off('exit', older.remove);
     older.remove();
   }
 }

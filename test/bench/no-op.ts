@@ -4,9 +4,8 @@
  */
 
 import type { Redis } from 'ioredis';
-import { type ScriptArgument, scriptOf } from '../../src/scripts/index.ts';
-
-const NO_OP = scriptOf('noop', '#!lua\nreturn 1');
+import type { ScriptArgument } from '../../src/scripts/index.ts';
+import { NO_OP } from './script-cost.ts';
 
 const WALLET = Buffer.alloc(20, 0xbb);
 const CLIENT_ORDER_ID = `bench-${'0'.repeat(30)}`;
