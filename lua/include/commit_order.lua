@@ -1,14 +1,15 @@
 -- Writes one order that plan_order has passed: nothing here may fail. Books, events and filters are written at once,
 -- because the next order of the call reads them; amounts and lists are changed in memory, and write_call writes them.
 
--- Takes a live order off the book and off its wallet's list. `prefix`: the first 37 bytes of its record.
+-- Takes a live order off its wallet's list. `prefix`: the first 37 bytes of its record, which a damaged engine may lack.
 local function drop_live(prefix, wallet)
+  local gone = 1
   if live_added[prefix] then
     live_added[prefix] = nil
   else
-    redis.call('ZREMRANGEBYLEX', keys.live, '[' .. prefix, '(' .. prefix .. '\255')
+    gone = redis.call('ZREMRANGEBYLEX', keys.live, '[' .. prefix, '(' .. prefix .. '\255')
   end
-  if live_counts[wallet] then live_counts[wallet] = live_counts[wallet] - 1 end
+  if live_counts[wallet] then live_counts[wallet] = live_counts[wallet] - gone end
 end
 
 -- Writes the makers' side of the book and moves the balances of the fills; returns the fills as the event has them.

@@ -157,6 +157,8 @@ async function runRound(stage: Stage, round: number, counts: Map<string, number>
     await restore(redis, kept);
     await by.markets();
     for (const damage of damages) await damage(redis);
+    // The replica learns which filters are in force, so that no order is sent again for them, behind the others.
+    await by.findClientOrder(WALLETS[0]!, 'never used').catch(() => undefined);
     const outcomes: string[] = [];
     if (together) outcomes.push(...(await Promise.all(list.map((one) => outcomeOf(one, by)))));
     else for (const one of list) outcomes.push(await outcomeOf(one, by));
@@ -301,19 +303,18 @@ const DAMAGES = [
 ];
 
 /**
- * Each kind of damage in turn, and up to two more. Orders that find two things stale are sent again in an order that
- * nothing promises, so the rules and the filters do not both change, and a market whose rules changed keeps its record.
+ * Each kind of damage in turn, and up to two more. A market whose rules changed keeps its record, which orders that find
+ * their rules stale read again. Claims are not broken where a market may be halted: an order that finds it halted is
+ * refused by the replica when it comes later, and fails by its claim when it comes in the same call.
  */
 async function drawDamages(stage: Stage, round: number): Promise<Damage[]> {
   const { dice } = stage;
-  const first = DAMAGES[round % DAMAGES.length]!;
-  const others = DAMAGES.filter(
-    (kind) => kind !== otherRules && (kind !== brokenClaims || first !== otherRules),
-  );
-  const kinds = [first, ...Array.from({ length: dice.below(3) }, () => dice.pick(others))];
+  const more = Array.from({ length: dice.below(3) }, () => dice.pick(DAMAGES));
+  const drawn = [...new Set([DAMAGES[round % DAMAGES.length]!, ...more])];
+  const mayHalt = drawn.includes(brokenReservation) || drawn.includes(lostLive);
+  const kinds = drawn.filter((kind) => kind !== brokenClaims || !mayHalt);
   const damages = await Promise.all(kinds.map((kind) => kind(stage)));
-  const isRecordLost =
-    dice.chance(0.2) && kinds.every((kind) => kind !== otherRules && kind !== brokenClaims);
+  const isRecordLost = dice.chance(0.2) && !kinds.includes(otherRules);
   return isRecordLost ? [...damages, (redis) => redis.hdel(KEYS.markets, M)] : damages;
 }
 
@@ -328,11 +329,14 @@ function brokenBalance({ dice }: Stage): Damage {
   return (redis) => redis.hset(key, field, text);
 }
 
-/** A maker's reservation that is missing, or short: a match with it fails to settle, and the market halts. */
-function brokenReservation({ dice }: Stage): Damage {
-  const key = balancesKey(dice.pick(['ETH', 'USD']));
-  const field = fieldOf(dice.pick(WALLETS), 'r');
-  return dice.chance(0.5) ? (redis) => redis.hdel(key, field) : (redis) => redis.hset(key, field, '1');
+/** The reservation of one of the best makers is missing, or short: a match fails to settle, and the market halts. */
+async function brokenReservation({ redis, dice }: Stage): Promise<Damage> {
+  const side = dice.pick(['bids', 'asks'] as const);
+  const [key, book] = [balancesKey(side === 'bids' ? 'USD' : 'ETH'), bookKey(M, side)];
+  const best = await redis.zrangeBuffer(book, '0', '3');
+  if (best.length === 0) return async () => undefined;
+  const field = Buffer.concat([dice.pick(best).subarray(15, 35), Buffer.from('r')]);
+  return dice.chance(0.5) ? (on) => on.hdel(key, field) : (on) => on.hset(key, field, '1');
 }
 
 /** A member of a book that is too short or too long. */
@@ -349,13 +353,14 @@ async function brokenMember({ redis, dice }: Stage): Promise<Damage> {
   };
 }
 
-/** A level whose size is no integer. */
+/** Levels whose size is no integer. */
 async function brokenLevel({ redis, dice }: Stage): Promise<Damage> {
   const key = levelsKey(M, dice.pick(['bids', 'asks'] as const));
-  const fields = await redis.hkeysBuffer(key);
-  if (fields.length === 0) return async () => undefined;
-  const [field, text] = [dice.pick(fields), dice.pick(NO_AMOUNTS)];
-  return (on) => on.hset(key, field, text);
+  const fields = (await redis.hkeysBuffer(key)).filter(() => dice.chance(0.5));
+  const text = dice.pick(NO_AMOUNTS);
+  return async (on) => {
+    for (const field of fields) await on.hset(key, field, text);
+  };
 }
 
 /** Live orders that are not listed as such. */

@@ -176,7 +176,7 @@ export const MUTATIONS_OF_CALLS: readonly Mutation[] = [
   ),
   inPlacing(
     'counts an order as live that the same call has ended',
-    'live_counts[wallet] = live_counts[wallet] - 1',
+    'live_counts[wallet] = live_counts[wallet] - gone',
     '',
   ),
   inPlacing(
