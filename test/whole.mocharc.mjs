@@ -8,7 +8,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 const MEASURES_TIME = ['stream/cadence', 'http/limits', 'cluster/cluster', 'queue/queue', 'workers/snapshot'];
 const TAKES_LONG = [
   ...['roles/processes', 'equivalence/equivalence', 'roles/upgrade', 'roles/outages', 'embedded/embedded'],
-  ...['equivalence/mutations', 'sweeps/sweeps', 'http/market-data-large-book', 'deployment/engine-settings'],
+  ...[
+    'equivalence/mutations',
+    'roles/batch-kills',
+    'sweeps/sweeps',
+    'http/market-data-large-book',
+    'deployment/engine-settings',
+  ],
   ...[
     'operator/corruptions',
     'operator/lost-rules',

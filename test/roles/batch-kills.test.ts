@@ -1,0 +1,198 @@
+/**
+ * The api and its Redis killed while batches are on their way: after the restart every order is there or it is not, its
+ * client order id tells which, and nothing is there twice.
+ */
+
+import { expect } from 'chai';
+import { openEngine } from '../../src/engine/index.ts';
+import { ethersSigner } from '../auth/signers.ts';
+import { fund, publishPlain } from '../engine/fixture.ts';
+import { query } from '../ledger/tables.ts';
+import { freePort } from '../support/ports.ts';
+import { openRedis, type RedisServer, startRedisServer } from '../support/redis-server.ts';
+import { type Random, random, runSeed } from '../support/seed.ts';
+import { freshDatabase, freshRedisServer } from '../support/servers.ts';
+import {
+  type Call,
+  eventually,
+  isReady,
+  operate,
+  type Service,
+  signIn,
+  startService,
+} from '../support/service.ts';
+
+const M = 'ETH/USD';
+/** Requests on their way at any moment: far more than calls, of which each market has one. */
+const IN_FLIGHT = 24;
+const ROUNDS = [['api'], ['redis'], ['redis', 'api']] as const;
+/** Orders answered before anything is killed, and at most as many again. */
+const LEAST_ANSWERED = 30;
+
+interface Sent {
+  /** Index of its wallet. */
+  readonly wallet: number;
+  readonly body: { readonly clientOrderId: string };
+  /** As it is known: of the reply, later of a look for its client order id. */
+  id?: string;
+  /** A cancel of it was answered. */
+  isCancelled: boolean;
+}
+
+describe('an api and its Redis killed with batches in flight', function () {
+  this.timeout(240_000);
+  const signers = [ethersSigner(), ethersSigner()];
+  const running = new Set<Service>();
+  let settings: Record<string, string>;
+  let redis: RedisServer;
+  let api: Service;
+  let calls: Call[];
+
+  const start = async (role: string): Promise<Service> => {
+    const service = await startService(role, { ...settings, PORT: String(await freePort()) });
+    running.add(service);
+    return service;
+  };
+  const startApi = async (): Promise<void> => {
+    api = await start('api');
+    calls = await Promise.all(signers.map(async (signer) => (await signIn(api.url, signer))(api.url)));
+  };
+
+  before(async () => {
+    redis = await freshRedisServer({}, startRedisServer);
+    settings = {
+      ...{ REDIS_URL: redis.url, DATABASE_URL: await freshDatabase(), WEB_HOSTS: 'redbook.example' },
+      ...{ JWT_SECRET: 'a secret of the tests, 32 bytes or more', LOG_LEVEL: 'warn' },
+    };
+    const connection = openRedis(redis.url, 'engine-all');
+    const engine = openEngine({ redis: connection, maxMakers: 1, maxLiveOrders: 1 });
+    await engine.open({ epoch: 0, sequence: 0 });
+    await publishPlain(engine, M, { feeBps: 10, selfTrade: 'expire_maker' });
+    for (const { address } of signers)
+      await fund(engine, address.toLowerCase(), { USD: 10n ** 12n, ETH: 10n ** 9n });
+    connection.disconnect();
+    await startApi();
+    await start('settlement');
+  });
+  after(() => Promise.all([...running].map((service) => service.end('SIGKILL'))));
+
+  it('has every order once or not at all, and its id tells which', async () => {
+    const dice = random(runSeed());
+    const sent: Sent[] = [];
+    for (const [round, killed] of ROUNDS.entries()) {
+      const load = begin(calls, sent, dice, `round ${round}`);
+      await eventually(
+        'orders are answered',
+        async () => load.answered() >= LEAST_ANSWERED + dice.below(LEAST_ANSWERED),
+      );
+      const kills = killed.map((server) => (server === 'api' ? api.end('SIGKILL') : redis.kill()));
+      await load.end;
+      await Promise.all(kills);
+      if (killed.some((server) => server === 'redis')) await redis.start();
+      if (killed.some((server) => server === 'api')) await startApi();
+      await eventually('the api is ready', () => isReady(api.url));
+    }
+    const unanswered = sent.filter(({ id }) => id === undefined);
+    await lookUp(sent, calls);
+    await placeAgain(unanswered, calls);
+    const { holds } = (await operate(settings, 'ledger', 'reconcile')) as { holds: boolean };
+    expect(holds).to.equal(true);
+    const rows = await query<{ id: string; client_order_id: string }>(
+      settings.DATABASE_URL!,
+      'select id, client_order_id from orders',
+    );
+    const idsOf = (list: readonly (readonly [string, string])[]): string[] => list.map(String).sort();
+    expect(idsOf(rows.map(({ id, client_order_id: own }) => [own, id]))).to.deep.equal(
+      idsOf(sent.map(({ id, body }) => [body.clientOrderId, id!])),
+    );
+  });
+});
+
+/** Places and cancels by many requests at once, each of which ends when one is not answered. */
+function begin(
+  calls: readonly Call[],
+  sent: Sent[],
+  dice: Random,
+  name: string,
+): { answered(): number; end: Promise<unknown> } {
+  let [answered, orders] = [0, 0];
+  const place = async (wallet: number): Promise<boolean> => {
+    const price = 95 + dice.below(10);
+    const body = {
+      ...{ market: M, side: dice.pick(['buy', 'sell']), type: 'limit', price, size: 1 + dice.below(9) },
+      clientOrderId: `${name} ${orders++}`,
+    };
+    const one: Sent = { wallet, body, isCancelled: false };
+    sent.push(one);
+    const id = await answerOf(calls[wallet]!, 'POST', '/v1/orders', body);
+    if (id === undefined) return false;
+    one.id = id;
+    answered += 1;
+    if (!dice.chance(0.2)) return true;
+    const closed = await answerOf(calls[wallet]!, 'DELETE', `/v1/orders/${id}`);
+    one.isCancelled = closed === id;
+    return closed !== undefined;
+  };
+  const work = async (wallet: number): Promise<void> => {
+    let isAnswered = true;
+    while (isAnswered) isAnswered = await place(wallet);
+  };
+  const end = Promise.all(Array.from({ length: IN_FLIGHT }, (_none, index) => work(index % calls.length)));
+  return { answered: () => answered, end };
+}
+
+/** @returns the id of the order, '' when it has ended meanwhile, undefined when the outcome is not known */
+async function answerOf(
+  call: Call,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<string | undefined> {
+  const reply = await call(method, path, body).catch((error: Error) => {
+    // What fetch throws when a connection breaks; a reply that is not as documented fails the test.
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  });
+  if (reply === undefined || reply.status === 503) return undefined;
+  if (reply.body.code === 'ORDER_NOT_FOUND') return '';
+  expect(reply.status, JSON.stringify(reply.body)).to.equal(200);
+  return String(reply.body.id);
+}
+
+/** Orders that were answered are found by their ids, with what they came to; the others are found or not. */
+async function lookUp(sent: readonly Sent[], calls: readonly Call[]): Promise<void> {
+  let [found, lost] = [0, 0];
+  await sideBySide(sent, async (one) => {
+    const { wallet, body, id, isCancelled } = one;
+    const path = `/v1/orders/by-client-id/${encodeURIComponent(body.clientOrderId)}`;
+    const reply = await calls[wallet]!('GET', path);
+    const order = reply.body.order as Record<string, unknown> | undefined;
+    if (id !== undefined) expect(order?.id, body.clientOrderId).to.equal(id);
+    if (isCancelled) expect(order?.status).to.be.oneOf(['cancelled', 'partially_filled_cancelled']);
+    if (id !== undefined) return;
+    expect(reply.status).to.be.oneOf([200, 404]);
+    if (order === undefined) lost += 1;
+    else {
+      found += 1;
+      one.id = String(order.id);
+    }
+  });
+  console.log(`      of ${sent.length} orders, ${found} are there without an answer, ${lost} are not there`);
+  expect(found + lost, 'orders on their way').to.be.above(0);
+}
+
+/** The same order again under its id: the one that is there, or else a new one. */
+const placeAgain = (sent: readonly Sent[], calls: readonly Call[]): Promise<void> =>
+  sideBySide(sent, async (one) => {
+    const id = await answerOf(calls[one.wallet]!, 'POST', '/v1/orders', one.body);
+    expect(id, one.body.clientOrderId).to.equal(one.id ?? id);
+    one.id = id!;
+  });
+
+async function sideBySide<One>(list: readonly One[], act: (one: One) => Promise<void>): Promise<void> {
+  const left = [...list];
+  const work = async (): Promise<void> => {
+    for (let one = left.shift(); one !== undefined; one = left.shift()) await act(one);
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, work));
+}
