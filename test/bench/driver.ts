@@ -8,6 +8,7 @@ import type { LiveOrder } from '../../src/domain/order.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
 import type { Engine, EngineImage, Placement } from '../../src/engine/index.ts';
 import { HISTORY, WALLETS, walletOf } from './driver-wallets.ts';
+import { marketSpec } from './market-spec.ts';
 
 /** How calls follow each other: groups in one turn of the event loop, each awaited, or so many in flight all the time. */
 export type Pace = { readonly together: number } | { readonly inFlight: number };
@@ -69,12 +70,8 @@ async function open(redisUrl: string): Promise<void> {
 }
 
 async function publish(): Promise<void> {
-  const rules = { tickSize: '0.01', sizeStep: '0.0001', minOrderSize: null, maxOrderSize: null };
   await opened().engine.setAsset({ symbol: 'USDC', scale: 6 });
-  await opened().engine.createMarket({
-    ...{ ...rules, symbol: SYMBOL, status: 'active', sellEnabled: true, visible: true, feeBps: 10 },
-    ...{ selfTrade: 'expire_taker', referencePrice: null, networkId: '1' },
-  });
+  await opened().engine.createMarket(marketSpec(SYMBOL));
 }
 
 const accounts = [TAKER, ...Array.from({ length: WALLETS }, (_none, index) => walletOf(index))];

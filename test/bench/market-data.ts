@@ -13,6 +13,7 @@ import { type Exchange, openExchange, startHello } from './exchange.ts';
 import { type Measured, median, type Table, tableOf } from './figures.ts';
 import { type Costly, costlyLoad } from './http.ts';
 import { load } from './load.ts';
+import { marketSpec } from './market-spec.ts';
 import { PRESENT } from './older-release.ts';
 
 const ROUNDS = 5;
@@ -43,19 +44,8 @@ const place = (engine: Engine, wallet: string, symbol: string, side: Side, price
 
 /** Markets with a book on both sides and an execution each. */
 async function fillMarkets(engine: Engine): Promise<void> {
-  const rules = { tickSize: '0.01', sizeStep: '0.0001', minOrderSize: null, maxOrderSize: null };
   for (let index = 0; index < MARKETS - 1; index += 1) {
-    await engine.createMarket({
-      ...{
-        ...rules,
-        symbol: symbolOf(index),
-        status: 'active',
-        sellEnabled: true,
-        visible: true,
-        feeBps: 10,
-      },
-      ...{ selfTrade: 'expire_taker', referencePrice: null, networkId: '1' },
-    });
+    await engine.createMarket(marketSpec(symbolOf(index)));
   }
   const assets = ['USDC', ...Array.from({ length: MARKETS - 1 }, (_, index) => `M${index}`)];
   for (const wallet of [MAKER, TAKER]) {

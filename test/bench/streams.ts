@@ -11,6 +11,7 @@ import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { openExchange } from './exchange.ts';
 import { type Table, tableOf } from './figures.ts';
 import { percentile } from './load.ts';
+import { marketSpec } from './market-spec.ts';
 import { PRESENT } from './older-release.ts';
 
 const CLIENTS = 5_000;
@@ -47,11 +48,7 @@ async function place(
 
 /** A market with as many levels as a frame has, on both sides. */
 async function fillMarket(engine: Engine, symbol: string): Promise<void> {
-  const rules = { tickSize: '0.01', sizeStep: '0.0001', minOrderSize: null, maxOrderSize: null };
-  await engine.createMarket({
-    ...{ ...rules, symbol, status: 'active', sellEnabled: true, visible: true, feeBps: 10 },
-    ...{ selfTrade: 'expire_taker', referencePrice: null, networkId: '1' },
-  });
+  await engine.createMarket(marketSpec(symbol));
   for (const wallet of [MAKER, TAKER]) {
     for (const asset of symbol.split('/')) {
       const reference = `${wallet} ${symbol} ${asset}`;
