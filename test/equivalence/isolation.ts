@@ -21,8 +21,8 @@ import { compare } from './divergence.ts';
 
 const M = 'ETH/USD';
 const WALLETS = Array.from({ length: 6 }, (_none, index) => `0x${`a${index}`.repeat(20)}`);
-/** Few live orders, so that some are refused as one too many. */
 const FILTER = { generation: 0, bytes: 4096 };
+/** Few live orders, so that some are refused as one too many. */
 const LIMITS = { maxMakers: 20, maxLiveOrders: 8, claimFilterBytes: FILTER.bytes };
 /** Orders and cancels of one call. */
 const MOST_TOGETHER = 64;
