@@ -14,7 +14,7 @@ import { PRESENT } from './older-release.ts';
 import { measureProcessors, type Spent, type Watched } from './processors.ts';
 
 const ROUNDS = 5;
-const SECONDS = 2.5;
+const SECONDS = 2;
 const WARMING_SECONDS = 5;
 const MANY = 64;
 const FEW = 8;

@@ -14,7 +14,7 @@ import { type OlderRelease, PRESENT } from './older-release.ts';
 import { measureProcessors, type Spent } from './processors.ts';
 
 const ROUNDS = 5;
-const SECONDS = 2.5;
+const SECONDS = 2;
 const CONNECTIONS = 64;
 const BACKLOG = 10_000;
 const DRIVEN = { inFlight: 512 };
