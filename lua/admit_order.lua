@@ -7,7 +7,7 @@ KEYS  1 engine  2 claims 0  3 claims 1  4 claim filter
 ARGV  1 epoch  2 market version ('' when there is no such market)  3 market number ('' likewise)  4 wallet (20 bytes)
       5 client order id ('' for none)  6 filter offset  7 filter mask (8 bytes)  8 checked in Postgres at (ms, 0 never)
       9 is the caller's country blocked (0|1)  10 claim of the client order id (its digest)  11 layout of the filters
-      12 symbol of the market
+      12 symbol of the market  13 offset of the last byte of the block in the filter
 Replies  { admitted } | { claimed, order reference } | { unchecked, time } | { stale, epoch|filter|market } | { refused, code }
 ]]
 --- include engine_state
@@ -22,9 +22,8 @@ local state = decode_state(found[1])
 if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
 if ARGV[5] ~= '' then
   if ARGV[11] ~= found[4] then return { 'stale', 'filter' } end
-  local claim = { field = ARGV[10], filter = KEYS[4], offset = tonumber(ARGV[6]), mask = ARGV[7],
-    checked_at = tonumber(ARGV[8]) }
-  local ended, value = find_claim({ claims = { KEYS[2], KEYS[3] } }, claim, event_time(state))
+  local ended, value = find_claim({ KEYS[2], KEYS[3] }, KEYS[4], ARGV[6], ARGV[13], ARGV[7], ARGV[10], tonumber(ARGV[8]),
+    event_time(state))
   if ended then return { ended, value } end
 end
 local rules = ARGV[2] ~= '' and rules_of(ARGV[2], ARGV[12])

@@ -21,7 +21,11 @@ Events   an orders_closed for each request that closed any
 --- include market_rules
 
 -- Codes of `src/engine/cancelling-call.ts`.
-local UNTOUCHED, CLOSED, STALE, CORRUPT, FAILED = 0, 1, 2, 3, 4
+--- define UNTOUCHED 0
+--- define CLOSED 1
+--- define STALE 2
+--- define CORRUPT 3
+--- define FAILED 4
 
 local keys = {
   engine = KEYS[1], events = KEYS[2], book = { [BUY] = KEYS[3], [SELL] = KEYS[4] }, live = KEYS[7],
@@ -102,9 +106,12 @@ local function close_all(orders, cause)
     wallets[order.wallet] = true
   end
   local closed = table.concat(records)
-  append_event(keys, state, time, 'orders_closed', struct.pack('I1', cause) .. closed)
+  append_event(keys.events, state, time, struct.pack('>I1I6I1', ORDERS_CLOSED, time, cause) .. closed)
   local stamp = stamp_of(state.epoch, state.sequence)
-  for wallet in pairs(wallets) do index_event(unsettled, stamp, wallet) end
+  for wallet in pairs(wallets) do
+    unsettled[#unsettled + 1] = '0'
+    unsettled[#unsettled + 1] = wallet .. stamp
+  end
   return closed
 end
 

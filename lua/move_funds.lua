@@ -9,6 +9,7 @@ ARGV  1 epoch  2 kind (credited|debited)  3 wallet (20 bytes)  4 asset  5 amount
       10 for a credit, the supply up to which it is allowed (2^62 - amount), decimal text  11 the movement as JSON
       12 layout of the filters  13 offset in the next filter ('' for none)
       14 scale of the asset that the amount was made with ('' for any)
+      15 offset of the last byte of the block in the filter  16 the same in the next filter ('' for none)
 Replies  { moved, sequence, time } | { claimed, the earlier movement as JSON } | { unchecked, time }
          { stale, epoch|filter } | { refused, code }
 Events   credited | debited
@@ -24,17 +25,14 @@ local keys = {
 }
 local kind, wallet, asset, amount = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local credits = kind == 'credited'
-local claim = {
-  field = ARGV[6], offset = tonumber(ARGV[7]), mask = ARGV[8], checked_at = tonumber(ARGV[9]),
-  filter = KEYS[7], next_filter = ARGV[13] ~= '' and KEYS[10], next_offset = tonumber(ARGV[13]),
-}
 local found = redis.call('HMGET', keys.engine, 'state', 'filter', 'hold:' .. wallet)
 local state = decode_state(found[1])
 if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
 local time = event_time(state)
 if ARGV[12] ~= found[2] then return { 'stale', 'filter' } end
-local ended, value = find_claim(keys, claim, time)
-if ended then return { ended, value } end
+local ended, block = find_claim(keys.claims, KEYS[7], ARGV[7], ARGV[15], ARGV[8], ARGV[6], tonumber(ARGV[9]), time)
+if ended then return { ended, block } end
+local next_block = ARGV[13] ~= '' and marked_block(KEYS[10], ARGV[13], ARGV[16], ARGV[8])
 
 local scale = redis.call('HGET', keys.assets, asset)
 if not scale then return { 'refused', 'UNKNOWN_ASSET' } end
@@ -51,7 +49,8 @@ local change = credits and amount or '-' .. amount
 redis.call('HINCRBY', keys.balances, wallet .. 'a', change)
 redis.call('HINCRBY', keys.balances, 'supply', change)
 redis.call('HSET', keys.assets, asset .. ' used', '1')
-mark_claim(claim)
-redis.call('HSET', keys.claims[state.claims + 1], claim.field, ARGV[11])
-emit(keys, state, time, kind, ARGV[11], wallet)
+redis.call('SETRANGE', KEYS[7], ARGV[7], block)
+if next_block then redis.call('SETRANGE', KEYS[10], ARGV[13], next_block) end
+redis.call('HSET', keys.claims[state.claims + 1], ARGV[6], ARGV[11])
+emit(keys, state, time, credits and CREDITED or DEBITED, ARGV[11], wallet)
 return { 'moved', text(state.sequence), text(time) }

@@ -19,5 +19,5 @@ if found[1] == scale then return { 'set', text(state.sequence) } end
 if found[2] then return { 'refused', 'ASSET_IN_USE' } end
 
 redis.call('HSET', keys.assets, symbol, scale)
-emit(keys, state, event_time(state), 'asset_changed', cjson.encode({ symbol = symbol, scale = tonumber(scale) }), '')
+emit(keys, state, event_time(state), ASSET_CHANGED, cjson.encode({ symbol = symbol, scale = tonumber(scale) }), '')
 return { 'set', text(state.sequence) }

@@ -48,5 +48,5 @@ local version = next_version(state, rules, time)
 local record = with_version(ARGV[5], version)
 redis.call('HSET', keys.markets, market.symbol, record)
 redis.call('HSET', keys.assets, ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[6] .. ' used', '1', ARGV[8] .. ' used', '1')
-emit(keys, state, time, 'market_changed', record, '', { 'rules:' .. market.number, rules_of(text(version), market.symbol) })
+emit(keys, state, time, MARKET_CHANGED, record, '', { 'rules:' .. market.number, rules_of(text(version), market.symbol) })
 return { 'set', text(state.sequence), text(version) }

@@ -4,7 +4,7 @@ Sets or clears one switch of the engine hash: the kill switch, the required term
 terms it accepted. Setting what is already so changes nothing and appends no event.
 
 KEYS  1 engine  2 events  3 unsettled 0  4 unsettled 1
-ARGV  1 epoch  2 field of the engine hash  3 value ('' clears it)  4 event kind  5 event detail as JSON
+ARGV  1 epoch  2 field of the engine hash  3 value ('' clears it)  4 kind of the event, as its first byte  5 event detail as JSON
       6 wallet (20 bytes; '' for none)  7 terms version that must be the required one ('' for any)
 Replies  { set, sequence } | { stale, epoch } | { refused, STALE_TERMS_VERSION }
 Events   the given kind
@@ -21,5 +21,5 @@ if ARGV[7] ~= '' and found[2] ~= ARGV[7] then return { 'refused', 'STALE_TERMS_V
 if (found[3] or '') == value then return { 'set', text(state.sequence) } end
 
 if value == '' then redis.call('HDEL', keys.engine, field) else redis.call('HSET', keys.engine, field, value) end
-emit(keys, state, event_time(state), ARGV[4], ARGV[5], wallet)
+emit(keys, state, event_time(state), tonumber(ARGV[4]), ARGV[5], wallet)
 return { 'set', text(state.sequence) }

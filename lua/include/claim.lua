@@ -1,44 +1,27 @@
 -- Ids that may be used once for ever: a wallet's client order ids, references of credits and debits.
 -- Redis remembers one in a hash of two generations until Postgres has had it for a while; a Bloom filter
 -- of 64-bit blocks remembers for ever that it may exist, so that a new id costs one read.
--- `claim` is { field, filter, offset, mask (8), checked_at, next_filter, next_offset }; the field is a digest that tells
--- wallets and kinds apart. `filter` is the key of the filter's string. While another filter is being filled to replace
--- the one in force, the id's block in that one is at `next_offset` of `next_filter`.
+-- An id's field in the hash is a digest, which tells wallets and kinds apart; its mask (8) has its bits of a block. A
+-- block is named by its string of the filter and by the offsets of its first and last byte, as text.
 
-local function read_block(key, offset)
-  local block = redis.call('GETRANGE', key, offset, offset + 7)
+-- Returns the block with the id's bits, and whether it had them all.
+local function marked_block(filter, first, last, mask)
+  local block = redis.call('GETRANGE', filter, first, last)
   if #block < 8 then block = block .. string.rep('\0', 8 - #block) end
-  return struct.unpack('>I4I4', block)
+  local high, low, mask_high, mask_low = struct.unpack('>I4I4I4I4', block .. mask)
+  local marked_high, marked_low = bit.bor(high, mask_high), bit.bor(low, mask_low)
+  return struct.pack('>I4I4', marked_high, marked_low), marked_high == bit.tobit(high) and marked_low == bit.tobit(low)
 end
 
-local function write_block(key, offset, high, low, claim)
-  local function unsigned(word) return word < 0 and word + 4294967296 or word end
-  redis.call('SETRANGE', key, offset, struct.pack('>I4I4',
-    unsigned(bit.bor(high, claim.mask_high)), unsigned(bit.bor(low, claim.mask_low))))
-end
-
--- Returns what ends the command because of the claim, or nil: the id is free.
--- Where only Postgres may know it, the caller must have looked there less than five minutes ago. Redis forgets
--- an id ten minutes after Postgres has it, so what was not there then is still here now.
-local function find_claim(keys, claim, time)
-  -- Read before anything is written, for a string that cannot be read must fail the command as long as that is possible.
-  if claim.next_filter then claim.next_high, claim.next_low = read_block(claim.next_filter, claim.next_offset) end
-  claim.high, claim.low = read_block(claim.filter, claim.offset)
-  claim.mask_high, claim.mask_low = struct.unpack('>I4I4', claim.mask)
-  if bit.band(claim.high, claim.mask_high) ~= bit.tobit(claim.mask_high)
-      or bit.band(claim.low, claim.mask_low) ~= bit.tobit(claim.mask_low) then
-    return nil
+-- Returns nil and the block with the id's bits when the id is free, otherwise what ends the command.
+-- Where only Postgres may know the id, the caller must have looked there less than five minutes ago. Redis forgets
+-- an id ten minutes after Postgres has it, so an id that was not there then is still here now.
+local function find_claim(claims, filter, first, last, mask, field, checked_at, time)
+  local block, is_marked = marked_block(filter, first, last, mask)
+  if is_marked then
+    local known = redis.call('HGET', claims[1], field) or redis.call('HGET', claims[2], field)
+    if known then return 'claimed', known end
+    if time - checked_at >= 300000 then return 'unchecked', text(time) end
   end
-  local known = redis.call('HGET', keys.claims[1], claim.field) or redis.call('HGET', keys.claims[2], claim.field)
-  if known then return 'claimed', known end
-  if time - claim.checked_at >= 300000 then return 'unchecked', text(time) end
-  return nil
-end
-
--- Marks the id in the filters, after find_claim has found it free.
-local function mark_claim(claim)
-  write_block(claim.filter, claim.offset, claim.high, claim.low, claim)
-  if claim.next_filter then
-    write_block(claim.next_filter, claim.next_offset, claim.next_high, claim.next_low, claim)
-  end
+  return nil, block
 end

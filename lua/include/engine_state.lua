@@ -8,7 +8,7 @@
 --   rules:<n>      version and symbol of the market with the number n, separated by a space
 --   last:<n>       its last price in ticks
 --   hold:<wallet>  terms:<wallet>  paused  terms  filter  settled  mark …
-local STATE = '>I2I6I6I7I1I1'
+--- define STATE '>I2I6I6I7I1I1'
 
 -- `found`: the field `state`; an engine that was never opened has none.
 local function decode_state(found)

@@ -1,6 +1,13 @@
--- The first byte of an event. `src/engine/event-codec.ts` has the same list.
-local EVENT_KINDS = {
-  order_placed = 1, orders_closed = 2, credited = 3, debited = 4, account_held = 5, account_released = 6,
-  terms_accepted = 7, terms_required = 8, trading_paused = 9, trading_resumed = 10, market_changed = 11,
-  asset_changed = 12,
-}
+-- The first byte of an event, by its kind. `src/engine/event-codec.ts` has the same list.
+--- define ORDER_PLACED 1
+--- define ORDERS_CLOSED 2
+--- define CREDITED 3
+--- define DEBITED 4
+--- define ACCOUNT_HELD 5
+--- define ACCOUNT_RELEASED 6
+--- define TERMS_ACCEPTED 7
+--- define TERMS_REQUIRED 8
+--- define TRADING_PAUSED 9
+--- define TRADING_RESUMED 10
+--- define MARKET_CHANGED 11
+--- define ASSET_CHANGED 12

@@ -1,5 +1,5 @@
 -- Numbers here are doubles: integers are exact below 2^53, and `tostring` keeps 14 digits only.
-local EXACT_LIMIT = 9007199254740992 -- 2^53
+--- define EXACT_LIMIT 9007199254740992 (2^53)
 
 -- An integer below 2^53 as decimal text. '%d' goes through a 64-bit integer: exact, and twice as fast as '%.0f'.
 local function text(integer)

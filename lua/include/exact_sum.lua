@@ -1,11 +1,25 @@
 --- include amounts
+-- Fails for a field that holds no integer. The field was asked for.
+local function check_amount(amounts, field)
+  if type(amounts.at[field]) == 'string' then error('not an amount in ' .. amounts.key, 0) end
+end
+
+-- Returns true when a field, which was asked for, holds at least `need`, which is below 2^53.
+local function holds(amounts, field, need)
+  local amount = amounts.at[field]
+  if type(amount) == 'number' then return amount >= need end
+  check_amount(amounts, field)
+  local billions = math.floor(need / BILLION)
+  return amount[1] > billions or (amount[1] == billions and amount[2] >= need % BILLION)
+end
+
 -- Sums that may pass 2^53, such as what many orders hold together: { billions, rest }.
 local function add_exactly(sum, amount)
   local rest = sum[2] + amount % BILLION
   sum[1], sum[2] = sum[1] + math.floor(amount / BILLION) + math.floor(rest / BILLION), rest % BILLION
 end
 
--- Whether a field, which was asked for, holds at least a sum.
+-- Returns true when a field, which was asked for, holds at least a sum.
 local function holds_sum(amounts, field, sum)
   check_amount(amounts, field)
   local amount = amounts.at[field]

@@ -6,6 +6,6 @@ local function halt_market(keys, state, record, rules, time, number, symbol)
   local halted_record = with_version((string.gsub(record, '"status":"[%a_]+"', '"status":"halted"', 1)), version)
   redis.call('HSET', keys.markets, symbol, halted_record)
   local halted = rules_of(text(version), symbol)
-  emit(keys, state, time, 'market_changed', halted_record, '', { 'rules:' .. number, halted })
+  emit(keys, state, time, MARKET_CHANGED, halted_record, '', { 'rules:' .. number, halted })
   return halted
 end

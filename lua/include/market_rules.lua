@@ -3,7 +3,7 @@
 -- Each change gives the market a version that no other change was ever given, by this engine or by one that was lost:
 -- epoch * 2^37 + Redis' time in ms modulo 2^37. An epoch that was lost with its first events may be given again, but
 -- not at the same time.
-local VERSIONS_PER_EPOCH = 137438953472 -- 2^37
+--- define VERSIONS_PER_EPOCH 137438953472 (2^37)
 
 -- `rules`: the field `rules:<number>` of the engine hash, or false.
 local function next_version(state, rules, time)

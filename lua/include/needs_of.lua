@@ -3,14 +3,14 @@
 -- it would rest, an unfillable limit FOK whole at its limit price, a market FOK for what it could fill.
 local function needs_of(order, reject_reason, rest_steps)
   local whole_at_limit = reject_reason == POST_ONLY_WOULD_CROSS
-    or (reject_reason == FOK_NOT_FILLED and order.kind == LIMIT)
+    or (reject_reason == FOK_NOT_FILLED and order.kind == LIMIT_ORDER)
   if order.side == SELL then
-    return (whole_at_limit and order.size or walk.filled + rest_steps) * market.base_per_step
+    return (whole_at_limit and order.size or walk.filled + rest_steps) * base_per_step
   end
   if whole_at_limit then
-    local notional = order.size * order.price * market.quote_per_lot
-    return notional + (reject_reason == FOK_NOT_FILLED and fee_of(notional, market.fee_bps) or 0)
+    local notional = order.size * order.price * quote_per_lot
+    return notional + (reject_reason == FOK_NOT_FILLED and fee_of(notional, fee_bps) or 0)
   end
-  local rest = rest_steps > 0 and rest_steps * order.price * market.quote_per_lot or 0
+  local rest = rest_steps > 0 and rest_steps * order.price * quote_per_lot or 0
   return walk.notional_sum + walk.fee_sum + rest
 end

@@ -4,8 +4,9 @@
 -- The price key of a bid is inverted, so the best order of either side, first come first, is member 0.
 -- An order's reference is  market number * 2 + side (2) | price key (7) | epoch (2) | sequence (6);
 -- it is the public order id, and says which member of which book the order is.
-local HIGHEST_KEY = 9007199254740991 -- 2^53 - 1
-local BUY, SELL = 0, 1
+--- define HIGHEST_KEY 9007199254740991 (2^53 - 1)
+--- define BUY 0
+--- define SELL 1
 
 -- Price key <-> price in ticks, for the book of `side`; its own inverse.
 local function price_key(side, price_or_key)

@@ -3,34 +3,38 @@
 
 -- Returns what ends the order because of its claim, the switches or the rules, or nil.
 local function admit_order(order)
-  local claim, wallet = order.claim, wallet_switches[order.wallet]
+  local claim, wallet = order.claim, order.wallet
   if claim then
     if layout ~= filter_in_force then return STALE, 'filter' end
     local known = claimed[claim.field]
     if known then return CLAIMED, known end
-    local ended, value = find_claim(keys, claim, time)
-    if ended then return ended == 'claimed' and CLAIMED or UNCHECKED, value end
+    local ended, block =
+      find_claim(keys.claims, claim.filter, claim.first, claim.last, claim.mask, claim.field, claim.checked_at, time)
+    if ended then return ended == 'claimed' and CLAIMED or UNCHECKED, block end
+    claim.block = block
+    -- A claim goes into the filter that is being filled as well.
+    claim.next_block = claim.next_filter and marked_block(claim.next_filter, claim.next_first, claim.next_last, claim.mask)
   end
-  local ended, code = admit(switches, wallet.held, wallet.terms, order.restricted, rules, rules_in_force)
+  local ended, code = admit(switches, held[wallet], accepted_terms[wallet], order.restricted, rules, rules_in_force)
   if ended then return ended == 'stale' and STALE or REFUSED, code end
 end
 
 -- True when the book can value a size-denominated market order: mark = mid, last, quoted side or reference.
 local function has_mark()
-  return last_price or market.has_reference or redis.call('EXISTS', keys.book[BUY], keys.book[SELL]) > 0
+  return last_price or has_reference == 1 or redis.call('EXISTS', keys.book[BUY], keys.book[SELL]) > 0
 end
 
 -- Returns the code of the refusal that the walk ends in, or nil. Gives an order for a budget its size.
 local function refusal_of(order)
   if order.size and walk.inexact then return 'ORDER_ABOVE_MAX_SIZE' end
-  if market.pre_open and walk.crosses then return 'MARKET_PRE_OPEN' end
+  if pre_open == 1 and walk.crosses then return 'MARKET_PRE_OPEN' end
   if order.kind == MARKET_FOR_SIZE and not has_mark() then return 'NO_REFERENCE_PRICE' end
   if order.budget then
     local filled = walk.filled
     if filled == 0 and not walk.out_of_budget then return 'NO_LIQUIDITY' end
     if filled == 0 then return 'QUOTE_AMOUNT_TOO_SMALL' end
-    if filled < market.min_steps then return 'ORDER_BELOW_MIN_SIZE' end
-    if market.max_steps > 0 and filled > market.max_steps then return 'ORDER_ABOVE_MAX_SIZE' end
+    if filled < min_steps then return 'ORDER_BELOW_MIN_SIZE' end
+    if max_steps > 0 and filled > max_steps then return 'ORDER_ABOVE_MAX_SIZE' end
     if walk.inexact then return 'ORDER_ABOVE_MAX_SIZE' end
     order.size = filled
   end
@@ -43,10 +47,10 @@ end
 
 -- The own orders that the walk met. Returns false when one is not listed as live, or the wallet has less reserved.
 local function plan_own(order, maker_side, receives)
-  if walk.met_own == 0 then return true end
+  if walk.own_count == 0 then return true end
   local sum, wallet = { 0, 0 }, order.wallet
   order.own = {}
-  for index = 1, walk.met_own do
+  for index = 1, walk.own_count do
     local member = walk.own[index]
     local live = live_member(wallet .. prefixes[maker_side] .. string.sub(member, 1, 15))
     if not live then return false end
@@ -87,8 +91,8 @@ local function ask_for_match(order, pays, receives, sizes)
   end
   change(receives, order.wallet .. 'a')
   if walk.fee_sum > 0 then change(quote, 'house') end
-  if walk.met_own > 0 then change(receives, order.wallet .. 'r') end
-  for index = 1, walk.met_own do change(sizes, string.sub(walk.own[index], 1, 7)) end
+  if walk.own_count > 0 then change(receives, order.wallet .. 'r') end
+  for index = 1, walk.own_count do change(sizes, string.sub(walk.own[index], 1, 7)) end
   return changes
 end
 
@@ -104,7 +108,7 @@ local function conclude(order)
   elseif order.time_in_force == FOK and order.remaining > 0 then
     order.reason = FOK_NOT_FILLED
   else
-    order.rests = order.remaining > 0 and order.kind == LIMIT and order.time_in_force == GTC and walk.ended == 'book'
+    order.rests = order.remaining > 0 and order.kind == LIMIT_ORDER and order.time_in_force == GTC and walk.ended == 'book'
   end
 end
 
@@ -138,7 +142,7 @@ local function plan_order(order)
     ask(pays, order.wallet .. 'r')
     ask(levels[side], order.key)
   end
-  local matches = order.reason == 0 and walk.fills + walk.met_own > 0
+  local matches = order.reason == 0 and walk.fills + walk.own_count > 0
   local changes = matches and ask_for_match(order, pays, receives, levels[maker_side])
   read_asked(pays)
   if matches then

@@ -1,23 +1,19 @@
--- Walks the opposite side best first and plans the fills; writes nothing. The lists are used again by the next walk of
--- the call: what counts of them is up to `fills` and `met_own`.
---   fills      number of fills, in the order of execution: lists `member`, `wallet`, `price`, `steps`, `left`, `notional`, `fee`
---   met_own    number of own members that self-trade prevention takes off the book: list `own`
---   filled     steps; notional and fee_sum: quote atoms, of all fills
---   crosses    whether anything at all stands at a crossing price, the wallet's own included
---   met        makers that were looked at
+-- Walks the opposite side best first and plans the fills (see write_fills); writes nothing. Besides the fills:
+--   own_count  number of own members that self-trade prevention takes off the book: list `own`
+--   crosses    true when anything at all stands at a crossing price, the wallet's own included
 --   ended      'book' (no more crossing orders) | 'size' | 'own_order' | 'makers' | 'budget'
---   inexact    whether a running total would pass 2^53, so that the order must be refused
-local FIRST_PAGE, LARGEST_PAGE = 2, 256
-local walk = { member = {}, wallet = {}, price = {}, steps = {}, left = {}, notional = {}, fee = {}, own = {} }
+--   inexact    true when a running total would pass 2^53, so that the order must be refused
+--- define FIRST_PAGE 8
+--- define LARGEST_PAGE 256
 
 local function crossing_bound(order)
-  if order.kind ~= LIMIT then return '+' end
+  if order.kind ~= LIMIT_ORDER then return '+' end
   return '(' .. struct.pack('>I7', price_key(1 - order.side, order.price) + 1)
 end
 
 -- Whole steps that the rest of a budget pays for at `price`.
 local function steps_affordable(order, price)
-  local each, room = price * market.quote_per_lot, order.budget - walk.notional_sum
+  local each, room = price * quote_per_lot, order.budget - walk.notional_sum
   local steps = math.floor(room / each)
   if steps * each > room then return steps - 1 end -- the division may have rounded up
   return steps
@@ -37,24 +33,17 @@ local function is_out_of_reach(order, price)
 end
 
 local function meet_own_order(member)
-  if market.self_trade ~= EXPIRE_TAKER then
-    walk.met_own = walk.met_own + 1
-    walk.own[walk.met_own] = member
+  if self_trade ~= EXPIRE_TAKER then
+    walk.own_count = walk.own_count + 1
+    walk.own[walk.own_count] = member
   end
-  if market.self_trade ~= EXPIRE_MAKER then walk.ended = 'own_order' end
+  if self_trade ~= EXPIRE_MAKER then walk.ended = 'own_order' end
 end
 
 local function fill(order, member, price, wallet, left)
   local steps = steps_taken(order, price, left)
-  if steps > 0 then
-    local notional = price * steps * market.quote_per_lot
-    local fee, at = fee_of(notional, market.fee_bps), walk.fills + 1
-    walk.fills, walk.filled = at, walk.filled + steps
-    walk.notional_sum, walk.fee_sum = walk.notional_sum + notional, walk.fee_sum + fee
-    walk.member[at], walk.wallet[at], walk.price[at], walk.steps[at] = member, wallet, price, steps
-    walk.left[at], walk.notional[at], walk.fee[at] = left - steps, notional, fee
-  end
-  if walk.notional_sum + walk.fee_sum >= EXACT_LIMIT or walk.filled * market.base_per_step >= EXACT_LIMIT then
+  if steps > 0 then add_fill(member, wallet, price, steps, left - steps) end
+  if walk.notional_sum + walk.fee_sum >= EXACT_LIMIT or walk.filled * base_per_step >= EXACT_LIMIT then
     walk.inexact, walk.ended = true, 'size'
   elseif order.size and walk.filled == order.size then
     walk.ended = 'size'
@@ -78,17 +67,18 @@ local function meet(order, member)
 end
 
 local function walk_book(order, book)
-  walk.fills, walk.met_own, walk.filled, walk.notional_sum, walk.fee_sum, walk.met = 0, 0, 0, 0, 0, 0
+  clear_walk()
+  makers_met, walk.own_count, walk.own = 0, 0, walk.own or {}
   walk.crosses, walk.out_of_budget, walk.ended, walk.inexact = false, false, nil, false
   local from, bound, page_size = '-', crossing_bound(order), FIRST_PAGE
   repeat
-    local page = redis.call('ZRANGE', book, from, bound, 'BYLEX', 'LIMIT', 0, page_size)
+    local page = redis.call('ZRANGE', book, from, bound, 'BYLEX', 'LIMIT', '0', text(page_size))
     local found = #page
     for index = 1, found do
       walk.crosses = true
-      if walk.met == market.most_makers then walk.ended = 'makers' end
+      if makers_met == most_makers then walk.ended = 'makers' end
       if walk.ended or order.post_only then break end
-      walk.met = walk.met + 1
+      makers_met = makers_met + 1
       meet(order, page[index])
     end
     if found < page_size or order.post_only then walk.ended = walk.ended or 'book' end

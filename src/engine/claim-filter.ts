@@ -77,9 +77,12 @@ export interface ScriptClaim {
   readonly layout: string;
   readonly key: string;
   readonly offset: number;
+  /** Offset of the block's last byte. */
+  readonly last: number;
   /** `key` and '' while no filter is being filled. */
   readonly nextKey: string;
   readonly nextOffset: number | '';
+  readonly nextLast: number | '';
 }
 
 /** @param claim null: the command claims nothing, its script takes the same arguments */
@@ -95,6 +98,8 @@ export function scriptClaim(claim: Claim | null, { text, current, next }: Filter
     offset: place.offset,
     nextKey: nextPlace?.key ?? place.key,
     nextOffset: nextPlace?.offset ?? '',
+    last: place.offset + BLOCK_BYTES - 1,
+    nextLast: nextPlace === undefined ? '' : nextPlace.offset + BLOCK_BYTES - 1,
   };
 }
 

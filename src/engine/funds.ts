@@ -65,7 +65,7 @@ export class EngineFunds {
           (SUPPLY_LIMIT - amountAtoms).toString(),
           record,
         ],
-        ...[claim.layout, claim.nextOffset, scale ?? ''],
+        ...[claim.layout, claim.nextOffset, scale ?? '', claim.last, claim.nextLast],
       ])) as Reply;
     };
     const reply = await this.#core.settle(run, async () => undefined);

@@ -265,9 +265,12 @@ export function openEngine(options: EngineOptions): Engine {
 
 async function findClientOrder(core: EngineCore, wallet: string, clientOrderId: string): Promise<Claimed> {
   const find = async (): Promise<Reply> => {
-    const { field, mask, layout, key, offset } = scriptClaim(orderClaim(wallet, clientOrderId), core.filter);
+    const { field, mask, layout, key, offset, last } = scriptClaim(
+      orderClaim(wallet, clientOrderId),
+      core.filter,
+    );
     const keys = [KEYS.engine, ...KEYS.claims, key];
-    return (await core.run('find_claim', keys, [field, offset, mask, layout])) as Reply;
+    return (await core.run('find_claim', keys, [field, offset, mask, layout, last])) as Reply;
   };
   const [outcome, value] = (await core.settle(find, async () => undefined)) as readonly Buffer[];
   const found = outcome!.toString();

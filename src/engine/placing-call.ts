@@ -10,7 +10,6 @@ import { bytesOf, layout, type RecordOf, text8, text16, u8, u16, u32, u48, u56 }
 export const PLACING_CALL = layout({
   epoch: u16,
   marketNumber: u16,
-  version: u56,
   basePerStep: u56,
   quotePerLot: u56,
   feeBps: u16,
@@ -27,7 +26,8 @@ export const PLACING_CALL = layout({
   mostMakersOfCall: u32,
   /** Most live orders of a wallet. */
   mostLive: u32,
-  symbol: text8,
+  /** Version and symbol of the rules that the orders were measured by. */
+  rules: text8,
   /** Layout of the claim filters that the orders' offsets are in. */
   layout: text8,
 });
@@ -53,21 +53,24 @@ export const TERMS = layout({
 
 /** One order of a call. */
 export const PLACING_ORDER = layout({
-  /** Of the claim's block in its filter string, which is the call's key number `filter`, counted from 0. */
-  offset: u32,
+  ...TERMS.fields,
+  /** Steps, or the quote atoms of a budget. */
+  amount: u56,
+  /** 1 when the caller's country is blocked. */
+  restricted: u8,
+  /** Time of a look into Postgres, in Unix milliseconds; 0: never. */
+  checkedAt: u48,
+  /** String of the filter that has the claim's block: its place among the call's filter keys, counted from 0. */
   filter: u8,
-  /** The same in the filter that is being filled; the key is counted from 1, and 0 means that there is none. */
-  nextOffset: u32,
+  /** The same in the filter that is being filled, counted from 1; 0: none is. */
   nextFilter: u8,
   mask: bytesOf(8),
   digest: bytesOf(14),
-  /** Time of a look into Postgres, in Unix milliseconds; 0: never. */
-  checkedAt: u48,
-  /** 1 when the caller's country is blocked. */
-  restricted: u8,
-  /** Steps, or the quote atoms of a budget. */
-  amount: u56,
-  ...TERMS.fields,
+  /** Offsets of the block's first and last byte in its string, as text, because Redis takes it as it is. */
+  first: text8,
+  last: text8,
+  nextFirst: text8,
+  nextLast: text8,
 });
 
 /** The first item of the reply. */

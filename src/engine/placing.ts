@@ -25,6 +25,7 @@ import {
   STATUS_CODES,
   TIMES_IN_FORCE,
 } from './placing-call.ts';
+import { rulesText } from './state.ts';
 
 /** One placement. */
 export interface PlaceOrder {
@@ -159,6 +160,7 @@ export class EnginePlacing {
       claim.field,
       claim.layout,
       market?.symbol ?? '',
+      claim.last,
     ]) as Promise<Reply>;
   }
 
@@ -183,7 +185,6 @@ export class EnginePlacing {
       const { minSteps, maxSteps } = marketGrid(market);
       rules = {
         marketNumber: market.number,
-        version: market.version,
         basePerStep: exactNumber(market.baseAtomsPerStep),
         quotePerLot: exactNumber(market.quoteAtomsPerLot),
         feeBps: market.feeBps,
@@ -195,7 +196,7 @@ export class EnginePlacing {
         mostMakers: this.#limits.maxMakers,
         mostMakersOfCall: MOST_MAKERS_OF_CALL,
         mostLive: this.#limits.maxLiveOrders,
-        symbol: market.symbol,
+        rules: rulesText(market),
       };
       this.#rules.set(market, rules);
     }
@@ -235,15 +236,6 @@ function packOrder(
   const { priceTicks, sizeSteps, budgetAtoms } = amounts;
   const sizedBy = sizeSteps === null ? KINDS.marketForBudget : KINDS.marketForSize;
   return PLACING_ORDER.pack({
-    offset: place.offset,
-    filter: claim === null ? 0 : filters.indexOf(place.key),
-    nextOffset: place.nextOffset === '' ? 0 : place.nextOffset,
-    nextFilter: place.nextOffset === '' ? 0 : filters.indexOf(place.nextKey) + 1,
-    mask: place.mask,
-    digest: claim?.field ?? NO_DIGEST,
-    checkedAt: checkedAtMs(command.checked, core),
-    restricted: restricted ? 1 : 0,
-    amount: exactNumber(sizeSteps ?? budgetAtoms!),
     wallet: walletBytes(wallet),
     market: market.number,
     side: request.side === 'buy' ? 0 : 1,
@@ -253,6 +245,17 @@ function packOrder(
     leverage: request.leverage === null ? 0 : toInteger(request.leverage),
     price: priceTicks === null ? 0 : Number(priceTicks),
     clientId: request.clientOrderId ?? '',
+    amount: exactNumber(sizeSteps ?? budgetAtoms!),
+    restricted: restricted ? 1 : 0,
+    checkedAt: checkedAtMs(command.checked, core),
+    filter: claim === null ? 0 : filters.indexOf(place.key),
+    nextFilter: place.nextOffset === '' ? 0 : filters.indexOf(place.nextKey) + 1,
+    mask: place.mask,
+    digest: claim?.field ?? NO_DIGEST,
+    first: `${place.offset}`,
+    last: `${place.last}`,
+    nextFirst: `${place.nextOffset}`,
+    nextLast: `${place.nextLast}`,
   });
 }
 

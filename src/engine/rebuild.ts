@@ -14,7 +14,7 @@ import type { EngineCore } from './core.ts';
 import { Filling } from './filling.ts';
 import { fillFilter } from './filter-rebuild.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
-import { FORMAT_1_SEQUENCE, rulesField, STATE } from './state.ts';
+import { FORMAT_1_SEQUENCE, rulesField, rulesText, STATE } from './state.ts';
 import { walletField } from './switches.ts';
 
 /** All that an engine must know to go on after an event. Nothing of it may change while it is read. */
@@ -186,7 +186,7 @@ async function fillEngine(
   for (const wallet of switches.holds) await set(walletField('hold', wallet), 1);
   for (const [wallet, version] of switches.acceptedTerms) await set(walletField('terms', wallet), version);
   for (const { number, version, symbol } of switches.markets) {
-    await set(rulesField(number), `${version} ${symbol}`);
+    await set(rulesField(number), rulesText({ version, symbol }));
     const last = lastPrices.get(symbol);
     if (last !== undefined) await set(`last:${number}`, last);
   }

@@ -33,5 +33,14 @@ const NEVER_OPENED: State = { epoch: 0, sequence: 0, time: 0, trade: 0, unsettle
 export const readState = (found: Buffer | null | undefined): State =>
   found?.length === STATE_BYTES ? STATE.unpack(found) : NEVER_OPENED;
 
-/** Field of the rules of a market: its version and its symbol, separated by a space. */
+/** Field of the rules in force of a market. */
 export const rulesField = (marketNumber: number): string => `rules:${marketNumber}`;
+
+/** The rules of a market, as that field and calls name them. */
+export const rulesText = ({
+  version,
+  symbol,
+}: {
+  readonly version: number;
+  readonly symbol: string;
+}): string => `${version} ${symbol}`;

@@ -2,13 +2,14 @@
 
 import { walletBytes } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
+import { EVENT_KINDS } from './event-codec.ts';
 import { KEYS } from './keys.ts';
 
 interface SwitchChange {
   readonly field: string | Buffer;
   /** Empty clears it. */
   readonly value: string;
-  readonly kind: string;
+  readonly kind: NonNullable<(typeof EVENT_KINDS)[number]>;
   readonly detail: Record<string, string | null>;
   readonly wallet?: string;
   /** The change holds only while these terms are the required ones. */
@@ -67,7 +68,7 @@ export class EngineSwitches {
     await this.#core.settle(
       async () =>
         (await this.#core.run('set_switch', keys, [
-          ...[this.#core.epoch, field, value, kind, JSON.stringify(detail)],
+          ...[this.#core.epoch, field, value, EVENT_KINDS.indexOf(kind), JSON.stringify(detail)],
           ...[wallet === undefined ? '' : walletBytes(wallet), requiredTerms ?? ''],
         ])) as Reply,
       async () => undefined,

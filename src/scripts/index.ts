@@ -6,6 +6,7 @@ import { Command, type Redis } from 'ioredis';
 
 const LUA_FOLDER = new URL('../../lua/', import.meta.url);
 const INCLUDE_LINE = /^--- include (\w+)$/gm;
+const DEFINE_LINE = /^--- define (\w+) (\S+).*$/gm;
 
 /** A Lua command with its includes put in, as Redis runs it. */
 export interface Script {
@@ -30,6 +31,9 @@ export const scriptOf = (name: string, source: string): Script => ({
 /**
  * Reads `lua/<name>.lua`. A line `--- include NAME` is replaced by `lua/include/NAME.lua`; each include
  * is put in once, where it is first asked for, and may include others.
+ *
+ * A line `--- define NAME VALUE` names a constant, whose value stands in the script wherever the name does: each local
+ * that a function reads of its surroundings costs every run of the script, and a literal costs nothing.
  */
 export function loadScript(name: string): Script {
   const included = new Set<string>();
@@ -39,7 +43,14 @@ export function loadScript(name: string): Script {
       included.add(include);
       return resolve(`include/${include}.lua`).trimEnd();
     });
-  return scriptOf(name, resolve(`${name}.lua`));
+  return scriptOf(name, withConstants(resolve(`${name}.lua`)));
+}
+
+function withConstants(source: string): string {
+  const values = new Map([...source.matchAll(DEFINE_LINE)].map(([, name, value]) => [name!, value!]));
+  if (values.size === 0) return source;
+  const names = new RegExp(`\\b(?:${[...values.keys()].join('|')})\\b`, 'g');
+  return source.replace(DEFINE_LINE, '').replace(names, (name) => values.get(name)!);
 }
 
 const CRLF = '\r\n';

@@ -15,6 +15,7 @@ import {
   KINDS,
   MATCH,
   OUTCOMES,
+  PLACED,
   PLACING_CALL,
   PLACING_ORDER,
   REJECT_CODES,
@@ -33,6 +34,12 @@ import { sharedRedis } from '../support/servers.ts';
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const luaNames = (list: string): string[] => list.split(',').map((name) => name.trim().replace(/^_/, ''));
 
+/** The constants that a file of `lua/` defines, by name. */
+const definedIn = (file: string): Map<string, string> => {
+  const text = readFileSync(new URL(`../../lua/${file}.lua`, import.meta.url), 'utf8');
+  return new Map([...text.matchAll(/^--- define (\w+) (\S+)/gm)].map(([, name, value]) => [name!, value!]));
+};
+
 /** What a script's `local a, b = struct.unpack('>…', ARGV[…])` names, and its format. */
 function unpackedFrom(script: string, argument: string): { names: string[]; format: string } {
   const { source } = loadScript(script);
@@ -46,8 +53,6 @@ function unpackedFrom(script: string, argument: string): { names: string[]; form
 
 describe('calls of the placing and cancelling scripts', () => {
   for (const [script, argument, described] of [
-    ['place_orders', 'ARGV[1]', PLACING_CALL],
-    ['place_orders', 'ARGV[index]', PLACING_ORDER],
     ['cancel_orders', 'ARGV[1]', CANCELLING_CALL],
     ['cancel_orders', 'ARGV[index]', CANCELLING_REQUEST],
   ] as const) {
@@ -58,20 +63,54 @@ describe('calls of the placing and cancelling scripts', () => {
     });
   }
 
-  it('place_orders repeats the terms of an order from where they begin', () => {
-    const termsAt = /local TERMS_AT = (\d+)/.exec(loadScript('place_orders').source);
-    const claimBytes = PLACING_ORDER.sizeAt(Buffer.alloc(256), 0) - TERMS.sizeAt(Buffer.alloc(256), 0);
-    expect(Number(termsAt?.[1])).to.equal(claimBytes + 1);
+  it('place_orders unpacks a call by its description, wherever it does', () => {
+    const { source } = loadScript('place_orders');
+    expect(definedIn('place_orders').get('CALL')).to.equal(`'>${PLACING_CALL.format}'`);
+    const described = PLACING_CALL.names.map(snake);
+    const lists = [...source.matchAll(/local ([\w,\s]+?)=\s*struct\.unpack\('>\w+', ARGV\[1\]\)/g)];
+    expect(lists).to.have.length(2);
+    for (const [, list] of lists) {
+      const names = luaNames(list!);
+      expect(names).to.deep.equal(described.slice(0, names.length).map((name, at) => names[at] && name));
+    }
+  });
+
+  it('place_orders unpacks an order by its description, wherever it does', () => {
+    const { source } = loadScript('place_orders');
+    expect(definedIn('place_orders').get('ORDER')).to.equal(`'>${PLACING_ORDER.format}'`);
+    const described = PLACING_ORDER.names.map(snake);
+    const lists = [...source.matchAll(/local ([\w,\s]+?)= struct\.unpack\('>\w+', bytes\)/g)];
+    expect(lists).to.have.length(2);
+    for (const [, list] of lists) {
+      const names = luaNames(list!);
+      // A field without a name is not used there.
+      expect(names).to.deep.equal(described.slice(0, names.length).map((name, at) => names[at] && name));
+    }
+  });
+
+  it('place_orders repeats the terms of an order, which come first', () => {
+    const { source } = loadScript('place_orders');
+    expect(PLACING_ORDER.names.slice(0, TERMS.names.length)).to.deep.equal(TERMS.names);
+    const bytes = TERMS.sizeAt(Buffer.alloc(256), 0);
+    expect(Number(definedIn('place_orders').get('TERMS_BYTES'))).to.equal(bytes);
+    const [ahead] = [...source.matchAll(/struct\.unpack\('>(c20xxI1I1xxxI7)'/g)];
+    expect(ahead?.[1]).to.equal('c20xxI1I1xxxI7');
+    expect(TERMS.format).to.equal('c20I2I1I1I1I1I1I7I2c0');
   });
 
   it('place_orders packs a match by its description', () => {
-    const formats = [...loadScript('place_orders').source.matchAll(/struct\.pack\('>(\w+)', status_of/g)];
-    expect(formats.map(([, format]) => format)).to.deep.equal([MATCH.format]);
+    const { source } = loadScript('place_orders');
+    const whole = [...source.matchAll(/struct\.pack\('>(\w+)', status_of/g)].map(([, format]) => format);
+    expect(whole).to.deep.equal([MATCH.format]);
+    const event = /struct\.pack\('>(\w+)', 1, time, status/.exec(source)?.[1];
+    expect(event).to.equal(`I1I6${MATCH.format}I2`);
+    const reply = /struct\.pack\('>(\w+)', 1, state\.sequence, status/.exec(source)?.[1];
+    expect(reply).to.equal(PLACED.format);
   });
 
   it('every script keeps the state of the engine by its description', () => {
     const text = readFileSync(new URL('../../lua/include/engine_state.lua', import.meta.url), 'utf8');
-    expect(/local STATE = '>(\w+)'/.exec(text)?.[1]).to.equal(STATE.format);
+    expect(definedIn('include/engine_state').get('STATE')).to.equal(`'>${STATE.format}'`);
     const names = /local ([\w, ]+) = struct\.unpack\(STATE/.exec(text)?.[1];
     expect(luaNames(names ?? '')).to.deep.equal(STATE.names);
     const packed = /struct\.pack\(STATE, ([\w., ]+)\)/.exec(text)?.[1];
@@ -79,36 +118,31 @@ describe('calls of the placing and cancelling scripts', () => {
   });
 
   it('the codes are the same on both sides', () => {
-    const placing = loadScript('place_orders').source;
-    const cancelling = loadScript('cancel_orders').source;
-    const codesIn = (source: string, names: string): number[] => {
-      const found = new RegExp(`local ${names} = ([\\d, ]+)\\n`).exec(source);
-      if (found === null) throw new Error(`no codes ${names}`);
-      return found[1]!.split(',').map(Number);
+    const codes = new Map<string, number>();
+    const add = (names: readonly (string | null)[]): void => {
+      for (const [code, name] of names.entries()) if (name !== null) codes.set(name.toUpperCase(), code);
     };
-    const upTo = (list: readonly unknown[]): number[] =>
-      list.flatMap((one, code) => (one === null ? [] : [code]));
-    expect(codesIn(placing, 'LIMIT, MARKET_FOR_SIZE, MARKET_FOR_BUDGET')).to.deep.equal(Object.values(KINDS));
-    expect(codesIn(placing, 'GTC, IOC, FOK')).to.deep.equal(upTo(TIMES_IN_FORCE));
-    expect(
-      codesIn(placing, 'REST, PART, FILLED, CANCELLED, PART_CANCELLED, REJECTED, EXPIRED'),
-    ).to.deep.equal(upTo(STATUS_CODES));
-    expect(codesIn(placing, 'POST_ONLY_WOULD_CROSS, FOK_NOT_FILLED, SETTLEMENT_FAILED')).to.deep.equal(
-      upTo(REJECT_CODES),
-    );
-    expect(codesIn(placing, 'EXPIRE_TAKER, EXPIRE_MAKER, EXPIRE_BOTH')).to.deep.equal(
-      upTo(SELF_TRADE_POLICIES),
-    );
-    const outcomes = Object.keys(OUTCOMES).map((name) => name.toUpperCase());
-    expect(codesIn(placing, outcomes.join(', '))).to.deep.equal(Object.values(OUTCOMES));
-    const ends = Object.keys(CLOSE_OUTCOMES).map((name) => name.toUpperCase());
-    expect(codesIn(cancelling, ends.join(', '))).to.deep.equal(Object.values(CLOSE_OUTCOMES));
+    add(Object.keys(OUTCOMES));
+    add(STATUS_CODES);
+    add(REJECT_CODES);
+    add(TIMES_IN_FORCE);
+    add(SELF_TRADE_POLICIES);
+    add(['LIMIT_ORDER', 'MARKET_FOR_SIZE', 'MARKET_FOR_BUDGET']);
+    const defined = [...definedIn('include/placing_codes')].map(([name, code]) => [name, Number(code)]);
+    expect(new Map(defined as [string, number][])).to.deep.equal(codes);
+    expect(Object.values(OUTCOMES)).to.deep.equal([0, 1, 2, 3, 4, 5, 6]);
+    expect(KINDS).to.deep.equal({ limit: 0, marketForSize: 1, marketForBudget: 2 });
+    const ends = definedIn('cancel_orders');
+    for (const [name, code] of Object.entries(CLOSE_OUTCOMES))
+      expect(ends.get(name.toUpperCase()), name).to.equal(`${code}`);
     expect(CAUSES).to.deep.equal(['cancel', 'void', 'clear', 'hold']);
   });
 
   it('the kinds of events are the same on both sides', () => {
-    const text = readFileSync(new URL('../../lua/include/event_kinds.lua', import.meta.url), 'utf8');
-    const kinds = [...text.matchAll(/(\w+) = (\d+)/g)].map(([, kind, code]) => [Number(code), kind]);
+    const kinds = [...definedIn('include/event_kinds')].map(([name, code]) => [
+      Number(code),
+      name.toLowerCase(),
+    ]);
     expect(kinds).to.deep.equal(EVENT_KINDS.flatMap((kind, code) => (kind === null ? [] : [[code, kind]])));
   });
 });

@@ -27,8 +27,8 @@ export const MUTATIONS: readonly Mutation[] = [
     'return whole * bps + math.ceil((notional - whole * 10000) * bps / 10000)',
     'return math.ceil(notional * bps / 10000)',
   ),
-  inPlacing('loses the fee', "add_to(quote, 'house', walk.fee_sum)", ''),
-  inPlacing('charges a seller no fee', 'or walk.notional_sum - walk.fee_sum', 'or walk.notional_sum'),
+  inPlacing('loses the fee', "'house', walk.fee_sum)", "'house', 0)"),
+  inPlacing('charges a seller no fee', 'walk.notional_sum - walk.fee_sum\n', 'walk.notional_sum\n'),
   inPlacing(
     'meets the worst price first',
     'for index = 1, found do\n      walk.crosses',
@@ -36,8 +36,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   inPlacing(
     'meets the newest order of a price first',
-    "'BYLEX', 'LIMIT', 0, page_size)",
-    `'BYLEX', 'LIMIT', 0, page_size)
+    "'BYLEX', 'LIMIT', '0', text(page_size))",
+    `'BYLEX', 'LIMIT', '0', text(page_size))
     table.sort(page, function(a, b)
       local one, other = string.sub(a, 1, 7), string.sub(b, 1, 7)
       if one == other then return a > b end
@@ -76,10 +76,10 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   inPlacing(
     'fills a FOK in part',
-    'elseif order.time_in_force == FOK and order.remaining > 0 then',
+    'elseif order.time_in_force == 2 and order.remaining > 0 then',
     'elseif false then',
   ),
-  inPlacing('lets an IOC remainder rest', 'and order.time_in_force == GTC and', 'and'),
+  inPlacing('lets an IOC remainder rest', 'and order.time_in_force == 0 and', 'and'),
   inPlacing(
     'lets post-only cross an own order',
     'walk.crosses = true',
@@ -91,7 +91,7 @@ export const MUTATIONS: readonly Mutation[] = [
     `if tonumber(redis.call('HGET', pays.key, order.wallet .. 'a') or 0)
       + tonumber(redis.call('HGET', pays.key, order.wallet .. 'r') or 0) < need then`,
   ),
-  inPlacing('meets one maker too many', 'walk.met == market.most_makers', 'walk.met > market.most_makers'),
+  inPlacing('meets one maker too many', 'makers_met == most_makers', 'makers_met > most_makers'),
   inPlacing('lets one live order too many rest', '(order.wallet) >= most_live', '(order.wallet) > most_live'),
   inPlacing(
     'pays the fee out of a quote amount',
@@ -100,10 +100,10 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   inPlacing(
     'does not remember a client order id',
-    'mark_claim(claim)\n    claimed[claim.field] = reference',
+    'if claim_field then claimed[claim_field] = reference end',
     '',
   ),
-  inPlacing('skips a sequence', 'state.sequence = state.sequence + 1', 'state.sequence = state.sequence + 2'),
+  inPlacing('skips a sequence', 'local sequence = state.sequence + 1', 'local sequence = state.sequence + 2'),
   inPlacing('gives a trade id twice', 'state.trade + 1, state.trade + count', 'state.trade + 1, state.trade'),
   inPlacing('does not look at a custody hold', 'if held then', 'if false then'),
   inPlacing(

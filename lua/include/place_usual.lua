@@ -1,0 +1,128 @@
+-- The usual order: a limit order, good till cancelled, that rests whole or is filled whole by a few orders of others.
+-- Its writes are those of commit_order, in a straight line. It refuses nothing: whenever something is not as usual,
+-- place_usual returns nil before it has written, and the whole command decides. Otherwise it returns the outcome.
+
+-- Returns true when nothing but the order's own wallet, funds and book can refuse it.
+local is_open = rules == rules_in_force and not switches.paused and not switches.terms and pre_open == 0
+
+-- Lists and claims the order, appends its event and returns its outcome.
+local function record_usual(status, amount, wallet, reference, stamp, count, fills, claim_field, terms)
+  local filled, first_trade = 0, 0
+  if count > 0 then
+    filled, first_trade, state.trade = amount, state.trade + 1, state.trade + count
+    last_price = string.format('%d', walk.price[count])
+  end
+  if claim_field then claimed[claim_field] = reference end
+  index_wallets(wallet, stamp, count)
+  append_event(keys.events, state, time, struct.pack('>I1I6I1I1I7I7I7I2', ORDER_PLACED, time, status, 0, amount, filled,
+    first_trade, count) .. terms .. fills)
+  return struct.pack('>I1I6I1I1I7I7I7', PLACED, state.sequence, status, 0, amount, filled, first_trade) .. fills
+end
+
+-- Returns the outcome of an order that meets nobody, or nil. `block`: of the claim filter, with its id's bits.
+local function rest_usual(side, price, amount, wallet, client_id, pays, filter, first, block, claim_field, terms)
+  local need = amount * (side == BUY and price * quote_per_lot or base_per_step)
+  local key, available, reserved = struct.pack('>I7', price_key(side, price)), wallet .. 'a', wallet .. 'r'
+  local sizes = amounts_of(KEYS[LEVELS + side])
+  ask(pays, available)
+  ask(pays, reserved)
+  ask(sizes, key)
+  read_asked(pays)
+  read_asked(sizes)
+  if not all_are_numbers or pays.at[available] < need or count_live(wallet) >= most_live then return nil end
+
+  local stamp = stamp_of(epoch, state.sequence + 1)
+  local reference = struct.pack('>I2', market_number * 2 + side) .. key .. stamp
+  redis.call('ZADD', keys.book[side], '0', key .. stamp .. wallet .. struct.pack('>I1I7', 0, amount))
+  if block then redis.call('SETRANGE', filter, first, block) end
+  add_to(pays, available, -need)
+  add_to(pays, reserved, need)
+  add_to(sizes, key, amount)
+  local prefix = wallet .. reference
+  live_added[prefix] = prefix .. client_id
+  live_counts[wallet] = live_counts[wallet] + 1
+  return record_usual(RESTING, amount, wallet, reference, stamp, 0, '', claim_field, terms)
+end
+
+-- Plans the fills of an order that one page of other wallets' orders fills whole; returns false when it is another one.
+local function plan_usual(page, side, amount, wallet, pays, receives, sizes)
+  local found = #page
+  clear_walk()
+  for index = 1, found do
+    local member, remaining = page[index], amount - walk.filled
+    local key, maker, left = struct.unpack('>I7xxxxxxxxc20xI7', member)
+    if maker == wallet then return false end
+    local steps = left < remaining and left or remaining
+    add_fill(member, maker, price_key(1 - side, key), steps, left - steps)
+    ask(pays, maker .. 'a')
+    ask(receives, maker .. 'r')
+    ask(sizes, string.sub(member, 1, 7))
+    if steps == remaining then
+      return walk.notional_sum + walk.fee_sum < EXACT_LIMIT and amount * base_per_step < EXACT_LIMIT
+    end
+  end
+  return false
+end
+
+-- Returns true when the makers have reserved what the fills take from them.
+local function makers_hold(side, receives)
+  local needs = walk.fills > 1 and {}
+  for index = 1, walk.fills do
+    local field, need = walk.wallet[index] .. 'r', side == BUY and walk.steps[index] * base_per_step or walk.notional[index]
+    if needs then
+      need = need + (needs[field] or 0)
+      needs[field] = need
+    end
+    if receives.at[field] < need then return false end
+  end
+  return true
+end
+
+-- Returns the outcome of an order that is filled whole by a page of others' orders, or nil.
+local function fill_usual(page, side, price, amount, wallet, pays, filter, first, block, claim_field, terms)
+  local receives, sizes = amounts_of(KEYS[BASE + side]), amounts_of(KEYS[LEVELS + 1 - side])
+  local house, available = amounts_of(KEYS[QUOTE]), wallet .. 'a'
+  if not plan_usual(page, side, amount, wallet, pays, receives, sizes) then return nil end
+  ask(pays, available)
+  ask(receives, available)
+  ask(house, 'house')
+  read_asked(pays)
+  read_asked(receives)
+  read_asked(sizes)
+  local cost = side == BUY and walk.notional_sum + walk.fee_sum or amount * base_per_step
+  if not all_are_numbers or pays.at[available] < cost or not makers_hold(side, receives) then return nil end
+
+  local stamp = stamp_of(epoch, state.sequence + 1)
+  local reference = struct.pack('>I2I7', market_number * 2 + side, price_key(side, price)) .. stamp
+  local fills = write_fills(side, wallet, pays, receives)
+  if block then redis.call('SETRANGE', filter, first, block) end
+  makers_met = walk.fills
+  return record_usual(FILLED, amount, wallet, reference, stamp, walk.fills, fills, claim_field, terms)
+end
+
+local function place_usual(bytes)
+  if not is_open then return nil end
+  local wallet, _, side, kind, time_in_force, post_only, _, price, client_id, amount, restricted, checked_at, filter,
+    next_filter, mask, digest, first, last = struct.unpack(ORDER, bytes)
+  if kind ~= LIMIT_ORDER or time_in_force ~= GTC or post_only == 1 or restricted == 1 or held[wallet] or next_filter > 0 then
+    return nil
+  end
+  local block, filter_key, claim_field
+  if client_id ~= '' then
+    if layout ~= filter_in_force or claimed[digest] then return nil end
+    local ended
+    filter_key, claim_field = KEYS[FIRST_FILTER + filter], digest
+    ended, block = find_claim(keys.claims, filter_key, first, last, mask, digest, checked_at, time)
+    if ended then return nil end
+  end
+  local pays, terms = amounts_of(KEYS[QUOTE - side]), string.sub(bytes, 1, TERMS_BYTES + #client_id)
+  local bound = '(' .. struct.pack('>I7', price_key(1 - side, price) + 1)
+  local book = keys.book[1 - side]
+  local page = redis.call('ZRANGE', book, '-', bound, 'BYLEX', 'LIMIT', '0', '1')
+  if page[1] then
+    local _, _, left = struct.unpack('>I7xxxxxxxxc20xI7', page[1])
+    if left < amount then page = redis.call('ZRANGE', book, '-', bound, 'BYLEX', 'LIMIT', '0', '8') end
+    return fill_usual(page, side, price, amount, wallet, pays, filter_key, first, block, claim_field, terms)
+  end
+  return rest_usual(side, price, amount, wallet, client_id, pays, filter_key, first, block, claim_field, terms)
+end

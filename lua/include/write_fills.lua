@@ -1,0 +1,79 @@
+-- The fills that a walk plans, in the order of execution; what counts of the lists is up to `fills`. `notional_sum` and
+-- `fee_sum` are quote atoms. They are used again by the next walk of the call.
+local walk
+local function clear_walk()
+  walk = walk or { member = {}, wallet = {}, price = {}, steps = {}, left = {}, notional = {}, fee = {} }
+  walk.fills, walk.filled, walk.notional_sum, walk.fee_sum = 0, 0, 0, 0
+end
+
+-- Taker fee in quote atoms: ceil(notional * bps / 10000), exact for every notional below 2^53.
+-- notional * bps would pass 2^53; the quotient is split off first. Should the division round up,
+-- the remainder is negative and the sum is still right.
+local function fee_of(notional, bps)
+  local whole = math.floor(notional / 10000)
+  return whole * bps + math.ceil((notional - whole * 10000) * bps / 10000)
+end
+
+-- Plans the next fill.
+local function add_fill(member, maker, price, steps, left)
+  local notional, at = price * steps * quote_per_lot, walk.fills + 1
+  local fee = fee_of(notional, fee_bps)
+  walk.fills, walk.filled = at, walk.filled + steps
+  walk.notional_sum, walk.fee_sum = walk.notional_sum + notional, walk.fee_sum + fee
+  walk.member[at], walk.wallet[at], walk.price[at], walk.steps[at] = member, maker, price, steps
+  walk.left[at], walk.notional[at], walk.fee[at] = left, notional, fee
+end
+
+-- Takes a live order off its wallet's list. `prefix`: the first 37 bytes of its record, which a damaged engine may lack.
+local function drop_live(prefix, wallet)
+  local gone = 1
+  if live_added[prefix] then
+    live_added[prefix] = nil
+  else
+    gone = redis.call('ZREMRANGEBYLEX', keys.live, '[' .. prefix, '(' .. prefix .. '\255')
+  end
+  if live_counts[wallet] then live_counts[wallet] = live_counts[wallet] - gone end
+end
+
+-- Writes the makers' side of the book and moves the balances of the fills; returns the fills as the event has them.
+local function write_fills(side, wallet, pays, receives)
+  local gone, records, buys = {}, {}, side == BUY
+  local sizes, book = amounts_of(KEYS[LEVELS + 1 - side]), keys.book[1 - side]
+  local maker_prefix = struct.pack('>I2', market_number * 2 + 1 - side)
+  for index = 1, walk.fills do
+    local member, maker, steps, left = walk.member[index], walk.wallet[index], walk.steps[index], walk.left[index]
+    local head, atoms, notional = string.sub(member, 1, 35), steps * base_per_step, walk.notional[index]
+    gone[index], records[index] = member, head .. struct.pack('>I7I7', steps, walk.fee[index])
+    if left > 0 then
+      redis.call('ZADD', book, '0', head .. struct.pack('>I1I7', 1, left))
+    else
+      drop_live(maker .. maker_prefix .. string.sub(member, 1, 15), maker)
+    end
+    if not buys then atoms, notional = notional, atoms end
+    add_to(receives, maker .. 'r', -atoms)
+    add_to(pays, maker .. 'a', notional)
+    add_to(sizes, string.sub(member, 1, 7), -steps)
+  end
+  for from = 1, #gone, MOST_UNPACKED do
+    redis.call('ZREM', book, unpack(gone, from, math.min(from + MOST_UNPACKED - 1, #gone)))
+  end
+  local atoms, cost, gain = walk.filled * base_per_step, walk.notional_sum + walk.fee_sum, walk.notional_sum - walk.fee_sum
+  add_to(pays, wallet .. 'a', buys and -cost or -atoms)
+  add_to(receives, wallet .. 'a', buys and atoms or gain)
+  add_to(amounts_of(KEYS[QUOTE]), 'house', walk.fee_sum)
+  return table.concat(records)
+end
+
+-- Lists the event among the unsettled ones of the taker and of each maker.
+local function index_wallets(wallet, stamp, fills)
+  local seen, count = fills > 1 and {}, #unsettled
+  unsettled[count + 1], unsettled[count + 2] = '0', wallet .. stamp
+  for index = 1, fills do
+    local maker = walk.wallet[index]
+    if not seen or not seen[maker] then
+      count = count + 2
+      unsettled[count + 1], unsettled[count + 2] = '0', maker .. stamp
+    end
+    if seen then seen[maker] = true end
+  end
+end
