@@ -27,6 +27,6 @@ if ARGV[5] ~= '' then
   if ended then return { ended, value } end
 end
 local rules = ARGV[2] ~= '' and rules_of(ARGV[2], ARGV[12])
-local ended, code = admit({ paused = found[2], terms = found[3] }, found[5], found[6], ARGV[9] == '1', rules, found[7])
+local ended, code = admit(found[2], found[3], found[5], found[6], ARGV[9] == '1', rules, found[7])
 if ended then return { ended, code } end
 return { 'admitted' }

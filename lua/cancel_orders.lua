@@ -14,11 +14,9 @@ Events   an orders_closed for each request that closed any
 --- include exact
 --- include place_in_book
 --- include engine_state
---- include emit
+--- include append_event
 --- include closed_record
 --- include amounts
---- include exact_sum
---- include market_rules
 
 -- Codes of `src/engine/cancelling-call.ts`.
 --- define UNTOUCHED 0
@@ -27,123 +25,104 @@ Events   an orders_closed for each request that closed any
 --- define CORRUPT 3
 --- define FAILED 4
 
-local keys = {
-  engine = KEYS[1], events = KEYS[2], book = { [BUY] = KEYS[3], [SELL] = KEYS[4] }, live = KEYS[7],
-  unsettled = { KEYS[8], KEYS[9] },
-}
-local held_in = { [BUY] = open_amounts(KEYS[6]), [SELL] = open_amounts(KEYS[5]) }
-local levels = { [BUY] = open_amounts(KEYS[10]), [SELL] = open_amounts(KEYS[11]) }
-local epoch, market_number, version, base_per_step, quote_per_lot, most_orders, symbol =
-  struct.unpack('>I2I2I7I7I7I2I1c0', ARGV[1])
-local rules = rules_of(text(version), symbol)
-local found = redis.call('HMGET', keys.engine, 'state', 'rules:' .. market_number)
+local keys = { events = KEYS[2], live = KEYS[7], unsettled = { KEYS[8], KEYS[9] } }
+local epoch, market_number, base_per_step, quote_per_lot, most_orders, rules = struct.unpack('>I2I2I7I7I2I1c0', ARGV[1])
+local found = redis.call('HMGET', KEYS[1], 'state', 'rules:' .. market_number)
 local state, rules_in_force = decode_state(found[1]), found[2]
 local time, unsettled = event_time(state), {}
 
--- The live order behind a reference, or nil. `owner`: '' for any wallet.
+-- Balances of the asset that orders of a side hold, and its levels; opened when they are first needed.
+local opened = {}
+local function amounts_of(key)
+  local amounts = opened[key] or open_amounts(key)
+  opened[key] = amounts
+  return amounts
+end
+local function balances_of(side) return amounts_of(KEYS[6 - side]) end
+local function levels_of(side) return amounts_of(KEYS[10 + side]) end
+
+-- Returns the side, member, wallet, fills, remaining steps and atoms of the live order behind a reference, or nil.
+-- `owner`: '' for any wallet.
 local function find(reference, owner)
   local side, place = string.byte(reference, 2) % 2, string.sub(reference, 3)
-  local member = redis.call('ZRANGE', keys.book[side], '[' .. place, '+', 'BYLEX', 'LIMIT', 0, 1)[1]
+  local member = redis.call('ZRANGE', KEYS[3 + side], '[' .. place, '+', 'BYLEX', 'LIMIT', '0', '1')[1]
   if not member or string.sub(member, 1, 15) ~= place then return nil end
   local key, wallet, had_fills, left = struct.unpack('>I7xxxxxxxxc20I1I7', member)
   if owner ~= '' and wallet ~= owner then return nil end
   local held = left * (side == BUY and price_key(BUY, key) * quote_per_lot or base_per_step)
-  return { side = side, member = member, wallet = wallet, had_fills = had_fills, left = left, held = held,
-    level = string.sub(member, 1, 7), live = live_record(keys, wallet .. reference) }
+  return side, member, wallet, had_fills, left, held
 end
 
--- Returns the live orders of a request, each once; nil when one has no live record.
-local function find_all(references, owner)
-  local orders, seen = {}, {}
-  for at = 1, #references, 17 do
-    local reference = string.sub(references, at, at + 16)
-    local order = not seen[reference] and find(reference, owner)
-    if order then
-      seen[reference] = true
-      if not order.live then return nil end
-      orders[#orders + 1] = order
-      ask(held_in[order.side], order.wallet .. 'r')
-      ask(held_in[order.side], order.wallet .. 'a')
-      ask(levels[order.side], order.level)
-    end
-  end
-  for side = BUY, SELL do
-    read_asked(held_in[side])
-    read_asked(levels[side])
-  end
-  return orders
+-- Nothing here may fail. Returns the closed record.
+local function write_closed(side, member, wallet, had_fills, left, held, live)
+  redis.call('ZREM', KEYS[3 + side], member)
+  redis.call('ZREM', keys.live, live)
+  add_to(levels_of(side), string.sub(member, 1, 7), -left)
+  add_to(balances_of(side), wallet .. 'r', -held)
+  add_to(balances_of(side), wallet .. 'a', held)
+  return closed_record(live, had_fills)
 end
 
--- Returns true when every wallet has reserved what its orders hold. Fails for an amount that is no integer.
-local function is_reserved(orders)
-  local sums = { [BUY] = {}, [SELL] = {} }
-  for _, order in ipairs(orders) do
-    check_amount(held_in[order.side], order.wallet .. 'a')
-    check_amount(levels[order.side], order.level)
-    local field = order.wallet .. 'r'
-    sums[order.side][field] = sums[order.side][field] or { 0, 0 }
-    add_exactly(sums[order.side][field], order.held)
-  end
-  for side = BUY, SELL do
-    for field, sum in pairs(sums[side]) do
-      if not holds_sum(held_in[side], field, sum) then return false end
-    end
-  end
-  return true
-end
-
--- Nothing here may fail. Returns the closed records.
-local function close_all(orders, cause)
-  local records, wallets = {}, {}
-  for index, order in ipairs(orders) do
-    local amounts = held_in[order.side]
-    redis.call('ZREM', keys.book[order.side], order.member)
-    redis.call('ZREM', keys.live, order.live)
-    add_to(levels[order.side], order.level, -order.left)
-    add_to(amounts, order.wallet .. 'r', -order.held)
-    add_to(amounts, order.wallet .. 'a', order.held)
-    records[index] = closed_record(order.live, order.had_fills)
-    wallets[order.wallet] = true
-  end
-  local closed = table.concat(records)
+-- Appends the event of a request and returns its outcome. `wallets`: whose orders were closed.
+local function record_closed(cause, closed, wallets)
   append_event(keys.events, state, time, struct.pack('>I1I6I1', ORDERS_CLOSED, time, cause) .. closed)
-  local stamp = stamp_of(state.epoch, state.sequence)
-  for wallet in pairs(wallets) do
-    unsettled[#unsettled + 1] = '0'
-    unsettled[#unsettled + 1] = wallet .. stamp
+  local stamp, count = stamp_of(state.epoch, state.sequence), #unsettled
+  for _, wallet in ipairs(wallets) do
+    unsettled[count + 1], unsettled[count + 2], count = '0', wallet .. stamp, count + 2
   end
-  return closed
+  return struct.pack('>I1I6', CLOSED, state.sequence) .. closed
 end
 
-local function close(owner, cause, references)
-  if rules ~= rules_in_force then return STALE, 'market' end
-  local orders = find_all(references, owner)
-  if not orders or not is_reserved(orders) then return CORRUPT, '' end
-  local closed = #orders > 0 and close_all(orders, cause) or ''
-  return CLOSED, struct.pack('>I6', state.sequence) .. closed
+-- Returns the outcome of a request for one order, as most are; nil when it is not as usual, and for other requests.
+local function close_usual(owner, cause, references)
+  if #references ~= 17 or rules ~= rules_in_force then return nil end
+  local side, member, wallet, had_fills, left, held = find(references, owner)
+  local live = side and live_record(keys, wallet .. references)
+  if not live then return nil end
+  local balances, levels = balances_of(side), levels_of(side)
+  ask(balances, wallet .. 'r')
+  ask(balances, wallet .. 'a')
+  ask(levels, string.sub(member, 1, 7))
+  read_asked(balances)
+  read_asked(levels)
+  if not all_are_numbers or balances.at[wallet .. 'r'] < held then return nil end
+  local closed = write_closed(side, member, wallet, had_fills, left, held, live)
+  return record_closed(cause, closed, { wallet })
 end
 
 local replies, met = { '' }, 0
+local close_any -- any request; made when one comes
 for index = 2, #ARGV do
   local any, owner, cause, references = struct.unpack('>I1c20I1I2c0', ARGV[index])
+  if any == 1 then owner = '' end
   if met >= most_orders then
     replies[index] = struct.pack('I1', UNTOUCHED)
   elseif state.epoch ~= epoch then
     replies[index] = struct.pack('I1', STALE) .. 'epoch'
   else
-    local done, outcome, value = pcall(close, any == 1 and '' or owner, cause, references)
-    if not done then outcome, value = FAILED, tostring(outcome) end
-    replies[index] = struct.pack('I1', outcome) .. value
+    local done, reply = pcall(close_usual, owner, cause, references)
+    if done and not reply then
+      if not close_any then
+        local function make_close_any()
+--- include exact_sum
+--- include close_any
+          return close_all
+        end
+        close_any = make_close_any()
+      end
+      done, reply = pcall(close_any, owner, cause, references)
+    end
+    replies[index] = done and reply or struct.pack('I1', FAILED) .. tostring(reply)
     met = met + #references / 17
   end
 end
 for side = BUY, SELL do
-  write_amounts(held_in[side], false)
-  write_amounts(levels[side], true)
+  if opened[KEYS[6 - side]] then write_amounts(opened[KEYS[6 - side]], false) end
+  if opened[KEYS[10 + side]] then write_amounts(opened[KEYS[10 + side]], true) end
 end
 if #unsettled > 0 then
   write_unsettled(keys, state, unsettled)
-  redis.call('HSET', keys.engine, 'state', encode_state(state))
+  redis.call('HSET', KEYS[1], 'state', encode_state(state))
 end
 replies[1] = struct.pack('>I2I6', state.epoch, time)
 return replies

@@ -7,7 +7,7 @@ KEYS  1 engine  2 leases  3 cut-offs
 ARGV  1 epoch  2 wallet (20 bytes)  3 cut-off  4 lease (ms; '' forgets the switch)
 Replies  { leased } | { ended } | { passed } when the switch is not this one any more | { stale, epoch }
 ]]
---- include engine_state
+--- include read_state
 
 local state = read_state(KEYS[1])
 if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end

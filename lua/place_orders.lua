@@ -18,7 +18,7 @@ the whole command, whose functions are made when the first such order comes: mak
 --- include exact
 --- include place_in_book
 --- include engine_state
---- include emit
+--- include append_event
 --- include claim
 --- include amounts
 
@@ -44,7 +44,7 @@ local epoch, market_number, base_per_step, quote_per_lot, fee_bps, _, _, _, _, p
   rules, layout = struct.unpack(CALL, ARGV[1])
 
 -- The engine hash, in one call: what every order needs, and each wallet's own.
-local switches, held, accepted_terms = {}, {}, {}
+local held, accepted_terms = {}, {}
 local fields = { 'state', 'paused', 'terms', 'filter', 'rules:' .. market_number, 'last:' .. market_number }
 for index = FIRST_ORDER, #ARGV do
   local wallet = string.sub(ARGV[index], 1, 20)
@@ -52,7 +52,7 @@ for index = FIRST_ORDER, #ARGV do
 end
 local found = redis.call('HMGET', keys.engine, unpack(fields))
 local state, filter_in_force, rules_in_force, last_price = decode_state(found[1]), found[4], found[5], found[6]
-switches.paused, switches.terms = found[2], found[3]
+local paused, required_terms = found[2], found[3]
 for index = FIRST_ORDER, #ARGV do
   local wallet = string.sub(ARGV[index], 1, 20)
   if found[index * 2 + 3] then held[wallet] = true end
@@ -118,6 +118,7 @@ for index = FIRST_ORDER, #ARGV do
 --- include closed_record
 --- include exact_sum
 --- include market_rules
+--- include emit
 --- include halt_market
 --- include read_order
 --- include walk_book

@@ -6,6 +6,6 @@ KEYS  1 engine  2 hash
 ARGV  fields
 Replies  { sequence, { value or nil, … } }
 ]]
---- include engine_state
+--- include read_state
 
 return { text(read_state(KEYS[1]).sequence), redis.call('HMGET', KEYS[2], unpack(ARGV)) }

@@ -5,7 +5,7 @@ Where the engine stands by its hash, and by its stream: for reconciling.
 KEYS  1 engine  2 events
 Replies  { sequence, time, id and time of the newest event ('' and '' in an empty stream) }
 ]]
---- include engine_state
+--- include read_state
 
 local state = read_state(KEYS[1])
 local entry = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]

@@ -7,7 +7,7 @@ KEYS  1 engine  2 hash
 ARGV  1 cursor ('0' for the first page)  2 about how many fields
 Replies  { sequence, next cursor ('0' after the last page), { field, value, … } }
 ]]
---- include engine_state
+--- include read_state
 
 local page = redis.call('HSCAN', KEYS[2], ARGV[1], 'COUNT', ARGV[2])
 return { text(read_state(KEYS[1]).sequence), page[1], page[2] }

@@ -7,7 +7,7 @@ KEYS  1 engine  2 sorted set
 ARGV  1 where to begin ('-', or '(' and the last member of the page before)  2 how many
 Replies  { sequence, members, a member whose score is not 0 ('' when there is none) }
 ]]
---- include engine_state
+--- include read_state
 
 local misplaced = redis.call('ZRANGE', KEYS[2], '(0', '+inf', 'BYSCORE', 'LIMIT', 0, 1)[1]
   or redis.call('ZRANGE', KEYS[2], '-inf', '(0', 'BYSCORE', 'LIMIT', 0, 1)[1]

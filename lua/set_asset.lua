@@ -7,7 +7,7 @@ ARGV  1 epoch  2 symbol  3 scale
 Replies  { set, sequence } | { stale, epoch } | { refused, ASSET_IN_USE }
 Events   asset_changed
 ]]
---- include engine_state
+--- include read_state
 --- include emit
 
 local keys = { engine = KEYS[1], events = KEYS[2], assets = KEYS[3], unsettled = { KEYS[4], KEYS[5] } }

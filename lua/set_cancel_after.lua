@@ -7,7 +7,7 @@ KEYS  1 engine  2 switches
 ARGV  1 epoch  2 wallet (20 bytes)  3 milliseconds until the switch is due (0 switches it off)
 Replies  { set, time at which the switch is due ('' when it is off) } | { stale, epoch }
 ]]
---- include engine_state
+--- include read_state
 
 local state = read_state(KEYS[1])
 if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end

@@ -11,7 +11,7 @@ Replies  { taken, time, when the next switch is due ('' for none), when the next
            { wallet (20), cut-off, … } } | { stale, epoch }
 A cut-off is  epoch (2) | sequence (6) | time at which the switch was due (7).
 ]]
---- include engine_state
+--- include read_state
 
 local switches, leases, cut_offs = KEYS[2], KEYS[3], KEYS[4]
 local state = read_state(KEYS[1])

@@ -10,12 +10,13 @@ KEYS  1 engine  2 events  3 unsettled 0  4 unsettled 1  5 claims 0  6 claims 1
 ARGV  1 epoch and 2 sequence of Postgres' cursor  3 how long settled events stay (ms)  4 how long claims stay (ms)
 Replies  the number of events taken off the stream
 ]]
---- include engine_state
+--- include read_state
 
 local state = read_state(KEYS[1])
 local settled = tonumber(ARGV[2])
 if settled > state.sequence then return redis.error_reply('AHEAD Postgres has events that this engine never had') end
-local time = clock()
+local now = redis.call('TIME')
+local time = now[1] * 1000 + math.floor(now[2] / 1000)
 
 -- Drops the older generation of `name` when its time has come; `generations` are its two keys.
 local function turn(name, generations, stay)

@@ -21,19 +21,11 @@ local function encode_state(state)
   return struct.pack(STATE, state.epoch, state.sequence, state.time, state.trade, state.unsettled, state.claims)
 end
 
-local function read_state(engine)
-  return decode_state(redis.call('HGET', engine, 'state'))
-end
-
--- Unix milliseconds by Redis' clock.
-local function clock()
-  local now = redis.call('TIME')
-  return now[1] * 1000 + math.floor(now[2] / 1000)
-end
-
--- Unix milliseconds; never earlier than the last event, so that time does not run backwards.
+-- Unix milliseconds by Redis' clock; never earlier than the last event, so that time does not run backwards.
 local function event_time(state)
-  return math.max(clock(), state.time)
+  local now = redis.call('TIME')
+  local time = now[1] * 1000 + math.floor(now[2] / 1000)
+  return time < state.time and state.time or time
 end
 
 -- epoch (2) | sequence (6): sorts by age, and goes on rising after a rebuild.

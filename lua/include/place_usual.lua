@@ -3,7 +3,7 @@
 -- place_usual returns nil before it has written, and the whole command decides. Otherwise it returns the outcome.
 
 -- Returns true when nothing but the order's own wallet, funds and book can refuse it.
-local is_open = rules == rules_in_force and not switches.paused and not switches.terms and pre_open == 0
+local is_open = rules == rules_in_force and not paused and not required_terms and pre_open == 0
 
 -- Lists and claims the order, appends its event and returns its outcome.
 local function record_usual(status, amount, wallet, reference, stamp, count, fills, claim_field, terms)

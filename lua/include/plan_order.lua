@@ -15,7 +15,7 @@ local function admit_order(order)
     -- A claim goes into the filter that is being filled as well.
     claim.next_block = claim.next_filter and marked_block(claim.next_filter, claim.next_first, claim.next_last, claim.mask)
   end
-  local ended, code = admit(switches, held[wallet], accepted_terms[wallet], order.restricted, rules, rules_in_force)
+  local ended, code = admit(paused, required_terms, held[wallet], accepted_terms[wallet], order.restricted, rules, rules_in_force)
   if ended then return ended == 'stale' and STALE or REFUSED, code end
 end
 

@@ -7,12 +7,12 @@ import { bytes16, bytesOf, layout, type RecordOf, text8, u8, u16, u48, u56 } fro
 export const CANCELLING_CALL = layout({
   epoch: u16,
   marketNumber: u16,
-  version: u56,
   basePerStep: u56,
   quotePerLot: u56,
   /** The call ends before the next request once its requests have named so many orders. */
   mostOrders: u16,
-  symbol: text8,
+  /** Version and symbol of the rules that the replica knows. */
+  rules: text8,
 });
 
 /** One request of a call. */

@@ -18,6 +18,7 @@ import { type EngineCore, Stale } from './core.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 import type { EnginePages, MemberPage } from './pages.ts';
+import { rulesText } from './state.ts';
 
 /** Outcome of cancelling one page of a wallet's live orders. */
 export interface CancelledPage {
@@ -188,11 +189,10 @@ export class EngineCancelling {
     const call = CANCELLING_CALL.pack({
       epoch: this.#core.epoch,
       marketNumber: market.number,
-      version: market.version,
       basePerStep: exactNumber(market.baseAtomsPerStep),
       quotePerLot: exactNumber(market.quoteAtomsPerLot),
       mostOrders: MOST_ORDERS_OF_CALL,
-      symbol: market.symbol,
+      rules: rulesText(market),
     });
     const [, ...outcomes] = (await this.#core.run('cancel_orders', keysOf(market), [
       call,

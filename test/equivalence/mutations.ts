@@ -21,14 +21,14 @@ const inCancelling = (name: string, from: string, to: string): Mutation => ({
 });
 
 export const MUTATIONS: readonly Mutation[] = [
-  inPlacing('rounds the fee down', 'math.ceil((notional - whole', 'math.floor((notional - whole'),
+  inPlacing('rounds the fee down', 'bps + math.ceil((notional - whole', 'bps + math.floor((notional - whole'),
   inPlacing(
     'computes the fee in one multiplication of doubles',
     'return whole * bps + math.ceil((notional - whole * 10000) * bps / 10000)',
     'return math.ceil(notional * bps / 10000)',
   ),
   inPlacing('loses the fee', "'house', walk.fee_sum)", "'house', 0)"),
-  inPlacing('charges a seller no fee', 'walk.notional_sum - walk.fee_sum\n', 'walk.notional_sum\n'),
+  inPlacing('charges a seller no fee', 'walk.fee_sum, walk.notional_sum - walk.fee_sum', 'walk.fee_sum, walk.notional_sum'),
   inPlacing(
     'meets the worst price first',
     'for index = 1, found do\n      walk.crosses',
@@ -104,7 +104,7 @@ export const MUTATIONS: readonly Mutation[] = [
     '',
   ),
   inPlacing('skips a sequence', 'local sequence = state.sequence + 1', 'local sequence = state.sequence + 2'),
-  inPlacing('gives a trade id twice', 'state.trade + 1, state.trade + count', 'state.trade + 1, state.trade'),
+  inPlacing('gives a trade id twice', 'amount, state.trade + 1, state.trade + count', 'amount, state.trade + 1, state.trade'),
   inPlacing('does not look at a custody hold', 'if held then', 'if false then'),
   inPlacing(
     'hides a fill from its maker until it is settled',
