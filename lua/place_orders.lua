@@ -40,8 +40,8 @@ local keys = {
   engine = KEYS[1], events = KEYS[2], book = { [BUY] = KEYS[3], [SELL] = KEYS[4] }, live = KEYS[7],
   claims = { KEYS[8], KEYS[9] }, unsettled = { KEYS[10], KEYS[11] }, markets = KEYS[12],
 }
-local epoch, market_number, base_per_step, quote_per_lot, fee_bps, _, _, _, _, pre_open, _, most_makers_of_call, most_live,
-  rules, layout = struct.unpack(CALL, ARGV[1])
+local epoch, market_number, base_per_step, quote_per_lot, fee_bps, _, _, _, _, pre_open, most_makers,
+  most_makers_of_call, most_live, rules, layout = struct.unpack(CALL, ARGV[1])
 
 -- The engine hash, in one call: what every order needs, and each wallet's own.
 local held, accepted_terms = {}, {}

@@ -1,5 +1,5 @@
 -- What the usual order does not need of the call.
-local _, _, _, _, _, self_trade, min_steps, max_steps, has_reference, _, most_makers = struct.unpack(CALL, ARGV[1])
+local _, _, _, _, _, self_trade, min_steps, max_steps, has_reference = struct.unpack(CALL, ARGV[1])
 local base, quote = amounts_of(KEYS[BASE]), amounts_of(KEYS[QUOTE])
 local levels = { [BUY] = amounts_of(KEYS[LEVELS]), [SELL] = amounts_of(KEYS[LEVELS + 1]) }
 local symbol = string.match(rules, ' (.+)$')
@@ -7,8 +7,7 @@ local prefixes = { [BUY] = book_prefix(market_number, BUY), [SELL] = book_prefix
 
 local function read_order(bytes)
   local wallet, _, side, kind, time_in_force, post_only, _, price, client_id, amount, restricted, checked_at, filter,
-    next_filter, mask, digest, first, last,
-    next_first, next_last = struct.unpack(ORDER, bytes)
+    next_filter, mask, digest, first, last, next_first, next_last = struct.unpack(ORDER, bytes)
   return {
     wallet = wallet, side = side, kind = kind, time_in_force = time_in_force, post_only = post_only == 1,
     restricted = restricted == 1, price = kind == LIMIT_ORDER and price, size = kind ~= MARKET_FOR_BUDGET and amount,

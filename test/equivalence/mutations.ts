@@ -28,7 +28,11 @@ export const MUTATIONS: readonly Mutation[] = [
     'return math.ceil(notional * bps / 10000)',
   ),
   inPlacing('loses the fee', "'house', walk.fee_sum)", "'house', 0)"),
-  inPlacing('charges a seller no fee', 'walk.fee_sum, walk.notional_sum - walk.fee_sum', 'walk.fee_sum, walk.notional_sum'),
+  inPlacing(
+    'charges a seller no fee',
+    'walk.fee_sum, walk.notional_sum - walk.fee_sum',
+    'walk.fee_sum, walk.notional_sum',
+  ),
   inPlacing(
     'meets the worst price first',
     'for index = 1, found do\n      walk.crosses',
@@ -98,13 +102,23 @@ export const MUTATIONS: readonly Mutation[] = [
     'quote_per_lot, order.budget - walk.notional_sum',
     'quote_per_lot, order.budget - walk.notional_sum - walk.fee_sum',
   ),
-  inPlacing(
-    'does not remember a client order id',
-    'if claim_field then claimed[claim_field] = reference end',
-    '',
-  ),
+  {
+    ...inPlacing(
+      'does not remember a client order id',
+      'if claim_field then claimed[claim_field] = reference end',
+      '',
+    ),
+    also: {
+      from: "if block then redis.call('SETRANGE', filter, first, block) end\n  add_to(pays, available, -need)",
+      to: 'add_to(pays, available, -need)',
+    },
+  },
   inPlacing('skips a sequence', 'local sequence = state.sequence + 1', 'local sequence = state.sequence + 2'),
-  inPlacing('gives a trade id twice', 'amount, state.trade + 1, state.trade + count', 'amount, state.trade + 1, state.trade'),
+  inPlacing(
+    'gives a trade id twice',
+    'amount, state.trade + 1, state.trade + count',
+    'amount, state.trade + 1, state.trade',
+  ),
   inPlacing('does not look at a custody hold', 'if held then', 'if false then'),
   inPlacing(
     'hides a fill from its maker until it is settled',
@@ -152,7 +166,7 @@ export const MUTATIONS_OF_CALLS: readonly Mutation[] = [
   for index = 1, #late, 2 do redis.call('ZADD', late[index], '0', late[index + 1]) end`,
     },
   },
-  inPlacing('does not see an id that the same call claimed', 'if known then return CLAIMED, known end', ''),
+  inPlacing('does not see an id that the same call claimed', 'if known then return 2, known end', ''),
   inPlacing(
     'reads a balance again that the same call has changed',
     'if not amounts.at[field] then',
@@ -171,8 +185,8 @@ export const MUTATIONS_OF_CALLS: readonly Mutation[] = [
   inPlacing('leaves a level of size zero', 'if amount == 0 and drops_zeros then', 'if false then'),
   inPlacing(
     'does not count an order of the same call as live',
-    'live_counts[wallet] = live_counts[wallet] + 1',
-    '',
+    'live_counts[wallet] = live_counts[wallet] + 1\n  return record_usual',
+    'return record_usual',
   ),
   inPlacing(
     'counts an order as live that the same call has ended',
@@ -186,13 +200,13 @@ export const MUTATIONS_OF_CALLS: readonly Mutation[] = [
   ),
   inPlacing(
     'hides all but the first event of a call from its wallets until it is settled',
-    'index_wallets(order, stamp, count)',
-    'if #unsettled == 0 then index_wallets(order, stamp, count) end',
+    'index_wallets(wallet, stamp, count)',
+    'if #unsettled == 0 then index_wallets(wallet, stamp, count) end',
   ),
   inPlacing(
     'gives the later orders of a call a later time',
-    "append_event(keys, state, time, 'order_placed',",
-    "append_event(keys, state, order == orders[1] and time or time + 1, 'order_placed',",
+    "I7I2', 1, time, status",
+    "I7I2', 1, #unsettled > 4 and time + 1 or time, status",
   ),
   inCancelling(
     'reads a reservation again that the same call has released',
@@ -205,8 +219,8 @@ export const MUTATIONS_OF_CALLS: readonly Mutation[] = [
 export const MUTATIONS_OF_ERRORS: readonly Mutation[] = [
   inPlacing(
     'fails all orders of a call with one',
-    'local done, outcome, value = pcall(place, order)',
-    'local done, outcome, value = true, place(order)',
+    'done, reply = pcall(place_any, bytes)',
+    'done, reply = true, place_any(bytes)',
   ),
   inPlacing(
     'finds out that a level is no number when the order is on the book',
@@ -225,7 +239,7 @@ export const MUTATIONS_OF_ERRORS: readonly Mutation[] = [
   ),
   inCancelling(
     'finds out that a level is no number when the order is off the book',
-    'check_amount(levels[order.side], order.level)',
+    'check_amount(levels_of(order.side), order.level)',
     '',
   ),
 ];
@@ -235,8 +249,9 @@ export const MUTATIONS_OF_BOUNDS: readonly Mutation[] = [
   inPlacing('meets makers without end', 'if met >= most_makers_of_call then', 'if false then'),
   inPlacing(
     'does not count the makers of an order that was rejected',
-    'met = met + walk.met',
-    'met = met + (order.reason == 0 and walk.met or 0)',
+    'met = met + makers_met',
+    // The eighth byte of an outcome is the order's status: 6 is rejected.
+    'met = met + (string.byte(tostring(reply), 8) == 6 and 0 or makers_met)',
   ),
   inPlacing(
     'goes on behind an order that it left out',
