@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 --[[
-Takes live orders of one market off the book and releases what they hold, request by request. Orders that are not live
-any more, or belong to another wallet than the one that asks, are passed over. Every request is atomic by itself: one
-that fails leaves nothing and does not touch the others. The script stops before the next request once the requests
+Takes live orders of one market off the book and releases what they hold, request by request. Skips orders that are not
+live any more and orders of another wallet than the one that asks. Every request is atomic by itself: a request that
+fails leaves nothing and does not touch the others. The script stops before the next request once the requests
 before have named as many orders as the call says.
 
 KEYS  1 engine  2 events  3 bids  4 asks  5 base balances  6 quote balances  7 live orders
@@ -31,7 +31,7 @@ local found = redis.call('HMGET', KEYS[1], 'state', 'rules:' .. market_number)
 local state, rules_in_force = decode_state(found[1]), found[2]
 local time, unsettled = event_time(state), {}
 
--- Balances of the asset that orders of a side hold, and its levels; opened when they are first needed.
+-- Balances of the asset that orders of a side hold, and levels of the side. Both are opened when they are first needed.
 local opened = {}
 local function amounts_of(key)
   local amounts = opened[key] or open_amounts(key)
@@ -41,8 +41,8 @@ end
 local function balances_of(side) return amounts_of(KEYS[6 - side]) end
 local function levels_of(side) return amounts_of(KEYS[10 + side]) end
 
--- Returns the side, member, wallet, fills, remaining steps and atoms of the live order behind a reference, or nil.
--- `owner`: '' for any wallet.
+-- Returns the live order that a reference names, or nil: its side, member and wallet, 1 when it had fills, its
+-- remaining steps and the atoms that it holds. `owner`: '' for any wallet.
 local function find(reference, owner)
   local side, place = string.byte(reference, 2) % 2, string.sub(reference, 3)
   local member = redis.call('ZRANGE', KEYS[3 + side], '[' .. place, '+', 'BYLEX', 'LIMIT', '0', '1')[1]
@@ -53,7 +53,7 @@ local function find(reference, owner)
   return side, member, wallet, had_fills, left, held
 end
 
--- Nothing here may fail. Returns the closed record.
+-- Takes one order off the book and releases what it holds. Nothing here may fail. Returns the closed record.
 local function write_closed(side, member, wallet, had_fills, left, held, live)
   redis.call('ZREM', KEYS[3 + side], member)
   redis.call('ZREM', keys.live, live)
@@ -63,7 +63,7 @@ local function write_closed(side, member, wallet, had_fills, left, held, live)
   return closed_record(live, had_fills)
 end
 
--- Appends the event of a request and returns its outcome. `wallets`: whose orders were closed.
+-- Appends the event of a request and returns its outcome. `wallets`: the wallets of the closed orders, each once.
 local function record_closed(cause, closed, wallets)
   append_event(keys.events, state, time, struct.pack('>I1I6I1', ORDERS_CLOSED, time, cause) .. closed)
   local stamp, count = stamp_of(state.epoch, state.sequence), #unsettled
@@ -73,7 +73,8 @@ local function record_closed(cause, closed, wallets)
   return struct.pack('>I1I6', CLOSED, state.sequence) .. closed
 end
 
--- Returns the outcome of a request for one order, as most are; nil when it is not as usual, and for other requests.
+-- Returns the outcome of a request for one order, as most requests are. Returns nil, with nothing written, for any
+-- other request and when anything is not as usual: close_any decides then.
 local function close_usual(owner, cause, references)
   if #references ~= 17 or rules ~= rules_in_force then return nil end
   local side, member, wallet, had_fills, left, held = find(references, owner)
@@ -91,7 +92,7 @@ local function close_usual(owner, cause, references)
 end
 
 local replies, met = { '' }, 0
-local close_any -- any request; made when one comes
+local close_any -- closes any request; made when the first such request comes
 for index = 2, #ARGV do
   local any, owner, cause, references = struct.unpack('>I1c20I1I2c0', ARGV[index])
   if any == 1 then owner = '' end

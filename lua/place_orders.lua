@@ -13,7 +13,8 @@ Replies  { epoch and time, an outcome for each order } as bytes described there
 Events   an order_placed each; after a failed settlement also market_changed
 
 The usual order is written in a straight line (place_usual). Any other, and any order that might be refused, is left to
-the whole command, whose functions are made when the first such order comes: making them costs as much as an order.
+the whole command (plan_order, commit_order). Its functions are made when the first such order comes, because making
+them costs as much as an order.
 ]]
 --- include exact
 --- include place_in_book
@@ -23,8 +24,8 @@ the whole command, whose functions are made when the first such order comes: mak
 --- include amounts
 
 --- include placing_codes
--- A side, which is 0 or 1, is added to the key of the levels, and taken from that of the quote balances: an order pays
--- with KEYS[QUOTE - side].
+-- Indexes of KEYS and ARGV. A side is 0 or 1: KEYS[LEVELS + side] are the levels of its orders, and an order pays with
+-- the balances KEYS[QUOTE - side].
 --- define BASE 5
 --- define QUOTE 6
 --- define LEVELS 13
@@ -43,7 +44,7 @@ local keys = {
 local epoch, market_number, base_per_step, quote_per_lot, fee_bps, _, _, _, _, pre_open, most_makers,
   most_makers_of_call, most_live, rules, layout = struct.unpack(CALL, ARGV[1])
 
--- The engine hash, in one call: what every order needs, and each wallet's own.
+-- Reads the engine hash in one call: the fields that every order needs, and those of each wallet.
 local held, accepted_terms = {}, {}
 local fields = { 'state', 'paused', 'terms', 'filter', 'rules:' .. market_number, 'last:' .. market_number }
 for index = FIRST_ORDER, #ARGV do
@@ -68,10 +69,11 @@ local function amounts_of(key)
   return amounts
 end
 
--- Written at the end of the call: ids claimed by it (digest -> reference), live orders by their first 37 bytes and how
--- many each wallet has, scores and members of the unsettled index.
+-- Changes that write_call writes at the end: ids that the call claims (digest -> reference), live orders (first 37
+-- bytes -> record), scores and members of the unsettled index. `live_counts`: number of live orders of each wallet,
+-- once counted.
 local claimed, live_added, live_counts, unsettled = {}, {}, {}, {}
--- Makers that the order in work has met.
+-- Number of makers that the order in work has met.
 local makers_met = 0
 
 local function count_live(wallet)
@@ -87,7 +89,7 @@ end
 --- include place_usual
 --- include write_call
 
--- Reads in one call what most orders of this call will need.
+-- Reads the amounts that most orders of this call will need, one HMGET for each hash.
 local function read_ahead()
   for index = FIRST_ORDER, #ARGV do
     local wallet, side, kind, price = struct.unpack('>c20xxI1I1xxxI7', ARGV[index])

@@ -1,7 +1,7 @@
--- The part of the precedence of refusals that only the engine knows. Returns what ends the command, or nothing.
--- `held`, `accepted_terms`: of the wallet. `restricted`: true when the caller's country is blocked; the replica knows, its
--- place in the order is here. `rules`: those that the replica used; nil when it knows no such market. `in_force`: those
--- of the engine.
+-- Checks the refusals that only the engine knows, in their order of precedence. Returns 'refused' or 'stale' and a
+-- code, or nothing. `held`, `accepted_terms`: hold and accepted terms of the wallet. `restricted`: true when the
+-- caller's country is blocked; the replica knows this, and it is checked here because of the precedence. `rules`: the
+-- rules that the replica used, false or nil when it knows no such market. `in_force`: the rules of the engine.
 local function admit(paused, required_terms, held, accepted_terms, restricted, rules, in_force)
   if paused then return 'refused', 'OPERATIONAL_PAUSED' end
   if restricted then return 'refused', 'RESTRICTED_JURISDICTION' end

@@ -1,11 +1,11 @@
 --- include exact
--- Amounts of a hash (balances of an asset, sizes of a side's levels): each field is read once, changed in memory and
+-- Amounts of a hash (balances of an asset, sizes of a side's levels). Each field is read once, changed in memory and
 -- written once, however many orders of a call change it.
--- An amount below 2^53 is a number. A larger one is wide: { billions, rest }. One that is no integer stays text, and
--- whoever needs it fails before anything is written.
+-- An amount is a number, or wide: { billions, rest }. A number becomes wide at 2^53, and a wide amount becomes a number
+-- below 4 * 10^15. A field that holds no integer stays text; a command that needs it fails before it writes.
 --- define BILLION 1000000000
 --- define FIELDS_TOGETHER 4000 (unpack fails at 8,000)
--- False once an amount was met that is no number.
+-- False once any amount is wide or text.
 local all_are_numbers = true
 
 local function open_amounts(key) return { key = key, at = {}, changed = {}, asked = {}, asked_count = 0 } end
@@ -55,7 +55,7 @@ local function read_asked(amounts)
   end
 end
 
--- Cannot fail for a field that check_amount passed.
+-- Adds `change` to a field that was read. Cannot fail for a field that check_amount passed.
 local function add_to(amounts, field, change)
   if change == 0 then return end
   local amount = amounts.at[field]
@@ -71,7 +71,7 @@ local function add_to(amounts, field, change)
   amounts.at[field] = widened(amount[1] + math.floor(change / BILLION), amount[2] + change % BILLION)
 end
 
--- `drops_zeros`: a field that came to nothing is taken out of the hash.
+-- Writes the changed fields. `drops_zeros`: true to delete fields that came to zero.
 local function write_amounts(amounts, drops_zeros)
   local field = next(amounts.changed)
   if not field then return end

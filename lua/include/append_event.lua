@@ -1,15 +1,16 @@
 --- include event_kinds
 --- define MOST_UNPACKED 4000 (unpack fails at 8,000)
 
--- Appends one event; the entry is the outbox that settlement reads, so it must hold all that Postgres needs.
--- `bytes`: kind (1) | time in ms (6) | what the kind says.
+-- Appends one event. Settlement reads the stream, so an event must hold all that Postgres needs.
+-- `bytes`: kind (1) | time in ms (6) | body of the kind.
 local function append_event(events, state, time, bytes)
   local sequence = state.sequence + 1
   redis.call('XADD', events, string.format('%d-%d', state.epoch, sequence), 'e', bytes)
   state.sequence, state.time = sequence, time
 end
 
--- `index`: scores and members of the unsettled index, which lists an event under each wallet whose lists it changes.
+-- Writes to the unsettled index, which lists an event under each wallet whose lists it changes.
+-- `index`: scores and members, alternating.
 local function write_unsettled(keys, state, index)
   for from = 1, #index, MOST_UNPACKED do
     redis.call('ZADD', keys.unsettled[state.unsettled + 1], unpack(index, from, math.min(from + MOST_UNPACKED - 1, #index)))

@@ -1,10 +1,10 @@
--- Ids that may be used once for ever: a wallet's client order ids, references of credits and debits.
--- Redis remembers one in a hash of two generations until Postgres has had it for a while; a Bloom filter
--- of 64-bit blocks remembers for ever that it may exist, so that a new id costs one read.
--- An id's field in the hash is a digest, which tells wallets and kinds apart; its mask (8) has its bits of a block. A
--- block is named by its string of the filter and by the offsets of its first and last byte, as text.
+-- Claims of ids that may be used only once, ever: a wallet's client order ids, references of credits and debits.
+-- A hash of two generations remembers an id until Postgres has had it for a while. A Bloom filter of 64-bit blocks
+-- remembers for ever that an id may exist, so that a new id costs one read.
+-- An id's field in the hash is a digest of its kind, its wallet and the id. Its mask (8 bytes) has its bits of a block.
+-- A block is named by its string of the filter and by the offsets of its first and last byte, as text.
 
--- Returns the block with the id's bits, and whether it had them all.
+-- Returns the block with the id's bits set, and true when all of them were set before.
 local function marked_block(filter, first, last, mask)
   local block = redis.call('GETRANGE', filter, first, last)
   if #block < 8 then block = block .. string.rep('\0', 8 - #block) end
@@ -13,9 +13,10 @@ local function marked_block(filter, first, last, mask)
   return struct.pack('>I4I4', marked_high, marked_low), marked_high == bit.tobit(high) and marked_low == bit.tobit(low)
 end
 
--- Returns nil and the block with the id's bits when the id is free, otherwise what ends the command.
--- Where only Postgres may know the id, the caller must have looked there less than five minutes ago. Redis forgets
--- an id ten minutes after Postgres has it, so an id that was not there then is still here now.
+-- Returns nil and the block with the id's bits when the id is free. Otherwise returns 'claimed' and the reference, or
+-- 'unchecked' and the time: only Postgres may know the id, and the caller has not looked there in the last five
+-- minutes. Redis forgets an id ten minutes after Postgres has it, so an id that Postgres did not know then is still in
+-- Redis now.
 local function find_claim(claims, filter, first, last, mask, field, checked_at, time)
   local block, is_marked = marked_block(filter, first, last, mask)
   if is_marked then

@@ -1,6 +1,6 @@
--- Closes the orders of any request, all of them or none.
+-- Closes any request: all orders that find_all finds, or none.
 
--- Returns the live orders of a request, each once; nil when one has no live record.
+-- Returns the orders of a request that are on the book, each once; nil when one of them has no live record.
 local function find_all(references, owner)
   local orders, seen = {}, {}
   for at = 1, #references, 17 do

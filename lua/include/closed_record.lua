@@ -1,6 +1,7 @@
--- An order that left the book, as events and replies tell of it:
---   wallet (20) | reference (17) | 1 when it had fills, else 0 (1) | client order id length (2) | client order id
--- A live order's record is the member  wallet (20) | reference (17) | client order id.
+-- Records of live and of closed orders.
+
+-- Returns the record of a live order, a member of the set of live orders, or nil:
+--   wallet (20) | reference (17) | client order id
 -- `prefix`: its first 37 bytes.
 local function live_record(keys, prefix)
   local found = redis.call('ZRANGE', keys.live, '[' .. prefix, '+', 'BYLEX', 'LIMIT', 0, 1)[1]
@@ -8,6 +9,8 @@ local function live_record(keys, prefix)
   return found
 end
 
+-- Returns the record of an order that left the book, as events and replies carry it:
+--   wallet (20) | reference (17) | 1 when it had fills, else 0 (1) | client order id length (2) | client order id
 local function closed_record(live, had_fills)
   local client_id = string.sub(live, 38)
   return string.sub(live, 1, 37) .. struct.pack('>I1I2', had_fills, #client_id) .. client_id

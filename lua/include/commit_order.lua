@@ -1,7 +1,7 @@
--- Writes one order that plan_order has passed: nothing here may fail. Books, events and filters are written at once,
--- because the next order of the call reads them; amounts and lists are changed in memory, and write_call writes them.
+-- Writes one order that plan_order has passed: nothing here may fail. Books, filters and events are written at once;
+-- the next order of the call reads the books and filters. Amounts and lists change in memory; write_call writes them.
 
--- Takes the wallet's own orders that were met off the book; returns their closed records.
+-- Takes the wallet's own orders that plan_own listed off the book; returns their closed records.
 local function expire_own(order, maker_side, receives)
   local records, wallet = {}, order.wallet
   for index, one in ipairs(order.own) do
@@ -43,7 +43,7 @@ local function write_claim(claim, reference)
   claimed[claim.field] = reference
 end
 
--- Returns the outcome as the reply has it.
+-- Writes the order and its event. Returns the bytes of its outcome in the reply.
 local function commit_order(order)
   local maker_side, pays, receives = 1 - order.side, quote, base
   if order.side == SELL then pays, receives = base, quote end

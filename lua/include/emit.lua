@@ -1,7 +1,7 @@
 --- include append_event
--- Appends one event and moves the engine on.
--- `wallet`: the one whose lists the event changes, or ''; the event is listed under it until it is settled.
--- `also`: further fields of the engine hash, written in the same call.
+-- Appends one event and writes the engine's new state.
+-- `wallet`: the wallet whose lists the event changes, or ''; the event is listed under it until it is settled.
+-- `also`: fields and values of the engine hash that are written with the state.
 local function emit(keys, state, time, kind, body, wallet, also)
   append_event(keys.events, state, time, struct.pack('>I1I6', kind, time) .. body)
   if wallet ~= '' then write_unsettled(keys, state, { '0', wallet .. stamp_of(state.epoch, state.sequence) }) end

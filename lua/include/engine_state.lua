@@ -1,12 +1,11 @@
 --- include exact
--- The engine hash holds the state that every event changes (one field), the switches, and per market and wallet only
--- what differs from the default:
+-- Fields of the engine hash. A switch, hold or other field of a market or wallet is absent while it has its default:
 --   format         number of this layout
 --   state          epoch (2) | sequence of the last event (6) | its time in ms (6) | last trade id (7)
 --                  | generation of `unsettled` (1) | generation of `claims` (1), big-endian
 --   server         run id of the server that the epoch began on
 --   rules:<n>      version and symbol of the market with the number n, separated by a space
---   last:<n>       its last price in ticks
+--   last:<n>       last price of that market in ticks
 --   hold:<wallet>  terms:<wallet>  paused  terms  filter  settled  mark …
 --- define STATE '>I2I6I6I7I1I1'
 
@@ -28,7 +27,7 @@ local function event_time(state)
   return time < state.time and state.time or time
 end
 
--- epoch (2) | sequence (6): sorts by age, and goes on rising after a rebuild.
+-- Returns epoch (2) | sequence (6). Stamps sort by age, and go on rising after a rebuild.
 local function stamp_of(epoch, sequence)
   return struct.pack('>I2I6', epoch, sequence)
 end

@@ -1,4 +1,4 @@
--- The first byte of an event, by its kind. `src/engine/event-codec.ts` has the same list.
+-- Kinds of events, the first byte of each event. `src/engine/event-codec.ts` has the same list.
 --- define ORDER_PLACED 1
 --- define ORDERS_CLOSED 2
 --- define CREDITED 3

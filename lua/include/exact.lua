@@ -6,7 +6,7 @@ local function text(integer)
   return string.format('%d', integer)
 end
 
--- Whether decimal text `a` <= decimal text `b`, for non-negative integers of any length.
+-- Returns true when decimal text `a` <= decimal text `b`, for non-negative integers of any length.
 local function text_at_most(a, b)
   return #a < #b or (#a == #b and a <= b)
 end

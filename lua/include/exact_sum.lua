@@ -13,7 +13,7 @@ local function holds(amounts, field, need)
   return amount[1] > billions or (amount[1] == billions and amount[2] >= need % BILLION)
 end
 
--- Sums that may pass 2^53, such as what many orders hold together: { billions, rest }.
+-- Adds an amount to a sum { billions, rest }, which may pass 2^53, such as the funds that many orders hold together.
 local function add_exactly(sum, amount)
   local rest = sum[2] + amount % BILLION
   sum[1], sum[2] = sum[1] + math.floor(amount / BILLION) + math.floor(rest / BILLION), rest % BILLION

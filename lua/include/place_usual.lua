@@ -1,8 +1,8 @@
 -- The usual order: a limit order, good till cancelled, that rests whole or is filled whole by a few orders of others.
--- Its writes are those of commit_order, in a straight line. It refuses nothing: whenever something is not as usual,
--- place_usual returns nil before it has written, and the whole command decides. Otherwise it returns the outcome.
+-- place_usual makes the same writes as commit_order, in a straight line, and returns the outcome. It refuses nothing:
+-- when anything is not as usual, it returns nil before its first write, and the whole command decides.
 
--- Returns true when nothing but the order's own wallet, funds and book can refuse it.
+-- True while the rules are in force and nothing that holds for all orders (pause, terms, pre-open) needs a check.
 local is_open = rules == rules_in_force and not paused and not required_terms and pre_open == 0
 
 -- Lists and claims the order, appends its event and returns its outcome.
@@ -19,7 +19,7 @@ local function record_usual(status, amount, wallet, reference, stamp, count, fil
   return struct.pack('>I1I6I1I1I7I7I7', PLACED, state.sequence, status, 0, amount, filled, first_trade) .. fills
 end
 
--- Returns the outcome of an order that meets nobody, or nil. `block`: of the claim filter, with its id's bits.
+-- Returns the outcome of an order that meets nobody, or nil. `block`: claim filter block with the id's bits, or nil.
 local function rest_usual(side, price, amount, wallet, client_id, pays, filter, first, block, claim_field, terms)
   local need = amount * (side == BUY and price * quote_per_lot or base_per_step)
   local key, available, reserved = struct.pack('>I7', price_key(side, price)), wallet .. 'a', wallet .. 'r'
@@ -44,7 +44,7 @@ local function rest_usual(side, price, amount, wallet, client_id, pays, filter, 
   return record_usual(RESTING, amount, wallet, reference, stamp, 0, '', claim_field, terms)
 end
 
--- Plans the fills of an order that one page of other wallets' orders fills whole; returns false when it is another one.
+-- Plans the fills of an order that one page of other wallets' orders fills whole; returns false for any other order.
 local function plan_usual(page, side, amount, wallet, pays, receives, sizes)
   local found = #page
   clear_walk()

@@ -1,5 +1,5 @@
 -- Codes of `src/engine/placing-call.ts`: kinds of orders, times in force, self-trade policies, statuses, reasons of
--- orders that are rejected, outcomes.
+-- rejections, outcomes.
 --- define LIMIT_ORDER 0
 --- define MARKET_FOR_SIZE 1
 --- define MARKET_FOR_BUDGET 2

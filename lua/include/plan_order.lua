@@ -1,7 +1,7 @@
--- Decides about one order and checks everything that its writes need; writes nothing. Returns what ends the order, or
--- nil: `commit_order` may write it.
+-- Decides about one order and checks everything that its writes need; writes nothing. plan_order returns the code and
+-- the value of the outcome that ends the order, or nil when commit_order may write it.
 
--- Returns what ends the order because of its claim, the switches or the rules, or nil.
+-- Returns the code and the value of the outcome that the claim, the switches or the rules decide, or nil.
 local function admit_order(order)
   local claim, wallet = order.claim, order.wallet
   if claim then
@@ -12,19 +12,19 @@ local function admit_order(order)
       find_claim(keys.claims, claim.filter, claim.first, claim.last, claim.mask, claim.field, claim.checked_at, time)
     if ended then return ended == 'claimed' and CLAIMED or UNCHECKED, block end
     claim.block = block
-    -- A claim goes into the filter that is being filled as well.
+    -- The claim also goes into the filter that is being filled, if there is one.
     claim.next_block = claim.next_filter and marked_block(claim.next_filter, claim.next_first, claim.next_last, claim.mask)
   end
   local ended, code = admit(paused, required_terms, held[wallet], accepted_terms[wallet], order.restricted, rules, rules_in_force)
   if ended then return ended == 'stale' and STALE or REFUSED, code end
 end
 
--- True when the book can value a size-denominated market order: mark = mid, last, quoted side or reference.
+-- Returns a true value when the market has a last price, a reference price or an order on its book, to value a size by.
 local function has_mark()
   return last_price or has_reference == 1 or redis.call('EXISTS', keys.book[BUY], keys.book[SELL]) > 0
 end
 
--- Returns the code of the refusal that the walk ends in, or nil. Gives an order for a budget its size.
+-- Returns the code of the refusal that the walk ends in, or nil. Sets the size of an order for a budget.
 local function refusal_of(order)
   if order.size and walk.inexact then return 'ORDER_ABOVE_MAX_SIZE' end
   if pre_open == 1 and walk.crosses then return 'MARKET_PRE_OPEN' end
@@ -40,12 +40,13 @@ local function refusal_of(order)
   end
 end
 
--- A live order's record: from this call, or from the index.
+-- Returns the record of a live order, from this call or from the set of live orders, or nil.
 local function live_member(prefix)
   return live_added[prefix] or live_record(keys, prefix)
 end
 
--- The own orders that the walk met. Returns false when one is not listed as live, or the wallet has less reserved.
+-- Sets `order.own`, the wallet's own orders that self-trade prevention takes off the book. Returns false when one of
+-- them is not listed as live, or when the wallet has reserved less than they hold.
 local function plan_own(order, maker_side, receives)
   if walk.own_count == 0 then return true end
   local sum, wallet = { 0, 0 }, order.wallet
@@ -76,7 +77,8 @@ local function makers_can_pay(maker_side, receives)
   return true
 end
 
--- Asks for what the fills and the own orders change, and lists it in `order.changes` to be checked.
+-- Asks for the amounts that the fills and the own orders change. Returns them, as amounts and fields alternating, for
+-- check_amounts.
 local function ask_for_match(order, pays, receives, sizes)
   local changes, count = {}, 0
   local function change(amounts, field)
@@ -100,7 +102,7 @@ local function check_amounts(changes)
   for index = 1, #changes, 2 do check_amount(changes[index], changes[index + 1]) end
 end
 
--- Sets the order's `reason`, `remaining` and `rests`: what the walk leads to.
+-- Sets the order's `reason`, `remaining` and `rests` from the result of the walk.
 local function conclude(order)
   order.remaining, order.reason, order.rests = order.size - walk.filled, 0, false
   if order.post_only and walk.crosses then
@@ -112,10 +114,11 @@ local function conclude(order)
   end
 end
 
--- Returns the code of the refusal of an order that the wallet cannot pay, or that is one too many; or nil.
+-- Returns the code of the refusal of an order that the wallet cannot pay, or that is one live order too many; or nil.
 local function check_means(order, pays)
   local need = needs_of(order, order.reason, order.rests and order.remaining or 0)
-  -- Many small fills pay more fees than the whole order would at its limit: the sum may pass what it passed before.
+  -- The fee of each fill is rounded up, so many small fills may need more than the replica computed for the whole order
+  -- at its limit price.
   if need >= EXACT_LIMIT then return 'ORDER_ABOVE_MAX_SIZE' end
   if not holds(pays, order.wallet .. 'a', need) then return 'INSUFFICIENT_BALANCE' end
   if order.rests then

@@ -1,4 +1,4 @@
--- What the usual order does not need of the call.
+-- Fields of the call that only the whole command needs.
 local _, _, _, _, _, self_trade, min_steps, max_steps, has_reference = struct.unpack(CALL, ARGV[1])
 local base, quote = amounts_of(KEYS[BASE]), amounts_of(KEYS[QUOTE])
 local levels = { [BUY] = amounts_of(KEYS[LEVELS]), [SELL] = amounts_of(KEYS[LEVELS + 1]) }

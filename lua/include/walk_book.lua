@@ -1,6 +1,6 @@
 -- Walks the opposite side best first and plans the fills (see write_fills); writes nothing. Besides the fills:
---   own_count  number of own members that self-trade prevention takes off the book: list `own`
---   crosses    true when anything at all stands at a crossing price, the wallet's own included
+--   own_count  number of own members that self-trade prevention takes off the book; only so many items of `own` count
+--   crosses    true when any order stands at a crossing price, the wallet's own orders included
 --   ended      'book' (no more crossing orders) | 'size' | 'own_order' | 'makers' | 'budget'
 --   inexact    true when a running total would pass 2^53, so that the order must be refused
 --- define FIRST_PAGE 8
@@ -11,7 +11,7 @@ local function crossing_bound(order)
   return '(' .. struct.pack('>I7', price_key(1 - order.side, order.price) + 1)
 end
 
--- Whole steps that the rest of a budget pays for at `price`.
+-- Returns the number of whole steps that the rest of a budget pays for at `price`.
 local function steps_affordable(order, price)
   local each, room = price * quote_per_lot, order.budget - walk.notional_sum
   local steps = math.floor(room / each)
@@ -19,7 +19,7 @@ local function steps_affordable(order, price)
   return steps
 end
 
--- How many steps of a maker's `left` the order takes at `price`.
+-- Returns the number of steps that the order takes of a maker's `left` at `price`.
 local function steps_taken(order, price, left)
   if order.size then return math.min(left, order.size - walk.filled) end
   local steps = steps_affordable(order, price)
@@ -27,7 +27,8 @@ local function steps_taken(order, price, left)
   return math.min(left, steps)
 end
 
--- An own ask that the rest of a budget no longer reaches is not met, and stays.
+-- Returns true when a budget that has paid for fills has too little left for one step at `price`. An own ask there is
+-- not met, and stays.
 local function is_out_of_reach(order, price)
   return order.budget and walk.filled > 0 and steps_affordable(order, price) == 0
 end
@@ -49,7 +50,7 @@ local function fill(order, member, price, wallet, left)
     walk.ended = 'size'
   elseif walk.out_of_budget then
     walk.ended = 'budget'
-    -- A budget of 2^53 stands for any larger one: that order would have gone on.
+    -- A budget of 2^53 stands for any larger one, which would have paid for more.
     walk.inexact = order.budget == EXACT_LIMIT
   end
 end

@@ -1,4 +1,4 @@
--- Writes what the orders of this call have changed together.
+-- Writes the changes that the orders of this call share: amounts, live orders, claims, unsettled index and state.
 local function write_call()
   if #unsettled == 0 then return end
   for index = BASE, QUOTE do

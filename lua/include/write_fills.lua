@@ -1,14 +1,14 @@
--- The fills that a walk plans, in the order of execution; what counts of the lists is up to `fills`. `notional_sum` and
--- `fee_sum` are quote atoms. They are used again by the next walk of the call.
+-- The fills that a walk plans, in the order of execution. Only the first `fills` items of each list count, because the
+-- next walk of the call uses the same lists again. `notional_sum` and `fee_sum` are quote atoms.
 local walk
 local function clear_walk()
   walk = walk or { member = {}, wallet = {}, price = {}, steps = {}, left = {}, notional = {}, fee = {} }
   walk.fills, walk.filled, walk.notional_sum, walk.fee_sum = 0, 0, 0, 0
 end
 
--- Taker fee in quote atoms: ceil(notional * bps / 10000), exact for every notional below 2^53.
--- notional * bps would pass 2^53; the quotient is split off first. Should the division round up,
--- the remainder is negative and the sum is still right.
+-- Returns the taker fee in quote atoms: ceil(notional * bps / 10000), exact for every notional below 2^53.
+-- The quotient is split off first, because notional * bps may pass 2^53. If the division rounds up, the remainder is
+-- negative and the sum is still right.
 local function fee_of(notional, bps)
   local whole = math.floor(notional / 10000)
   return whole * bps + math.ceil((notional - whole * 10000) * bps / 10000)
@@ -24,7 +24,7 @@ local function add_fill(member, maker, price, steps, left)
   walk.left[at], walk.notional[at], walk.fee[at] = left, notional, fee
 end
 
--- Takes a live order off its wallet's list. `prefix`: the first 37 bytes of its record, which a damaged engine may lack.
+-- Takes an order off its wallet's live orders, if it is listed there. `prefix`: the first 37 bytes of its record.
 local function drop_live(prefix, wallet)
   local gone = 1
   if live_added[prefix] then
@@ -35,7 +35,7 @@ local function drop_live(prefix, wallet)
   if live_counts[wallet] then live_counts[wallet] = live_counts[wallet] - gone end
 end
 
--- Writes the makers' side of the book and moves the balances of the fills; returns the fills as the event has them.
+-- Writes the makers' side of the book and moves the balances of the fills; returns the fills as bytes of the event.
 local function write_fills(side, wallet, pays, receives)
   local gone, records, buys = {}, {}, side == BUY
   local sizes, book = amounts_of(KEYS[LEVELS + 1 - side]), keys.book[1 - side]

@@ -12,7 +12,7 @@ const Exact = DecimalJs.clone({ precision: 1200, toExpNeg: -9e15, toExpPos: 9e15
 
 /** A decimal of at most 15 digits, none of them behind an exponent, as almost every amount of an order is. */
 class ShortDecimal {
-  /** Of all digits; not negative. */
+  /** All digits as one non-negative integer. */
   readonly coefficient: number;
   /** Digits after the point, trailing zeros included. */
   readonly places: number;

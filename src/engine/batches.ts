@@ -1,13 +1,13 @@
 /**
  * Gathers the commands of one turn of the event loop, market by market, and runs those of a market by one script.
  *
- * Commands leave at the end of the turn in which they came. While a call of the same market is on its way, commands
- * that come form the next call, first come first.
+ * Commands leave at the end of the turn in which they came. While a call of a market is on its way, commands that come
+ * for the same market wait and form the next call, in the order in which they came.
  */
 
 import type { Market } from '../domain/market.ts';
 
-/** Commands of one call at most. */
+/** Most commands of one call. */
 const MOST_TOGETHER = 64;
 
 /** The script stopped before this command: the command heads the next call. */
@@ -25,12 +25,12 @@ interface Queue<Command, Outcome> {
 
 export class Batches<Command, Outcome> {
   readonly #run: (market: Market, commands: Command[]) => Promise<(Outcome | typeof UNTOUCHED)[]>;
-  /** By market record: a call has one set of rules. */
+  /** Keys are market records, because a call has one set of rules. */
   readonly #queues = new Map<Market, Queue<Command, Outcome>>();
   /** Markets whose first commands came in this turn. */
   #fresh: Market[] = [];
 
-  /** @param run one call: an outcome for each command, in their order; whatever it throws, each command throws */
+  /** @param run makes one call; returns an outcome for each command, in their order; its error rejects all of them */
   constructor(run: (market: Market, commands: Command[]) => Promise<(Outcome | typeof UNTOUCHED)[]>) {
     this.#run = run;
   }

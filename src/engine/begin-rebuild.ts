@@ -14,7 +14,7 @@ import { ENGINE_FORMAT } from './state.ts';
 export interface BegunRebuild {
   /** Names this rebuild to the scripts that write its parts. */
   readonly token: string;
-  /** Whether it replaces an engine of another format, with whose dead-man switches it goes on. */
+  /** True when the rebuild replaces an engine of another format and keeps its dead-man switches. */
   readonly keepsSwitches: boolean;
 }
 

@@ -17,12 +17,12 @@ export const CANCELLING_CALL = layout({
 
 /** One request of a call. */
 export const CANCELLING_REQUEST = layout({
-  /** 1: whosever orders they are. */
+  /** 1: the orders may belong to any wallet, and `owner` is ignored. */
   any: u8,
   owner: bytesOf(20),
   /** Index in `CAUSES`. */
   cause: u8,
-  /** Of its orders, 17 bytes each. */
+  /** References of the orders that the request names, 17 bytes each. */
   references: bytes16,
 });
 
@@ -34,5 +34,5 @@ export type CancellingCall = RecordOf<typeof CANCELLING_CALL>;
 /** First byte of each outcome. The sequence (6) and the closed records follow `closed`; a word follows `stale` and `failed`. */
 export const CLOSE_OUTCOMES = { untouched: 0, closed: 1, stale: 2, corrupt: 3, failed: 4 };
 
-/** As events have them. */
+/** Causes of a close, by the code that events carry. */
 export const CAUSES = ['cancel', 'void', 'clear', 'hold'] as const satisfies OrdersClosed['cause'][];

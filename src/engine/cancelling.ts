@@ -25,25 +25,25 @@ export interface CancelledPage {
   readonly closed: readonly ClosedOrder[];
   /** One for each market whose orders could not be cancelled, because a reservation is missing. */
   readonly failures: readonly Error[];
-  /** Where the next page begins; null after the last one. */
+  /** The next page begins after this member; null after the last page. */
   readonly next: Buffer | null;
 }
 
-/** Whose orders are cancelled, and of which market; null: of any. */
+/** Wallet and market whose orders are cancelled; null: any. */
 interface Scope {
   readonly wallet: string | null;
   readonly symbol: string | null;
 }
 
-/** Orders of one request, and live orders in a later page: a script runs alone, so a request must stay short. */
+/** Most orders of one request, and live orders in a later page. Scripts run alone, so each must stay short. */
 const CANCEL_BATCH = 100;
-/** Orders after which a call begins no further request. */
+/** A call whose requests have named so many orders begins no further request. */
 const MOST_ORDERS_OF_CALL = 200;
-/** Live orders in the first page of a wallet's: few wallets have more. */
+/** Live orders in the first page of a wallet; few wallets have more. */
 const FIRST_PAGE = 25;
-/** Where epoch and sequence begin in a reference. */
+/** Offset of epoch and sequence in a reference. */
 const STAMP_AT = 9;
-/** Where the closed records begin in an outcome: behind its code and the sequence. */
+/** Offset of the closed records in an outcome, after its code and the sequence. */
 const RECORDS_AT = 7;
 const ANY_WALLET = Buffer.alloc(20);
 
@@ -57,7 +57,7 @@ export class EngineCancelling {
     this.#markets = markets;
   }
 
-  /** @throws Refusal ORDER_NOT_FOUND when it is not a live order of the wallet (null: of any wallet). */
+  /** @throws Refusal ORDER_NOT_FOUND when the id names no live order of the wallet (null: of any wallet) */
   async closeOne(wallet: string | null, orderId: string, cause: OrdersClosed['cause']): Promise<ClosedOrder> {
     const reference = readOrderId(orderId);
     const [closed] = reference
@@ -67,7 +67,7 @@ export class EngineCancelling {
     return closed;
   }
 
-  /** Closes the live orders of a wallet that stand when it starts, of one market or of all (null). */
+  /** Closes the orders of a wallet that are live when the call starts, in one market or in all (null). */
   async closeAll(
     wallet: string,
     symbol: string | null,
@@ -75,7 +75,7 @@ export class EngineCancelling {
   ): Promise<ClosedOrder[]> {
     const closed: ClosedOrder[] = [];
     const live = await this.liveReferences(wallet);
-    // An engine that was emptied has no live orders either: it must not pass for an answer.
+    // An engine that was emptied has no live orders either: its empty list must not pass for an answer.
     if (live.length === 0) await this.#core.confirm();
     for (const [number, references] of byMarketNumber(live))
       closed.push(...(await this.#close({ wallet, symbol }, cause, number, references)));
@@ -83,8 +83,8 @@ export class EngineCancelling {
   }
 
   /**
-   * Cancels what one page of a wallet's live orders holds up to a stamp. Orders keep their place in that list, so pages
-   * read one after the other miss none. A market that cannot be closed does not keep the others from it.
+   * Cancels the orders of one page of a wallet's live orders that are not newer than a stamp. Orders keep their place
+   * in that list, so pages read one after the other miss none. A market that fails does not stop the others.
    * @param newest stamp of the newest order that is cancelled
    */
   async cancelPage(wallet: string, newest: Buffer, after: Buffer | null): Promise<CancelledPage> {
@@ -111,7 +111,7 @@ export class EngineCancelling {
     return { closed, failures, next: members.length < most ? null : members.at(-1)! };
   }
 
-  /** Closes the orders of a market that stand when it starts, side by side, in pages. */
+  /** Closes all orders that the book of a market has when its pages are read: first the bids, then the asks. */
   async clear(symbol: string, pages: EnginePages): Promise<ClosedOrder[]> {
     const market = (await this.#markets.refresh()).bySymbol.get(symbol);
     if (market === undefined) return [];
@@ -137,7 +137,7 @@ export class EngineCancelling {
     return members.map((member) => member.subarray(20, 20 + REFERENCE_BYTES));
   }
 
-  /** Takes the orders of one market off the book; those not live or not in the scope are passed over. */
+  /** Takes orders of one market off the book. Skips orders that are not live or not in the scope. */
   async #close(
     scope: Scope,
     cause: OrdersClosed['cause'],

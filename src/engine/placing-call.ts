@@ -1,6 +1,6 @@
 /**
- * The call of `place_orders.lua`, described once: the bytes of its arguments, of its replies, and of what its events
- * repeat of them. The script reads them by the formats given here.
+ * The call of `place_orders.lua`, described once: the bytes of its arguments, of its replies, and of the parts that its
+ * events repeat. The script holds the same formats as text.
  */
 
 import type { OrderStatus, OrderTerms, RejectReason } from '../domain/order.ts';
@@ -22,23 +22,23 @@ export const PLACING_CALL = layout({
   preOpen: u8,
   /** Most makers that one order meets. */
   mostMakers: u32,
-  /** The call ends before the next order once it has met so many. */
+  /** A call that has met so many makers ends before its next order. */
   mostMakersOfCall: u32,
   /** Most live orders of a wallet. */
   mostLive: u32,
   /** Version and symbol of the rules that the orders were measured by. */
   rules: text8,
-  /** Layout of the claim filters that the orders' offsets are in. */
+  /** Layout of the claim filters; the filter offsets of the orders refer to it. */
   layout: text8,
 });
 
-/** An order's terms, as a call and its event have them. */
+/** Terms of an order, as a call and its event carry them. */
 export const TERMS = layout({
   wallet: bytesOf(20),
   market: u16,
   /** 0 buy, 1 sell. */
   side: u8,
-  /** `LIMIT`, `MARKET_FOR_SIZE` or `MARKET_FOR_BUDGET`. */
+  /** Value of `KINDS`. */
   kind: u8,
   /** Index in `TIMES_IN_FORCE`. */
   timeInForce: u8,
@@ -58,15 +58,15 @@ export const PLACING_ORDER = layout({
   amount: u56,
   /** 1 when the caller's country is blocked. */
   restricted: u8,
-  /** Time of a look into Postgres, in Unix milliseconds; 0: never. */
+  /** Unix milliseconds of the last check in Postgres for the client id; 0: never checked. */
   checkedAt: u48,
-  /** String of the filter that has the claim's block: its place among the call's filter keys, counted from 0. */
+  /** Index of the filter string that has the claim's block, among the filter keys of the call, counted from 0. */
   filter: u8,
-  /** The same in the filter that is being filled, counted from 1; 0: none is. */
+  /** The same index for the filter that is being filled, counted from 1; 0: no filter is being filled. */
   nextFilter: u8,
   mask: bytesOf(8),
   digest: bytesOf(14),
-  /** Offsets of the block's first and last byte in its string, as text, because Redis takes it as it is. */
+  /** Offsets of the block's first and last byte in its string. They are text because Redis takes text as it is. */
   first: text8,
   last: text8,
   nextFirst: text8,
@@ -76,7 +76,7 @@ export const PLACING_ORDER = layout({
 /** The first item of the reply. */
 export const PLACING_REPLY = layout({ epoch: u16, time: u48 });
 
-/** What the match made of an order, as replies and events have it. */
+/** Result of matching an order, as replies and events carry it. */
 export const MATCH = layout({
   /** Index in `STATUS_CODES`. */
   status: u8,

@@ -31,9 +31,9 @@ import { rulesText } from './state.ts';
 export interface PlaceOrder {
   readonly wallet: string;
   readonly request: OrderRequest;
-  /** Whether the caller's country is blocked. */
+  /** True when the caller's country is blocked. */
   readonly restricted?: boolean;
-  /** The moment before which Postgres was found not to know the client order id. */
+  /** The moment of an `unchecked` outcome. Postgres was asked after it, and did not know the client order id. */
   readonly checked?: Moment;
 }
 
@@ -59,7 +59,7 @@ export interface OrderLimits {
   readonly maxLiveOrders: number;
 }
 
-/** Makers after which a call begins no further order, so that its script stays as short as one large order. */
+/** A call that has met so many makers begins no further order: its script stays as short as one large order. */
 const MOST_MAKERS_OF_CALL = 200;
 
 /** A measured order that waits for its call. */
@@ -68,7 +68,7 @@ interface Measured {
   readonly amounts: OrderAmounts;
 }
 
-/** What became of one order: its bytes in the reply, and what all orders of its call share. */
+/** Outcome of one order: its bytes in the reply, and the epoch and time that all orders of its call share. */
 interface Outcome {
   readonly bytes: Buffer;
   readonly epoch: number;
@@ -300,7 +300,7 @@ function placedOf(market: Market, { command, amounts }: Measured, outcome: Outco
   return { outcome: 'placed', order, market, trades, rejectReason };
 }
 
-/** Every field of the outcome has a fixed size. */
+/** Bytes of an outcome before its fills; every field has a fixed size. */
 const PLACED_BYTES = PLACED.sizeAt(Buffer.alloc(0), 0);
 
 const keysOf = ({ symbol, base, quote }: Market): string[] => [

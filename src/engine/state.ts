@@ -1,4 +1,4 @@
-/** The field `state` of the engine hash: what every event changes. `lua/include/engine_state.lua` reads and writes it too. */
+/** The field `state` of the engine hash. Every event changes it; `lua/include/engine_state.lua` reads and writes it. */
 
 import { layout, type RecordOf, u8, u16, u48, u56 } from '../scripts/layout.ts';
 
@@ -6,21 +6,22 @@ import { layout, type RecordOf, u8, u16, u48, u56 } from '../scripts/layout.ts';
 export const ENGINE_FORMAT = 2;
 
 /**
- * Releases of format 1 read this field as the sequence of the last event: they find themselves behind Postgres, and do
- * not open.
+ * Releases of format 1 read this field as the sequence of the last event. The value makes the engine look older than
+ * Postgres, so those releases do not open it.
  */
 export const FORMAT_1_SEQUENCE = { field: 'sequence', value: '-1' } as const;
 
 export const STATE = layout({
   epoch: u16,
-  /** Of the last event. */
+  /** Sequence of the last event. */
   sequence: u48,
   /** Unix milliseconds of the last event. */
   time: u48,
   /** The last trade id given out. */
   trade: u56,
-  /** Which of the two keys `unsettled`, and `claims`, is written now. */
+  /** Index of the key of `unsettled` that is written now: 0 or 1. */
   unsettled: u8,
+  /** Index of the key of `claims` that is written now: 0 or 1. */
   claims: u8,
 });
 
@@ -33,10 +34,10 @@ const NEVER_OPENED: State = { epoch: 0, sequence: 0, time: 0, trade: 0, unsettle
 export const readState = (found: Buffer | null | undefined): State =>
   found?.length === STATE_BYTES ? STATE.unpack(found) : NEVER_OPENED;
 
-/** Field of the rules in force of a market. */
+/** Field of the engine hash that names the rules of a market in force. */
 export const rulesField = (marketNumber: number): string => `rules:${marketNumber}`;
 
-/** The rules of a market, as that field and calls name them. */
+/** Text that names the rules of a market, in that field and in calls. */
 export const rulesText = ({
   version,
   symbol,

@@ -23,7 +23,7 @@ export interface Call {
   readonly query: Query;
   /** The parsed body of an endpoint that reads one. */
   readonly body: unknown;
-  /** Whether the caller's country is blocked. */
+  /** True when the caller's country is blocked. */
   readonly restricted: boolean;
 }
 

@@ -28,7 +28,7 @@ const READ_BY_NODE: ReadonlySet<string> = new Set(['Content-Length', 'Connection
 
 export function writeHead(response: Response, status: number): void {
   const { head } = stateOf(response);
-  // What was set by Node's own means must be held against what is written here.
+  // Headers that were set by Node's own methods must be merged with these, which Node's `writeHead` does.
   if (!takesLines(response) || response.getHeaderNames().length > 0) {
     response.writeHead(status, head);
     return;
@@ -38,6 +38,6 @@ export function writeHead(response: Response, status: number): void {
   for (; at < head.length && !READ_BY_NODE.has(head[at]!); at += 2)
     lines += `${head[at]}: ${head[at + 1]}\r\n`;
   response.headLines = lines;
-  // What follows is Node's to write, so that the order stays: mostly nothing but the length.
+  // Node writes the rest, so that the order stays: usually nothing but the length.
   response.writeHead(status, head.slice(at));
 }

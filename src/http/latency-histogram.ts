@@ -11,11 +11,11 @@ interface HistogramOptions {
   readonly registers: readonly Registry[];
 }
 
-/** What was observed under one combination of label values. */
+/** Observations under one combination of label values. */
 class Series {
   readonly labels: Readonly<Record<string, string>>;
   readonly #bounds: readonly number[];
-  /** Of each bucket alone; the last one is for values above all bounds. */
+  /** Number of values in each bucket alone; the last bucket is for values above all bounds. */
   readonly counts: Float64Array;
   sum = 0;
 
@@ -63,7 +63,7 @@ export class LatencyHistogram {
     return series;
   }
 
-  /** What a registry asks a metric for. */
+  /** Returns the values of the metric; a registry calls this method. */
   async get(): Promise<Omit<MetricObjectWithValues<MetricValueWithName<string>>, 'collect'>> {
     const { name, help, type, aggregator } = this;
     const values = this.#series.flatMap((series) => this.#valuesOf(series));

@@ -9,7 +9,7 @@ import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { askForTexts, prepared } from './pool.ts';
 import { numberArray, type Statement, textArray } from './round-trip.ts';
 
-/** What one batch adds to a market's minute. */
+/** Additions of one batch to one minute of a market. */
 interface Minute {
   readonly market: string;
   candle: Candle;
@@ -18,7 +18,7 @@ interface Minute {
   lastTradeId: number;
 }
 
-/** What a batch adds to the candles of its markets. */
+/** Additions of one batch to the one-minute candles of its markets. */
 export class Minutes {
   readonly #minutes = new Map<string, Minute>();
 

@@ -29,7 +29,7 @@ export interface Exchanged<Amount> {
   readonly paid: Amount;
 }
 
-/** What a trade moves. Null: nothing, so that there are no lines. */
+/** Amounts that a trade moves. Null: the amount is zero and has no lines. */
 export interface TradeAmounts<Amount> {
   readonly base: Exchanged<Amount> | null;
   readonly notional: Exchanged<Amount> | null;

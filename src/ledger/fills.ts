@@ -9,7 +9,7 @@ import { endOf } from './walk.ts';
 
 const NO_BOUND = String(Number.MAX_SAFE_INTEGER);
 
-/** Of each role, in the order of `readFill`. The maker pays no fee. */
+/** SQL expressions of the fields of a fill, in the order in which `readFill` reads them. The maker pays no fee. */
 export const fillFields = (role: FillRole): readonly string[] => [
   ...['trade_id', `'${role}'`, 'price_ticks', 'size_steps', 'notional_atoms'],
   ...[role === 'taker' ? 'fee_atoms' : '0', 'time_ms'],

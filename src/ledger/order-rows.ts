@@ -6,7 +6,7 @@ import { NULL_FIELD, textField } from './copy.ts';
 import { fieldsOfLot } from './lot.ts';
 import { storable } from './text.ts';
 
-/** How far an order has come. */
+/** Progress of an order: its fills, its status and its last change. */
 export interface Progress {
   readonly sizeSteps: bigint;
   filledSteps: bigint;

@@ -6,11 +6,11 @@
 import type pg from 'pg';
 
 export interface Statement {
-  /** Of the prepared statement, which a connection parses once: another text needs another name. */
+  /** Name of the prepared statement. A connection parses each name once, so another text needs another name. */
   readonly name: string;
   readonly text: string;
   readonly values?: readonly (string | null)[];
-  /** What a `copy … from stdin` reads, in COPY's text format. */
+  /** Rows that a `copy … from stdin` reads, in COPY's text format. */
   readonly copied?: readonly Buffer[];
 }
 

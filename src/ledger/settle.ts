@@ -9,9 +9,9 @@ import type { Progress } from './order-rows.ts';
 import { roundTrip, type Statement, type TextRow, textArray } from './round-trip.ts';
 import { type Added, rowsAdded, writeBatch } from './write-batch.ts';
 
-/** What the events must follow. */
+/** Place in the ledger that the next events must follow. */
 interface Settled extends Cursor {
-  /** Of the event at the cursor; null while nothing is settled. */
+  /** Digest of the event at the cursor; null while nothing is settled. */
   readonly digest: string | null;
 }
 

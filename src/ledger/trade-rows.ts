@@ -1,4 +1,4 @@
-/** What trades come to: rows of trades and of entries, and what the candles gain. Each amount is made into text once. */
+/** Turns trades into rows of trades and entries and into additions to candles. Each amount is made into text once. */
 
 import { baseAtoms, notionalAtoms, type Trade } from '../domain/order.ts';
 import { Minutes } from './candles.ts';

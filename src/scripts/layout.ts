@@ -20,9 +20,9 @@ type ValueOf<F> = F extends Field<infer T> ? T : never;
 export type RecordOf<L> = L extends Layout<infer F> ? { readonly [K in keyof F]: ValueOf<F[K]> } : never;
 
 export interface Layout<F extends Record<string, Field<unknown>>> {
-  /** Of all fields together, without the byte order. */
+  /** Formats of all fields together, without the byte order. */
   readonly format: string;
-  /** In the order of their bytes. */
+  /** Names of the fields, in the order of their bytes. */
   readonly names: readonly string[];
   readonly fields: F;
   pack(record: { readonly [K in keyof F]: ValueOf<F[K]> }): Buffer;

@@ -10,7 +10,7 @@ import type { Engine, EngineImage, Placement } from '../../src/engine/index.ts';
 import { HISTORY, WALLETS, walletOf } from './driver-wallets.ts';
 import { marketSpec } from './market-spec.ts';
 
-/** How calls follow each other: groups in one turn of the event loop, each awaited, or so many in flight all the time. */
+/** Pace of calls: groups of one turn of the event loop, each awaited, or a constant number of calls in flight. */
 export type Pace = { readonly together: number } | { readonly inFlight: number };
 
 export type OrderKind = 'far' | 'rest' | 'maker' | 'fill' | 'five' | 'sweep' | 'mixed';

@@ -10,7 +10,7 @@ import { type MeasuredRedis, processorSeconds, startMeasuredRedis } from './redi
 
 export const WARMING_CALLS = 16;
 
-/** What one call costs the server. */
+/** Cost of one call for the server. */
 export interface Cost {
   readonly micros: number;
   /** Thousands, in user space; undefined where they cannot be counted. */

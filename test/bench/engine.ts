@@ -115,7 +115,7 @@ async function longestScript({ server: { redis }, driver }: Stage): Promise<numb
   return Math.max(...scripts.map(([, , micros]) => micros)) / 1_000;
 }
 
-/** What decides the rows: instructions where they can be counted, else processor time. */
+/** Unit that the rows are judged in: instructions where they can be counted, else processor time. */
 const decider = (): { readonly unit: string; of(cost: Cost): number } =>
   findCounter() === undefined
     ? { unit: 'µs', of: ({ micros }) => micros }

@@ -10,13 +10,13 @@ export interface Target {
   readonly isReported?: boolean;
 }
 
-/** What is known of a row before it is judged. */
+/** A row before it is judged. */
 export interface Measured {
   readonly name: string;
   readonly unit: string;
   /** null: not measured. */
   readonly figure: number | null;
-  /** What the figure is divided by, taken in the same run and in the same unit. */
+  /** Divisor of the figure, taken in the same run and in the same unit. */
   readonly reference?: { readonly name: string; readonly figure: number | null };
   /** Bounds the ratio where there is a reference, else the figure. */
   readonly target?: Target;

@@ -22,7 +22,7 @@ export interface Loaded {
   readonly requests: number;
   /** By the clock. */
   readonly seconds: number;
-  /** Of each request, from when it was due. */
+  /** Latency of each request, from when it was due. */
   readonly latenciesMs: readonly number[];
 }
 

@@ -1,4 +1,4 @@
-/** What a resting order keeps in the engine's memory, and what an order writes to its append-only file. */
+/** Memory that a resting order takes in the engine's Redis, and bytes that an order writes to the append-only file. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';

@@ -59,7 +59,7 @@ export interface Spent {
   readonly instructions: number | undefined;
 }
 
-/** What each of the processes spends while `work` runs. */
+/** Measures the processor time and instructions of each process while `work` runs. */
 export async function measureProcessors<Name extends string, Result>(
   watched: Readonly<Record<Name, Watched>>,
   work: () => Promise<Result>,

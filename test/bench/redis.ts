@@ -15,7 +15,7 @@ const APPEND_ONLY = 'appendonlydir';
 const SETTINGS = [
   // A rewrite of the log forks in the middle of a round; what its copies cost is the machine's.
   'auto-aof-rewrite-percentage 0',
-  // What the server does by itself, ten times a second, is no part of a call.
+  // The server's own work, ten times a second by default, is no part of a call.
   ...['hz 1', 'activerehashing no'],
 ];
 

@@ -43,11 +43,11 @@ const MARKETS: readonly Market[] = BASES.map((base, number) => ({
 export const seededWallet = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
 
 export interface SeedOptions {
-  /** Of an empty database, or of one that has nothing but the schema. */
+  /** URL of a database that is empty or has nothing but the schema. */
   readonly databaseUrl: string;
   readonly trades: number;
   readonly wallets?: number;
-  /** Whether to book them: six entries a trade, which no request reads. */
+  /** True to book the trades too: six entries a trade, which no request reads. */
   readonly entries: boolean;
   /** Unix milliseconds of the last trade. */
   readonly endMs: number;
@@ -132,7 +132,7 @@ interface Place {
   readonly wallets: number;
 }
 
-/** What is drawn for each round, by a hash of its number. */
+/** Selects the values of each round, drawn by a hash of its number. */
 const drawn = (from: number, to: number, { first, startMs, wallets }: Place): string => `
   select n, market, number, base, side, price_ticks, steps, maker,
     ${first}::bigint + n * ${EVENTS_A_ROUND} as before, ${startMs}::bigint + n * ${ROUND_MS} as time_ms,

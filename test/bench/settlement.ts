@@ -1,6 +1,6 @@
 /**
- * What settling an order costs its process and Postgres, while one api process is loaded and while a backlog is
- * settled; and how fast a backlog gets into Postgres, beside an older release on servers of its own.
+ * Cost of settling an order for its process and for Postgres, while one api process is loaded and while a backlog is
+ * settled. Speed at which a backlog gets into Postgres, beside an older release on servers of its own.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -30,7 +30,7 @@ const digits = (dice: Random, most: number): string =>
 const decimalText = (dice: Random): string =>
   dice.chance(0.3) ? digits(dice, 17) : `${digits(dice, 10)}.${digits(dice, 9)}`;
 
-/** What every function of units says of a decimal. */
+/** Results of every function of units for a decimal. */
 const readings = (value: Decimal): readonly unknown[] => [
   ...GRIDS.map((grid) => countOf(value, grid)),
   ...[0, 6, 9, 18].flatMap((scale) => [toScaled(value, scale), toScaledDown(value, scale)]),

@@ -9,7 +9,7 @@ import type { Market } from '../../src/domain/market.ts';
 import { Batches, UNTOUCHED } from '../../src/engine/batches.ts';
 import { random, runSeed } from '../support/seed.ts';
 
-/** What the source exports, as it is or with one place changed. */
+/** Exports of the source, as it is or with one place changed. */
 interface Queues {
   readonly Batches: typeof Batches;
   readonly UNTOUCHED: typeof UNTOUCHED;

@@ -20,7 +20,7 @@ const OTHER = 'BTC/USD';
 const MOST_TOGETHER = 64;
 const MOST_MAKERS_OF_CALL = 200;
 const MOST_ORDERS_OF_CALL = 200;
-/** Of one request that cancels all orders of a wallet. */
+/** Most orders of one request when all orders of a wallet are cancelled. */
 const MOST_ORDERS_OF_REQUEST = 100;
 const MAX_MAKERS = 150;
 const MAKERS = Array.from({ length: 7 }, (_none, index) => `0x${`c${index}`.repeat(20)}`);
@@ -29,7 +29,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 /** One call as it left, and its reply. */
 interface Call {
-  /** Of the orders, or the requests. */
+  /** Bytes of the orders, or of the requests. */
   readonly args: readonly Buffer[];
   readonly reply: Promise<Buffer[]>;
 }

@@ -40,7 +40,7 @@ const definedIn = (file: string): Map<string, string> => {
   return new Map([...text.matchAll(/^--- define (\w+) (\S+)/gm)].map(([, name, value]) => [name!, value!]));
 };
 
-/** What a script's `local a, b = struct.unpack('>…', ARGV[…])` names, and its format. */
+/** Names and format of a script's `local a, b = struct.unpack('>…', ARGV[…])`. */
 function unpackedFrom(script: string, argument: string): { names: string[]; format: string } {
   const { source } = loadScript(script);
   const pattern = new RegExp(

@@ -53,7 +53,7 @@ export interface RunOptions {
   readonly onOperation?: (done: number, outcomes: Outcomes) => void;
   /** Settled events are let go of every so many operations; default never. */
   readonly trimEvery?: number;
-  /** How often an operation is followed by a turn: 1 to 64 commands that the engine runs together. */
+  /** Chance that an operation is followed by a turn: 1 to 64 commands that the engine runs together. */
   readonly turns?: number;
   /** Told how many commands a turn had. */
   readonly onTurn?: (commands: number) => void;

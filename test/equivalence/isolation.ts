@@ -53,7 +53,7 @@ export interface IsolationOptions {
   readonly load?: Load;
 }
 
-/** How often each outcome was met in a batch. */
+/** Number of times that each outcome was met in a batch. */
 export type Counts = ReadonlyMap<string, number>;
 
 /** @throws Divergence at the first round whose batch leaves something else than the same orders without those that fail */

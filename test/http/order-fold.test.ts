@@ -54,7 +54,7 @@ describe('joining what is live and what is settled', () => {
             .orders.filter((order) => order.wallet === wallet)
             .reverse()
             .slice(0, LIMIT);
-        // What was read from Postgres may be changed by nobody.
+        // Rows that were read from Postgres are frozen, because the fold must not change them.
         const known = latest(postgres).map((order) => Object.freeze(listedOrder(order)));
         const settled = { cursor: cursorAt(postgres), orders: known };
         const folded = foldOrders(settled, touched(wallet, forgotten, engine), wallet).slice(0, LIMIT);

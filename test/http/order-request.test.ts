@@ -56,7 +56,7 @@ function bodyOf(dice: Random): string {
   return `{${members.join(',')}}`;
 }
 
-/** What an order or a refusal says, with decimals as text: they have more than one form. */
+/** Contents of an order or a refusal, with decimals as text because they have more than one form. */
 function said(outcome: object): unknown {
   if (outcome instanceof Refusal) return [outcome.code, outcome.message];
   const asText = (value: unknown): unknown =>

@@ -13,7 +13,7 @@ const FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url));
 /** Rows of what its triggers watch come before the cursor that contains them. */
 const IN_ORDER = [...TABLES.filter((table) => table !== 'engine_cursor'), 'engine_cursor'];
 const ALONE = ['engine_cursor', 'trading_switches'];
-/** What triggers of that release wrote, or nobody. */
+/** Columns that triggers of that release wrote, or that it did not write at all. */
 const NOT_COPIED = new Set(['witness', 'fill_count']);
 const OF_CURSOR = new Set(['epoch', 'sequence', 'digest', 'event_time_ms', 'settled_at']);
 

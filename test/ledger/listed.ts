@@ -1,4 +1,4 @@
-/** What a reference ledger knows, in the shape of lists: counts as digits, and each trade from one side. */
+/** Contents of a reference ledger in the shape of lists: counts as digits, and each trade from one side. */
 
 import { type Fill, fillOf, type ListedOrder, type Trade, walletTradeOf } from '../../src/domain/order.ts';
 import type { ReferenceOrder } from './reference-ledger.ts';

@@ -11,7 +11,7 @@ import { openStage, type Stage } from './stage.ts';
 const idsOf = (trades: readonly Pick<Trade, 'tradeId'>[]): number[] => trades.map(({ tradeId }) => tradeId);
 const ALL: TradeFilter = { limit: 500 };
 
-/** Of the ledger and of the engine alike. */
+/** A trade of the ledger or of the engine, with its counts as digits. */
 const inDigits = (trade: PublicTrade): PublicTrade => ({
   ...trade,
   priceTicks: String(trade.priceTicks),

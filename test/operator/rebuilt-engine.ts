@@ -1,4 +1,4 @@
-/** What an engine's Redis holds and a rebuild must bring back. */
+/** Contents of an engine's Redis that a rebuild must bring back. */
 
 import type { Redis } from 'ioredis';
 

@@ -149,7 +149,7 @@ async function answerOf(
   body?: object,
 ): Promise<string | undefined> {
   const reply = await call(method, path, body).catch((error: Error) => {
-    // What fetch throws when a connection breaks; a reply that is not as documented fails the test.
+    // fetch throws a TypeError when a connection breaks. A reply that is not as documented fails the test.
     if (error instanceof TypeError) return undefined;
     throw error;
   });

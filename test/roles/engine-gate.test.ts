@@ -16,7 +16,7 @@ describe('a gate of the engine', () => {
   let gate: EngineGate;
   let outages: Outages;
   let told: string[];
-  /** Of Postgres. */
+  /** Cursor of Postgres. */
   let cursor: { epoch: number; sequence: number };
 
   beforeEach(async () => {

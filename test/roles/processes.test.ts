@@ -37,7 +37,7 @@ async function placeInTheEnd(call: Call, body: object): Promise<Json> {
   let placed: Json = {};
   await eventually('the order is placed', async () => {
     const reply = await call('POST', '/v1/orders', body).catch((error: Error) => {
-      // What fetch throws when a connection breaks; a reply that is not as documented fails the test.
+      // fetch throws a TypeError when a connection breaks. A reply that is not as documented fails the test.
       if (error instanceof TypeError) return undefined;
       throw error;
     });

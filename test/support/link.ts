@@ -10,7 +10,7 @@ export interface Link {
   cut(): void;
   /** Connections stay, and new ones are taken, but nothing comes through. */
   stall(): void;
-  /** What is sent comes through; what is answered does not. */
+  /** Requests come through; replies do not. */
   mute(): void;
   mend(): Promise<void>;
   close(): void;

@@ -1,4 +1,4 @@
-/** What `POST /v1/orders` is asked: the members of an order, and how they are read. */
+/** The body of `POST /v1/orders`: the members of an order, and how they are read. */
 
 import { z } from 'zod';
 import { Refusal } from '../../domain/errors.ts';

@@ -47,7 +47,7 @@ const walletTradeText = (trade: MemberTexts<typeof walletTradeSchema>): string =
   `"feeAmount":${trade.feeAmount},"feeAsset":${trade.feeAsset},"counterparty":${trade.counterparty},` +
   `"createdAt":${trade.createdAt}}`;
 
-/** Of a text in which JSON escapes nothing. */
+/** JSON string of a text in which JSON escapes nothing. */
 const quoted = (plain: string): string => `"${plain}"`;
 
 const priceText = (ticks: Count, market: Market): string => formatCount(ticks, marketGrid(market).tick);
@@ -68,7 +68,7 @@ const fillReply = (fill: Fill, orderId: string, market: Market): string =>
     createdAt: quoted(timestamp(fill.timeMs)),
   });
 
-/** What a reply shows of an order besides its fills. */
+/** Order data that a reply shows, without the fills. */
 type OrderFacts = Omit<ListedOrder, 'fillCount'>;
 
 function membersOf(order: OrderFacts, { fillCount, fills }: ShownFills, market: Market): string {
