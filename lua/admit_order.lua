@@ -22,7 +22,7 @@ local state = decode_state(found[1])
 if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
 if ARGV[5] ~= '' then
   if ARGV[11] ~= found[4] then return { 'stale', 'filter' } end
-  local ended, value = find_claim({ KEYS[2], KEYS[3] }, KEYS[4], ARGV[6], ARGV[13], ARGV[7], ARGV[10], tonumber(ARGV[8]),
+  local ended, value = find_claim(KEYS[2], KEYS[3], KEYS[4], ARGV[6], ARGV[13], ARGV[7], ARGV[10], tonumber(ARGV[8]),
     event_time(state))
   if ended then return { ended, value } end
 end

@@ -25,7 +25,6 @@ Events   an orders_closed for each request that closed any
 --- define CORRUPT 3
 --- define FAILED 4
 
-local keys = { events = KEYS[2], live = KEYS[7], unsettled = { KEYS[8], KEYS[9] } }
 local epoch, market_number, base_per_step, quote_per_lot, most_orders, rules = struct.unpack('>I2I2I7I7I2I1c0', ARGV[1])
 local found = redis.call('HMGET', KEYS[1], 'state', 'rules:' .. market_number)
 local state, rules_in_force = decode_state(found[1]), found[2]
@@ -56,7 +55,7 @@ end
 -- Takes one order off the book and releases what it holds. Nothing here may fail. Returns the closed record.
 local function write_closed(side, member, wallet, had_fills, left, held, live)
   redis.call('ZREM', KEYS[3 + side], member)
-  redis.call('ZREM', keys.live, live)
+  redis.call('ZREM', KEYS[7], live)
   add_to(levels_of(side), string.sub(member, 1, 7), -left)
   add_to(balances_of(side), wallet .. 'r', -held)
   add_to(balances_of(side), wallet .. 'a', held)
@@ -65,7 +64,7 @@ end
 
 -- Appends the event of a request and returns its outcome. `wallets`: the wallets of the closed orders, each once.
 local function record_closed(cause, closed, wallets)
-  append_event(keys.events, state, time, struct.pack('>I1I6I1', ORDERS_CLOSED, time, cause) .. closed)
+  append_event(KEYS[2], state, time, struct.pack('>I1I6I1', ORDERS_CLOSED, time, cause) .. closed)
   local stamp, count = stamp_of(state.epoch, state.sequence), #unsettled
   for _, wallet in ipairs(wallets) do
     unsettled[count + 1], unsettled[count + 2], count = '0', wallet .. stamp, count + 2
@@ -78,7 +77,7 @@ end
 local function close_usual(owner, cause, references)
   if #references ~= 17 or rules ~= rules_in_force then return nil end
   local side, member, wallet, had_fills, left, held = find(references, owner)
-  local live = side and live_record(keys, wallet .. references)
+  local live = side and live_record(KEYS[7], wallet .. references)
   if not live then return nil end
   local balances, levels = balances_of(side), levels_of(side)
   ask(balances, wallet .. 'r')
@@ -122,7 +121,7 @@ for side = BUY, SELL do
   if opened[KEYS[10 + side]] then write_amounts(opened[KEYS[10 + side]], true) end
 end
 if #unsettled > 0 then
-  write_unsettled(keys, state, unsettled)
+  write_unsettled(KEYS[8 + state.unsettled], unsettled)
   redis.call('HSET', KEYS[1], 'state', encode_state(state))
 end
 replies[1] = struct.pack('>I2I6', state.epoch, time)

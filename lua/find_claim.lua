@@ -12,6 +12,6 @@ Replies  { claimed, value } | { unclaimed } when it never existed | { unchecked 
 --- include claim
 
 if redis.call('HGET', KEYS[1], 'filter') ~= ARGV[4] then return { 'stale', 'filter' } end
-local ended, value = find_claim({ KEYS[2], KEYS[3] }, KEYS[4], ARGV[2], ARGV[5], ARGV[3], ARGV[1], 0, 300000)
+local ended, value = find_claim(KEYS[2], KEYS[3], KEYS[4], ARGV[2], ARGV[5], ARGV[3], ARGV[1], 0, 300000)
 if ended then return { ended, value } end
 return { 'unclaimed' }

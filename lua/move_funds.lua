@@ -21,7 +21,7 @@ Events   credited | debited
 
 local keys = {
   engine = KEYS[1], events = KEYS[2], balances = KEYS[3], assets = KEYS[4],
-  claims = { KEYS[5], KEYS[6] }, unsettled = { KEYS[8], KEYS[9] },
+  unsettled = { KEYS[8], KEYS[9] },
 }
 local kind, wallet, asset, amount = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local credits = kind == 'credited'
@@ -30,7 +30,7 @@ local state = decode_state(found[1])
 if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
 local time = event_time(state)
 if ARGV[12] ~= found[2] then return { 'stale', 'filter' } end
-local ended, block = find_claim(keys.claims, KEYS[7], ARGV[7], ARGV[15], ARGV[8], ARGV[6], tonumber(ARGV[9]), time)
+local ended, block = find_claim(KEYS[5], KEYS[6], KEYS[7], ARGV[7], ARGV[15], ARGV[8], ARGV[6], tonumber(ARGV[9]), time)
 if ended then return { ended, block } end
 local next_block = ARGV[13] ~= '' and marked_block(KEYS[10], ARGV[13], ARGV[16], ARGV[8])
 
@@ -51,6 +51,6 @@ redis.call('HINCRBY', keys.balances, 'supply', change)
 redis.call('HSET', keys.assets, asset .. ' used', '1')
 redis.call('SETRANGE', KEYS[7], ARGV[7], block)
 if next_block then redis.call('SETRANGE', KEYS[10], ARGV[13], next_block) end
-redis.call('HSET', keys.claims[state.claims + 1], ARGV[6], ARGV[11])
+redis.call('HSET', KEYS[5 + state.claims], ARGV[6], ARGV[11])
 emit(keys, state, time, credits and CREDITED or DEBITED, ARGV[11], wallet)
 return { 'moved', text(state.sequence), text(time) }

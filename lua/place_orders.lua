@@ -24,10 +24,16 @@ them costs as much as an order.
 --- include amounts
 
 --- include placing_codes
--- Indexes of KEYS and ARGV. A side is 0 or 1: KEYS[LEVELS + side] are the levels of its orders, and an order pays with
+-- Indexes of KEYS and ARGV. A side is 0 or 1: KEYS[BOOK + side] and KEYS[LEVELS + side] are those of its orders, and an order pays with
 -- the balances KEYS[QUOTE - side].
+--- define EVENTS 2
+--- define BOOK 3
 --- define BASE 5
 --- define QUOTE 6
+--- define LIVE 7
+--- define CLAIMS 8
+--- define UNSETTLED 10
+--- define MARKETS 12
 --- define LEVELS 13
 --- define FIRST_FILTER 15
 --- define FIRST_ORDER 2
@@ -37,10 +43,6 @@ them costs as much as an order.
 --- define TERMS_BYTES 36 (without the client id)
 
 
-local keys = {
-  engine = KEYS[1], events = KEYS[2], book = { [BUY] = KEYS[3], [SELL] = KEYS[4] }, live = KEYS[7],
-  claims = { KEYS[8], KEYS[9] }, unsettled = { KEYS[10], KEYS[11] }, markets = KEYS[12],
-}
 local epoch, market_number, base_per_step, quote_per_lot, fee_bps, _, _, _, _, pre_open, most_makers,
   most_makers_of_call, most_live, rules, layout = struct.unpack(CALL, ARGV[1])
 
@@ -51,7 +53,7 @@ for index = FIRST_ORDER, #ARGV do
   local wallet = string.sub(ARGV[index], 1, 20)
   fields[index * 2 + 3], fields[index * 2 + 4] = 'hold:' .. wallet, 'terms:' .. wallet
 end
-local found = redis.call('HMGET', keys.engine, unpack(fields))
+local found = redis.call('HMGET', KEYS[1], unpack(fields))
 local state, filter_in_force, rules_in_force, last_price = decode_state(found[1]), found[4], found[5], found[6]
 local paused, required_terms = found[2], found[3]
 for index = FIRST_ORDER, #ARGV do
@@ -79,7 +81,7 @@ local makers_met = 0
 local function count_live(wallet)
   local count = live_counts[wallet]
   if not count then
-    count = redis.call('ZLEXCOUNT', keys.live, '[' .. wallet, '(' .. wallet .. '\255')
+    count = redis.call('ZLEXCOUNT', KEYS[LIVE], '[' .. wallet, '(' .. wallet .. '\255')
     live_counts[wallet] = count
   end
   return count

@@ -8,13 +8,14 @@
 -- False once any amount is wide or text.
 local all_are_numbers = true
 
-local function open_amounts(key) return { key = key, at = {}, changed = {}, asked = {}, asked_count = 0 } end
+-- Its own items are the fields that are asked for and not read yet.
+local function open_amounts(key) return { key = key, at = {}, changed = {}, asked_count = 0 } end
 
 -- Notes that a field will be needed; `read_asked` reads all of them in one call.
 local function ask(amounts, field)
   if not amounts.at[field] then
     local count = amounts.asked_count + 1
-    amounts.asked_count, amounts.asked[count] = count, field
+    amounts.asked_count, amounts[count] = count, field
   end
 end
 
@@ -35,21 +36,21 @@ local function odd_amount_of(found)
 end
 
 local function read_asked(amounts)
-  local count, at, asked = amounts.asked_count, amounts.at, amounts.asked
+  local count, at = amounts.asked_count, amounts.at
   if count == 0 then return end
   amounts.asked_count = 0
   for from = 1, count, FIELDS_TOGETHER do
     local to = from + FIELDS_TOGETHER - 1
     if to > count then to = count end
-    local values = redis.call('HMGET', amounts.key, unpack(asked, from, to))
+    local values = redis.call('HMGET', amounts.key, unpack(amounts, from, to))
     for index = from, to do
       local found = values[index - from + 1]
       if not found then
-        at[asked[index]] = 0
-      elseif #found < 16 and not string.find(found, '%D') then
-        at[asked[index]] = tonumber(found)
+        at[amounts[index]] = 0
+      elseif #found < 16 and found ~= '' and not string.find(found, '%D') then
+        at[amounts[index]] = tonumber(found)
       else
-        at[asked[index]] = odd_amount_of(found)
+        at[amounts[index]] = odd_amount_of(found)
       end
     end
   end

@@ -10,9 +10,9 @@ local function append_event(events, state, time, bytes)
 end
 
 -- Writes to the unsettled index, which lists an event under each wallet whose lists it changes.
--- `index`: scores and members, alternating.
-local function write_unsettled(keys, state, index)
+-- `key`: the generation that is written now. `index`: scores and members, alternating.
+local function write_unsettled(key, index)
   for from = 1, #index, MOST_UNPACKED do
-    redis.call('ZADD', keys.unsettled[state.unsettled + 1], unpack(index, from, math.min(from + MOST_UNPACKED - 1, #index)))
+    redis.call('ZADD', key, unpack(index, from, math.min(from + MOST_UNPACKED - 1, #index)))
   end
 end

@@ -17,10 +17,10 @@ end
 -- 'unchecked' and the time: only Postgres may know the id, and the caller has not looked there in the last five
 -- minutes. Redis forgets an id ten minutes after Postgres has it, so an id that Postgres did not know then is still in
 -- Redis now.
-local function find_claim(claims, filter, first, last, mask, field, checked_at, time)
+local function find_claim(claims_0, claims_1, filter, first, last, mask, field, checked_at, time)
   local block, is_marked = marked_block(filter, first, last, mask)
   if is_marked then
-    local known = redis.call('HGET', claims[1], field) or redis.call('HGET', claims[2], field)
+    local known = redis.call('HGET', claims_0, field) or redis.call('HGET', claims_1, field)
     if known then return 'claimed', known end
     if time - checked_at >= 300000 then return 'unchecked', text(time) end
   end

@@ -8,7 +8,7 @@ local function find_all(references, owner)
     local side, member, wallet, had_fills, left, held = find(reference, owner)
     if side and not seen[reference] then
       seen[reference] = true
-      local live = live_record(keys, wallet .. reference)
+      local live = live_record(KEYS[7], wallet .. reference)
       if not live then return nil end
       orders[#orders + 1] = { side = side, member = member, wallet = wallet, had_fills = had_fills, left = left,
         held = held, live = live, level = string.sub(member, 1, 7) }

@@ -3,8 +3,8 @@
 -- Returns the record of a live order, a member of the set of live orders, or nil:
 --   wallet (20) | reference (17) | client order id
 -- `prefix`: its first 37 bytes.
-local function live_record(keys, prefix)
-  local found = redis.call('ZRANGE', keys.live, '[' .. prefix, '+', 'BYLEX', 'LIMIT', 0, 1)[1]
+local function live_record(live, prefix)
+  local found = redis.call('ZRANGE', live, '[' .. prefix, '+', 'BYLEX', 'LIMIT', '0', '1')[1]
   if not found or string.sub(found, 1, 37) ~= prefix then return nil end
   return found
 end

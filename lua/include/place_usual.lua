@@ -14,7 +14,7 @@ local function record_usual(status, amount, wallet, reference, stamp, count, fil
   end
   if claim_field then claimed[claim_field] = reference end
   index_wallets(wallet, stamp, count)
-  append_event(keys.events, state, time, struct.pack('>I1I6I1I1I7I7I7I2', ORDER_PLACED, time, status, 0, amount, filled,
+  append_event(KEYS[EVENTS], state, time, struct.pack('>I1I6I1I1I7I7I7I2', ORDER_PLACED, time, status, 0, amount, filled,
     first_trade, count) .. terms .. fills)
   return struct.pack('>I1I6I1I1I7I7I7', PLACED, state.sequence, status, 0, amount, filled, first_trade) .. fills
 end
@@ -33,7 +33,7 @@ local function rest_usual(side, price, amount, wallet, client_id, pays, filter, 
 
   local stamp = stamp_of(epoch, state.sequence + 1)
   local reference = struct.pack('>I2', market_number * 2 + side) .. key .. stamp
-  redis.call('ZADD', keys.book[side], '0', key .. stamp .. wallet .. struct.pack('>I1I7', 0, amount))
+  redis.call('ZADD', KEYS[BOOK + side], '0', key .. stamp .. wallet .. struct.pack('>I1I7', 0, amount))
   if block then redis.call('SETRANGE', filter, first, block) end
   add_to(pays, available, -need)
   add_to(pays, reserved, need)
@@ -112,12 +112,12 @@ local function place_usual(bytes)
     if layout ~= filter_in_force or claimed[digest] then return nil end
     local ended
     filter_key, claim_field = KEYS[FIRST_FILTER + filter], digest
-    ended, block = find_claim(keys.claims, filter_key, first, last, mask, digest, checked_at, time)
+    ended, block = find_claim(KEYS[CLAIMS], KEYS[CLAIMS + 1], filter_key, first, last, mask, digest, checked_at, time)
     if ended then return nil end
   end
   local pays, terms = amounts_of(KEYS[QUOTE - side]), string.sub(bytes, 1, TERMS_BYTES + #client_id)
   local bound = '(' .. struct.pack('>I7', price_key(1 - side, price) + 1)
-  local book = keys.book[1 - side]
+  local book = KEYS[BOOK + 1 - side]
   local page = redis.call('ZRANGE', book, '-', bound, 'BYLEX', 'LIMIT', '0', '1')
   if page[1] then
     local _, _, left = struct.unpack('>I7xxxxxxxxc20xI7', page[1])

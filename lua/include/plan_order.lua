@@ -9,7 +9,7 @@ local function admit_order(order)
     local known = claimed[claim.field]
     if known then return CLAIMED, known end
     local ended, block =
-      find_claim(keys.claims, claim.filter, claim.first, claim.last, claim.mask, claim.field, claim.checked_at, time)
+      find_claim(KEYS[CLAIMS], KEYS[CLAIMS + 1], claim.filter, claim.first, claim.last, claim.mask, claim.field, claim.checked_at, time)
     if ended then return ended == 'claimed' and CLAIMED or UNCHECKED, block end
     claim.block = block
     -- The claim also goes into the filter that is being filled, if there is one.
@@ -42,7 +42,7 @@ end
 
 -- Returns the record of a live order, from this call or from the set of live orders, or nil.
 local function live_member(prefix)
-  return live_added[prefix] or live_record(keys, prefix)
+  return live_added[prefix] or live_record(keys.live, prefix)
 end
 
 -- Sets `order.own`, the wallet's own orders that self-trade prevention takes off the book. Returns false when one of

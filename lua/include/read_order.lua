@@ -1,5 +1,9 @@
 -- Fields of the call that only the whole command needs.
 local _, _, _, _, _, self_trade, min_steps, max_steps, has_reference = struct.unpack(CALL, ARGV[1])
+local keys = {
+  engine = KEYS[1], events = KEYS[EVENTS], book = { [BUY] = KEYS[BOOK], [SELL] = KEYS[BOOK + 1] }, live = KEYS[LIVE],
+  unsettled = { KEYS[UNSETTLED], KEYS[UNSETTLED + 1] }, markets = KEYS[MARKETS],
+}
 local base, quote = amounts_of(KEYS[BASE]), amounts_of(KEYS[QUOTE])
 local levels = { [BUY] = amounts_of(KEYS[LEVELS]), [SELL] = amounts_of(KEYS[LEVELS + 1]) }
 local symbol = string.match(rules, ' (.+)$')

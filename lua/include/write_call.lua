@@ -12,17 +12,17 @@ local function write_call()
     members[count + 1], members[count + 2] = '0', member
     count = count + 2
   end
-  if count > 0 then redis.call('ZADD', keys.live, unpack(members)) end
+  if count > 0 then redis.call('ZADD', KEYS[LIVE], unpack(members)) end
   count = 0
   for digest, reference in pairs(claimed) do
     ids[count + 1], ids[count + 2] = digest, reference
     count = count + 2
   end
-  if count > 0 then redis.call('HSET', keys.claims[state.claims + 1], unpack(ids)) end
-  write_unsettled(keys, state, unsettled)
+  if count > 0 then redis.call('HSET', KEYS[CLAIMS + state.claims], unpack(ids)) end
+  write_unsettled(KEYS[UNSETTLED + state.unsettled], unsettled)
   if state.trade > trade_before then
-    redis.call('HSET', keys.engine, 'state', encode_state(state), 'last:' .. market_number, last_price)
+    redis.call('HSET', KEYS[1], 'state', encode_state(state), 'last:' .. market_number, last_price)
   else
-    redis.call('HSET', keys.engine, 'state', encode_state(state))
+    redis.call('HSET', KEYS[1], 'state', encode_state(state))
   end
 end

@@ -30,7 +30,7 @@ local function drop_live(prefix, wallet)
   if live_added[prefix] then
     live_added[prefix] = nil
   else
-    gone = redis.call('ZREMRANGEBYLEX', keys.live, '[' .. prefix, '(' .. prefix .. '\255')
+    gone = redis.call('ZREMRANGEBYLEX', KEYS[LIVE], '[' .. prefix, '(' .. prefix .. '\255')
   end
   if live_counts[wallet] then live_counts[wallet] = live_counts[wallet] - gone end
 end
@@ -38,7 +38,7 @@ end
 -- Writes the makers' side of the book and moves the balances of the fills; returns the fills as bytes of the event.
 local function write_fills(side, wallet, pays, receives)
   local gone, records, buys = {}, {}, side == BUY
-  local sizes, book = amounts_of(KEYS[LEVELS + 1 - side]), keys.book[1 - side]
+  local sizes, book = amounts_of(KEYS[LEVELS + 1 - side]), KEYS[BOOK + 1 - side]
   local maker_prefix = struct.pack('>I2', market_number * 2 + 1 - side)
   for index = 1, walk.fills do
     local member, maker, steps, left = walk.member[index], walk.wallet[index], walk.steps[index], walk.left[index]
