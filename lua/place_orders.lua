@@ -103,7 +103,8 @@ local function read_ahead()
   for _, amounts in pairs(opened) do read_asked(amounts) end
 end
 
-if #ARGV > FIRST_ORDER then read_ahead() end
+-- An order that needs a key which cannot be read fails by itself.
+if #ARGV > FIRST_ORDER then pcall(read_ahead) end
 local replies, met = { '' }, 0
 local place_any -- the whole command, once it is made
 for index = FIRST_ORDER, #ARGV do

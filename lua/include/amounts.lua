@@ -27,7 +27,7 @@ local function widened(billions, rest)
 end
 
 local function odd_amount_of(found)
-  if not string.find(found, '^%-?%d+$') or (#found > 15 and string.sub(found, 1, 1) == '-') then
+  if not string.find(found, '^%-?%d+$') or #found > 19 or (#found > 15 and string.sub(found, 1, 1) == '-') then
     all_are_numbers = false
     return found
   end

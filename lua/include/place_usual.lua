@@ -51,7 +51,7 @@ local function plan_usual(page, side, amount, wallet, pays, receives, sizes)
   for index = 1, found do
     local member, remaining = page[index], amount - walk.filled
     local key, maker, left = struct.unpack('>I7xxxxxxxxc20xI7', member)
-    if maker == wallet or index > most_makers then return false end
+    if maker == wallet or left == 0 or index > most_makers then return false end
     local steps = left < remaining and left or remaining
     add_fill(member, maker, price_key(1 - side, key), steps, left - steps)
     ask(pays, maker .. 'a')

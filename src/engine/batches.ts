@@ -2,19 +2,24 @@
  * Gathers the commands of one turn of the event loop, market by market, and runs those of a market by one script.
  *
  * Commands leave at the end of the turn in which they came. While a call of a market is on its way, commands that come
- * for the same market wait and form the next call, in the order in which they came.
+ * for the same market wait and form the next call, in the order in which they came. A command that has waited for longer
+ * than its sender does is refused and never sent.
  */
 
 import type { Market } from '../domain/market.ts';
 
 /** Most commands of one call. */
 const MOST_TOGETHER = 64;
+/** Longest wait for a call. With the time of the call itself, it stays below the time within which clients are told. */
+const PATIENCE_MS = 1_000;
 
 /** The script stopped before this command: the command heads the next call. */
 export const UNTOUCHED = Symbol('untouched');
 
 interface Waiting<Command, Outcome> {
   readonly command: Command;
+  /** Milliseconds, by the queue's clock. */
+  since: number;
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
 }
@@ -24,15 +29,27 @@ interface Queue<Command, Outcome> {
 }
 
 export class Batches<Command, Outcome> {
-  readonly #run: (market: Market, commands: Command[]) => Promise<(Outcome | typeof UNTOUCHED)[]>;
+  readonly #run: (market: Market, commands: Command[]) => Promise<(Outcome | Error | typeof UNTOUCHED)[]>;
+  readonly #late: () => Error;
+  readonly #now: () => number;
   /** Keys are market records, because a call has one set of rules. */
   readonly #queues = new Map<Market, Queue<Command, Outcome>>();
   /** Markets whose first commands came in this turn. */
   #fresh: Market[] = [];
 
-  /** @param run makes one call; returns an outcome for each command, in their order; its error rejects all of them */
-  constructor(run: (market: Market, commands: Command[]) => Promise<(Outcome | typeof UNTOUCHED)[]>) {
+  /**
+   * @param run makes one call; returns an outcome for each command, in their order; its error rejects all of them
+   * @param late makes the error of a command that was never sent
+   * @param now milliseconds; tests give a clock of their own
+   */
+  constructor(
+    run: (market: Market, commands: Command[]) => Promise<(Outcome | Error | typeof UNTOUCHED)[]>,
+    late: () => Error,
+    now: () => number = () => performance.now(),
+  ) {
     this.#run = run;
+    this.#late = late;
+    this.#now = now;
   }
 
   add(market: Market, command: Command): Promise<Outcome> {
@@ -44,7 +61,7 @@ export class Batches<Command, Outcome> {
         this.#fresh.push(market);
         if (this.#fresh.length === 1) setImmediate(() => this.#begin());
       }
-      queue.waiting.push({ command, resolve, reject });
+      queue.waiting.push({ command, since: this.#now(), resolve, reject });
     });
   }
 
@@ -57,7 +74,9 @@ export class Batches<Command, Outcome> {
   /** Runs calls one after the other until no command of the market waits. */
   async #drain(market: Market, queue: Queue<Command, Outcome>): Promise<void> {
     while (queue.waiting.length > 0) {
+      this.#refuseLate(queue);
       const call = queue.waiting.splice(0, MOST_TOGETHER);
+      if (call.length === 0) break;
       try {
         const outcomes = await this.#run(
           market,
@@ -67,14 +86,24 @@ export class Batches<Command, Outcome> {
         const rest = call.filter((one, index) => {
           const outcome = outcomes[index]!;
           if (outcome === UNTOUCHED) return true;
-          one.resolve(outcome);
+          if (outcome instanceof Error) one.reject(outcome);
+          else one.resolve(outcome);
           return false;
         });
+        for (const one of rest) one.since = this.#now();
         if (rest.length > 0) queue.waiting = [...rest, ...queue.waiting];
       } catch (error) {
         for (const one of call) one.reject(error);
       }
     }
     this.#queues.delete(market);
+  }
+
+  #refuseLate(queue: Queue<Command, Outcome>): void {
+    const oldest = this.#now() - PATIENCE_MS;
+    if (queue.waiting.every(({ since }) => since >= oldest)) return;
+    const waiting = queue.waiting;
+    queue.waiting = waiting.filter(({ since }) => since >= oldest);
+    for (const { since, reject } of waiting) if (since < oldest) reject(this.#late());
   }
 }

@@ -14,7 +14,7 @@ import {
   readOrderId,
   walletBytes,
 } from './codec.ts';
-import { type EngineCore, Stale } from './core.ts';
+import { type EngineCore, neverSent, Stale } from './core.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 import type { EnginePages, MemberPage } from './pages.ts';
@@ -50,7 +50,10 @@ const ANY_WALLET = Buffer.alloc(20);
 export class EngineCancelling {
   readonly #core: EngineCore;
   readonly #markets: EngineMarkets;
-  readonly #batches = new Batches<Buffer, Buffer>((market, requests) => this.#call(market, requests));
+  readonly #batches = new Batches<Buffer, Buffer>(
+    (market, requests) => this.#call(market, requests),
+    neverSent,
+  );
 
   constructor(core: EngineCore, markets: EngineMarkets) {
     this.#core = core;

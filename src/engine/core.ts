@@ -64,6 +64,10 @@ export function asUnavailable(error: unknown): unknown {
   });
 }
 
+/** The refusal of a command that waited too long for its turn: nothing has run. */
+export const neverSent = (): Refusal =>
+  new Refusal('SERVICE_UNAVAILABLE', 'the matching engine is busy, and nothing was done: try again');
+
 /** The refusal that a script's code stands for. */
 export const refusalOf = (code: string): Error =>
   code in ERRORS

@@ -9,7 +9,7 @@ import { Batches, UNTOUCHED } from './batches.ts';
 import { type FilterState, type ScriptClaim, scriptClaim } from './claim-filter.ts';
 import { type Claim, checkedAtMs, type Moment, orderClaim } from './claims.ts';
 import { exactNumber, orderIdOf, readFills, walletBytes } from './codec.ts';
-import { type EngineCore, type Reply, refusalOf, Stale } from './core.ts';
+import { type EngineCore, neverSent, type Reply, refusalOf, Stale } from './core.ts';
 import { lotOf } from './event-codec.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
@@ -83,7 +83,10 @@ export class EnginePlacing {
   readonly #markets: EngineMarkets;
   readonly #limits: OrderLimits;
   readonly #rules = new WeakMap<Market, Omit<PlacingCall, 'epoch' | 'layout'>>();
-  readonly #batches = new Batches<Measured, Outcome>((market, orders) => this.#call(market, orders));
+  readonly #batches = new Batches<Measured, Outcome>(
+    (market, orders) => this.#call(market, orders),
+    neverSent,
+  );
 
   constructor(core: EngineCore, markets: EngineMarkets, limits: OrderLimits) {
     this.#core = core;
@@ -164,16 +167,28 @@ export class EnginePlacing {
     ]) as Promise<Reply>;
   }
 
-  async #call(market: Market, orders: Measured[]): Promise<(Outcome | typeof UNTOUCHED)[]> {
+  async #call(market: Market, orders: Measured[]): Promise<(Outcome | Error | typeof UNTOUCHED)[]> {
     const { epoch, filter } = this.#core;
     const filters = new FilterKeys();
-    const packed = orders.map((order) => packOrder(order, market, filter, filters, this.#core));
+    // An order that cannot be packed fails by itself.
+    const packed = orders.map((order) => {
+      try {
+        return packOrder(order, market, filter, filters, this.#core);
+      } catch (error) {
+        return error as Error;
+      }
+    });
+    const sent = packed.filter((one): one is Buffer => one instanceof Buffer);
+    if (sent.length === 0) return packed as Error[];
     const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, layout: filter.text });
     const keys = [...keysOf(market), ...filters.keys];
-    const reply = (await this.#core.run('place_orders', keys, [call, ...packed])) as Buffer[];
+    const reply = (await this.#core.run('place_orders', keys, [call, ...sent])) as Buffer[];
     const shared = PLACING_REPLY.unpack(reply[0]!);
-    return orders.map((_order, index) => {
-      const bytes = reply[index + 1]!;
+    let next = 1;
+    return packed.map((one) => {
+      if (one instanceof Error) return one;
+      const bytes = reply[next]!;
+      next += 1;
       if (bytes[0] === OUTCOMES.untouched) return UNTOUCHED;
       return { bytes, epoch: shared.epoch, timeMs: shared.time };
     });

@@ -66,7 +66,7 @@ async function runQueue(queues: Queues, seed: number): Promise<void> {
   const taken = new Map(markets.map((market) => [market, [] as number[]]));
   let [sent, answered, calls] = [0, 0, 0];
 
-  const queue = new queues.Batches<number, number>(async (market, commands) => {
+  const run = async (market: Market, commands: number[]): Promise<(number | typeof UNTOUCHED)[]> => {
     calls += 1;
     if (commands.length > MOST_TOGETHER) broken.add('more than 64 commands in a call');
     if (busy.has(market)) broken.add('two calls of a market at once');
@@ -80,7 +80,12 @@ async function runQueue(queues: Queues, seed: number): Promise<void> {
     return commands.map((command, index): number | typeof UNTOUCHED =>
       index < reached ? command : queues.UNTOUCHED,
     );
-  });
+  };
+  const queue = new queues.Batches<number, number>(
+    run,
+    () => new Error('late'),
+    () => 0,
+  );
   const add = (command: number): void => {
     const done = (value: unknown): void => {
       answered += 1;
@@ -120,6 +125,52 @@ describe('the queue of a market', () => {
 
   it('sends commands first come first, each once, 64 at a time, one call after the other', async () => {
     for (const seed of [runSeed(), 1]) await runQueue({ Batches, UNTOUCHED }, seed);
+  });
+
+  it('refuses what has waited for over a second, and sends what came later or was left out', async () => {
+    const market = { symbol: 'a' } as Market;
+    let [now, finish] = [0, (): void => undefined];
+    const calls: string[][] = [];
+    const queue = new Batches<string, string>(
+      async (_market, commands) => {
+        calls.push([...commands]);
+        await new Promise<void>((resolve) => {
+          finish = resolve;
+        });
+        return commands.map((command, index) => (calls.length === 1 && index === 1 ? UNTOUCHED : command));
+      },
+      () => new Error('late'),
+      () => now,
+    );
+    const outcomes: Record<string, string> = {};
+    const add = (command: string): void => {
+      queue.add(market, command).then(
+        (outcome) => {
+          outcomes[command] = outcome;
+        },
+        (error: Error) => {
+          outcomes[command] = error.message;
+        },
+      );
+    };
+    add('first');
+    add('left out');
+    await turn();
+    add('late');
+    now = 500;
+    add('in time');
+    now = 1_400;
+    finish();
+    await turn();
+    expect(calls).to.deep.equal([
+      ['first', 'left out'],
+      ['left out', 'in time'],
+    ]);
+    finish();
+    await turn();
+    expect(outcomes).to.deep.equal({
+      ...{ first: 'first', late: 'late', 'left out': 'left out', 'in time': 'in time' },
+    });
   });
 
   for (const [index, [name, from, to, shown]] of MUTATIONS.entries()) {

@@ -1,6 +1,8 @@
 /** Amounts at the edges of what is exact. */
 
 import { expect } from 'chai';
+import { writeBookMember } from '../../src/engine/index.ts';
+import { balancesKey, bookKey } from '../../src/engine/keys.ts';
 import { assetContents } from '../support/engine-contents.ts';
 import {
   ALICE,
@@ -255,5 +257,39 @@ describe('engine: numbers at their edges', function () {
       await engine.moveFunds(movement('debited', ALICE, 'ETH', atoms));
     }
     expect(await dump(redis)).to.not.deep.equal({});
+  });
+
+  it('passes over a member of a damaged book that has nothing left, whatever the order', async () => {
+    const { engine, redis } = bench;
+    await publishPlain(engine, 'ETH/USD');
+    await fund(engine, ALICE, { ETH: 10n });
+    await fund(engine, BOB, { USD: 1_000n });
+    const { id } = (await place(engine, ALICE, limit('ETH/USD', 'sell', 10, 1))).order;
+    await place(engine, ALICE, limit('ETH/USD', 'sell', 11, 9));
+    const [whole, empty] = [1n, 0n].map((steps) => writeBookMember(id, ALICE, { hadFills: false, steps }));
+    const asks = bookKey('ETH/USD', 'asks');
+    expect(await redis.zrem(asks, whole!)).to.equal(1);
+    await redis.zadd(asks, 0, empty!);
+    for (const timeInForce of ['IOC', 'GTC'] as const) {
+      const { trades } = await place(engine, BOB, limit('ETH/USD', 'buy', 11, 2, { timeInForce }));
+      expect(trades.map(({ priceTicks, sizeSteps }) => [priceTicks, sizeSteps])).to.deep.equal([[11n, 2n]]);
+      expect(await redis.zscore(asks, empty!)).to.equal('0');
+    }
+  });
+
+  it('takes an amount that no engine can have written for none, and writes nothing', async () => {
+    const { engine, redis } = bench;
+    await publishPlain(engine, 'ETH/USD');
+    await fund(engine, BOB, { USD: 1_000n });
+    const field = Buffer.concat([Buffer.from(BOB.slice(2), 'hex'), Buffer.from('a')]);
+    for (const text of ['9'.repeat(20), '9'.repeat(30), `-${'9'.repeat(17)}`, '']) {
+      await redis.hset(balancesKey('USD'), field, text);
+      const before = await dump(redis);
+      const error = await place(engine, BOB, limit('ETH/USD', 'buy', 10, 1)).catch(
+        (failure: Error) => failure,
+      );
+      expect(String(error), text).to.match(/not an amount/);
+      expect(await dump(redis), text).to.deep.equal(before);
+    }
   });
 });

@@ -12,6 +12,8 @@ import { loadBroken, MUTATIONS_OF_ERRORS } from './mutations.ts';
 
 /** Each of seven damages meets orders three times and cancels once. */
 const ROUNDS = 28;
+/** A damage that only one kind of order meets needs more than one run. */
+const MOST_SEEDS = 6;
 /** Parts of the outcomes that a run must have met. */
 const WANTED = [
   ...[
@@ -42,10 +44,12 @@ describe('isolation of the orders of a batch', function () {
     it(`finds a script that ${mutation.name}`, async () => {
       const load = loadBroken(mutation);
       load(mutation.script); // fails by itself where the script no longer holds what is to be broken
-      const found = await runIsolation({ url: await sharedRedis(), seed: 1, rounds: ROUNDS, load }).then(
-        () => undefined,
-        (error: Error) => error,
-      );
+      let found: Error | undefined;
+      for (let seed = 1; seed <= MOST_SEEDS && found === undefined; seed += 1)
+        found = await runIsolation({ url: await sharedRedis(), seed, rounds: ROUNDS, load }).then(
+          () => undefined,
+          (error: Error) => error,
+        );
       expect(found, 'no round showed it').to.be.instanceOf(Divergence);
     });
   }
