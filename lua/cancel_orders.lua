@@ -30,13 +30,7 @@ local found = redis.call('HMGET', KEYS[1], 'state', 'rules:' .. market_number)
 local state, rules_in_force = decode_state(found[1]), found[2]
 local time, unsettled = event_time(state), {}
 
--- Balances of the asset that orders of a side hold, and levels of the side. Both are opened when they are first needed.
-local opened = {}
-local function amounts_of(key)
-  local amounts = opened[key] or open_amounts(key)
-  opened[key] = amounts
-  return amounts
-end
+-- Balances of the asset that orders of a side hold, and levels of the side.
 local function balances_of(side) return amounts_of(KEYS[6 - side]) end
 local function levels_of(side) return amounts_of(KEYS[10 + side]) end
 

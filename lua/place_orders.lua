@@ -63,14 +63,6 @@ for index = FIRST_ORDER, #ARGV do
 end
 
 local time, trade_before = event_time(state), state.trade
--- Balances and sizes, opened when they are first needed.
-local opened = {}
-local function amounts_of(key)
-  local amounts = opened[key] or open_amounts(key)
-  opened[key] = amounts
-  return amounts
-end
-
 -- Changes that write_call writes at the end: ids that the call claims (digest -> reference), live orders (first 37
 -- bytes -> record), scores and members of the unsettled index. `live_counts`: number of live orders of each wallet,
 -- once counted.

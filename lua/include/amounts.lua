@@ -8,8 +8,17 @@
 -- False once any amount is wide or text.
 local all_are_numbers = true
 
--- Its own items are the fields that are asked for and not read yet.
-local function open_amounts(key) return { key = key, at = {}, changed = {}, asked_count = 0 } end
+-- Amounts of this call by key, opened when they are first needed. The items of such a table are the fields that are
+-- asked for and not read yet.
+local opened = {}
+local function amounts_of(key)
+  local amounts = opened[key]
+  if not amounts then
+    amounts = { key = key, at = {}, changed = {}, asked_count = 0 }
+    opened[key] = amounts
+  end
+  return amounts
+end
 
 -- Notes that a field will be needed; `read_asked` reads all of them in one call.
 local function ask(amounts, field)

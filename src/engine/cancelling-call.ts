@@ -1,7 +1,7 @@
 /** The call of `cancel_orders.lua`, described once: the bytes of its arguments and of its replies. */
 
 import type { OrdersClosed } from '../domain/event.ts';
-import { bytes16, bytesOf, layout, type RecordOf, text8, u8, u16, u48, u56 } from '../scripts/layout.ts';
+import { bytes16, bytesOf, layout, text8, u8, u16, u56 } from '../scripts/layout.ts';
 
 /** Shared by the requests of one call. */
 export const CANCELLING_CALL = layout({
@@ -25,11 +25,6 @@ export const CANCELLING_REQUEST = layout({
   /** References of the orders that the request names, 17 bytes each. */
   references: bytes16,
 });
-
-/** The first item of the reply. */
-export const CANCELLING_REPLY = layout({ epoch: u16, time: u48 });
-
-export type CancellingCall = RecordOf<typeof CANCELLING_CALL>;
 
 /** First byte of each outcome. The sequence (6) and the closed records follow `closed`; a word follows `stale` and `failed`. */
 export const CLOSE_OUTCOMES = { untouched: 0, closed: 1, stale: 2, corrupt: 3, failed: 4 };

@@ -92,7 +92,6 @@ export const MATCH = layout({
 export const PLACED = layout({ outcome: u8, sequence: u48, ...MATCH.fields });
 
 export type PlacingCall = RecordOf<typeof PLACING_CALL>;
-export type PlacingOrder = RecordOf<typeof PLACING_ORDER>;
 
 /** First byte of each outcome; fills, a reference, a time or a code follow. */
 export const OUTCOMES = {
