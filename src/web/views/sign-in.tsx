@@ -1,0 +1,5 @@
+/** Signs a wallet in and out. */
+
+export function SignIn() {
+  return <button type="button">Sign in</button>;
+}
