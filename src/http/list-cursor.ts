@@ -1,28 +1,21 @@
 /** Cursors of lists: where the next page begins, opaque to clients. */
 
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
+import { CURSOR_LENGTH } from '../contract/cursor.ts';
 import { Refusal } from '../domain/errors.ts';
 import { queryText } from './fields.ts';
 
 const POSITION_BYTES = 8;
-const DIGEST_BYTES = 13;
-const CHARACTERS = ((POSITION_BYTES + DIGEST_BYTES) * 4) / 3;
+const DIGEST_BYTES = (CURSOR_LENGTH * 3) / 4 - POSITION_BYTES;
 
 /** Names the list, the wallet and the filters that a cursor was made for, but not the size of a page. */
 export type CursorScope = Readonly<Record<string, string | undefined>>;
 
 /** A `cursor` parameter; whether it belongs to the request is for `readCursor` to find out. */
 export const cursorText = queryText
-  .regex(new RegExp(`^[\\w-]{${CHARACTERS}}$`), 'must be a nextCursor of this list')
+  .regex(new RegExp(`^[\\w-]{${CURSOR_LENGTH}}$`), 'must be a nextCursor of this list')
   .optional()
   .describe('`nextCursor` of the page before, with the same filters');
-
-export const nextCursor = z
-  .string()
-  .length(CHARACTERS)
-  .nullable()
-  .describe('opaque: give it as `cursor` to read the next page; null at the end');
 
 /** @param next position that the next page begins at; null: there is none */
 export function writeCursor(scope: CursorScope, next: number | null): string | null {

@@ -1,10 +1,10 @@
 /** Replies about orders are written by templates; here they are held against what their schemas make of the same order. */
 
 import { expect } from 'chai';
+import { orderSchema, placementSchema } from '../../src/contract/orders.ts';
 import { composeMarket } from '../../src/domain/market.ts';
 import { fillOf, ORDER_STATUSES, type Order, type RejectReason, type Trade } from '../../src/domain/order.ts';
 import { orderReply, placingReply } from '../../src/http/replies/order.ts';
-import { orderSchema, placementSchema } from '../../src/http/replies/order-schema.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 
 const MARKET = composeMarket(

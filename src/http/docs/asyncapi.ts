@@ -1,8 +1,5 @@
 /** The AsyncAPI 3 document: the two public streams. */
 
-import { marketSymbol } from '../replies/amounts-schema.ts';
-import { marketSchema } from '../replies/market-schema.ts';
-import type { HttpSettings } from '../services.ts';
 import {
   bookLevelSchema,
   bookSchema,
@@ -13,7 +10,10 @@ import {
   snapshotFrameSchema,
   tickerFrameSchema,
   timeframe,
-} from './frames.ts';
+} from '../../contract/frames.ts';
+import { marketSchema } from '../../contract/market.ts';
+import { marketSymbol } from '../../contract/values.ts';
+import type { HttpSettings } from '../services.ts';
 import { type JsonSchema, nameReplies, type Part, requestJsonSchema } from './json-schema.ts';
 
 /** Names are unlike each other and unlike those of channels, whatever the case: generators make one file of each. */

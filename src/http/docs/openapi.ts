@@ -1,16 +1,16 @@
 /** The OpenAPI 3.1 document: made of the route table, of the schemas that requests are checked by, and of the replies'. */
 
 import type { z } from 'zod';
+import { errorCode, errorSchema, unexpectedErrorSchema } from '../../contract/errors.ts';
+import * as login from '../../contract/login.ts';
+import { marketSchema, marketsSchema } from '../../contract/market.ts';
+import * as marketData from '../../contract/market-data.ts';
+import * as orders from '../../contract/orders.ts';
+import { balanceSchema, portfolioSchema } from '../../contract/portfolio.ts';
+import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { BUCKETS, type Bucket } from '../limits/buckets.ts';
-import { errorCode, errorSchema, unexpectedErrorSchema } from '../replies/error-schema.ts';
-import * as login from '../replies/login-schema.ts';
-import * as marketData from '../replies/market-data-schema.ts';
-import { marketSchema, marketsSchema } from '../replies/market-schema.ts';
-import * as orders from '../replies/order-schema.ts';
-import { balanceSchema, portfolioSchema } from '../replies/portfolio-schema.ts';
-import { livenessSchema, metricsText, readinessSchema } from '../replies/probe-schema.ts';
 import { legacyRoutes, MARKET_DATA_PREFIX, PROBES, ROUTES } from '../routes.ts';
 import type { HttpSettings } from '../services.ts';
 import { HEADERS, type HeaderName, headerRefs, LIMIT_HEADERS } from './headers.ts';

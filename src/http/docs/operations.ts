@@ -1,23 +1,21 @@
 /** What each route is for and may answer: the text of the document. Requests tell for themselves, by their schemas. */
 
 import { z } from 'zod';
-import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
-import { address } from '../fields.ts';
 import {
   acceptedTermsSchema,
   challengeSchema,
   nonceText,
   siweSessionSchema,
   verifiedSchema,
-} from '../replies/login-schema.ts';
+} from '../../contract/login.ts';
+import { marketsSchema } from '../../contract/market.ts';
 import {
   historicalTradesSchema,
   orderBookSchema,
   pairsSchema,
   summarySchema,
   tickersSchema,
-} from '../replies/market-data-schema.ts';
-import { marketsSchema } from '../replies/market-schema.ts';
+} from '../../contract/market-data.ts';
 import {
   cancelAfterSchema,
   closedOrderSchema,
@@ -26,9 +24,11 @@ import {
   ordersSchema,
   placementSchema,
   walletTradesSchema,
-} from '../replies/order-schema.ts';
-import { portfolioSchema } from '../replies/portfolio-schema.ts';
-import { livenessSchema, metricsText, readinessSchema } from '../replies/probe-schema.ts';
+} from '../../contract/orders.ts';
+import { portfolioSchema } from '../../contract/portfolio.ts';
+import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
+import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
+import { address } from '../fields.ts';
 import { ORDER_BODIES } from './order-bodies.ts';
 
 export const TAGS = {

@@ -2,15 +2,15 @@
  * Orders, fills and wallet trades: contract 2.5 to 2.7. Amounts are exact literals made of the integers.
  *
  * Orders, fills and trades are written by one template each: an object that is built first and then walked takes twice the
- * time. The schemas beside this file say which members a template writes.
+ * time. The schemas of the contract say which members a template writes.
  */
 
 import type { z } from 'zod';
+import type { fillSchema, orderSchema, walletTradeSchema } from '../../contract/orders.ts';
 import type { Json } from '../../domain/json.ts';
 import { type Market, marketGrid } from '../../domain/market.ts';
 import type { ClosedOrder, Fill, ListedOrder, RejectReason, WalletTrade } from '../../domain/order.ts';
 import { type Count, formatCount, formatScaled, subtract } from '../../domain/units.ts';
-import type { fillSchema, orderSchema, walletTradeSchema } from './order-schema.ts';
 import { timestamp } from './timestamp.ts';
 
 /** The number of an order's fills, and those of them that its reply shows, in the order of execution. */

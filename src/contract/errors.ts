@@ -1,7 +1,7 @@
 /** The two shapes of an error: contract 2.9. */
 
 import { z } from 'zod';
-import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
+import { ERRORS, type ErrorCode } from '../domain/errors.ts';
 
 const rows = Object.entries(ERRORS).map(
   ([code, { status, meaning, producer }]) => `| \`${code}\` | ${status} | ${meaning} | ${producer} |`,

@@ -1,10 +1,10 @@
 /** The market record: contract 2.3. */
 
 import { z } from 'zod';
-import { MARKET_STATUSES } from '../../domain/market.ts';
-import { assetSymbol, marketSymbol } from './amounts-schema.ts';
+import { MARKET_STATUSES } from '../domain/market.ts';
+import { assetSymbol, marketSymbol, positiveAmount } from './values.ts';
 
-const rule = (what: string) => z.number().positive().nullable().describe(`${what}; null: not enforced`);
+const rule = (what: string) => positiveAmount.nullable().describe(`${what}; null: not enforced`);
 const feeBps = z.int().min(0).max(1000);
 
 export const marketSchema = z

@@ -1,10 +1,10 @@
-/** The frames of both streams: contract 6. The snapshot worker writes them; the tests read real ones by these. */
+/** The frames of both streams: contract 6. The snapshot worker writes frames of these shapes. */
 
 import { z } from 'zod';
-import { TIMEFRAMES } from '../../domain/candle.ts';
-import type { ErrorCode } from '../../domain/errors.ts';
-import { amount, marketSymbol, side } from '../replies/amounts-schema.ts';
-import { marketSchema } from '../replies/market-schema.ts';
+import { TIMEFRAMES } from '../domain/candle.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import { marketSchema } from './market.ts';
+import { amount, marketSymbol, side } from './values.ts';
 
 export const timeframe = z.enum(TIMEFRAMES);
 

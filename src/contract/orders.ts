@@ -1,9 +1,9 @@
 /** Orders, fills and wallet trades: contract 2.5 to 2.7. */
 
 import { z } from 'zod';
-import { ORDER_STATUSES } from '../../domain/order.ts';
-import { nextCursor } from '../list-cursor.ts';
-import { amount, assetSymbol, marketSymbol, side, timestamp, wallet } from './amounts-schema.ts';
+import { ORDER_STATUSES } from '../domain/order.ts';
+import { nextCursor } from './cursor.ts';
+import { amount, assetSymbol, marketSymbol, side, timestamp, wallet } from './values.ts';
 
 const orderId = z.string().min(1).describe('opaque');
 const clientOrderId = z.string().min(1).max(128).nullable();

@@ -1,7 +1,7 @@
 /** What login routes and the acceptance of terms answer: contract 2.1 and 2.2. */
 
 import { z } from 'zod';
-import { timestamp, wallet } from './amounts-schema.ts';
+import { timestamp, wallet } from './values.ts';
 
 export const nonceText = z
   .string()

@@ -1,7 +1,7 @@
 /** Balances and their value: contract 2.4. */
 
 import { z } from 'zod';
-import { amount, assetSymbol, wallet } from './amounts-schema.ts';
+import { amount, assetSymbol, wallet } from './values.ts';
 
 export const balanceSchema = z
   .strictObject({

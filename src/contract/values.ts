@@ -1,9 +1,18 @@
-/** How replies write amounts, times and names; what replies are made of is told in `*-schema.ts` beside their writers. */
+/** The values that replies and stream frames are made of: amounts, times and names. */
 
 import { z } from 'zod';
 
-/** An amount of the trading routes and the streams. */
-export const amount = z.number().min(0).describe('exact decimal, not negative');
+/**
+ * An amount of the trading routes and the streams: money, a size or a price, as an exact decimal. Its brand tells it
+ * from counts, times and percentages, which are plain numbers, also in the types that `z.infer` makes.
+ */
+export const amount = z.number().min(0).brand<'Amount'>().describe('exact decimal, not negative');
+
+/** An amount that is never zero. */
+export const positiveAmount = z.number().positive().brand<'Amount'>();
+
+/** A number of the trading routes and the streams that is an amount. */
+export type Amount = z.infer<typeof amount>;
 
 /** An amount of the public market data. */
 export const decimalText = z

@@ -1,7 +1,7 @@
 /** Public market data: contract 2.10. Every price and quantity is a decimal string. */
 
 import { z } from 'zod';
-import { assetSymbol, decimalText, percentText, side, tickerId } from './amounts-schema.ts';
+import { assetSymbol, decimalText, percentText, side, tickerId } from './values.ts';
 
 const poolId = z
   .string()
