@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { CONFIG_TABLE } from '../src/config.ts';
 import { ERRORS } from '../src/domain/errors.ts';
+import { ROUTES } from '../src/http/routes.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
@@ -244,6 +245,28 @@ describe('the scripts', () => {
   });
 });
 
+describe('docs/api.md', () => {
+  const text = readFileSync(join(ROOT, 'docs/api.md'), 'utf8');
+
+  it('describes every route', () => {
+    const missing = ROUTES.map(([, path]) => path.replace(/:(\w+)/g, '{$1}')).filter(
+      (path) => !text.includes(path),
+    );
+    expect(missing).to.deep.equal([]);
+  });
+
+  it('has the section that a comment of the sources cites', () => {
+    const cited = filesBelow(SRC, /\.(ts|tsx)$/).flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/docs\/api\.md (\d+(?:\.\d+)?)/g)].map(
+        ([, section]) => section!,
+      ),
+    );
+    expect(
+      [...new Set(cited)].filter((section) => !new RegExp(`^##+ ${section}\\.? `, 'm').test(text)),
+    ).to.deep.equal([]);
+  });
+});
+
 describe('the README', () => {
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
   const rowsAfter = (heading: string): string[][] => {
@@ -273,6 +296,14 @@ describe('the README', () => {
   it('carries the configuration table of the code', () => {
     const expected = CONFIG_TABLE.map(({ name, default: value, meaning }) => [`\`${name}\``, value, meaning]);
     expect(rowsAfter('Configuration')).to.deep.equal(expected);
+  });
+
+  it('names every folder of the sources', () => {
+    const folders = readdirSync(SRC, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `\`src/${name}/\``);
+    const named = rowsAfter('Where things are').map(([folder]) => folder!);
+    expect(folders.filter((name) => !named.includes(name))).to.deep.equal([]);
   });
 
   it('gives the two commands first', () => {
