@@ -1,10 +1,11 @@
 /** The market record: contract 2.3. */
 
 import { z } from 'zod';
-import { MARKET_STATUSES } from '../domain/market.ts';
+import { HIGHEST_SCALE, MARKET_STATUSES } from '../domain/market.ts';
 import { assetSymbol, marketSymbol, positiveAmount } from './values.ts';
 
 const rule = (what: string) => positiveAmount.nullable().describe(`${what}; null: not enforced`);
+const scale = z.int().min(0).max(HIGHEST_SCALE);
 const feeBps = z.int().min(0).max(1000);
 
 export const marketSchema = z
@@ -23,6 +24,8 @@ export const marketSchema = z
     sellEnabled: z.boolean(),
     baseToken: assetSymbol,
     quoteToken: assetSymbol,
+    baseScale: scale.describe('decimals of an atom, the smallest amount of the base asset'),
+    quoteScale: scale.describe('decimals of an atom of the quote asset'),
     networkId: z.string(),
   })
   .meta({
@@ -43,6 +46,8 @@ export const marketSchema = z
         sellEnabled: true,
         baseToken: 'ETH',
         quoteToken: 'USDC',
+        baseScale: 8,
+        quoteScale: 6,
         networkId: '8453',
       },
     ],

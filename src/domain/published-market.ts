@@ -21,5 +21,7 @@ export const publishedMarket = (market: Market): Json => ({
   sellEnabled: market.sellEnabled,
   baseToken: market.base.symbol,
   quoteToken: market.quote.symbol,
+  baseScale: market.base.scale,
+  quoteScale: market.quote.scale,
   networkId: market.networkId,
 });

@@ -138,6 +138,8 @@ describe('portfolio and markets', () => {
           'sellEnabled',
           'baseToken',
           'quoteToken',
+          'baseScale',
+          'quoteScale',
           'networkId',
         ],
       ]);
@@ -145,7 +147,7 @@ describe('portfolio and markets', () => {
         ...{ symbol: 'DOGE/USDC', type: 'spot', status: 'pre_open', tradingEnabled: true },
         ...{ feeBps: 25, takerFeeBps: 25, makerFeeBps: 0, tickSize: 0.000001, sizeStep: 1 },
         ...{ minOrderSize: null, maxOrderSize: null, sellEnabled: false },
-        ...{ baseToken: 'DOGE', quoteToken: 'USDC', networkId: '1' },
+        ...{ baseToken: 'DOGE', quoteToken: 'USDC', baseScale: 8, quoteScale: 6, networkId: '1' },
       });
       expect(found('FREE/USDC')).to.include({ tickSize: 0.01, sizeStep: null });
     });
