@@ -1,0 +1,10 @@
+/**
+ * How the tests of the page run: one process, because all of its files share one browser and one service.
+ */
+
+import { readFileSync } from 'node:fs';
+
+export default {
+  ...JSON.parse(readFileSync(new URL('../.mocharc.json', import.meta.url), 'utf8')),
+  spec: ['test/browser/**/*.test.ts'],
+};

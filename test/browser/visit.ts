@@ -1,0 +1,159 @@
+/**
+ * Visits of the page. Each visit is a browser context of its own, and records what must not happen: errors on the
+ * console, uncaught errors, violations of the content security policy, and requests to another host.
+ */
+
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { closeSharedBrowser, sharedBrowser } from './chromium.ts';
+import { type BrowserWallet, injectWallets } from './wallets.ts';
+
+export interface VisitOptions {
+  /** CSS pixels; 1,280 by 800 unless given. */
+  readonly width?: number;
+  readonly height?: number;
+  readonly theme?: 'light' | 'dark';
+  /** Announced by EIP-6963 before the page's own scripts run. */
+  readonly wallets?: readonly BrowserWallet[];
+  readonly reducedMotion?: 'reduce' | 'no-preference';
+  /** Runs before the page is opened. */
+  readonly prepare?: (visit: Visit) => Promise<void>;
+}
+
+export interface Visit {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** Offences so far that no pattern of `tolerate` matches. */
+  offences(): readonly string[];
+  /** Accepts offences that the scenario provokes, such as the console's line on a reply with status 400. */
+  tolerate(...patterns: readonly RegExp[]): void;
+}
+
+/** Opens an address in a context of its own. */
+export type OpenVisit = (url: string, options?: VisitOptions) => Promise<Visit>;
+
+// Each test file loads this one, so the browser closes when the process has run all of them.
+after(closeSharedBrowser);
+
+const PATIENCE_MS = 10_000;
+/** tsx compiles named functions to calls of `__name`, also in functions that are sent to the page. */
+const KEEP_NAMES = 'globalThis.__name = (named) => named;';
+const LOCAL_SCHEMES = /^(data|blob|about):/;
+
+/** The rate limits count by address; each visit comes from another one. */
+let visitors = 0;
+function nextAddress(): string {
+  visitors += 1;
+  return `10.1.${visitors >> 8}.${visitors & 255}`;
+}
+
+async function recordOffences(
+  context: BrowserContext,
+  host: string,
+): Promise<Pick<Visit, 'offences' | 'tolerate'>> {
+  const seen: string[] = [];
+  const tolerated: RegExp[] = [];
+  const requireOwnHost = (url: string): void => {
+    if (!LOCAL_SCHEMES.test(url) && new URL(url).host !== host) seen.push(`request to another host: ${url}`);
+  };
+  context.on('console', (message) => {
+    if (message.type() === 'error') seen.push(`console: ${message.text()} (${message.location().url})`);
+  });
+  context.on('weberror', (error) => seen.push(`uncaught: ${error.error().stack ?? error.error().message}`));
+  context.on('request', (request) => requireOwnHost(request.url()));
+  context.on('page', (page) => page.on('websocket', (socket) => requireOwnHost(socket.url())));
+  await context.exposeBinding('redbookTestViolation', (_source, text: string) => {
+    seen.push(`policy: ${text}`);
+  });
+  await context.addInitScript(() => {
+    const tell = (text: string): void => {
+      (window as unknown as { redbookTestViolation(text: string): void }).redbookTestViolation(text);
+    };
+    document.addEventListener('securitypolicyviolation', (event) => {
+      tell(`${event.effectiveDirective} blocks ${event.blockedURI} ${event.sample} (${event.sourceFile})`);
+    });
+    new ReportingObserver((reports) => {
+      for (const { type, body } of reports)
+        if (type === 'csp-violation') tell(`report ${JSON.stringify(body)}`);
+    }).observe();
+  });
+  return {
+    offences: () => seen.filter((text) => !tolerated.some((pattern) => pattern.test(text))),
+    tolerate: (...patterns) => tolerated.push(...patterns),
+  };
+}
+
+async function openVisit(browser: Browser, url: string, options: VisitOptions): Promise<Visit> {
+  const { width = 1280, height = 800, theme = 'light', wallets = [], reducedMotion = 'reduce' } = options;
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: theme,
+    reducedMotion,
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    extraHTTPHeaders: { 'x-forwarded-for': nextAddress() },
+  });
+  context.setDefaultTimeout(PATIENCE_MS);
+  await context.addInitScript(KEEP_NAMES);
+  const recorded = await recordOffences(context, new URL(url).host);
+  await injectWallets(context, wallets);
+  const visit: Visit = { context, page: await context.newPage(), ...recorded };
+  await options.prepare?.(visit);
+  await visit.page.goto(url);
+  return visit;
+}
+
+/** Keeps a picture and the text of a page that failed, and says where. */
+async function keepEvidence(visits: readonly Visit[]): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-browser-'));
+  for (const [index, { page, offences }] of visits.entries()) {
+    await page.screenshot({ path: join(folder, `${index}.png`), fullPage: true }).catch(() => undefined);
+    const text = await page
+      .locator('body')
+      .ariaSnapshot()
+      .catch(() => 'the page does not answer');
+    writeFileSync(join(folder, `${index}.txt`), `${page.url()}\n${offences().join('\n')}\n${text}\n`);
+  }
+  return folder;
+}
+
+export type Scenario = (open: OpenVisit) => Promise<void>;
+
+/**
+ * Runs a scenario with contexts of its own, which it closes.
+ * @param onFailure gets the visits before they are closed. @returns where it left evidence
+ * @throws if the scenario fails or a visit offended
+ */
+export async function withVisits(
+  scenario: Scenario,
+  onFailure?: (visits: readonly Visit[]) => Promise<string>,
+): Promise<void> {
+  const browser = await sharedBrowser();
+  const visits: Visit[] = [];
+  const open: OpenVisit = (url, options = {}) =>
+    openVisit(browser, url, {
+      ...options,
+      prepare: async (visit) => {
+        visits.push(visit);
+        await options.prepare?.(visit);
+      },
+    });
+  try {
+    await scenario(open);
+    const offences = visits.flatMap((visit) => visit.offences());
+    if (offences.length > 0) throw new Error(`the page offended:\n${offences.join('\n')}`);
+  } catch (error) {
+    const evidence = await onFailure?.(visits);
+    if (error instanceof Error && evidence) error.message += `\n(pictures and text of the page: ${evidence})`;
+    throw error;
+  } finally {
+    for (const { context } of visits) await context.close();
+  }
+}
+
+/** A mocha test in the browser. */
+export function browserTest(name: string, scenario: Scenario): void {
+  it(name, () => withVisits(scenario, keepEvidence));
+}
