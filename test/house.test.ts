@@ -16,7 +16,8 @@ const SRC = join(ROOT, 'src');
 const FLOORS: readonly (readonly string[])[] = [
   ['main'],
   ['roles'],
-  ['config', 'embedded', 'http', 'stream', 'workers', 'demo', 'web'],
+  ['config', 'embedded', 'http', 'stream', 'workers', 'demo'],
+  ['web'],
   ['operator', 'client'],
   ['market-data'],
   ['auth', 'engine', 'feed', 'ledger', 'queue'],

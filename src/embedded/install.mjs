@@ -1,9 +1,11 @@
 /**
  * Runs before `npm start`, `npm test` and the rest, so that a fresh clone needs no other command: installs the
- * packages when they are missing or not those of package-lock.json, and makes sure that there is a Redis server.
- * Plain Node with nothing installed. Speaks only when it does something, on stderr: stdout may be somebody's JSON.
+ * packages when they are missing or not those of package-lock.json, bundles the trading page when its sources have
+ * changed, and makes sure that there is a Redis server. Plain Node with nothing installed. Speaks only when it does
+ * something, on stderr: stdout may be somebody's JSON.
  *
  *   --quiet   for commands that use servers which run already: packages only
+ *   --page    bundles the page even so: for commands that start an API
  */
 
 import { spawn } from 'node:child_process';
@@ -16,6 +18,7 @@ const PROGRESS_MS = 5_000;
 const ERROR_LINES = 15;
 
 const quiet = process.argv.includes('--quiet');
+const servesPage = !quiet || process.argv.includes('--page');
 const modules = join(projectFolder, 'node_modules');
 
 /** @param {string} line */
@@ -159,6 +162,19 @@ function take(lock) {
   return false;
 }
 
+/** A service without the page is still a service: who cannot write here gets the bundle that is there, or none. */
+async function ensurePage() {
+  if (!servesPage) return;
+  const { bundlePage, BundleTrouble, UnwritableTrouble } = await import('../web/bundle.mjs');
+  try {
+    await bundlePage();
+  } catch (error) {
+    if (!(error instanceof BundleTrouble)) throw error;
+    if (!(error instanceof UnwritableTrouble)) throw new Trouble(error.message);
+    if (!quiet) say(`The trading page is not up to date: ${error.message}`);
+  }
+}
+
 async function ensureRedis() {
   if (quiet || process.env.REDIS_URL) return;
   const { obtainRedis } = await import('./redis-binary.mjs');
@@ -170,6 +186,7 @@ async function ensureRedis() {
 try {
   checkNode();
   await ensurePackages();
+  await ensurePage();
   await ensureRedis();
 } catch (error) {
   say(error instanceof Trouble ? `\n${error.message}` : String(error instanceof Error ? error.stack : error));

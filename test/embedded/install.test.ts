@@ -1,11 +1,22 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 
-const SOURCES = fileURLToPath(new URL('../../src/embedded', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const OTHER_CPU = process.arch === 'x64' ? 'arm64' : 'x64';
 
 const LOCK = {
@@ -27,11 +38,24 @@ fs.mkdirSync('node_modules', { recursive: true });
 fs.writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages }));
 `;
 
+/** A page of three files, one of which is loaded on demand. */
+const PAGE = {
+  'main.tsx': "import './part.ts'; import('./later.ts').then(({ later }) => later());",
+  'part.ts': 'document.title = "part";',
+  'later.ts': 'export const later = (): void => console.log("later");',
+  'style.css': 'body { margin: 0 }',
+};
+
 describe('the installation before a command', () => {
   let project: string;
   beforeEach(() => {
     project = mkdtempSync(join(tmpdir(), 'redbook-install-'));
-    cpSync(SOURCES, join(project, 'src/embedded'), { recursive: true });
+    for (const path of ['src/embedded', 'src/web/bundle.mjs'])
+      cpSync(join(ROOT, path), join(project, path), { recursive: true });
+    for (const [name, text] of Object.entries(PAGE)) writeFileSync(join(project, 'src/web', name), text);
+    mkdirSync(join(project, 'node_modules'));
+    for (const name of ['esbuild', '@esbuild'])
+      symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name));
     writeFileSync(join(project, 'package-lock.json'), JSON.stringify({ packages: { '': {}, ...LOCK } }));
     writeFileSync(join(project, 'npm.cjs'), NPM);
   });
@@ -45,8 +69,19 @@ describe('the installation before a command', () => {
     REDIS_URL: 'redis://redis.example',
   });
   const command = (): string => join(project, 'src/embedded/install.mjs');
-  const install = (event = 'prestart'): { status: number | null; stdout: string; stderr: string } =>
-    spawnSync(process.execPath, [command()], { env: environment(event), encoding: 'utf8' });
+  const run = (event: string, ...flags: string[]) =>
+    spawnSync(process.execPath, [command(), ...flags], { env: environment(event), encoding: 'utf8' });
+  /** The packages alone. */
+  const install = (event = 'prestart') => run(event, '--quiet');
+  /** The packages and the page. */
+  const prepare = () => run('prestart');
+  const atOnce = (count: number, ...flags: string[]): Promise<unknown[]> =>
+    Promise.all(
+      Array.from({ length: count }, () => {
+        const child = spawn(process.execPath, [command(), ...flags], { env: environment('prestart') });
+        return new Promise((resolve) => child.once('exit', resolve));
+      }),
+    );
   const calls = (): number =>
     existsSync(join(project, 'calls'))
       ? readFileSync(join(project, 'calls'), 'utf8').split('\n').length - 1
@@ -101,11 +136,93 @@ describe('the installation before a command', () => {
     const dead = spawnSync(process.execPath, ['-e', '']).pid;
     mkdirSync(join(project, '.cache'));
     writeFileSync(join(project, '.cache/installing'), String(dead));
-    const both = [1, 2].map(() => spawn(process.execPath, [command()], { env: environment('prestart') }));
-    const codes = await Promise.all(
-      both.map((child) => new Promise((resolve) => child.once('exit', resolve))),
-    );
-    expect(codes).to.deep.equal([0, 0]);
+    expect(await atOnce(2, '--quiet')).to.deep.equal([0, 0]);
     expect(calls()).to.equal(1);
+  });
+
+  const bundled = (name: string): string => readFileSync(join(project, 'dist/web', name), 'utf8');
+  const bundledFiles = (): string[] => readdirSync(join(project, 'dist/web')).sort();
+  const source = (name: string, text: string): void => writeFileSync(join(project, 'src/web', name), text);
+
+  it('bundles the page once, and again when a source has changed or a file is missing', () => {
+    present(all);
+    expect(prepare()).to.deep.include({ status: 0, stdout: '', stderr: '' });
+    expect(bundledFiles()).to.deep.equal(['later.js', 'main.js', 'manifest.json', 'notice.txt', 'style.css']);
+    const [main, manifest] = [bundled('main.js'), bundled('manifest.json')];
+    const { files } = JSON.parse(manifest);
+    expect(main).to.include(`import("./later.js?v=${files['later.js']}")`);
+    writeFileSync(join(project, 'dist/web/main.js'), 'kept');
+    expect(prepare().status).to.equal(0);
+    expect(bundled('main.js')).to.equal('kept');
+    source('later.ts', 'export const later = (): void => console.log("changed");');
+    expect(prepare().status).to.equal(0);
+    expect(bundled('later.js')).to.include('changed');
+    expect(bundled('main.js')).to.not.equal(main);
+    source('later.ts', PAGE['later.ts']);
+    rmSync(join(project, 'dist/web/style.css'));
+    expect(prepare().status).to.equal(0);
+    expect([bundled('main.js'), bundled('manifest.json')]).to.deep.equal([main, manifest]);
+    expect(bundledFiles()).to.have.length(5);
+  });
+
+  it('bundles no page for commands that use a running service', () => {
+    present(all);
+    expect(install().status).to.equal(0);
+    expect(existsSync(join(project, 'dist'))).to.equal(false);
+    expect(run('prebench', '--quiet', '--page').status).to.equal(0);
+    expect(bundledFiles()).to.include('main.js');
+  });
+
+  it('refuses a dynamic import that shares a module with the page, and a page with an error', () => {
+    present(all);
+    source('later.ts', "import './part.ts'; export const later = (): void => undefined;");
+    const shared = prepare();
+    expect(shared.status).to.equal(1);
+    expect(shared.stderr).to.match(/part\.ts is part of main\.js and of later\.js/);
+    source('later.ts', 'export const later = (;');
+    const wrong = prepare();
+    expect([wrong.status, bundledFiles()]).to.deep.equal([1, []]);
+    expect(wrong.stderr).to.match(/cannot be bundled[\s\S]*later\.ts:1:/);
+  });
+
+  it('bundles the same files for commands that start at the same time', async () => {
+    present(all);
+    const four = [1, 2, 3, 4].map(() =>
+      spawn(process.execPath, [command()], { env: environment('prestart') }),
+    );
+    const codes = await Promise.all(
+      four.map((child) => new Promise((resolve) => child.once('exit', resolve))),
+    );
+    expect(codes).to.deep.equal([0, 0, 0, 0]);
+    expect(readdirSync(join(project, 'dist'))).to.deep.equal(['web']);
+    expect(bundledFiles()).to.have.length(5);
+  });
+
+  const NOBODY = 65_534;
+  const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  it('leaves the bundle as it is where it cannot be written, and says so only if it is out of date', function () {
+    if (spawnSync(process.execPath, ['-e', ''], asNobody).status !== 0) this.skip();
+    present(all);
+    prepare();
+    const closed = (mode: number): void => {
+      for (const folder of ['dist/web', 'dist', '.']) chmodSync(join(project, folder), mode);
+    };
+    const asUser = () =>
+      spawnSync(process.execPath, [command()], {
+        env: environment('prestart'),
+        encoding: 'utf8',
+        ...asNobody,
+      });
+    closed(0o555);
+    try {
+      expect(asUser()).to.deep.include({ status: 0, stderr: '' });
+      source('part.ts', 'document.title = "newer";');
+      const { status, stderr } = asUser();
+      expect(status).to.equal(0);
+      expect(stderr).to.match(/page is not up to date: .*dist\/web cannot be written \(EACCES\)/);
+    } finally {
+      closed(0o755);
+    }
+    expect(bundled('main.js')).to.include('part');
   });
 });
