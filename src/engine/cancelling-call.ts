@@ -1,7 +1,7 @@
 /** The call of `cancel_orders.lua`, described once: the bytes of its arguments and of its replies. */
 
 import type { OrdersClosed } from '../domain/event.ts';
-import { bytes16, bytesOf, layout, text8, u8, u16, u56 } from '../scripts/layout.ts';
+import { bytes16, bytesOf, layout, text8, u8, u16, u56 } from '../redis/layout.ts';
 
 /** Shared by the requests of one call. */
 export const CANCELLING_CALL = layout({

@@ -3,7 +3,7 @@
 import type { Redis } from 'ioredis';
 import { ERRORS, type ErrorCode, OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { Cursor } from '../domain/event.ts';
-import { loadScript, runScript, type Script, type ScriptArgument } from '../scripts/index.ts';
+import { loadScript, runScript, type Script, type ScriptArgument } from '../redis/lua.ts';
 import { DEFAULT_FILTER_BYTES, type FilterState, readFilterState, writeFilterState } from './claim-filter.ts';
 import { KEYS } from './keys.ts';
 import { checkServerSettings } from './server-settings.ts';

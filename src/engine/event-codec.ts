@@ -5,7 +5,7 @@ import type { AccountMoved, Cursor, EngineEvent, EventBody, OrderPlaced } from '
 import type { Market } from '../domain/market.ts';
 import { readMarketRecord } from '../domain/market-record.ts';
 import type { Lot, OrderTerms } from '../domain/order.ts';
-import { layout, u8, u16, u48 } from '../scripts/layout.ts';
+import { layout, u8, u16, u48 } from '../redis/layout.ts';
 import { CAUSES } from './cancelling-call.ts';
 import { FILL_BYTES, orderIdOf, readClosed, readFills, walletText } from './codec.ts';
 import { KINDS, MATCH, REJECT_CODES, STATUS_CODES, TERMS, TIMES_IN_FORCE } from './placing-call.ts';

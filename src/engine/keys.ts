@@ -1,8 +1,8 @@
 /** Every key of the engine's Redis, built here and nowhere else. One hash tag: one slot, one atomic script. */
 
-export const ENGINE_TAG = '{redbook}';
+import { TAG } from '../redis/tag.ts';
 
-const key = (...parts: readonly string[]): string => [ENGINE_TAG, ...parts].join(':');
+const key = (...parts: readonly string[]): string => [TAG, ...parts].join(':');
 
 export const KEYS = {
   /** Hash: format, state, switches, versions of markets, last prices, holds; `engine_state.lua` lists its fields. */

@@ -4,7 +4,7 @@
  */
 
 import type { OrderStatus, OrderTerms, RejectReason } from '../domain/order.ts';
-import { bytesOf, layout, type RecordOf, text8, text16, u8, u16, u32, u48, u56 } from '../scripts/layout.ts';
+import { bytesOf, layout, type RecordOf, text8, text16, u8, u16, u32, u48, u56 } from '../redis/layout.ts';
 
 /** Shared by the orders of one call. */
 export const PLACING_CALL = layout({

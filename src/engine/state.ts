@@ -1,6 +1,6 @@
 /** The field `state` of the engine hash. Every event changes it; `lua/include/engine_state.lua` reads and writes it. */
 
-import { layout, type RecordOf, u8, u16, u48, u56 } from '../scripts/layout.ts';
+import { layout, type RecordOf, u8, u16, u48, u56 } from '../redis/layout.ts';
 
 /** The layout of the engine's keys. Releases of one format run side by side; an engine of another is rebuilt. */
 export const ENGINE_FORMAT = 2;

@@ -1,8 +1,9 @@
 /** Keys and channels of the frames' way from the snapshot worker to the stream replicas, built here alone. */
 
 import { TIMEFRAMES, type Timeframe } from '../domain/candle.ts';
+import { TAG } from '../redis/tag.ts';
 
-const key = (...parts: readonly string[]): string => ['{redbook}:feed', ...parts].join(':');
+const key = (...parts: readonly string[]): string => [TAG, 'feed', ...parts].join(':');
 
 /** Hash: the last tick that was claimed (`slot`, `tick`) and when the newest frames were published. */
 export const TICKS = key('ticks');

@@ -1,7 +1,7 @@
 /** Ticks: every two seconds one, by the clock of the Redis they are counted in; the first to ask gets it. */
 
 import type { Redis } from 'ioredis';
-import { loadScript, runScript } from '../scripts/index.ts';
+import { loadScript, runScript } from '../redis/lua.ts';
 import { TICKS } from './keys.ts';
 
 export const TICK_MS = 2_000;

@@ -3,9 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionOptions, Queue, Worker } from 'bullmq';
 import type { RedisOptions } from 'ioredis';
+import { TAG } from '../redis/tag.ts';
 
-/** Hash-tagged, so that all keys of a queue lie in one slot of a cluster. */
-const PREFIX = '{redbook}';
 const ANSWER_WITHIN_MS = 2_000;
 
 /** What BullMQ keeps of a job that is over: nothing. */
@@ -21,7 +20,7 @@ export interface QueueOptions {
 /** ioredis and BullMQ describe the same options in types that differ in what `undefined` means. */
 export const at = (connection: RedisOptions) => ({
   connection: connection as ConnectionOptions,
-  prefix: PREFIX,
+  prefix: TAG,
 });
 
 /** BullMQ waits without end for a Redis that is away; nobody here does. */

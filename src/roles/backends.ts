@@ -13,7 +13,7 @@ import {
   type Place,
   queueConnection,
   type ServerOptions,
-} from './connections.ts';
+} from '../redis/connections.ts';
 import { keepEngineOpen } from './engine-gate.ts';
 import { OF_ENGINE, type Outages, openOutages } from './outages.ts';
 import { passwordsOf, type ServerNames, serverNames } from './server-names.ts';

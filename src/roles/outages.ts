@@ -2,6 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import type { Listener } from '../redis/connections.ts';
 import { reasonOf } from './server-trouble.ts';
 
 const TOLD_EVERY_MS = 10_000;
@@ -108,14 +109,6 @@ export function openOutages(
     },
   };
   return self;
-}
-
-/** Told of each failed attempt to connect, and, by null, of each that succeeded. */
-export type Listener = (trouble: Error | null) => void;
-
-export function tellOutages(redis: Redis, tell: Listener): void {
-  redis.on('error', (error: Error) => tell(error));
-  redis.on('ready', () => tell(null));
 }
 
 /** BullMQ's connections fail as often as ours to the same server, which has told of it by then. */

@@ -5,7 +5,7 @@
 
 import type { Config } from '../config.ts';
 import { openLedger } from '../ledger/index.ts';
-import { connectRedis } from './connections.ts';
+import { connectRedis } from '../redis/connections.ts';
 import { OF_ENGINE, OF_MIGRATIONS, type Outages } from './outages.ts';
 import { serverNames } from './server-names.ts';
 import { untilDone } from './waiting.ts';

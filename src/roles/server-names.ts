@@ -1,7 +1,7 @@
 /** Names of the servers for operators: place and setting, without a password. */
 
 import type { Config } from '../config.ts';
-import { readRedisAddress } from '../domain/redis-address.ts';
+import { readRedisAddress } from '../redis/address.ts';
 import type { ServedConfig } from './backends.ts';
 
 export interface ServerNames {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { loadScript } from '../../src/scripts/index.ts';
+import { loadScript } from '../../src/redis/lua.ts';
 import { startRedisServer } from '../support/redis-server.ts';
 import { type Measured, median } from './figures.ts';
 import { type Command, cost, NO_OP } from './script-cost.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { Redis } from 'ioredis';
-import type { ScriptArgument } from '../../src/scripts/index.ts';
+import type { ScriptArgument } from '../../src/redis/lua.ts';
 import { NO_OP } from './script-cost.ts';
 
 const WALLET = Buffer.alloc(20, 0xbb);

@@ -1,7 +1,7 @@
 /** What scripts cost in the server's own accounting, `INFO commandstats`. */
 
 import type { Redis } from 'ioredis';
-import { type ScriptArgument, scriptOf } from '../../src/scripts/index.ts';
+import { type ScriptArgument, scriptOf } from '../../src/redis/lua.ts';
 
 /** An EVALSHA as it is sent: sha, number of keys, keys, arguments. */
 export type Command = [sha: string, keys: number, ...rest: ScriptArgument[]];

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { loadScript } from '../../src/scripts/index.ts';
+import { loadScript } from '../../src/redis/lua.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { loneRedis } from '../support/servers.ts';
 

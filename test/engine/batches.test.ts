@@ -7,7 +7,7 @@ import { FILL_BYTES, REFERENCE_BYTES } from '../../src/engine/codec.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { OUTCOMES, PLACED, PLACING_ORDER } from '../../src/engine/placing-call.ts';
-import { loadScript, type Script } from '../../src/scripts/index.ts';
+import { loadScript, type Script } from '../../src/redis/lua.ts';
 import { loadBroken, MUTATIONS_OF_BOUNDS } from '../equivalence/mutations.ts';
 import { type Link, openLink } from '../support/link.ts';
 import { openRedis } from '../support/redis-server.ts';

@@ -24,8 +24,8 @@ import {
   TIMES_IN_FORCE,
 } from '../../src/engine/placing-call.ts';
 import { STATE } from '../../src/engine/state.ts';
-import { loadScript, runScript, scriptOf } from '../../src/scripts/index.ts';
-import { bytes16, bytesOf, layout, text8, text16, u8, u16, u32, u48, u56 } from '../../src/scripts/layout.ts';
+import { bytes16, bytesOf, layout, text8, text16, u8, u16, u32, u48, u56 } from '../../src/redis/layout.ts';
+import { loadScript, runScript, scriptOf } from '../../src/redis/lua.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { sharedRedis } from '../support/servers.ts';

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { KEYS } from '../../src/engine/keys.ts';
-import { loadScript, runScript, type Script, scriptOf } from '../../src/scripts/index.ts';
+import { loadScript, runScript, type Script, scriptOf } from '../../src/redis/lua.ts';
 import { random, runSeed } from '../support/seed.ts';
 import {
   ALICE,

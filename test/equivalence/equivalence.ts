@@ -6,7 +6,7 @@ import type { Market } from '../../src/domain/market.ts';
 import type { ClosedOrder, OrderTerms, Trade } from '../../src/domain/order.ts';
 import { type Engine, openEngine, type Placement, type PlaceOrder } from '../../src/engine/index.ts';
 import { levelsKey } from '../../src/engine/keys.ts';
-import type { Script } from '../../src/scripts/index.ts';
+import type { Script } from '../../src/redis/lua.ts';
 import { type AssetContents, assetContents, liveContents } from '../support/engine-contents.ts';
 import { random } from '../support/seed.ts';
 import { compare, Divergence, outcomeOf, show } from './divergence.ts';

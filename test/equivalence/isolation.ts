@@ -13,7 +13,7 @@ import { orderClaim } from '../../src/engine/claims.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { balancesKey, bookKey, claimFilterKey, KEYS, levelsKey } from '../../src/engine/keys.ts';
 import { rulesField } from '../../src/engine/state.ts';
-import { loadScript, type Script, scriptOf } from '../../src/scripts/index.ts';
+import { loadScript, type Script, scriptOf } from '../../src/redis/lua.ts';
 import { atMarket, dump, fund, limit, publishPlain, spend } from '../engine/fixture.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { type Random, random } from '../support/seed.ts';

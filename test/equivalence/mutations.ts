@@ -1,6 +1,6 @@
 /** The scripts, broken on purpose. Each variant changes one place; the equivalence must find every one. */
 
-import { loadScript, type Script, scriptOf } from '../../src/scripts/index.ts';
+import { loadScript, type Script, scriptOf } from '../../src/redis/lua.ts';
 
 export interface Mutation {
   /** What the broken engine does. */

@@ -9,7 +9,7 @@ import { openAuth, SESSION_SECONDS } from '../../src/auth/index.ts';
 import { openSessions } from '../../src/auth/session.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import type { HttpSettings } from '../../src/http/services.ts';
-import { connectRedis } from '../../src/roles/connections.ts';
+import { connectRedis } from '../../src/redis/connections.ts';
 import { asUser } from '../support/redis-server.ts';
 import { freshRedisServer } from '../support/servers.ts';
 import { sideBySide } from '../support/side-by-side.ts';

@@ -9,7 +9,7 @@ import { pino } from 'pino';
 import request from 'supertest';
 import { limitRepeatedLines } from '../../src/http/repeated-lines.ts';
 import { ROUTES } from '../../src/http/routes.ts';
-import { connectRedis } from '../../src/roles/connections.ts';
+import { connectRedis } from '../../src/redis/connections.ts';
 import { type Fixture, openFixture, type Replica, type Trader } from './fixture.ts';
 
 const LIMIT = 600;

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { type CountRequest, openRequestLogs } from '../../src/http/limits/request-log.ts';
-import { loadScript, runScript, scriptOf } from '../../src/scripts/index.ts';
+import { loadScript, runScript, scriptOf } from '../../src/redis/lua.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { freshRedis } from '../support/servers.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { openSettlementWorker, openWakeUps, type WakeUps } from '../../src/queue/index.ts';
-import { queueConnection } from '../../src/roles/connections.ts';
+import { queueConnection } from '../../src/redis/connections.ts';
 import { asUser, openRedis, type RedisServer } from '../support/redis-server.ts';
 import { freshRedisServer } from '../support/servers.ts';
 

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
-import { loadScript, scriptOf } from '../../src/scripts/index.ts';
+import { loadScript, scriptOf } from '../../src/redis/lua.ts';
 import { ethersSigner } from '../auth/signers.ts';
 import { query } from '../ledger/tables.ts';
 import { freePort } from '../support/ports.ts';

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { TICK_MS } from '../../src/feed/index.ts';
 import { GENERAL } from '../../src/feed/keys.ts';
 import { readMessage } from '../../src/feed/message.ts';
-import { connectSubscriber } from '../../src/roles/connections.ts';
+import { connectSubscriber } from '../../src/redis/connections.ts';
 import { watchOverMachine } from '../support/machine.ts';
 import { freePort } from '../support/ports.ts';
 import { eventually, type Service, startService } from '../support/service.ts';

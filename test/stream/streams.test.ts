@@ -8,7 +8,7 @@ import { bucketStartMs, TIMEFRAMES } from '../../src/domain/candle.ts';
 import { writeMessage } from '../../src/feed/index.ts';
 import { GENERAL } from '../../src/feed/keys.ts';
 import { NumberLiteral, readJson } from '../../src/http/json.ts';
-import { connectRedis } from '../../src/roles/connections.ts';
+import { connectRedis } from '../../src/redis/connections.ts';
 import { freshRedis, freshRedisServer } from '../support/servers.ts';
 import { eventually } from '../support/service.ts';
 import { deaf } from './deaf.ts';

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { redisProgram, redisUrl } from '../../src/embedded/redis.ts';
 import { obtainRedis } from '../../src/embedded/redis-binary.mjs';
-import { type ServerOptions, serverOptions } from '../../src/roles/connections.ts';
+import { type ServerOptions, serverOptions } from '../../src/redis/connections.ts';
 import { type Killable, startKillable } from './killable.ts';
 import { freePort } from './ports.ts';
 

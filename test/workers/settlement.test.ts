@@ -9,7 +9,7 @@ import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
-import { connectRedis } from '../../src/roles/connections.ts';
+import { connectRedis } from '../../src/redis/connections.ts';
 import { createSettlement, type EventSource } from '../../src/workers/settlement.ts';
 import { liveContents } from '../support/engine-contents.ts';
 import { asUser } from '../support/redis-server.ts';

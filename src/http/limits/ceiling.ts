@@ -7,7 +7,7 @@ import type { RequestHandler } from 'express';
 import { rateLimit, type Store } from 'express-rate-limit';
 import { RedisStore } from 'rate-limit-redis';
 import { Refusal } from '../../domain/errors.ts';
-import { runScript, type Script, scriptOf } from '../../scripts/index.ts';
+import { runScript, type Script, scriptOf } from '../../redis/lua.ts';
 import { WINDOW_MS } from './buckets.ts';
 import { addressOf } from './client.ts';
 import { type LimitServices, setHeaders } from './index.ts';

@@ -3,7 +3,7 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { Refusal } from '../../domain/errors.ts';
-import { loadScript, runScript } from '../../scripts/index.ts';
+import { loadScript, runScript } from '../../redis/lua.ts';
 import { watchOutages } from './outage.ts';
 
 /** How the script keeps what it replies apart. */

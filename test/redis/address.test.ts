@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readRedisAddress } from '../../src/domain/redis-address.ts';
+import { readRedisAddress } from '../../src/redis/address.ts';
 
 const node = (host: string, port: number) => ({ host, port });
 

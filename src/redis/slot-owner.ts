@@ -10,11 +10,11 @@ import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { AbstractConnector, Command, type RedisOptions } from 'ioredis';
-import type { Endpoint } from '../domain/redis-address.ts';
-import { ENGINE_TAG } from '../engine/keys.ts';
+import type { Endpoint } from './address.ts';
+import { TAG } from './tag.ts';
 
-/** Of any key of ours: they all carry this tag. */
-const SLOT = new Command('get', [ENGINE_TAG]).getSlot();
+/** Slot of every key of Redbook, because all of them carry this tag. */
+const SLOT = new Command('get', [TAG]).getSlot();
 
 /** Of the reply to CLUSTER SLOTS: first and last slot, and its nodes, the primary first. */
 export type SlotRange = readonly [

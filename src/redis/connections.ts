@@ -1,8 +1,7 @@
 /** The one place where connections to Redis are made. */
 
 import { Redis, type RedisOptions } from 'ioredis';
-import { type Endpoint, type RedisAddress, readRedisAddress } from '../domain/redis-address.ts';
-import { type Listener, tellOutages } from './outages.ts';
+import { type Endpoint, type RedisAddress, readRedisAddress } from './address.ts';
 import { SentinelPrimaryConnector } from './sentinel-primary.ts';
 import { type SlotRange, slotOwnerConnector } from './slot-owner.ts';
 
@@ -13,7 +12,7 @@ const LONGEST_PAUSE_MS = 1_000;
 /** Without the one option whose type its own constructor refuses. */
 export type ServerOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** How any connection is kept, whatever is sent over it. */
+/** Options of every connection. */
 const KEPT = {
   connectTimeout: ANSWER_WITHIN_MS,
   retryStrategy: (attempt: number) => Math.min(50 * attempt, LONGEST_PAUSE_MS),
@@ -48,6 +47,14 @@ export interface Place {
   readonly url: string;
   /** Certificates in PEM form that the server's must come from; without, those of Node. */
   readonly ca?: string | undefined;
+}
+
+/** Called with the error of each failed attempt to connect, and with null after each success. */
+export type Listener = (trouble: Error | null) => void;
+
+function tellOutages(redis: Redis, tell: Listener): void {
+  redis.on('error', (error: Error) => tell(error));
+  redis.on('ready', () => tell(null));
 }
 
 /** A connection for commands. Its losses are told; each also ends the commands under way. */

@@ -12,7 +12,7 @@ import { openFollower, openPublisher, writeMessage } from '../../src/feed/index.
 import { GENERAL, marketChannel } from '../../src/feed/keys.ts';
 import { openRequestLogs } from '../../src/http/limits/request-log.ts';
 import { openSettlementWorker, openWakeUps } from '../../src/queue/index.ts';
-import { connectRedis, connectSubscriber, queueConnection } from '../../src/roles/connections.ts';
+import { connectRedis, connectSubscriber, queueConnection } from '../../src/redis/connections.ts';
 import { ALICE, BOB, codeOf, fund, held, LIMITS, limit, place, publishPlain } from '../engine/fixture.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { startWatchedRedis } from '../support/redis-sentinel.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { WebSocket } from 'ws';
-import { connectRedis } from '../../src/roles/connections.ts';
+import { connectRedis } from '../../src/redis/connections.ts';
 import { ethersSigner } from '../auth/signers.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { freePort } from '../support/ports.ts';
