@@ -1,6 +1,7 @@
 /** Prometheus metrics of one process; roles feed it, `/metrics` shows it. The home of prom-client. */
 
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { sharedForASecond } from '../market-data/shared-read.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 
 /** What a gauge reads at each scrape: one number, or one a label value. */
@@ -35,7 +36,6 @@ const MISNAMED = [
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ];
-const SHARED_MS = 1_000;
 const SCRIPT_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1];
 
 export function openMetrics(): Metrics {
@@ -74,31 +74,9 @@ export function openMetrics(): Metrics {
         },
       });
     },
+    // Gauges ask Redis and Postgres, and anybody who reaches the port may scrape.
     text: sharedForASecond(() => registry.metrics()),
     contentType: registry.contentType,
-  };
-}
-
-/**
- * Gauges ask Redis and Postgres, and anybody who reaches the port may scrape. A read that takes longer than a second
- * is shared until it ends; one that fails is not kept.
- */
-function sharedForASecond(read: () => Promise<string>): () => Promise<string> {
-  let last: { readonly text: Promise<string>; readonly begunAtMs: number } | undefined;
-  let isReading = false;
-  return () => {
-    if (last !== undefined && (isReading || performance.now() - last.begunAtMs < SHARED_MS)) return last.text;
-    isReading = true;
-    const text = read();
-    last = { text, begunAtMs: performance.now() };
-    text
-      .catch(() => {
-        last = undefined;
-      })
-      .finally(() => {
-        isReading = false;
-      });
-    return text;
   };
 }
 

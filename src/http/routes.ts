@@ -7,6 +7,7 @@ import { getMarkets } from './endpoints/get-markets.ts';
 import { getOrder, getOrderByClientId } from './endpoints/get-order.ts';
 import { getOrders } from './endpoints/get-orders.ts';
 import { getPortfolio } from './endpoints/get-portfolio.ts';
+import { getStatus } from './endpoints/get-status.ts';
 import { getTrades } from './endpoints/get-trades.ts';
 import { getHistoricalTrades } from './endpoints/market-data/get-historical-trades.ts';
 import { getOrderbook } from './endpoints/market-data/get-orderbook.ts';
@@ -59,6 +60,7 @@ export const ROUTES: readonly Route[] = [
   ['GET', '/v1/market-data/trades/:ticker_id', 'public', getHistoricalTrades, 'market-data'],
 
   ['GET', '/v1/markets', 'anyone', getMarkets],
+  ['GET', '/v1/status', 'anyone', getStatus],
   ['GET', '/v1/portfolio/:address', 'wallet', getPortfolio],
   ['POST', '/v1/account/terms', 'wallet', postTerms],
 

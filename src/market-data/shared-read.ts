@@ -50,3 +50,23 @@ export function cappedReads<T>(burst: number, read: () => Promise<T>): () => Pro
     return credit >= 1 || last === undefined ? fresh() : last;
   };
 }
+
+const SHARED_MS = 1_000;
+
+/** Reads at most once a second: all who ask share a read until it ends and until a second has passed since it began. */
+export function sharedForASecond<T>(read: () => Promise<T>): () => Promise<T> {
+  let last: { readonly answer: Promise<T>; readonly begunAtMs: number } | undefined;
+  let isReading = false;
+  return () => {
+    if (last !== undefined && (isReading || performance.now() - last.begunAtMs < SHARED_MS))
+      return last.answer;
+    isReading = true;
+    const answer = read();
+    last = { answer, begunAtMs: performance.now() };
+    const end = (): void => {
+      isReading = false;
+    };
+    answer.then(end, end);
+    return answer;
+  };
+}

@@ -8,6 +8,7 @@ import * as marketData from '../../contract/market-data.ts';
 import * as orders from '../../contract/orders.ts';
 import { balanceSchema, portfolioSchema } from '../../contract/portfolio.ts';
 import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
+import { statusSchema } from '../../contract/status.ts';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { BUCKETS, type Bucket } from '../limits/buckets.ts';
@@ -28,6 +29,7 @@ const replies = nameReplies({
   AcceptedTerms: login.acceptedTermsSchema,
   Market: marketSchema,
   Markets: marketsSchema,
+  Status: statusSchema,
   Balance: balanceSchema,
   Portfolio: portfolioSchema,
   Fill: orders.fillSchema,

@@ -27,13 +27,14 @@ import {
 } from '../../contract/orders.ts';
 import { portfolioSchema } from '../../contract/portfolio.ts';
 import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
+import { statusSchema } from '../../contract/status.ts';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import { address } from '../fields.ts';
 import { ORDER_BODIES } from './order-bodies.ts';
 
 export const TAGS = {
   Login: 'A wallet proves itself by a signature and gets a bearer token for eight hours.',
-  Markets: 'The rules that orders must keep.',
+  Markets: 'The rules that orders must keep, and whether trading is on.',
   Trading: 'Of the wallet of the session, and of no other.',
   'Market data': 'Public and without a key: only genuine executions, every amount a decimal string.',
   Operation: 'What orchestrators and monitors ask every process.',
@@ -147,6 +148,15 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'Markets',
     summary: 'Every market and its rules',
     reply: marketsSchema,
+  },
+  'GET /v1/status': {
+    id: 'getStatus',
+    tag: 'Markets',
+    summary: 'Whether trading is on, the required terms, and the last check of the books',
+    description:
+      'Answers as long as the engine does; each replica reads its stores at most once a second for it. While Postgres ' +
+      'is away, trading goes on, and `reconcile` is what the replica read last.',
+    reply: statusSchema,
   },
   'GET /v1/portfolio/:address': {
     id: 'getPortfolio',

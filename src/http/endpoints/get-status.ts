@@ -1,0 +1,76 @@
+/** `GET /v1/status`: whether trading is on, the required terms and the last reconcile, for anyone. */
+
+import { Refusal } from '../../domain/errors.ts';
+import type { Engine } from '../../engine/index.ts';
+import type { LastReconciliation, Ledger } from '../../ledger/index.ts';
+import { sharedForASecond } from '../../market-data/shared-read.ts';
+import { type Endpoint, json } from '../endpoint.ts';
+import { timestamp } from '../replies/timestamp.ts';
+
+/** How long an answer waits for Postgres before it has the reconcile that was read last. */
+const PATIENCE_MS = 500;
+
+/** The engine must answer. The ledger may be away: then the last reconcile that was read counts. */
+class StatusReader {
+  readonly engineState: () => ReturnType<Engine['state']>;
+  readonly #readReconcile: () => Promise<void>;
+  #reconcile: LastReconciliation | null = null;
+
+  constructor(engine: Engine, ledger: Ledger) {
+    this.engineState = sharedForASecond(() => engine.state());
+    this.#readReconcile = sharedForASecond(async () => {
+      try {
+        this.#reconcile = await ledger.lastReconciliation();
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.code !== 'SERVICE_UNAVAILABLE') throw error;
+      }
+    });
+  }
+
+  async lastReconcile(): Promise<LastReconciliation | null> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, PATIENCE_MS);
+    });
+    try {
+      await Promise.race([this.#readReconcile(), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+    return this.#reconcile;
+  }
+}
+
+/** By the replica's engine. */
+const readers = new WeakMap<Engine, StatusReader>();
+
+function readerOf(engine: Engine, ledger: Ledger): StatusReader {
+  let reader = readers.get(engine);
+  if (reader === undefined) {
+    reader = new StatusReader(engine, ledger);
+    readers.set(engine, reader);
+  }
+  return reader;
+}
+
+export const getStatus: Endpoint = {
+  async handle({ services: { engine, ledger } }) {
+    if (!engine.isOpen()) throw new Refusal('SERVICE_UNAVAILABLE');
+    const reader = readerOf(engine, ledger);
+    const [{ paused, termsVersion }, last] = await Promise.all([
+      reader.engineState(),
+      reader.lastReconcile(),
+    ]);
+    return json({
+      time: timestamp(Date.now()),
+      trading: paused ? 'paused' : 'active',
+      termsVersion,
+      reconcile: last && {
+        at: timestamp(last.finishedAtMs),
+        event: last.sequence,
+        checks: last.checks,
+        differences: last.differences,
+      },
+    });
+  },
+};
