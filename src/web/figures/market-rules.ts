@@ -1,0 +1,46 @@
+/** The rules of a market on the integer grid that the engine uses, made from the record that the API publishes. */
+
+import { composeMarket, type Market, type MarketStatus } from '../../domain/market.ts';
+
+/** The part of the published record that order rules come from; amounts are decimal text. */
+export interface PublishedRules {
+  readonly symbol: string;
+  readonly status: MarketStatus;
+  readonly tradingEnabled: boolean;
+  readonly sellEnabled: boolean;
+  readonly takerFeeBps: number;
+  readonly tickSize: string | null;
+  readonly sizeStep: string | null;
+  readonly minOrderSize: string | null;
+  readonly maxOrderSize: string | null;
+  readonly baseToken: string;
+  readonly quoteToken: string;
+  readonly baseScale: number;
+  readonly quoteScale: number;
+  readonly networkId: string;
+}
+
+/** Not published, and without effect on what an order costs. */
+const UNPUBLISHED = { visible: true, selfTrade: 'expire_taker', referencePrice: null } as const;
+
+const composed = new WeakMap<PublishedRules, Market>();
+
+/** @throws OperatorRefusal for a record whose amounts cannot be exact, which the service never publishes */
+export function rulesOf(record: PublishedRules): Market {
+  const known = composed.get(record);
+  if (known !== undefined) return known;
+  const { symbol, status, tradingEnabled, sellEnabled, takerFeeBps: feeBps, networkId } = record;
+  const { tickSize, sizeStep, minOrderSize, maxOrderSize } = record;
+  const market = composeMarket(
+    {
+      ...{ symbol, status: 'active', sellEnabled, feeBps, networkId, ...UNPUBLISHED },
+      ...{ tickSize, sizeStep, minOrderSize, maxOrderSize },
+    },
+    0,
+    { symbol: record.baseToken, scale: record.baseScale },
+    { symbol: record.quoteToken, scale: record.quoteScale },
+  );
+  const rules = { ...market, status, tradingEnabled };
+  composed.set(record, rules);
+  return rules;
+}

@@ -1,0 +1,60 @@
+/** The largest size that a share of the available balance pays for, fee included, in whole steps. */
+
+import { type Market, marketGrid } from '../../domain/market.ts';
+import { heldAtoms } from '../../domain/order.ts';
+import { EXACT_LIMIT } from '../../domain/placing.ts';
+import { type Asked, type OtherSide, walkBook } from './preview.ts';
+
+/**
+ * Quote atoms that a buy of this size needs, counted for the most fills that the levels may hold, so that a size made
+ * of it is not refused by an atom. The rest of a limit order counts at its limit, also where it would be dropped.
+ */
+function quoteNeed(
+  market: Market,
+  asked: Asked,
+  priceTicks: bigint | null,
+  steps: bigint,
+  other: OtherSide,
+): bigint {
+  const taking = asked.postOnly ? { ...other, levels: [] } : other;
+  const walk = walkBook(market, asked, { priceTicks, sizeSteps: steps, budgetAtoms: null }, taking);
+  const rest = { side: 'buy', priceTicks: priceTicks ?? 0n, remainingSteps: steps - walk.steps } as const;
+  return walk.notionalAtoms + walk.mostFeeAtoms + heldAtoms(rest, market);
+}
+
+/** The largest count for which `fits` holds; it must hold for all smaller ones too. */
+function largest(most: bigint, fits: (count: bigint) => boolean): bigint {
+  let [low, high] = [0n, most];
+  while (low < high) {
+    const middle = (low + high + 1n) / 2n;
+    if (fits(middle)) low = middle;
+    else high = middle - 1n;
+  }
+  return low;
+}
+
+/**
+ * @param priceTicks of a limit order; null for a market order, which buys at most what the book shows
+ * @param availableAtoms of the quote asset for a buy, of the base asset for a sell
+ * @returns steps; 0n when the share does not pay for one
+ */
+export function shareSteps(
+  market: Market,
+  asked: Asked,
+  priceTicks: bigint | null,
+  other: OtherSide,
+  availableAtoms: bigint,
+  percent: number,
+): bigint {
+  const atoms = (availableAtoms * BigInt(percent)) / 100n;
+  const { maxSteps } = marketGrid(market);
+  const exact = (EXACT_LIMIT - 1n) / market.baseAtomsPerStep;
+  const most = maxSteps !== null && maxSteps < exact ? maxSteps : exact;
+  if (asked.side === 'sell') {
+    const steps = atoms / market.baseAtomsPerStep;
+    return steps < most ? steps : most;
+  }
+  const shown = other.levels.reduce((sum, level) => sum + level.sizeSteps, 0n);
+  const bound = priceTicks === null && shown < most ? shown : most;
+  return largest(bound, (steps) => quoteNeed(market, asked, priceTicks, steps, other) <= atoms);
+}

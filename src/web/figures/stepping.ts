@@ -1,0 +1,25 @@
+/** Arrow keys in an amount field: to the next multiple of the market's tick or step. */
+
+import { floorCountOf, formatCount, type Grid, isPositive } from '../../domain/units.ts';
+import { readAmount } from './draft-request.ts';
+
+/**
+ * The next multiple of the grid above or below an amount, and never below one unit.
+ * @param text as typed; text that is no amount, and the empty one, stay at `start`
+ * @param start where an empty field begins, in units of the grid
+ */
+export function stepped(text: string, grid: Grid, direction: 1 | -1, start: bigint): string {
+  const value = readAmount(text);
+  if (value === undefined || !isPositive(value)) return formatCount(start > 0n ? start : 1n, grid);
+  const floor = floorCountOf(value, grid);
+  const isBetween = formatCount(floor, grid) !== plain(text);
+  const next = direction === 1 ? floor + 1n : isBetween ? floor : floor - 1n;
+  return formatCount(next > 0n ? next : 1n, grid);
+}
+
+/** The amount without zeros at its ends, as `formatCount` writes it. */
+const plain = (text: string): string => {
+  const [whole = '', fraction = ''] = text.trim().replace(',', '.').split('.');
+  const digits = fraction.replace(/0+$/, '');
+  return `${whole.replace(/^0+(?=\d)/, '') || '0'}${digits === '' ? '' : `.${digits}`}`;
+};
