@@ -9,7 +9,7 @@ export interface Tally {
   skipped: number;
 }
 
-/** A frame is built every second; one that is older than this no longer shows what is. */
+/** Frames come every two seconds. A newcomer is not shown one that arrived longer ago: it no longer shows what is. */
 const FRESH_MS = 4_000;
 
 export class Channel {
@@ -27,12 +27,12 @@ export class Channel {
     this.#tally = tally;
   }
 
-  /** True while frames come. */
+  /** True when the last frame arrived less than four seconds ago. */
   get isFresh(): boolean {
     return performance.now() - this.#shownAtMs < FRESH_MS;
   }
 
-  /** Shows the newest frames at once, if frames come; otherwise the client waits for the next ones. */
+  /** Shows the newest frames at once if they are fresh; otherwise the client waits for the next ones. */
   join(client: Client): void {
     this.clients.add(client);
     if (this.#greeting !== undefined && this.isFresh) this.#greet(client, this.#greeting);

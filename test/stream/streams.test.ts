@@ -51,10 +51,17 @@ async function breakOfRedis(): Promise<void> {
     expect(replica.streams.clients()).to.deep.equal({ general: 1, market: 1 });
     const newcomer = watch(replica.port, '/ws');
     expect((await newcomer.until(typed('ticker'))).map((one) => parsed(one).type)[0]).to.equal('snapshot');
+    await sleep(1_700); // the last frame is now older than what a newcomer may be shown
+    const late = ['/ws', market('ETH/USDC')].map((path) => watch(replica.port, path));
+    await eventually('the latecomers joined', async () => replica.streams.clients().market === 2);
+    await sleep(200);
+    expect(late.map(({ seen }) => seen.length)).to.deep.equal([0, 0]);
     await feed.start();
+    await Promise.all(late.map((one) => one.until(atLeast(2), 8_000)));
+    expect(late.map(({ seen }) => parsed(seen[0]!).type)).to.deep.equal(['snapshot', 'market']);
     await Promise.all(watchers.map((one, at) => one.until(atLeast(before[at]! + 3), 8_000)));
     for (const { ws } of watchers) expect(ws.readyState).to.equal(ws.OPEN);
-    for (const one of [...watchers, newcomer]) one.close();
+    for (const one of [...watchers, newcomer, ...late]) one.close();
   } finally {
     await exchange.close();
     await feed.stop();
