@@ -48,6 +48,8 @@ export interface Config {
   readonly wsMaxClients: number;
   readonly wsMaxClientsPerAddress: number;
   readonly wsMaxLagMs: number;
+  /** Absent in the environment: on where both servers are its own. */
+  readonly demoFaucet: boolean;
   readonly dataDir: string;
   readonly logLevel: string;
 }
@@ -353,6 +355,14 @@ const SETTINGS = {
     meaning: 'milliseconds that a stream client may leave frames unread before it is dropped',
     ...wholeNumber(0, 600_000),
   },
+  demoFaucet: {
+    name: 'DEMO_FAUCET',
+    default: null,
+    defaultNote: '`on` with its own servers, otherwise `off`',
+    meaning: 'play money for wallets that sign in on this machine; `off` ends it, `on` needs its own servers',
+    mustBe: 'on or off',
+    schema: z.enum(['on', 'off']).transform((word) => word === 'on'),
+  },
   dataDir: {
     name: 'DATA_DIR',
     default: '.data',
@@ -400,10 +410,25 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const ownServers = !redisUrl || !databaseUrl;
   return {
     ...set,
+    demoFaucet: offersFaucet(set),
     webUrl: set.webUrl ?? webUrlOn(port!),
     webHosts: set.webHosts ?? (ownServers ? webHostsOn(port!) : []),
     blockedCountries: set.blockedCountries ?? [],
   } as Config; // every other required field has a default in the table
+}
+
+/**
+ * Play money is only for servers of our own: behind another Redis or Postgres there may be a ledger that counts.
+ * @throws ConfigError
+ */
+function offersFaucet({ demoFaucet, redisUrl, databaseUrl }: Partial<Config>): boolean {
+  const given = redisUrl ? 'REDIS_URL' : databaseUrl ? 'DATABASE_URL' : undefined;
+  if (demoFaucet === true && given !== undefined) {
+    throw new ConfigError(
+      `DEMO_FAUCET must be off where ${given} is set: the faucet gives play money on its own servers only.`,
+    );
+  }
+  return demoFaucet ?? given === undefined;
 }
 
 const webUrlOn = (port: number): string => `http://localhost:${port}`;

@@ -43,6 +43,7 @@ describe('configuration', () => {
       wsMaxClients: 10000,
       wsMaxClientsPerAddress: 100,
       wsMaxLagMs: 10000,
+      demoFaucet: true,
       dataDir: '.data',
       logLevel: 'info',
     });
@@ -74,6 +75,7 @@ describe('configuration', () => {
       WS_MAX_CLIENTS: '30',
       WS_MAX_CLIENTS_PER_ADDRESS: '40',
       WS_MAX_LAG_MS: '50',
+      DEMO_FAUCET: 'off',
       DATA_DIR: '/var/lib/redbook',
       LOG_LEVEL: 'debug',
     });
@@ -104,6 +106,7 @@ describe('configuration', () => {
       wsMaxClients: 30,
       wsMaxClientsPerAddress: 40,
       wsMaxLagMs: 50,
+      demoFaucet: false,
       dataDir: '/var/lib/redbook',
       logLevel: 'debug',
     });
@@ -148,6 +151,7 @@ describe('configuration', () => {
     ['WS_MAX_CLIENTS', '0'],
     ['WS_MAX_CLIENTS_PER_ADDRESS', '0'],
     ['WS_MAX_LAG_MS', '-1'],
+    ['DEMO_FAUCET', 'true', 'ON'],
     ['DATA_DIR', 'a\0b'],
     ['LOG_LEVEL', 'verbose', 'INFO'],
   ];
@@ -159,6 +163,18 @@ describe('configuration', () => {
 
   it('has a wrong value of every variable above', () => {
     expect(wrong.map(([name]) => name).sort()).to.deep.equal(CONFIG_TABLE.map(({ name }) => name).sort());
+  });
+
+  it('offers the faucet on servers of its own alone', () => {
+    const { REDIS_URL, DATABASE_URL } = OWN;
+    expect(readConfig({ DEMO_FAUCET: 'on' }).demoFaucet).to.equal(true);
+    expect(readConfig({ DEMO_FAUCET: 'off' }).demoFaucet).to.equal(false);
+    for (const given of [{ REDIS_URL }, { DATABASE_URL }, OWN]) {
+      expect(readConfig(given).demoFaucet).to.equal(false);
+      expect(complaint(() => readConfig({ ...given, DEMO_FAUCET: 'on' }))).to.equal(
+        `DEMO_FAUCET must be off where ${Object.keys(given)[0]} is set: the faucet gives play money on its own servers only.`,
+      );
+    }
   });
 
   it('says what was found, unless it is a secret', () => {

@@ -10,6 +10,7 @@ import type { HistoryReads, Query } from './endpoint.ts';
 import { addHeader } from './head.ts';
 import { outsideCeiling } from './limits/ceiling.ts';
 import { requestLimits } from './limits/index.ts';
+import { isLocalCaller } from './local-caller.ts';
 import { type MessageClasses, useMessageClasses } from './message-classes.ts';
 import { readBody } from './middleware/body.ts';
 import { anyOrigin, type Cors, everyOrigin, preflight, webOrigins } from './middleware/cors.ts';
@@ -22,6 +23,7 @@ import { limitRepeatedLines, type RepeatedLines } from './repeated-lines.ts';
 import { refusalAnswer } from './replies/error.ts';
 import { stateOf } from './reply-state.ts';
 import {
+  LOCAL_ROUTES,
   legacyRoutes,
   MARKET_DATA_PREFIX,
   METRICS_PATH,
@@ -85,7 +87,7 @@ function newApp(trustProxyHops: number): Express {
 }
 
 function addRoutes(app: Express, services: Services, reads: HistoryReads): void {
-  const { webHosts, legacyPrefix } = services.settings;
+  const { webHosts, legacyPrefix, demoFaucet } = services.settings;
   const webOnly = webOrigins(webHosts);
   const corsOf = { anyone: anyOrigin, public: everyOrigin, login: webOnly, wallet: webOnly };
   const isBlocked = blockedCountry(services.settings);
@@ -93,24 +95,25 @@ function addRoutes(app: Express, services: Services, reads: HistoryReads): void 
   const deprecate = deprecation(legacyPrefix, MARKET_DATA_PREFIX);
   const limit = requestLimits(services);
   const routes = [
-    ...ROUTES.map((route) => ({ route, setHeaders: [corsOf[route[2]]], announced: true })),
+    ...ROUTES.map((route) => ({ route, guards: [], setHeaders: [corsOf[route[2]]], announced: true })),
+    ...(demoFaucet ? LOCAL_ROUTES : []).map((route) => ({
+      ...{ route, guards: [localCallersOnly], setHeaders: [corsOf[route[2]]], announced: true },
+    })),
     ...legacyRoutes(legacyPrefix).map((route) => ({
-      route,
-      setHeaders: [corsOf[route[2]], deprecate],
-      announced: false,
+      ...{ route, guards: [], setHeaders: [corsOf[route[2]], deprecate], announced: false },
     })),
   ];
-  for (const { route, setHeaders, announced } of routes) {
+  for (const { route, guards, setHeaders, announced } of routes) {
     const [method, path, , , bucket] = route;
     const [entered, serveIt] = [enter(path, ...setHeaders), serve(route, services, reads, isBlocked)];
     const handlers =
       bucket === undefined ? [atOnce(entered, serveIt)] : [entered, limit(bucket, announced), serveIt];
-    register(app, method, path, ...handlers);
+    register(app, method, path, ...guards, ...handlers);
     methods.set(path, [...(methods.get(path) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
   }
-  for (const { route, setHeaders } of routes) {
+  for (const { route, guards, setHeaders } of routes) {
     const path = route[1];
-    app.options(path, enter(path, ...setHeaders), preflight(methods.get(path)!));
+    app.options(path, ...guards, enter(path, ...setHeaders), preflight(methods.get(path)!));
   }
 }
 
@@ -171,6 +174,12 @@ const enter =
     for (const set of setHeaders) set(request, response);
     next();
   };
+
+/** Makes a route unknown to callers of other machines: neither its status nor its headers tell that it is there. */
+const localCallersOnly: RequestHandler = (request, _response, next) => {
+  if (isLocalCaller(request)) next();
+  else next('route');
+};
 
 /** Two handlers as one, the first of which goes on at once: Express' dispatch between them costs as much as they do. */
 const atOnce =

@@ -16,6 +16,7 @@ import { getSummary } from './endpoints/market-data/get-summary.ts';
 import { getTickers } from './endpoints/market-data/get-tickers.ts';
 import { postCancelAfter } from './endpoints/post-cancel-after.ts';
 import { postChallenge } from './endpoints/post-challenge.ts';
+import { postFaucet } from './endpoints/post-faucet.ts';
 import { postOrder } from './endpoints/post-order.ts';
 import { postTerms } from './endpoints/post-terms.ts';
 import { postVerify } from './endpoints/post-verify.ts';
@@ -70,6 +71,9 @@ export const ROUTES: readonly Route[] = [
   ['POST', '/api/auth/nonce', 'login', postSiweNonce, 'challenge'],
   ['POST', '/api/auth/verify', 'login', postSiweVerify, 'verify'],
 ];
+
+/** Served where `demoFaucet` is on, to callers of this machine; to all others they are unknown routes. */
+export const LOCAL_ROUTES: readonly Route[] = [['POST', '/v1/demo/faucet', 'wallet', postFaucet]];
 
 export const MARKET_DATA_PREFIX = '/v1/market-data';
 

@@ -29,6 +29,14 @@ export interface HttpSettings {
   readonly maxFillsPerOrder: number;
   /** Most fills that a reply shows of all its orders together. */
   readonly maxFillsPerReply: number;
+  /** Whether the demo wallet and the faucet are offered to callers of this machine. */
+  readonly demoFaucet: boolean;
+}
+
+/** Credits play money; see `src/demo/faucet.ts`. */
+export interface Faucet {
+  /** @throws Refusal */
+  credit(wallet: string, asset: string): Promise<{ readonly amount: string; readonly creditsLeft: number }>;
 }
 
 /** Whether the process can do its job, and how each thing it needs is doing (`ok`, or what is wrong). */
@@ -55,6 +63,8 @@ export interface Services extends ProbeServices {
   /** Counts requests to limited routes; replicas that share it share the limits. Should not queue while it is away. */
   readonly limitsRedis: Redis;
   readonly settings: HttpSettings;
+  /** Present where `settings.demoFaucet` is. */
+  readonly faucet?: Faucet | undefined;
   /** Tells settlement that there are new events; coalesces, returns at once and never throws. */
   wake(): void;
 }

@@ -17,22 +17,35 @@ const LOOKS = 3;
  * @throws OperatorRefusal REFERENCE_CONFLICT when it stands for another one, and what `Engine.moveFunds` throws
  */
 export async function moveFundsOnce(
-  { engine, ledger }: Pick<OperatorServices, 'engine' | 'ledger'>,
+  services: Pick<OperatorServices, 'engine' | 'ledger'>,
   movement: AccountMoved,
   scale?: number,
 ): Promise<{ duplicate: boolean }> {
+  const earlier = await moveUnlessKnown(services, movement, scale);
+  if (earlier !== null) checkSameMovement(movement, earlier);
+  return { duplicate: earlier !== null };
+}
+
+/**
+ * Moves funds under a reference unless the reference stands for a movement already.
+ * @param scale decimals of the asset that the amount was made with
+ * @returns the earlier movement, or null when the funds were moved now
+ * @throws what `Engine.moveFunds` throws
+ */
+export async function moveUnlessKnown(
+  { engine, ledger }: Pick<OperatorServices, 'engine' | 'ledger'>,
+  movement: AccountMoved,
+  scale?: number,
+): Promise<AccountMoved | null> {
   let checked: Moment | undefined;
   for (let look = 0; look < LOOKS; look += 1) {
     const moved = await engine.moveFunds(movement, checked, scale);
-    if (moved.outcome === 'moved') return { duplicate: false };
+    if (moved.outcome === 'moved') return null;
     const earlier =
       moved.outcome === 'claimed'
         ? moved.movement
         : await ledger.movementByReference(movement.kind, movement.reference);
-    if (earlier !== null) {
-      checkSameMovement(movement, earlier);
-      return { duplicate: true };
-    }
+    if (earlier !== null) return earlier;
     if (moved.outcome === 'unchecked') checked = moved.moment;
   }
   throw new Refusal('SERVICE_UNAVAILABLE', 'Postgres takes minutes to answer: nothing was moved');

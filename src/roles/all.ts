@@ -3,7 +3,7 @@
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, listeningOn } from '../config.ts';
-import type { MarketSpec } from '../domain/market.ts';
+import { DEMO_MARKETS } from '../demo/markets.ts';
 import { startEmbedded } from '../embedded/index.ts';
 import type { Engine } from '../engine/index.ts';
 import { tryPort } from './listening.ts';
@@ -12,21 +12,7 @@ import type { RunningRole } from './running-role.ts';
 import { scoutServers } from './scout.ts';
 import { passwordsOf } from './server-names.ts';
 import { untilDone } from './waiting.ts';
-
-const DEMO: Omit<MarketSpec, 'symbol' | 'tickSize' | 'sizeStep' | 'minOrderSize' | 'networkId'> = {
-  status: 'active',
-  sellEnabled: true,
-  visible: true,
-  feeBps: 10,
-  maxOrderSize: null,
-  selfTrade: 'expire_taker',
-  referencePrice: null,
-};
-
-const DEMO_MARKETS = [
-  { symbol: 'ETH/USDC', tickSize: '0.01', sizeStep: '0.0001', minOrderSize: '0.001' },
-  { symbol: 'BTC/USDC', tickSize: '0.1', sizeStep: '0.00001', minOrderSize: '0.0001' },
-] as const;
+import { localUrl, welcome } from './welcome.ts';
 
 /** Name of the all-in-one's log, beside its data. */
 export const logFileOf = ({ dataDir }: Pick<Config, 'dataDir'>): string =>
@@ -85,10 +71,10 @@ export async function startAll(
     print('WEB_HOSTS is not set: nobody can sign in by EIP-4361 (SIWE) until it is.');
   const markets = await untilDone(() => backends.engine.markets());
   embedded.announce({
-    url: baseUrlOn(api.port),
+    url: localUrl(api.port),
     webHost: config.webHosts[0] ?? `localhost:${api.port}`,
   });
-  for (const line of welcome(config, markets, isOwn)) print(line);
+  for (const line of ['', ...welcome(config, markets, isOwn)]) print(line);
   if (metricsPort.port !== undefined) print(`Metrics: http://localhost:${metricsPort.port}/metrics`);
   return {
     async stop(drainMs) {
@@ -109,46 +95,11 @@ export async function startAll(
 async function createDemoMarkets(engine: Engine, networkId: string): Promise<void> {
   if ((await untilDone(() => engine.markets())).length > 0) return;
   await untilDone(() => engine.setAsset({ symbol: 'USDC', scale: 6 }));
-  for (const rules of DEMO_MARKETS) {
+  for (const market of DEMO_MARKETS) {
     await untilDone(async () => {
       const known = await engine.markets();
-      if (known.some(({ symbol }) => symbol === rules.symbol)) return;
-      await engine.createMarket({ ...DEMO, ...rules, networkId });
+      if (known.some(({ symbol }) => symbol === market.symbol)) return;
+      await engine.createMarket({ ...market, networkId });
     });
   }
-}
-
-const baseUrlOn = (port: number): string => `http://localhost:${port}`;
-
-function welcome(config: Config, markets: readonly { symbol: string }[], isOwn: boolean): string[] {
-  const base = baseUrlOn(config.port);
-  const list = markets.map(({ symbol }) => symbol).join(', ');
-  // A command in another terminal finds this service by its data folder.
-  const where = config.dataDir === '.data' ? '' : `DATA_DIR='${config.dataDir}' `;
-  const commands: [command: string, meaning: string][] = [
-    [`curl -sw '\\n' ${base}/v1/markets`, 'the markets and their rules'],
-    ...(isOwn ? [[`${where}npm run demo`, 'wallets sign in, trade and settle'] as [string, string]] : []),
-    [`${where}npm run -s redbook -- status`, 'the operator’s commands; --help lists them'],
-  ];
-  return [
-    '',
-    `Redbook listens on ${base}`,
-    list === '' ? 'No market is published yet.' : `Markets: ${list}`,
-    '',
-    ...aligned([
-      [`${base}/docs`, 'the API, to read and to try in a browser'],
-      [`${base.replace('http', 'ws')}/ws`, 'the public stream; one market: /ws/market?symbol=ETH%2FUSDC'],
-    ]),
-    '',
-    'Try next, in another terminal:',
-    ...aligned(commands),
-    '“A first session” in README.md goes on from here: sign in, get funds, place an order.',
-    '',
-    'Ctrl-C stops it; the data stay.',
-  ];
-}
-
-function aligned(rows: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
 }

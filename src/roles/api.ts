@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openAuth } from '../auth/index.ts';
+import { openFaucet } from '../demo/faucet.ts';
 import { createApp, createStartingApp } from '../http/app.ts';
 import { createMessageClasses } from '../http/message-classes.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';
@@ -47,6 +48,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
     marketData,
     limitsRedis: queueRedis,
     settings: config,
+    faucet: config.demoFaucet ? openFaucet({ engine, ledger }) : undefined,
     wake: () => wakeUps.wake(),
     auth: openAuth({
       redis: queueRedis,

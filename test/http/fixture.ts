@@ -6,6 +6,7 @@ import type { Redis } from 'ioredis';
 import { type Logger, pino } from 'pino';
 import request, { type Response } from 'supertest';
 import { openAuth } from '../../src/auth/index.ts';
+import { openFaucet } from '../../src/demo/faucet.ts';
 import type { Market, MarketSpec } from '../../src/domain/market.ts';
 import { parseDecimal, toScaled } from '../../src/domain/units.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
@@ -31,6 +32,7 @@ const SETTINGS: HttpSettings = {
   legacyPrefix: '/v1/coingecko',
   maxFillsPerOrder: 1_000,
   maxFillsPerReply: 5_000,
+  demoFaucet: true,
 };
 
 const MARKET: MarketSpec = {
@@ -92,7 +94,10 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
   const redis = openRedis(redisUrl);
   const replicas: Replica[] = [];
   const replica: Fixture['replica'] = async (more = {}, instead = {}) => {
-    const opened = await openReplica(redisUrl, databaseUrl, { ...SETTINGS, ...settings, ...more }, instead);
+    const opened = await openReplica(
+      ...([redisUrl, databaseUrl, { ...SETTINGS, ...settings, ...more }] as const),
+      { faucet: { credit: (wallet, asset) => faucet.credit(wallet, asset) }, ...instead },
+    );
     replicas.push(opened);
     return opened;
   };
@@ -104,6 +109,8 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
   const operating = openRedis(redisUrl, 'engine-all');
   const engine = openEngine({ redis: operating, ...LIMITS });
   await engine.open(await ledger.cursor());
+  // The Redis user of an api process may not credit anybody.
+  const faucet = openFaucet({ engine, ledger });
   await engine.setAsset({ symbol: 'USDC', scale: 6 });
   const market: Fixture['market'] = (spec = {}) => engine.createMarket({ ...MARKET, ...spec });
   await market();

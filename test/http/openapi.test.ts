@@ -5,7 +5,7 @@ import { ERRORS, type ErrorCode } from '../../src/domain/errors.ts';
 import { asyncApiDocument } from '../../src/http/docs/asyncapi.ts';
 import { openApiDocument } from '../../src/http/docs/openapi.ts';
 import { readJson } from '../../src/http/json.ts';
-import { legacyRoutes, PROBES, ROUTES } from '../../src/http/routes.ts';
+import { LOCAL_ROUTES, legacyRoutes, PROBES, ROUTES } from '../../src/http/routes.ts';
 import {
   checkFrame,
   contractOf,
@@ -215,9 +215,18 @@ describe('the documents', () => {
 
   describe('openapi.json', () => {
     it('documents every route, and nothing else', () => {
-      const routes = [...ROUTES, ...legacyRoutes(DOCUMENT_SETTINGS.legacyPrefix), ...PROBES];
+      const legacy = legacyRoutes(DOCUMENT_SETTINGS.legacyPrefix);
+      const routes = [...ROUTES, ...LOCAL_ROUTES, ...legacy, ...PROBES];
       const names = routes.map(([method, path]) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
       expect(operations.map(({ name }) => name)).to.have.members(names);
+    });
+
+    it('leaves the faucet out where it is not served', () => {
+      const without = openApiDocument({ ...DOCUMENT_SETTINGS, demoFaucet: false }) as Node;
+      expect(Object.keys(openApi.paths)).to.have.members([...Object.keys(without.paths), '/v1/demo/faucet']);
+      const { FaucetCredit, ...schemas } = openApi.components.schemas;
+      expect(FaucetCredit).to.be.an('object');
+      expect(without.components.schemas).to.deep.equal(schemas);
     });
 
     it('has every error code, with its status and its meaning', () => {

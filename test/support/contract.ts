@@ -38,7 +38,7 @@ const PLAIN_HEADERS = new Set([
 export const DOCUMENT_SETTINGS: HttpSettings = {
   ...{ webHosts: ['redbook.example'], trustProxyHops: 0, blockedCountries: [] },
   ...{ webUrl: 'https://redbook.example', serviceName: 'Redbook', legacyPrefix: '/v1/coingecko' },
-  ...{ maxFillsPerOrder: 1_000, maxFillsPerReply: 5_000 },
+  ...{ maxFillsPerOrder: 1_000, maxFillsPerReply: 5_000, demoFaucet: true },
 };
 
 /** A validator for the schemas of a document, by its components' names or for a schema inside it. */

@@ -2,6 +2,7 @@
 
 import type { z } from 'zod';
 import { errorCode, errorSchema, unexpectedErrorSchema } from '../../contract/errors.ts';
+import { faucetCreditSchema } from '../../contract/faucet.ts';
 import * as login from '../../contract/login.ts';
 import { marketSchema, marketsSchema } from '../../contract/market.ts';
 import * as marketData from '../../contract/market-data.ts';
@@ -12,7 +13,7 @@ import { statusSchema } from '../../contract/status.ts';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { BUCKETS, type Bucket } from '../limits/buckets.ts';
-import { legacyRoutes, MARKET_DATA_PREFIX, PROBES, ROUTES } from '../routes.ts';
+import { LOCAL_ROUTES, legacyRoutes, MARKET_DATA_PREFIX, PROBES, ROUTES } from '../routes.ts';
 import type { HttpSettings } from '../services.ts';
 import { HEADERS, type HeaderName, headerRefs, LIMIT_HEADERS } from './headers.ts';
 import { type JsonSchema, nameReplies, nameRequests, type Part, requestJsonSchema } from './json-schema.ts';
@@ -32,6 +33,7 @@ const replies = nameReplies({
   Status: statusSchema,
   Balance: balanceSchema,
   Portfolio: portfolioSchema,
+  FaucetCredit: faucetCreditSchema,
   Fill: orders.fillSchema,
   Order: orders.orderSchema,
   Orders: orders.ordersSchema,
@@ -72,7 +74,7 @@ interface Documented {
   readonly isDeprecated: boolean;
 }
 
-function documentedRoutes(legacyPrefix: string): Documented[] {
+function documentedRoutes({ legacyPrefix, demoFaucet }: HttpSettings): Documented[] {
   const describe = (
     [method, path, caller, endpoint, bucket]: (typeof ROUTES)[number],
     isDeprecated = false,
@@ -81,7 +83,7 @@ function documentedRoutes(legacyPrefix: string): Documented[] {
     return { method, path, caller, endpoint, bucket, isDeprecated, operation: operationOf(method, key) };
   };
   return [
-    ...ROUTES.map((route) => describe(route)),
+    ...[...ROUTES, ...(demoFaucet ? LOCAL_ROUTES : [])].map((route) => describe(route)),
     ...PROBES.map(([method, path]) => ({
       ...{ method, path, caller: 'anyone' as const, endpoint: {}, isDeprecated: false },
       operation: operationOf(method, path),
@@ -105,16 +107,16 @@ const DESCRIPTION = `A wallet-authenticated spot exchange and its public market 
 - \`GET\` routes answer \`HEAD\` too, and every path answers \`OPTIONS\`.
 - There are two public WebSocket streams: see the [AsyncAPI document](/v1/asyncapi.json).`;
 
-export function openApiDocument({ serviceName, legacyPrefix }: HttpSettings): Part {
+export function openApiDocument(settings: HttpSettings): Part {
   const paths: Record<string, Part> = {};
-  for (const route of documentedRoutes(legacyPrefix)) {
+  for (const route of documentedRoutes(settings)) {
     const path = route.path.replace(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationPart(route) };
   }
   return {
     openapi: '3.1.1',
     info: {
-      title: `${serviceName} API`,
+      title: `${settings.serviceName} API`,
       version: '1',
       description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
@@ -123,7 +125,7 @@ export function openApiDocument({ serviceName, legacyPrefix }: HttpSettings): Pa
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas: { ...replies.schemas, ...bodies.schemas },
+      schemas: { ...schemasUnder(settings), ...bodies.schemas },
       headers: HEADERS,
       securitySchemes: {
         session: {
@@ -135,6 +137,12 @@ export function openApiDocument({ serviceName, legacyPrefix }: HttpSettings): Pa
       },
     },
   };
+}
+
+/** The schemas of replies, without those of routes that the settings leave out. */
+function schemasUnder({ demoFaucet }: HttpSettings): Part {
+  const { FaucetCredit, ...schemas } = replies.schemas;
+  return demoFaucet ? replies.schemas : schemas;
 }
 
 function operationPart(route: Documented): Part {

@@ -1,6 +1,7 @@
 /** What each route is for and may answer: the text of the document. Requests tell for themselves, by their schemas. */
 
 import { z } from 'zod';
+import { faucetCreditSchema } from '../../contract/faucet.ts';
 import {
   acceptedTermsSchema,
   challengeSchema,
@@ -251,6 +252,18 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Accepts the terms version that is required',
     reply: acceptedTermsSchema,
     codes: codesOf('accepting terms'),
+  },
+  'POST /v1/demo/faucet': {
+    id: 'requestFunds',
+    tag: 'Trading',
+    summary: 'Play money for a wallet that tries the service out',
+    description:
+      'Answers callers on the machine of the service alone; to all others, and to requests that a proxy passed on, it ' +
+      'is an unknown route. Credits a fixed amount of an asset, a few times for each wallet and asset. When the wallet ' +
+      'has had its credits, or none is left for any wallet, the answer is `BAD_REQUEST`. After a lost answer, read the ' +
+      'balance before you ask again: each request is a credit of its own.',
+    reply: faucetCreditSchema,
+    codes: ['BAD_REQUEST'],
   },
   'GET /v1/market-data/pairs': {
     id: 'getPairs',

@@ -1,0 +1,12 @@
+/** The faucet of the demo: what one credit of play money answers. */
+
+import { z } from 'zod';
+import { amount, assetSymbol } from './values.ts';
+
+export const faucetCreditSchema = z
+  .strictObject({
+    asset: assetSymbol,
+    amount: amount.describe('what was credited'),
+    creditsLeft: z.int().min(0).describe('further credits of this asset that the wallet can have'),
+  })
+  .meta({ examples: [{ asset: 'USDC', amount: 10000, creditsLeft: 4 }] });

@@ -1,0 +1,21 @@
+/** `POST /v1/demo/faucet`: credits play money to the wallet of the session. */
+
+import { z } from 'zod';
+import { JsonText } from '../../domain/json.ts';
+import { checked, json, type WalletEndpoint } from '../endpoint.ts';
+import { text } from '../fields.ts';
+
+const schema = z.object({
+  asset: text.meta({ description: 'an asset of the demo markets', examples: ['USDC'] }),
+});
+
+export const postFaucet: WalletEndpoint = {
+  request: schema,
+  readsBody: true,
+  async handle({ services, wallet, body }) {
+    const { asset } = checked(schema, body);
+    const { amount, creditsLeft } = await services.faucet!.credit(wallet, asset);
+    services.wake();
+    return json({ asset, amount: new JsonText(amount), creditsLeft });
+  },
+};

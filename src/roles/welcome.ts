@@ -1,0 +1,53 @@
+/** What `npm start` says when the service is ready. */
+
+import type { Config } from '../config.ts';
+
+export const localUrl = (port: number): string => `http://localhost:${port}`;
+
+const FAUCET_IS_ON =
+  'The faucet is on: wallets that sign in on this machine can have play money. DEMO_FAUCET=off ends it.';
+
+/**
+ * Returns the lines of the text; the address of the trading page is first.
+ * @param isOwn whether both servers are the service's own
+ */
+export function welcome(
+  { port, dataDir, demoFaucet }: Pick<Config, 'port' | 'dataDir' | 'demoFaucet'>,
+  markets: readonly { readonly symbol: string }[],
+  isOwn: boolean,
+): string[] {
+  const base = localUrl(port);
+  const list = markets.map(({ symbol }) => symbol).join(', ');
+  // A command in another terminal finds this service by its data folder.
+  const where = dataDir === '.data' ? '' : `DATA_DIR='${dataDir}' `;
+  const ofDemo: [command: string, meaning: string][] = [
+    [`${where}npm run demo`, 'wallets sign in, trade and settle'],
+  ];
+  return [
+    `Open ${base}/ to trade in a browser.`,
+    ...(demoFaucet ? [FAUCET_IS_ON] : []),
+    '',
+    `Redbook listens on ${base}`,
+    list === '' ? 'No market is published yet.' : `Markets: ${list}`,
+    '',
+    ...aligned([
+      [`${base}/docs`, 'the API, to read and to try in a browser'],
+      [`${base.replace('http', 'ws')}/ws`, 'the public stream; one market: /ws/market?symbol=ETH%2FUSDC'],
+    ]),
+    '',
+    'Try next, in another terminal:',
+    ...aligned([
+      [`curl -sw '\\n' ${base}/v1/markets`, 'the markets and their rules'],
+      ...(isOwn ? ofDemo : []),
+      [`${where}npm run -s redbook -- status`, 'the operator’s commands; --help lists them'],
+    ]),
+    '“A first session” in README.md goes on from here: sign in, get funds, place an order.',
+    '',
+    'Ctrl-C stops it; the data stay.',
+  ];
+}
+
+function aligned(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+}

@@ -1,0 +1,28 @@
+import { expect } from 'chai';
+import { readConfig } from '../../src/config.ts';
+import { welcome } from '../../src/roles/welcome.ts';
+
+const MARKETS = [{ symbol: 'ETH/USDC' }, { symbol: 'BTC/USDC' }];
+
+describe('the ready text', () => {
+  it('gives the address of the trading page first', () => {
+    const [first, ...rest] = welcome(readConfig({ PORT: '18080' }), MARKETS, true);
+    expect(first).to.equal('Open http://localhost:18080/ to trade in a browser.');
+    expect(rest).to.include('Redbook listens on http://localhost:18080');
+    expect(rest).to.include('Markets: ETH/USDC, BTC/USDC');
+  });
+
+  it('says that the faucet is on and how to end it, and says nothing where it is off', () => {
+    const textOf = (env: NodeJS.ProcessEnv): string => welcome(readConfig(env), MARKETS, true).join('\n');
+    expect(textOf({})).to.match(/^The faucet is on: .* DEMO_FAUCET=off ends it\.$/m);
+    expect(textOf({ DEMO_FAUCET: 'off' })).to.not.match(/faucet/i);
+    expect(textOf({ REDIS_URL: 'redis://redis.example' })).to.not.match(/faucet/i);
+  });
+
+  it('gives commands that find the service by its data folder', () => {
+    const text = welcome(readConfig({ DATA_DIR: '/tmp/books' }), [], true).join('\n');
+    expect(text)
+      .to.contain("DATA_DIR='/tmp/books' npm run demo")
+      .and.to.contain('No market is published yet.');
+  });
+});
