@@ -1,0 +1,104 @@
+/** The page as its users meet it: by roles and names, never by classes. */
+
+import type { Locator, Page } from 'playwright-core';
+import type { BrowserWallet } from './wallets.ts';
+
+/** The text of a table: one record for each row of its bodies, by the column's heading. */
+export interface TableText {
+  readonly headings: readonly string[];
+  readonly rows: readonly Readonly<Record<string, string>>[];
+}
+
+export const tableNamed = (page: Page, name: string): Locator =>
+  page.getByRole('table', { name, exact: true });
+
+/** Reads a table at one moment. Rows with other than the usual number of cells, such as the spread, are left out. */
+export async function readTable(page: Page, name: string): Promise<TableText> {
+  const { headings, cells } = await tableNamed(page, name).evaluate((element) => {
+    const table = element as HTMLTableElement;
+    const textOf = (cell: Element): string => (cell.textContent ?? '').trim();
+    return {
+      headings: [...table.querySelectorAll('thead th')].map(textOf),
+      cells: [...table.querySelectorAll('tbody tr')].map((row) =>
+        [...(row as HTMLTableRowElement).cells].map(textOf),
+      ),
+    };
+  });
+  const rows = cells
+    .filter((row) => row.length === headings.length)
+    .map((row) => Object.fromEntries(row.map((text, index) => [headings[index]!, text])));
+  return { headings, rows };
+}
+
+/** @returns the only heading that matches. @throws if none or several do */
+export function headingOf({ headings }: TableText, pattern: RegExp): string {
+  const found = headings.filter((heading) => pattern.test(heading));
+  if (found.length !== 1)
+    throw new Error(`${pattern} names ${found.length} of the columns ${headings.join(', ')}`);
+  return found[0]!;
+}
+
+/** The texts of one column, top to bottom. */
+export function columnOf(table: TableText, pattern: RegExp): string[] {
+  const heading = headingOf(table, pattern);
+  return table.rows.map((row) => row[heading]!);
+}
+
+/** Waits until `read` gives what `holds` accepts, and returns it. @throws with the last reading */
+export async function untilRead<Reading>(
+  read: () => Promise<Reading>,
+  holds: (reading: Reading) => boolean,
+  patienceMs = 10_000,
+): Promise<Reading> {
+  let last: unknown;
+  for (const deadlineMs = Date.now() + patienceMs; Date.now() < deadlineMs; ) {
+    try {
+      const reading = await read();
+      if (holds(reading)) return reading;
+      last = JSON.stringify(reading);
+    } catch (error) {
+      last = error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`not within ${patienceMs} ms; last: ${last}`);
+}
+
+/** Opens the list of wallets and picks one. */
+export async function chooseWallet(page: Page, wallet: BrowserWallet): Promise<void> {
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('button', { name: wallet.info.name, exact: true }).click();
+}
+
+/** Signs in, and waits until the page says so: its "Sign in" button is gone. */
+export async function signIn(page: Page, wallet: BrowserWallet): Promise<void> {
+  await chooseWallet(page, wallet);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor({ state: 'detached' });
+}
+
+export interface Draft {
+  readonly side: 'buy' | 'sell';
+  readonly type?: 'Limit' | 'Market';
+  readonly price?: string;
+  readonly size?: string;
+  readonly amount?: string;
+}
+
+/** Fills the order form without sending it. */
+export async function fillForm(page: Page, { side, type, price, size, amount }: Draft): Promise<void> {
+  await page.getByRole('radio', { name: side === 'buy' ? 'Buy side' : 'Sell side', exact: true }).check();
+  if (type !== undefined) await page.getByRole('radio', { name: type, exact: true }).check();
+  for (const [name, value] of Object.entries({ Price: price, Size: size, Amount: amount }))
+    if (value !== undefined) await page.getByRole('textbox', { name, exact: true }).fill(value);
+}
+
+/** Sends the order of the form. */
+export const submit = (page: Page, side: 'buy' | 'sell'): Promise<void> =>
+  page.getByRole('button', { name: side === 'buy' ? 'Buy' : 'Sell', exact: true }).click();
+
+/** The only element that says the state of the book in a word. */
+export const bookState = (page: Page, state: 'live' | 'stale' | 'offline'): Locator =>
+  page.getByText(new RegExp(`^${state}\\b`)).first();
+
+export const cancelButton = (page: Page, order: string): Locator =>
+  page.getByRole('button', { name: `Cancel ${order}`, exact: true });

@@ -1,0 +1,157 @@
+/**
+ * The service that the browser tests share: a process of each role on a real Redis and Postgres, behind one address.
+ * Markets and funds are made through an engine of this process.
+ */
+
+import type { Redis } from 'ioredis';
+import { parse } from 'lossless-json';
+import { openSessions } from '../../src/auth/session.ts';
+import type { MarketSpec } from '../../src/domain/market.ts';
+import { parseDecimal, toScaled } from '../../src/domain/units.ts';
+import { type Engine, openEngine } from '../../src/engine/index.ts';
+import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { freePort } from '../support/ports.ts';
+import { openRedis } from '../support/redis-server.ts';
+import { freshDatabase, freshRedis } from '../support/servers.ts';
+import { eventually, type Service, startService } from '../support/service.ts';
+import { type Gateway, openGateway } from './gateway.ts';
+
+const SECRET = 'a secret of the browser tests, 32 bytes or more';
+const ROLES = ['api', 'stream', 'settlement', 'snapshot'] as const;
+type Role = (typeof ROLES)[number];
+
+/** A JSON document whose numbers are their literals, as text. */
+export type Literals = null | boolean | string | Literals[] | { [name: string]: Literals };
+
+export interface Reply {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: each test knows the shape of the reply that it reads
+  readonly body: any;
+}
+
+/** Calls REST as a wallet, or as nobody. Numbers of the replies are literals. */
+export type Rest = (method: string, path: string, body?: object) => Promise<Reply>;
+
+export interface Stage {
+  /** Origin of the page. */
+  readonly url: string;
+  readonly gateway: Gateway;
+  readonly engine: Engine;
+  readonly ledger: Ledger;
+  process(role: Role): Service;
+  /** Starts a process again on its port after it was killed. */
+  restart(role: Role): Promise<void>;
+  /** Publishes a market, and its assets with these decimals of an atom. */
+  market(
+    spec: Partial<MarketSpec> & { readonly symbol: string },
+    scales?: Readonly<Record<string, number>>,
+  ): Promise<void>;
+  /** Credits amounts in whole units. */
+  credit(wallet: string, funds: Readonly<Record<string, string>>): Promise<void>;
+  /** Calls under a session of this wallet, without a sign-in. */
+  as(wallet?: string): Rest;
+  tokenOf(wallet: string): string;
+  /** Waits until Postgres has every event. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const RULES: Omit<MarketSpec, 'symbol'> = {
+  ...{ status: 'active', sellEnabled: true, visible: true, feeBps: 10, selfTrade: 'expire_taker' },
+  ...{ tickSize: '0.01', sizeStep: '0.0001', minOrderSize: null, maxOrderSize: null },
+  ...{ referencePrice: null, networkId: '1' },
+};
+
+const restOf =
+  (url: string, headers: Readonly<Record<string, string>>): Rest =>
+  async (method, path, body) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: parse(await response.text(), undefined, (literal) => literal) };
+  };
+
+async function openStage(): Promise<Stage> {
+  const [redisUrl, databaseUrl] = await Promise.all([freshRedis(), freshDatabase()]);
+  const ledger = openLedger({ databaseUrl, poolSize: 2 });
+  await ledger.migrate();
+  const ports = Object.fromEntries(
+    await Promise.all(ROLES.map(async (role) => [role, await freePort()] as const)),
+  ) as Record<Role, number>;
+  const gateway = await openGateway(ports);
+  const start = (role: Role): Promise<Service> =>
+    startService(role, {
+      ...{ REDIS_URL: redisUrl, DATABASE_URL: databaseUrl, JWT_SECRET: SECRET, PORT: String(ports[role]) },
+      ...{ WEB_URL: gateway.url, WEB_HOSTS: new URL(gateway.url).host, TRUST_PROXY_HOPS: '1' },
+      ...{ LOG_LEVEL: 'error', DRAIN_MS: '0' },
+    });
+  const services = Object.fromEntries(
+    await Promise.all(ROLES.map(async (role) => [role, await start(role)] as const)),
+  ) as Record<Role, Service>;
+  const redis: Redis = openRedis(redisUrl, 'engine-all');
+  // When the run ends, its Redis stops before this stage is closed.
+  redis.on('error', () => undefined);
+  const engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 10_000 });
+  await engine.open(await ledger.cursor());
+  const sessions = openSessions({
+    ...{ issuer: 'Redbook', secret: SECRET, previousSecret: undefined, nowMs: Date.now },
+  });
+  const tokenOf = (wallet: string): string => sessions.issue(wallet.toLowerCase());
+  let credits = 0;
+  return {
+    ...{ url: gateway.url, gateway, engine, ledger, tokenOf },
+    process: (role) => services[role],
+    async restart(role) {
+      services[role] = await start(role);
+    },
+    async market(spec, scales = {}) {
+      const known = (await engine.assets()).map(({ symbol }) => symbol);
+      for (const [symbol, scale] of Object.entries(scales))
+        if (!known.includes(symbol)) await engine.setAsset({ symbol, scale });
+      await engine.createMarket({ ...RULES, ...spec });
+    },
+    async credit(wallet, funds) {
+      const assets = await engine.assets();
+      for (const [asset, amount] of Object.entries(funds)) {
+        const { scale } = assets.find(({ symbol }) => symbol === asset)!;
+        const amountAtoms = toScaled(parseDecimal(amount)!, scale)!;
+        credits += 1;
+        const reference = `browser ${credits}`;
+        await engine.moveFunds({
+          kind: 'credited',
+          wallet: wallet.toLowerCase(),
+          asset,
+          amountAtoms,
+          reference,
+        });
+      }
+    },
+    as: (wallet) =>
+      restOf(gateway.url, wallet === undefined ? {} : { authorization: `Bearer ${tokenOf(wallet)}` }),
+    async settled() {
+      const { sequence } = await engine.state();
+      await eventually('settled', async () => (await ledger.cursor()).sequence >= sequence);
+    },
+    async close() {
+      gateway.close();
+      for (const service of Object.values(services)) await service.end('SIGKILL');
+      redis.disconnect();
+      await ledger.close();
+    },
+  };
+}
+
+let shared: Promise<Stage> | undefined;
+
+/** @returns the service that all files of this process share; each makes markets and wallets of its own */
+export function sharedStage(): Promise<Stage> {
+  shared ??= openStage();
+  return shared;
+}
+
+after(async () => {
+  await (await shared?.catch(() => undefined))?.close();
+  shared = undefined;
+});
