@@ -19,6 +19,7 @@ import { deprecation } from './middleware/deprecation.ts';
 import { errorReply, notStarted, unknownRoute } from './middleware/errors.ts';
 import { observer } from './middleware/observe.ts';
 import { refusedHead } from './middleware/request-head.ts';
+import { pageRoutes } from './page/index.ts';
 import { limitRepeatedLines, type RepeatedLines } from './repeated-lines.ts';
 import { refusalAnswer } from './replies/error.ts';
 import { stateOf } from './reply-state.ts';
@@ -56,6 +57,7 @@ export function createApp(services: Services, classes?: MessageClasses): Request
   addRoutes(app, services, reads);
   const ceiling = outsideCeiling(services);
   addDocumentation(app, services, reads, ceiling);
+  addPage(app, services, ceiling);
   return closeApp(app, services, [ceiling, unknownRoute]);
 }
 
@@ -128,6 +130,11 @@ function addDocumentation(
     const serveIt = serve(['GET', path, 'public', endpoint], services, reads, () => false);
     register(app, 'GET', path, enter(path, ...setHeaders), ceiling, serveIt);
   }
+}
+
+function addPage(app: Express, services: Services, ceiling: RequestHandler): void {
+  for (const { path, setHeaders, handle } of pageRoutes(services))
+    register(app, 'GET', path, enter(path, setHeaders), ceiling, handle);
 }
 
 function closeApp(

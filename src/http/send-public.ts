@@ -42,9 +42,15 @@ function prepare(answer: Answer): Prepared {
   return made;
 }
 
-export async function sendPublic(request: Request, response: Response, answer: Answer): Promise<void> {
+/** @param cacheControl what caches are told, unless the answer says so itself */
+export async function sendPublic(
+  request: Request,
+  response: Response,
+  answer: Answer,
+  cacheControl = CACHE_CONTROL,
+): Promise<void> {
   const made = prepare(answer);
-  addHeader(response, 'Cache-Control', answer.cacheControl ?? CACHE_CONTROL);
+  addHeader(response, 'Cache-Control', answer.cacheControl ?? cacheControl);
   addHeader(response, 'ETag', made.etag);
   addHeader(response, 'Vary', 'Accept-Encoding');
   if (isKnown(request, response, made.etag)) {

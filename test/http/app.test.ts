@@ -30,7 +30,10 @@ describe('the application', () => {
   describe('routes', () => {
     it('answers an unknown path, method, letter case or trailing slash with the four fields', async () => {
       const attempts = [
-        request(fixture.app).get('/'),
+        request(fixture.app).post('/'),
+        request(fixture.app).get('/trade'),
+        request(fixture.app).get('/trade/ETH_USDC/'),
+        request(fixture.app).get('/web/nothing.js'),
         request(fixture.app).get('/v1/nothing'),
         request(fixture.app).put('/v1/orders'),
         request(fixture.app).get('/v1/orders/12/34'),

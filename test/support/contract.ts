@@ -152,12 +152,13 @@ function contractUnder(legacyPrefix: string): Contract {
   return contract;
 }
 
-/** The documents and the page to read them are no part of the API. */
+/** The documents, the page to read them and the trading page are no part of the API. */
 const ABOUT = new Set(documentation(DOCUMENT_SETTINGS).map(([path]) => path));
+const PAGE = /^\/((trade|web)\/[^/?]+)?(\?.*)?$/;
 
 /** @throws Error saying what of it is not documented */
 export function checkReply(reply: Reply, legacyPrefix = DOCUMENT_SETTINGS.legacyPrefix): void {
-  if (ABOUT.has(reply.path)) return;
+  if (ABOUT.has(reply.path) || PAGE.test(reply.path)) return;
   const problems = contractUnder(legacyPrefix)(reply);
   if (problems.length === 0) return;
   const { method, path, status, text } = reply;

@@ -14,6 +14,7 @@ import {
 import { marketSchema } from '../../contract/market.ts';
 import { marketSymbol } from '../../contract/values.ts';
 import type { HttpSettings } from '../services.ts';
+import { streamServerOf } from '../stream-server.ts';
 import { type JsonSchema, nameReplies, type Part, requestJsonSchema } from './json-schema.ts';
 
 /** Names are unlike each other and unlike those of channels, whatever the case: generators make one file of each. */
@@ -59,7 +60,6 @@ export function asyncApiDocument({
   serviceName,
   webUrl,
 }: Pick<HttpSettings, 'serviceName' | 'webUrl'>): Part {
-  const { host, protocol } = new URL(webUrl);
   const frames = ['SnapshotFrame', 'TickerFrame', 'MarketFrame', 'ErrorFrame'];
   return {
     asyncapi: '3.0.0',
@@ -72,8 +72,7 @@ export function asyncApiDocument({
     defaultContentType: 'application/json',
     servers: {
       service: {
-        host,
-        protocol: protocol === 'https:' ? 'wss' : 'ws',
+        ...streamServerOf(webUrl),
         description:
           'The host of `WEB_URL`, by TLS if that URL says https; unless it is set, this service on localhost.',
       },

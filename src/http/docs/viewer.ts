@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import type { Response } from 'express';
 import type { Answer, Endpoint } from '../endpoint.ts';
 import { replaceHeader } from '../head.ts';
+import { escapedHtml } from '../html.ts';
 
 /** The viewer fetches the document, draws with images inside its style sheet, and tries routes of this service alone. */
 const POLICY = [
@@ -64,9 +65,6 @@ const START_SCRIPT = `SwaggerUIBundle({
 });
 `;
 
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-const escaped = (text: string): string => text.replace(/[&<>]/g, (character) => ESCAPES[character]!);
-
 const textOf = (contentType: string, text: string): Answer => ({
   status: 200,
   contentType: `${contentType}; charset=utf-8`,
@@ -96,7 +94,7 @@ function fixedText(contentType: string, text: string): Endpoint {
 export const VIEWER_PATH = '/docs';
 
 export const viewerRoutes = (serviceName: string): [path: string, endpoint: Endpoint][] => [
-  [VIEWER_PATH, fixedText('text/html', page(`${escaped(serviceName)} API`))],
+  [VIEWER_PATH, fixedText('text/html', page(`${escapedHtml(serviceName)} API`))],
   [`/${START}`, fixedText('text/javascript', START_SCRIPT)],
   [`/${STYLE}`, packagedFile('swagger-ui.css', 'text/css')],
   [`/${SCRIPT}`, packagedFile('swagger-ui-bundle.js', 'text/javascript')],

@@ -1,0 +1,49 @@
+/** The document of the trading page: settings, and the addresses of its bundle. */
+
+import { escapedHtml } from '../html.ts';
+import type { Bundle } from './bundle.ts';
+
+/** What the service tells the page, each as `<meta name="redbook-…">`; `src/web/state/settings.ts` reads them. */
+export interface PageSettings {
+  /** Name of the service, in the title and in the prompts of wallets. */
+  readonly service: string;
+  /** Whether the demo wallet and its test funds are offered. */
+  readonly demo: boolean;
+}
+
+export interface DocumentParts {
+  readonly bundle: Pick<Bundle, 'script' | 'style'>;
+  readonly settings: PageSettings;
+  /** Relative address of the folder that the API, the streams and the bundle are in: empty, or `../`. */
+  readonly root: string;
+}
+
+const ICON = encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#b3122b"/>' +
+    '<path d="M5 3h6v10l-3-2-3 2z" fill="#fff"/></svg>',
+);
+
+/** Addresses are relative, so that the page also works below a path of a proxy. */
+export function pageDocument({ bundle, settings, root }: DocumentParts): string {
+  const metas = Object.entries(settings).map(
+    ([name, value]) => `<meta name="redbook-${name}" content="${escapedHtml(String(value))}">`,
+  );
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+${metas.join('\n')}
+<title>${escapedHtml(settings.service)}</title>
+<link rel="icon" href="data:image/svg+xml,${ICON}">
+<link rel="stylesheet" href="${root}${bundle.style}">
+<script type="module" src="${root}${bundle.script}"></script>
+</head>
+<body>
+<div id="page"></div>
+<noscript>This page needs JavaScript. The <a href="${root}docs">description of the API</a> shows how to trade without it.</noscript>
+</body>
+</html>
+`;
+}

@@ -1,0 +1,221 @@
+/** The trading page as it is served. What it does in a browser is tested elsewhere. */
+
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import request, { type Response } from 'supertest';
+import { type Fixture, openFixture } from './fixture.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+const manifest = JSON.parse(readFileSync(new URL('dist/web/manifest.json', ROOT), 'utf8')) as {
+  packages: string[];
+  files: Record<string, string>;
+};
+const built = (name: string): Buffer => readFileSync(new URL(`dist/web/${name}`, ROOT));
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self' wss://redbook.example",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+];
+
+describe('the trading page', () => {
+  let fixture: Fixture;
+  before(async () => {
+    fixture = await openFixture();
+  });
+  after(() => fixture.close());
+
+  const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
+    request(fixture.app)
+      .get(path)
+      .set(headers)
+      .then((reply) => reply);
+  /** Addresses that the document names, as a browser at `path` resolves them. */
+  const addresses = (html: string, path: string): URL[] =>
+    [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(
+      ([, address]) => new URL(address!, `http://page${path}`),
+    );
+
+  describe('the document', () => {
+    const cases: [path: string, status: number][] = [
+      ['/', 200],
+      ['/trade/ETH_USDC', 200],
+      ['/trade/eth_usdc', 200],
+      ['/trade/NOPE_USDC', 404],
+      ['/trade/%3Cscript%3E', 404],
+    ];
+    for (const [path, status] of cases)
+      it(`is answered with ${status} at ${path}`, async () => {
+        const reply = await get(path);
+        expect([reply.status, reply.headers['content-type'], reply.headers['cache-control']]).to.deep.equal([
+          status,
+          'text/html; charset=utf-8',
+          'no-store',
+        ]);
+        expect(reply.text).to.match(/^<!doctype html>\n<html lang="en">/);
+        expect(reply.text).to.include('<div id="page"></div>').and.include('<noscript>');
+        expect(reply.text).to.include('<meta name="color-scheme" content="light dark">');
+        expect(reply.text).to.include('<meta name="viewport" content="width=device-width, initial-scale=1">');
+        expect(reply.text).to.not.match(/<style|<script>|style="|\son\w+=/);
+        const head = await request(fixture.app).head(path);
+        expect([head.status, head.headers['content-length'], head.text ?? '']).to.deep.equal([
+          status,
+          reply.headers['content-length'],
+          '',
+        ]);
+      });
+
+    for (const prefix of ['', '/below/a/proxy'])
+      it(`names what is there, relative to ${prefix || 'the host'}`, async () => {
+        for (const path of ['/', '/trade/ETH_USDC']) {
+          const named = addresses((await get(path)).text, prefix + path);
+          const files = named.filter(({ protocol }) => protocol !== 'data:');
+          expect(files).to.have.length(3);
+          for (const { origin, pathname, search } of files) {
+            expect([origin, pathname.slice(0, prefix.length + 1)]).to.deep.equal([
+              'http://page',
+              `${prefix}/`,
+            ]);
+            expect((await get(pathname.slice(prefix.length) + search)).status, pathname).to.equal(200);
+          }
+        }
+      });
+
+    it('has the strict policy, of WEB_URL and never of Host, and the other headers of a page', async () => {
+      for (const path of ['/', '/trade/NOPE_USDC']) {
+        const { headers } = await get(path, { Host: 'evil.example' });
+        expect(headers['content-security-policy']!.split(';')).to.deep.equal(POLICY);
+        expect(headers).to.include({
+          'cross-origin-opener-policy': 'same-origin',
+          'cross-origin-resource-policy': 'same-origin',
+          'x-frame-options': 'DENY',
+          'referrer-policy': 'no-referrer',
+          'x-content-type-options': 'nosniff',
+        });
+        expect(headers['permissions-policy']!.split(', ')).to.include.members(['camera=()', 'usb=()']);
+        expect(headers).to.not.have.any.keys('access-control-allow-origin');
+      }
+      expect((await get('/v1/markets')).headers['content-security-policy']).to.equal(
+        "default-src 'none';frame-ancestors 'none'",
+      );
+    });
+
+    const sources: [webUrl: string, source: string][] = [
+      ['http://localhost:8080', "connect-src 'self' ws://localhost:8080"],
+      ['https://trade.example/app', "connect-src 'self' wss://trade.example"],
+      ['http://[::1]:8080', "connect-src 'self'"],
+    ];
+    for (const [webUrl, source] of sources)
+      it(`may connect to the streams of ${webUrl}`, async () => {
+        const { app } = await fixture.replica({ webUrl });
+        const { headers } = await request(app).get('/');
+        expect(headers['content-security-policy']!.split(';')).to.include(source);
+      });
+
+    it('carries the settings as text', async () => {
+      const { app } = await fixture.replica({ serviceName: '"><script>&' });
+      const { text } = await request(app).get('/');
+      const escaped = '&quot;&gt;&lt;script&gt;&amp;';
+      expect(text).to.include(`<meta name="redbook-service" content="${escaped}">`);
+      expect(text).to.include(`<title>${escaped}</title>`);
+      expect(text).to.include('<meta name="redbook-demo" content="false">');
+    });
+
+    it('is there while the engine is away', async () => {
+      const replica = await fixture.replica();
+      replica.engineRedis.disconnect();
+      expect((await request(replica.app).get('/v1/markets')).status).to.equal(503);
+      for (const path of ['/', '/trade/ETH_USDC', '/trade/NOPE_USDC'])
+        expect((await request(replica.app).get(path)).status, path).to.equal(200);
+    });
+  });
+
+  describe('a file of its bundle', () => {
+    for (const [name, hash] of Object.entries(manifest.files)) {
+      it(`${name} may be kept for good under its hash, and under no other`, async () => {
+        const own = await get(`/web/${name}?v=${hash}`);
+        expect([own.status, own.headers['cache-control']]).to.deep.equal([
+          200,
+          'public, max-age=31536000, immutable',
+        ]);
+        for (const query of ['', '?v=other', `?v=${hash}&v=${hash}`]) {
+          const other = await get(`/web/${name}${query}`);
+          expect([other.status, other.headers['cache-control'], other.text]).to.deep.equal([
+            200,
+            'no-store',
+            own.text,
+          ]);
+        }
+        expect(own.text).to.equal(built(name).toString());
+        expect(own.headers['cross-origin-resource-policy']).to.equal('same-origin');
+        expect(own.headers).to.not.have.any.keys('access-control-allow-origin');
+      });
+    }
+
+    it('is compressed for those who ask, and has a tag', async () => {
+      const path = `/web/main.js?v=${manifest.files['main.js']}`;
+      const plain = await get(path, { 'Accept-Encoding': 'identity' });
+      expect(plain.headers['content-type']).to.equal('text/javascript; charset=utf-8');
+      expect(plain.headers).to.not.have.any.keys('content-encoding');
+      const zipped = await get(path, { 'Accept-Encoding': 'gzip' });
+      expect(zipped.headers['content-encoding']).to.equal('gzip');
+      expect(Number(zipped.headers['content-length'])).to.be.below(built('main.js').length / 2);
+      expect(zipped.text).to.equal(plain.text);
+      const again = await get(path, { 'If-None-Match': zipped.headers.etag! });
+      expect(again.status).to.equal(304);
+      const head = await request(fixture.app).head(path);
+      expect([head.status, head.headers.etag]).to.deep.equal([200, plain.headers.etag]);
+    });
+
+    it('names the files it loads on demand with their hashes', () => {
+      const loaded = Object.keys(manifest.files)
+        .filter((name) => name.endsWith('.js'))
+        .flatMap((name) => [
+          ...built(name)
+            .toString()
+            .matchAll(/import\("\.\/([^"?]+)\?v=([^"]+)"\)/g),
+        ]);
+      for (const [, name, hash] of loaded) expect(manifest.files[name!], name).to.equal(hash);
+      const onDemand = Object.keys(manifest.files).filter(
+        (name) => name.endsWith('.js') && name !== 'main.js',
+      );
+      expect([...new Set(loaded.map(([, name]) => name))].sort()).to.deep.equal(onDemand.sort());
+    });
+  });
+
+  it('is counted under few routes', async () => {
+    const paths = [
+      '/',
+      '/trade/ETH_USDC',
+      '/trade/NOPE_USDC',
+      '/web/main.js',
+      '/web/nothing.js',
+      '/web/../x',
+    ];
+    for (const path of paths) await get(path);
+    const text = await fixture.services.metrics.text();
+    const routes = new Set([...text.matchAll(/route="([^"]+)"/g)].map(([, route]) => route));
+    expect([...routes]).to.include.members(['/', '/trade/:ticker_id', '/web/main.js', 'unknown']);
+    expect([...routes].filter((route) => /NOPE|nothing/.test(route!))).to.deep.equal([]);
+  });
+
+  it('is small: 120 KB compressed, and 15 KB for the demo wallet, which is loaded on demand', () => {
+    const sizes = Object.keys(manifest.files)
+      .filter((name) => name !== 'notice.txt')
+      .map((name) => ({ name, bytes: gzipSync(built(name), { level: 9 }).length }));
+    const sum = (isDemo: boolean): number =>
+      sizes
+        .filter(({ name }) => (name === 'demo-wallet.js') === isDemo)
+        .reduce((total, { bytes }) => total + bytes, 0);
+    expect(sum(false), JSON.stringify(sizes)).to.be.at.most(120 * 1024);
+    expect(sum(true), JSON.stringify(sizes)).to.be.at.most(15 * 1024);
+  });
+});
