@@ -126,7 +126,17 @@ describe('the trading page', () => {
       const escaped = '&quot;&gt;&lt;script&gt;&amp;';
       expect(text).to.include(`<meta name="redbook-service" content="${escaped}">`);
       expect(text).to.include(`<title>${escaped}</title>`);
-      expect(text).to.include('<meta name="redbook-demo" content="false">');
+    });
+
+    it('offers the demo wallet where the faucet answers', async () => {
+      const { app } = await fixture.replica({ demoFaucet: false });
+      const replies = await Promise.all([
+        get('/'),
+        get('/', { 'X-Forwarded-For': '192.0.2.1' }),
+        request(app).get('/'),
+      ]);
+      const offers = replies.map(({ text }) => /name="redbook-demo" content="(\w+)"/.exec(text)?.[1]);
+      expect(offers).to.deep.equal(['true', 'false', 'false']);
     });
 
     it('is there while the engine is away', async () => {

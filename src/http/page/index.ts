@@ -7,6 +7,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { Refusal } from '../../domain/errors.ts';
 import type { Engine } from '../../engine/index.ts';
 import { marketOfTicker } from '../endpoints/market-data/ticker.ts';
+import { isLocalCaller } from '../local-caller.ts';
 import type { Cors } from '../middleware/cors.ts';
 import { send } from '../send.ts';
 import { sendPublic } from '../send-public.ts';
@@ -50,9 +51,9 @@ export function pageRoutes(services: Services): PageRoute[] {
   ];
 }
 
-const settingsFor = (_request: Request, { settings }: Services): PageSettings => ({
+const settingsFor = (request: Request, { settings }: Services): PageSettings => ({
   service: settings.serviceName,
-  demo: false,
+  demo: settings.demoFaucet && isLocalCaller(request),
 });
 
 /** False only if no market has this ticker id. The page needs no engine to be shown, and tells by itself if it is away. */
