@@ -1,0 +1,50 @@
+/** Ages of data in words. An age is counted from the arrival of the data, by the clock of the reader's own machine. */
+
+/** A moment by both clocks of the browser. */
+export interface Moment {
+  /** Unix milliseconds. The reader may set this clock. */
+  readonly wallMs: number;
+  /** Milliseconds since the page was opened. This clock may stand still while the machine sleeps. */
+  readonly runningMs: number;
+}
+
+/** Milliseconds from one moment to another by the clock that moved on further, so that no clock makes data look young. */
+export const elapsedMs = (from: Moment, to: Moment): number =>
+  Math.max(0, to.wallMs - from.wallMs, to.runningMs - from.runningMs);
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** `7 s`, `3 min`, `2 h`: whole units, rounded down. */
+export function durationWords(ms: number): string {
+  if (ms < MINUTE_MS) return `${Math.floor(ms / SECOND_MS)} s`;
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`;
+  return `${Math.floor(ms / HOUR_MS)} h`;
+}
+
+export type FeedState = 'live' | 'stale' | 'offline';
+
+/** Frames come every two seconds; data without a new one for so long is stale. */
+export const STALE_AFTER_MS = 5_000;
+
+/**
+ * The state of the data on the screen.
+ * @param connection state of the stream as the client reports it
+ * @param ageMs age of the latest frame, null before the first
+ */
+export function feedStateOf(
+  connection: 'connecting' | 'live' | 'stale' | 'offline',
+  ageMs: number | null,
+): FeedState {
+  if (connection === 'offline' || ageMs === null) return 'offline';
+  return connection === 'stale' || ageMs > STALE_AFTER_MS ? 'stale' : 'live';
+}
+
+/** The line under the state: how old the data is, and when the next attempt to connect begins. */
+export function ageWords(state: FeedState, ageMs: number | null, retryInMs: number | null): string {
+  const retry = state === 'offline' && retryInMs !== null ? `retry in ${durationWords(retryInMs)}` : null;
+  if (ageMs === null) return retry ?? 'connecting';
+  if (state === 'live') return `updated ${durationWords(ageMs)} ago`;
+  return [`no update for ${durationWords(ageMs)}`, retry].filter((part) => part !== null).join(', ');
+}

@@ -1,0 +1,15 @@
+/** Zeros behind a decimal that line the points of a column up. They are drawn, and are no part of the text. */
+
+/** Beyond so many decimals the zeros would be wider than the figures. */
+const MOST_PLACES = 6;
+
+/**
+ * The zeros that a decimal lacks of `places` decimals: `.00` for `2000`, `0` for `2000.5`.
+ * @param places decimals of the column's grid
+ */
+export function missingZeros(decimal: string, places: number): string {
+  if (places > MOST_PLACES || places === 0) return '';
+  const point = decimal.indexOf('.');
+  if (point === -1) return `.${'0'.repeat(places)}`;
+  return '0'.repeat(Math.max(0, places - (decimal.length - point - 1)));
+}

@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import { gridOf } from '../../src/domain/units.ts';
+import { groupBook, groupingFactors, ownRows, spreadOf } from '../../src/web/figures/grouped-book.ts';
+
+const grid = (tick: string, step: string) => ({ tick: gridOf(tick)!, step: gridOf(step)! });
+const cents = grid('0.01', '0.0001');
+const level = (price: string, size: string) => ({ price, size });
+const cells = (rows: readonly { price: string; size: string; total: string }[]): string[] =>
+  rows.map(({ price, size, total }) => `${price} ${size} ${total}`);
+
+describe('the rows of the order book', () => {
+  const bids = [level('1999.99', '0.5'), level('1999.95', '1.25'), level('1999.9', '0.0001')];
+  const asks = [level('2000.01', '0.1'), level('2000.05', '0.2'), level('2000.1', '3')];
+
+  it('show ungrouped levels as the stream wrote them, with the size up to each', () => {
+    const book = groupBook({ bids, asks }, cents, 1n);
+    expect(cells(book.bids)).to.deep.equal(['1999.99 0.5 0.5', '1999.95 1.25 1.75', '1999.9 0.0001 1.7501']);
+    expect(cells(book.asks)).to.deep.equal(['2000.01 0.1 0.1', '2000.05 0.2 0.3', '2000.1 3 3.3']);
+  });
+
+  it('round bids down and asks up to the group', () => {
+    const book = groupBook({ bids, asks }, cents, 10n);
+    expect(cells(book.bids)).to.deep.equal(['1999.9 1.7501 1.7501']);
+    expect(cells(book.asks)).to.deep.equal(['2000.1 3.3 3.3']);
+  });
+
+  it('group by the tick, whatever its digits', () => {
+    const quarter = grid('0.25', '1');
+    const book = groupBook({ bids: [level('10.75', '2'), level('10.25', '3')], asks: [] }, quarter, 10n);
+    expect(cells(book.bids)).to.deep.equal(['10 5 5']);
+  });
+
+  it('add without losing digits that a double would lose', () => {
+    const exact = grid('0.000001', '0.000000001');
+    const asks = [level('1000000000.000001', '9007199.254740993'), level('1000000000.000002', '0.000000002')];
+    expect(cells(groupBook({ bids: [], asks }, exact, 1n).asks)).to.deep.equal([
+      '1000000000.000001 9007199.254740993 9007199.254740993',
+      '1000000000.000002 0.000000002 9007199.254740995',
+    ]);
+  });
+
+  it('draw depth against the deeper side, and never beyond the whole row', () => {
+    const many = Array.from({ length: 250 }, (_, at) => level(String(3000 + at), '1'));
+    const book = groupBook({ bids: [level('2999', '12')], asks: many }, cents, 1n);
+    expect(book.bids[0]!.depth).to.equal(50);
+    expect(book.asks[11]!.depth).to.equal(50);
+    expect(book.asks.slice(23).every(({ depth }) => depth === 100)).to.equal(true);
+  });
+
+  it('refuse a level that is not on the grid of the market', () => {
+    expect(() => groupBook({ bids: [level('0.001', '1')], asks: [] }, cents, 1n)).to.throw(RangeError);
+  });
+});
+
+describe('the groupings of the order book', () => {
+  it('are powers of ten of the tick, up to a twentieth of the price', () => {
+    expect(groupingFactors('2000', gridOf('0.01')!)).to.deep.equal([1n, 10n, 100n, 1000n, 10000n]);
+    expect(groupingFactors('0.000019', gridOf('0.000001')!)).to.deep.equal([1n]);
+  });
+
+  it('are eight at most, and one while the book is empty', () => {
+    expect(groupingFactors('1000000000', gridOf('0.000001')!)).to.have.length(8);
+    expect(groupingFactors(null, gridOf('0.01')!)).to.deep.equal([1n]);
+  });
+});
+
+describe('the spread', () => {
+  it('is the distance of the best prices, with the mid between them', () => {
+    expect(spreadOf('1999.99', '2000.02', gridOf('0.01')!)).to.deep.equal({
+      spread: '0.03',
+      mid: '2000.005',
+      percent: '0.001',
+    });
+  });
+
+  it('is none while a side is empty', () => {
+    expect(spreadOf(undefined, '2000.02', gridOf('0.01')!)).to.equal(null);
+  });
+});
+
+describe('own orders in the book', () => {
+  const orders = [
+    { side: 'buy', price: '1999.97' },
+    { side: 'sell', price: '2000.02' },
+    { side: 'buy', price: null },
+  ] as const;
+
+  it('mark the row that their price is grouped into, on their side', () => {
+    const { tick } = cents;
+    expect([...ownRows(orders, 'bid', tick, 1n)]).to.deep.equal(['1999.97']);
+    expect([...ownRows(orders, 'bid', tick, 10n)]).to.deep.equal(['1999.9']);
+    expect([...ownRows(orders, 'ask', tick, 10n)]).to.deep.equal(['2000.1']);
+  });
+});
