@@ -62,7 +62,7 @@ const PAGE_PACKAGES = [
   '@noble/curves',
   '@noble/hashes',
 ];
-const TYPES_ANYWHERE = new Set(['ioredis', 'pino', 'express']);
+const TYPES_ANYWHERE = new Set(['ioredis', 'pino', 'express', 'zod']);
 const NO_NAMES = ['utils', 'helpers', 'common', 'misc', 'types'];
 
 interface Import {
@@ -128,6 +128,16 @@ describe('the house', () => {
       return room !== other && floorOf(other) <= floorOf(room);
     });
     expect(upward.map(named)).to.deep.equal([]);
+  });
+
+  it('keeps the schemas of the contract out of the bundles of client and page', () => {
+    const schemas = inside.filter(
+      ({ from, file, typeOnly }) =>
+        ['client', 'web'].includes(roomOf(from)) && roomOf(file) === 'contract' && !typeOnly,
+    );
+    // The program that packs the client writes its types from the schemas, and is no part of it.
+    const bundled = schemas.filter(({ from }) => relative(SRC, from) !== 'client/pack.ts');
+    expect(bundled.map(named)).to.deep.equal([]);
   });
 
   it('has no circle', () => {

@@ -1,0 +1,59 @@
+/** Requests that may be repeated: reads, and the steps of signing in. */
+
+import { type Connection, fraction } from './connection.ts';
+import { RedbookError } from './errors.ts';
+import { type Answer, type Call, errorOf, exchange, isSuccess } from './exchange.ts';
+import { type Bucket, pause, withinLimits } from './limits.ts';
+
+export interface Asking {
+  readonly bucket?: Bucket;
+  /** Whether it may be sent again after a lost answer. After a 429 it may be in any case. */
+  readonly repeatable: boolean;
+}
+
+/** Attempts after lost answers, and after answers that say when to come back. */
+const MOST_LOST = 3;
+const MOST_LIMITED = 5;
+const FIRST_PAUSE_MS = 250;
+/** A longer wait is the caller's to decide. */
+const LONGEST_PAUSE_MS = 61_000;
+const AWAY: ReadonlySet<number> = /* @__PURE__ */ new Set([502, 503, 504]);
+
+/**
+ * Sends a request until it is answered, as far as that is worth while. It waits as the service asks for.
+ * @param send sends the request once; it may put a new token into it
+ * @throws RedbookError
+ */
+export async function ask(
+  connection: Connection,
+  call: Pick<Call, 'signal'>,
+  { bucket, repeatable }: Asking,
+  send: () => Promise<Answer>,
+): Promise<Answer> {
+  for (let [lost, limited] = [0, 0]; ; ) {
+    const result = await (bucket === undefined
+      ? send()
+      : withinLimits(connection, bucket, call.signal, send)
+    ).catch((error: unknown) => {
+      if (error instanceof RedbookError) return error;
+      throw error;
+    });
+    if (!(result instanceof RedbookError) && isSuccess(result)) return result;
+    const error = result instanceof RedbookError ? result : errorOf(result);
+    if (error.status === 429) limited += 1;
+    else lost += 1;
+    const mayRepeat =
+      error.status === 429 ? limited < MOST_LIMITED : repeatable && isLost(error) && lost < MOST_LOST;
+    const backOffMs = FIRST_PAUSE_MS * 2 ** (lost + limited - 1) * (0.5 + fraction(connection) / 2);
+    const pauseMs = (error.retryAfterMs ?? 0) + backOffMs;
+    if (!mayRepeat || pauseMs > LONGEST_PAUSE_MS) throw error;
+    await pause(connection, pauseMs, call.signal);
+  }
+}
+
+const isLost = ({ code, status }: RedbookError): boolean =>
+  code === 'NETWORK_ERROR' || code === 'TIMEOUT' || code === 'UNREADABLE_ANSWER' || AWAY.has(status);
+
+/** Asks without a session. */
+export const askPublicly = (connection: Connection, call: Call, asking: Asking): Promise<Answer> =>
+  ask(connection, call, asking, () => exchange(connection, call));

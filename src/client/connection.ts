@@ -1,0 +1,156 @@
+/** Where the service is, and what this client uses of its surroundings: fetch, WebSocket, time and chance. */
+
+/** `AbortSignal`, where the surroundings declare one. */
+export type AbortSignalLike = typeof globalThis extends { AbortSignal: { prototype: infer Signal } }
+  ? Signal
+  : {
+      readonly aborted: boolean;
+      readonly reason?: unknown;
+      addEventListener(type: 'abort', listener: () => void): void;
+      removeEventListener(type: 'abort', listener: () => void): void;
+    };
+
+/** The part of `fetch` that is used. */
+export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
+
+export interface FetchInit {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+  readonly redirect?: 'error' | 'follow';
+  readonly signal: AbortSignalLike;
+}
+
+export interface FetchResponse {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  text(): Promise<string>;
+}
+
+/** The part of the `WebSocket` class that is used; that of the package `ws` fits, too. */
+export type WebSocketClass = new (url: string) => WebSocketLike;
+
+export interface WebSocketLike {
+  addEventListener(
+    type: 'open' | 'message' | 'close' | 'error',
+    listener: (event: SocketEvent) => void,
+  ): void;
+  close(code?: number, reason?: string): void;
+}
+
+export interface SocketEvent {
+  readonly type: string;
+  readonly data?: unknown;
+  readonly code?: number;
+  readonly reason?: string;
+}
+
+export interface Clock {
+  /** Unix milliseconds. */
+  now(): number;
+  /** Resolves after that many milliseconds; rejects when the signal is aborted before. */
+  sleep(ms: number, signal?: AbortSignalLike): Promise<void>;
+  /**
+   * Calls back when timers may have stood still or the network is back, for example when a browser's tab is shown
+   * again. Returns a function that ends it.
+   */
+  onWake?(listener: () => void): () => void;
+}
+
+export interface ConnectionOptions {
+  /** Address of the service, like `https://redbook.example`. It may have a path. */
+  readonly baseUrl: string;
+  /** Address of the streams, like `wss://streams.redbook.example`; `baseUrl` with `ws:` or `wss:` unless given. */
+  readonly streamUrl?: string;
+  /** `globalThis.fetch` unless given. */
+  readonly fetch?: Fetch;
+  /** `globalThis.WebSocket` unless given. Node.js 20 has none: give that of the package `ws`. */
+  readonly WebSocket?: WebSocketClass;
+  /** The system's clock unless given. */
+  readonly clock?: Clock;
+  /** Fills the bytes at random; `crypto.getRandomValues` unless given. */
+  readonly random?: (bytes: Uint8Array) => void;
+}
+
+/** Made by `openConnection`. It holds no socket open: streams are watched by calls of their own. */
+export interface Connection {
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  readonly streamUrl: string;
+  readonly fetch: Fetch;
+  readonly WebSocket: WebSocketClass | undefined;
+  readonly clock: Clock;
+  readonly random: (bytes: Uint8Array) => void;
+}
+
+/** @throws TypeError when `baseUrl` or `streamUrl` is not a URL */
+export function openConnection(options: ConnectionOptions): Connection {
+  const baseUrl = withoutSlash(options.baseUrl);
+  return {
+    baseUrl,
+    streamUrl: withoutSlash(options.streamUrl ?? baseUrl.replace(/^http/, 'ws')),
+    // The browser's fetch insists on being called as a function of the window.
+    fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
+    WebSocket: options.WebSocket ?? (globalThis as { WebSocket?: WebSocketClass }).WebSocket,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? fillAtRandom,
+  };
+}
+
+const withoutSlash = (url: string): string => new URL(url).href.replace(/\/+$/, '');
+
+// Not `randomUUID`: browsers withhold it from pages that were loaded over plain HTTP.
+const fillAtRandom = (bytes: Uint8Array): void => {
+  crypto.getRandomValues(bytes as Uint8Array<ArrayBuffer>);
+};
+
+const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const onAbort = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      }, ms);
+      signal?.addEventListener('abort', onAbort);
+    }),
+  onWake,
+};
+
+interface EventSource {
+  addEventListener?(type: string, listener: () => void): void;
+  removeEventListener?(type: string, listener: () => void): void;
+}
+
+/** Node.js has none of these events. */
+function onWake(listener: () => void): () => void {
+  const page = globalThis as EventSource & { document?: EventSource };
+  const sources: [EventSource | undefined, string][] = [
+    [page, 'online'],
+    [page, 'pageshow'],
+    [page.document, 'visibilitychange'],
+  ];
+  for (const [source, type] of sources) source?.addEventListener?.(type, listener);
+  return () => {
+    for (const [source, type] of sources) source?.removeEventListener?.(type, listener);
+  };
+}
+
+/** A random number from 0 up to 1. */
+export function fraction({ random }: Connection): number {
+  const bytes = new Uint8Array(4);
+  random(bytes);
+  return new DataView(bytes.buffer).getUint32(0) / 2 ** 32;
+}
+
+/** Random hex digits: 128 bits. */
+export function randomId({ random }: Connection): string {
+  const bytes = new Uint8Array(16);
+  random(bytes);
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

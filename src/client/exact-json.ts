@@ -1,0 +1,44 @@
+/** Reads JSON without loss: amounts become the decimal strings that the service wrote, counts and times numbers. */
+
+import { parse } from 'lossless-json';
+import type { PlainNumber } from './replies.ts';
+
+/** Members that stay numbers. The compiler holds the list against the contract; any other number is an amount. */
+const PLAIN_NUMBERS: { readonly [Name in PlainNumber]: true } = {
+  baseScale: true,
+  change24h: true,
+  checks: true,
+  count: true,
+  creditsLeft: true,
+  differences: true,
+  event: true,
+  feeBps: true,
+  fillCount: true,
+  makerFeeBps: true,
+  quoteScale: true,
+  takerFeeBps: true,
+  time: true,
+  trade_id: true,
+};
+
+/** A number as it stands in the text. A string of the text could not be told from its bare digits. */
+class NumberLiteral {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** @throws SyntaxError */
+export const readExactJson = (text: string): unknown =>
+  parse(
+    text,
+    (name, value) =>
+      value instanceof NumberLiteral
+        ? Object.hasOwn(PLAIN_NUMBERS, name)
+          ? Number(value.text)
+          : value.text
+        : value,
+    (literal) => new NumberLiteral(literal),
+  );

@@ -1,0 +1,184 @@
+/** One request and its answer. */
+
+import { type AbortSignalLike, type Connection, randomId } from './connection.ts';
+import { RedbookError } from './errors.ts';
+import { readExactJson } from './exact-json.ts';
+
+export type QueryValues = Readonly<Record<string, string | number | undefined>>;
+
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Encoded already. */
+  readonly path: string;
+  readonly query?: QueryValues;
+  /** Sent as JSON. */
+  readonly body?: object;
+  readonly token?: string;
+  readonly signal?: AbortSignalLike | undefined;
+  /** How long the answer may take, in milliseconds. */
+  readonly timeoutMs?: number;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly requestId: string | null;
+  readonly header: (name: string) => string | null;
+}
+
+const ANSWER_WITHIN_MS = 10_000;
+/** Ids of so many requests are kept, to tell an answer that comes twice from the one that is awaited. */
+const KEPT_REQUEST_IDS = 1_000;
+
+const sentRequests = /* @__PURE__ */ new WeakMap<Connection, Set<string>>();
+
+/** True for the id of an earlier request: then the answer is not the one to this request. */
+function isEarlier(connection: Connection, answeredId: string | null, ownId: string): boolean {
+  const sent = sentRequests.get(connection) ?? new Set();
+  sentRequests.set(connection, sent);
+  if (answeredId !== null && answeredId !== ownId && sent.has(answeredId)) return true;
+  sent.add(ownId);
+  if (sent.size > KEPT_REQUEST_IDS) sent.delete(sent.values().next().value!);
+  return false;
+}
+
+/**
+ * Sends a request once and reads its whole answer, whatever its status.
+ * @throws RedbookError `NETWORK_ERROR`, `TIMEOUT`, `ABORTED` or `UNREADABLE_ANSWER`, each with an unknown outcome
+ */
+export async function exchange(connection: Connection, call: Call): Promise<Answer> {
+  const { method, path, query = {}, body, token } = call;
+  // Other headers would make a browser ask for leave first; routes with a session make it ask anyway.
+  const requestId = token === undefined ? undefined : randomId(connection);
+  const headers: Record<string, string> = {};
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (token !== undefined) headers.Authorization = `Bearer ${token}`;
+  if (requestId !== undefined) headers['X-Request-Id'] = requestId;
+  const init = {
+    ...{ method, headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    // A redirect could send an order to a second address.
+    redirect: method === 'GET' ? 'follow' : 'error',
+  } as const;
+  const url = `${connection.baseUrl}${path}${queryText(query)}`;
+  return await inTime(connection, call, async (signal) => {
+    const response = await connection.fetch(url, { ...init, signal });
+    const text = await response.text();
+    const answeredId = response.headers.get('X-Request-Id');
+    if (requestId !== undefined && isEarlier(connection, answeredId, requestId))
+      throw unreadable('the answer belongs to another request', { status: response.status });
+    const header = (name: string): string | null => response.headers.get(name);
+    return { status: response.status, text, requestId: answeredId ?? requestId ?? null, header };
+  });
+}
+
+function queryText(values: QueryValues): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value));
+  const text = String(query);
+  return text === '' ? '' : `?${text}`;
+}
+
+/** Runs what can be aborted. It ends in time even if `fetch` does not listen to its signal. */
+async function inTime<Result>(
+  { clock }: Connection,
+  { signal, timeoutMs = ANSWER_WITHIN_MS, method, path }: Call,
+  run: (signal: AbortSignalLike) => Promise<Result>,
+): Promise<Result> {
+  const request = new AbortController();
+  const timer = new AbortController();
+  let fail: (error: RedbookError) => void = () => undefined;
+  const failed = new Promise<never>((_resolve, reject) => {
+    fail = (error) => {
+      reject(error);
+      request.abort(error);
+    };
+  });
+  const named = `${method} ${path}`;
+  const onAbort = (): void => fail(aborted(signal));
+  if (signal?.aborted) throw aborted(signal);
+  signal?.addEventListener('abort', onAbort);
+  clock.sleep(timeoutMs, timer.signal).then(
+    () => fail(failure('TIMEOUT', `${named} was not answered within ${timeoutMs} ms`)),
+    () => undefined,
+  );
+  try {
+    return await Promise.race([run(request.signal), failed]);
+  } catch (cause) {
+    if (cause instanceof RedbookError) throw cause;
+    throw failure('NETWORK_ERROR', `${named} was not answered: the connection failed`, cause);
+  } finally {
+    timer.abort();
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+const failure = (code: 'NETWORK_ERROR' | 'TIMEOUT', message: string, cause?: unknown): RedbookError =>
+  new RedbookError({ code, message, cause, outcome: 'unknown' });
+
+export const aborted = (signal: AbortSignalLike | undefined): RedbookError =>
+  new RedbookError({
+    ...{ code: 'ABORTED', message: 'the caller aborted the request', outcome: 'unknown' },
+    cause: signal?.reason,
+  });
+
+export const unreadable = (
+  message: string,
+  answer: { readonly status: number; readonly requestId?: string | null },
+): RedbookError =>
+  new RedbookError({
+    ...{ code: 'UNREADABLE_ANSWER', message, outcome: 'unknown' },
+    ...{ status: answer.status, requestId: answer.requestId ?? null },
+  });
+
+export const isSuccess = ({ status }: Answer): boolean => status >= 200 && status < 300;
+
+/**
+ * The value of a successful answer.
+ * @throws RedbookError for any other answer
+ */
+export function replyOf<Value>(answer: Answer): Value {
+  if (!isSuccess(answer)) throw errorOf(answer);
+  try {
+    return readExactJson(answer.text) as Value;
+  } catch {
+    throw unreadable('the answer is not JSON, or only a part of it', answer);
+  }
+}
+
+/** The error that an answer reports. Proxies before the service answer in their own words. */
+export function errorOf(answer: Answer): RedbookError {
+  const { status, requestId } = answer;
+  const { code, error, message } = errorBody(answer.text);
+  const isOfService = typeof code === 'string';
+  // A proxy answers 408 also while the request is on its way.
+  const isRefused = status >= 400 && status < 500 && (isOfService || status !== 408);
+  return new RedbookError({
+    code: isOfService ? code : status === 429 ? 'RATE_LIMITED' : 'UNREADABLE_ANSWER',
+    message: [message, error, `the answer has status ${status}`].find((text) => typeof text === 'string')!,
+    ...{ status, requestId, retryAfterMs: retryAfterMs(answer) },
+    outcome: isRefused ? 'refused' : 'unknown',
+  });
+}
+
+interface ErrorBody {
+  readonly code?: unknown;
+  readonly error?: unknown;
+  readonly message?: unknown;
+}
+
+function errorBody(text: string): ErrorBody {
+  try {
+    return (JSON.parse(text) as ErrorBody | null) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function retryAfterMs({ header }: Answer): number | null {
+  const text = header('Retry-After');
+  if (text === null) return null;
+  if (/^\d+$/.test(text)) return Number(text) * 1_000;
+  const [until, now] = [Date.parse(text), Date.parse(header('Date') ?? '')];
+  return Number.isNaN(until - now) ? null : Math.max(0, until - now);
+}

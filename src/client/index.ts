@@ -1,0 +1,71 @@
+/** The typed client of Redbook: for browsers, and for Node.js from 20.19 on. */
+
+export {
+  acceptTerms,
+  type CancelAfterDelay,
+  type CancelAllFilter,
+  cancel,
+  cancelAfter,
+  cancelAll,
+  getOrder,
+  getOrders,
+  getPortfolio,
+  getTrades,
+  type OrdersQuery,
+  requestFunds,
+  type WalletTradesQuery,
+} from './account.ts';
+export {
+  type Clock,
+  type Connection,
+  type ConnectionOptions,
+  type Fetch,
+  openConnection,
+  type WebSocketClass,
+} from './connection.ts';
+export { type ClientErrorCode, type ErrorCode, RedbookError } from './errors.ts';
+export { getOrderByClientId } from './lookup.ts';
+export {
+  type CallOptions,
+  type CandlesQuery,
+  getCandles,
+  getHistoricalTrades,
+  getMarkets,
+  getOrderBook,
+  getPairs,
+  getStatus,
+  getSummary,
+  getTickers,
+  type HistoricalTradesQuery,
+  type OrderBookQuery,
+} from './market-data.ts';
+export {
+  type Lookup,
+  type NewOrder,
+  type OrderPlaced,
+  type OrderRefused,
+  type OrderUnknown,
+  type Placed,
+  type PlaceOptions,
+  place,
+} from './placing.ts';
+export type * from './replies.ts';
+export {
+  type MessageSigner,
+  renew,
+  restoreSession,
+  type Session,
+  signIn,
+  signInWithMessage,
+  type TypedDataSigner,
+} from './session.ts';
+export { type SignInMessageOptions, walletTypedData } from './sign-in-message.ts';
+export {
+  type FeedState,
+  type MarketWatchQuery,
+  type Watch,
+  type WatchHandlers,
+  type WatchState,
+  watchMarket,
+  watchMarkets,
+} from './stream.ts';

@@ -1,0 +1,98 @@
+/**
+ * Keeps to the limits of the routes that have them: those of the market data and of signing in. Orders and cancels
+ * have none and never pass here.
+ */
+
+import type { AbortSignalLike, Connection } from './connection.ts';
+import { type Answer, aborted } from './exchange.ts';
+
+/** Routes that the service counts together. */
+export type Bucket = 'challenge' | 'verify' | 'market-data';
+
+/** The service counts over a minute. A longer wait could only come of clocks that disagree. */
+const LONGEST_WAIT_MS = 61_000;
+
+interface Count {
+  /** How many more requests will be let through; those under way are counted off. */
+  remaining: number;
+  underWay: number;
+  /** By the connection's clock: when the oldest request leaves the window. */
+  resetsAt: number;
+  /** Settles when nobody waits for the window any more. */
+  queue: Promise<void>;
+}
+
+const counts = /* @__PURE__ */ new WeakMap<Connection, Map<Bucket, Count>>();
+
+function countOf(connection: Connection, bucket: Bucket): Count {
+  const ofConnection = counts.get(connection) ?? new Map<Bucket, Count>();
+  counts.set(connection, ofConnection);
+  const count = ofConnection.get(bucket) ?? {
+    ...{ remaining: Number.POSITIVE_INFINITY, underWay: 0, resetsAt: 0 },
+    queue: Promise.resolve(),
+  };
+  ofConnection.set(bucket, count);
+  return count;
+}
+
+/** Sends a request of a bucket as soon as the service will count it, and reads the count in its answer. */
+export async function withinLimits(
+  connection: Connection,
+  bucket: Bucket,
+  signal: AbortSignalLike | undefined,
+  send: () => Promise<Answer>,
+): Promise<Answer> {
+  const count = countOf(connection, bucket);
+  if (count.remaining > 0) return await counted(connection, count, send);
+  // One after the other: each answer tells whether there is room for the next request.
+  const before = count.queue;
+  let leave: () => void = () => undefined;
+  count.queue = new Promise((resolve) => {
+    leave = resolve;
+  });
+  try {
+    await before;
+    while (count.remaining <= 0 && connection.clock.now() < count.resetsAt) {
+      await pause(connection, count.resetsAt - connection.clock.now(), signal);
+    }
+    return await counted(connection, count, send);
+  } finally {
+    leave();
+  }
+}
+
+async function counted(connection: Connection, count: Count, send: () => Promise<Answer>): Promise<Answer> {
+  count.remaining -= 1;
+  count.underWay += 1;
+  try {
+    const answer = await send();
+    observe(connection, count, answer);
+    return answer;
+  } finally {
+    count.underWay -= 1;
+  }
+}
+
+function observe({ clock }: Connection, count: Count, { header }: Answer): void {
+  const [remaining, reset] = [header('RateLimit-Remaining'), header('RateLimit-Reset')];
+  if (remaining === null || reset === null) return;
+  // The one that was answered is among those under way.
+  count.remaining = Number(remaining) - (count.underWay - 1);
+  const now = clock.now();
+  const serverNow = Date.parse(header('Date') ?? '');
+  const waitMs = Number(reset) * 1_000 - (Number.isNaN(serverNow) ? now : serverNow);
+  count.resetsAt = now + Math.min(Math.max(waitMs, 0), LONGEST_WAIT_MS);
+}
+
+/** @throws RedbookError `ABORTED` when the signal ends the wait */
+export async function pause(
+  { clock }: Connection,
+  ms: number,
+  signal: AbortSignalLike | undefined,
+): Promise<void> {
+  try {
+    await clock.sleep(ms, signal);
+  } catch {
+    throw aborted(signal);
+  }
+}

@@ -1,0 +1,57 @@
+/** Looks an order up by its client order id, in ways that can never place one. */
+
+import { ask } from './asking.ts';
+import type { AbortSignalLike } from './connection.ts';
+import { type Answer, type Call, errorOf, isSuccess, replyOf, unreadable } from './exchange.ts';
+import type { CallOptions } from './market-data.ts';
+import type { Order } from './replies.ts';
+import { exchangeAs, type Session } from './session.ts';
+
+/** What URLs cannot carry: they drop `.` and `..` as path segments, and cannot encode half of a surrogate pair. */
+const fitsPath = (id: string): boolean =>
+  id !== '' && id !== '.' && id !== '..' && !/\p{Surrogate}/u.test(id);
+
+/**
+ * The request. `POST /v1/orders` with the id alone answers a known id's order before it looks at anything else; of an
+ * unknown id it is no order, for it has no market.
+ */
+export const lookupCall = (clientOrderId: string): Call =>
+  fitsPath(clientOrderId)
+    ? { method: 'GET', path: `/v1/orders/by-client-id/${encodeURIComponent(clientOrderId)}` }
+    : { method: 'POST', path: '/v1/orders', body: { clientOrderId } };
+
+/** What the service answers about an id that it does not know, to either call. */
+const NOT_KNOWN: ReadonlySet<string> = /* @__PURE__ */ new Set(['NOT_FOUND', 'VALIDATION_ERROR']);
+
+/** @throws RedbookError for an answer that is not this order */
+function orderOf(answer: Answer, clientOrderId: string): Order {
+  const { order } = replyOf<{ order?: Order }>(answer);
+  if (order?.clientOrderId !== clientOrderId) throw unreadable('the answer is about another order', answer);
+  return order;
+}
+
+/** How long a look-up may take; there is another one after it. */
+const LOOKUP_WITHIN_MS = 3_000;
+
+/** Looks once; null when the service does not know the id. @throws RedbookError when the service does not tell */
+export const findOrder = async (
+  session: Session,
+  clientOrderId: string,
+  signal: AbortSignalLike | undefined,
+): Promise<Order | null> => {
+  const call = { ...lookupCall(clientOrderId), signal, timeoutMs: LOOKUP_WITHIN_MS };
+  const answer = await exchangeAs(session, call);
+  if (!isSuccess(answer) && NOT_KNOWN.has(errorOf(answer).code)) return null;
+  return orderOf(answer, clientOrderId);
+};
+
+/** Returns the order that was placed under a client order id. @throws RedbookError `NOT_FOUND` */
+export async function getOrderByClientId(
+  session: Session,
+  clientOrderId: string,
+  { signal }: CallOptions = {},
+): Promise<Order> {
+  const call = { ...lookupCall(clientOrderId), signal };
+  const answer = await ask(session.connection, call, { repeatable: true }, () => exchangeAs(session, call));
+  return orderOf(answer, clientOrderId);
+}

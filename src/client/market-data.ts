@@ -1,0 +1,117 @@
+/** What everybody may read. Each call is repeated after a lost answer, and keeps to the limits of its route. */
+
+import { askPublicly } from './asking.ts';
+import type { AbortSignalLike, Connection } from './connection.ts';
+import { type QueryValues, replyOf } from './exchange.ts';
+import type {
+  HistoricalCandles,
+  HistoricalTrades,
+  Market,
+  OrderBook,
+  Pair,
+  Status,
+  Summary,
+  Ticker,
+  Timeframe,
+} from './replies.ts';
+
+export interface CallOptions {
+  /** Ends the call: it throws `ABORTED`. */
+  readonly signal?: AbortSignalLike;
+}
+
+async function read<Value>(
+  connection: Connection,
+  path: string,
+  query: QueryValues,
+  { signal }: CallOptions,
+): Promise<Value> {
+  const call = { method: 'GET', path, query, signal } as const;
+  const isMarketData = path.startsWith('/v1/market-data/');
+  const asking = isMarketData ? ({ bucket: 'market-data', repeatable: true } as const) : { repeatable: true };
+  return replyOf<Value>(await askPublicly(connection, call, asking));
+}
+
+/** Returns all markets with the rules that orders must keep. */
+export const getMarkets = async (
+  connection: Connection,
+  options: CallOptions = {},
+): Promise<readonly Market[]> =>
+  (await read<{ markets: readonly Market[] }>(connection, '/v1/markets', {}, options)).markets;
+
+/** Returns whether trading is paused, the required terms version and the last reconcile. */
+export const getStatus = (connection: Connection, options: CallOptions = {}): Promise<Status> =>
+  read(connection, '/v1/status', {}, options);
+
+/** Returns the markets that are listed and open. */
+export const getPairs = (connection: Connection, options: CallOptions = {}): Promise<readonly Pair[]> =>
+  read(connection, '/v1/market-data/pairs', {}, options);
+
+/** Returns the figures of the last 24 hours, by ticker id, of markets that traded in them. */
+export const getSummary = (connection: Connection, options: CallOptions = {}): Promise<Summary> =>
+  read(connection, '/v1/market-data/summary', {}, options);
+
+/** Returns the figures of the last 24 hours of listed markets that ever traded. */
+export const getTickers = (connection: Connection, options: CallOptions = {}): Promise<readonly Ticker[]> =>
+  read(connection, '/v1/market-data/tickers', {}, options);
+
+export interface OrderBookQuery {
+  /** Like `ETH_USDC`. */
+  readonly tickerId: string;
+  /** Levels of both sides together: 100 unless given, 0 for all, which are 250 of each side. */
+  readonly depth?: number;
+}
+
+/** Returns an order book, best levels first. */
+export const getOrderBook = (
+  connection: Connection,
+  { tickerId, depth }: OrderBookQuery,
+  options: CallOptions = {},
+): Promise<OrderBook> =>
+  read(connection, `/v1/market-data/orderbook/${encodeURIComponent(tickerId)}`, { depth }, options);
+
+export interface HistoricalTradesQuery {
+  /** Like `ETH_USDC`. */
+  readonly tickerId: string;
+  /** The taker's side. */
+  readonly type?: 'all' | 'buy' | 'sell';
+  /** Of both sides together: at most 500, and 500 unless given. */
+  readonly limit?: number;
+  /** Unix seconds, inclusive. */
+  readonly startTime?: number;
+  /** Unix seconds, inclusive. */
+  readonly endTime?: number;
+}
+
+/** Returns executions, newest first. */
+export const getHistoricalTrades = (
+  connection: Connection,
+  { tickerId, type, limit, startTime, endTime }: HistoricalTradesQuery,
+  options: CallOptions = {},
+): Promise<HistoricalTrades> => {
+  const query = { type, limit, start_time: startTime, end_time: endTime };
+  return read(connection, `/v1/market-data/trades/${encodeURIComponent(tickerId)}`, query, options);
+};
+
+export interface CandlesQuery {
+  /** Like `ETH_USDC`. */
+  readonly tickerId: string;
+  /** `1m` unless given. */
+  readonly tf?: Timeframe;
+  /** Unix seconds of a candle's start, inclusive. */
+  readonly startTime?: number;
+  /** Unix seconds of a candle's start, inclusive. */
+  readonly endTime?: number;
+  /** At most 1,000, and 500 unless given: the newest of the range. */
+  readonly limit?: number;
+}
+
+/** Returns candles, oldest first. Intervals without executions have none. */
+export const getCandles = (
+  connection: Connection,
+  { tickerId, tf, startTime, endTime, limit }: CandlesQuery,
+  options: CallOptions = {},
+): Promise<HistoricalCandles> => {
+  const query = { tf, start_time: startTime, end_time: endTime, limit };
+  return read(connection, `/v1/market-data/candles/${encodeURIComponent(tickerId)}`, query, options);
+};

@@ -1,0 +1,252 @@
+/** Placing orders, with an honest word about those whose answer was lost. */
+
+import { type AbortSignalLike, randomId } from './connection.ts';
+import { RedbookError } from './errors.ts';
+import { type Answer, aborted, errorOf, exchange, isSuccess, replyOf, unreadable } from './exchange.ts';
+import { findOrder } from './lookup.ts';
+import type { CallOptions } from './market-data.ts';
+import type { Amount, Order } from './replies.ts';
+import { freshen, renewRefused, type Session } from './session.ts';
+
+/** An order to be placed. Amounts are decimal strings. */
+export interface NewOrder {
+  /** Symbol of a market, like `ETH/USDC`. */
+  readonly market: string;
+  readonly side: 'buy' | 'sell';
+  readonly type: 'limit' | 'market';
+  /** Of a limit order: a multiple of the market's `tickSize`. */
+  readonly price?: Amount;
+  /** In base units: a multiple of the market's `sizeStep`. */
+  readonly size?: Amount;
+  /** Market buys only, in place of `size`: what to spend, the fee apart. */
+  readonly quoteAmount?: Amount;
+  /** `GTC` unless given. */
+  readonly timeInForce?: 'GTC' | 'IOC' | 'FOK';
+  /** Refuses an order that would take liquidity at once. */
+  readonly postOnly?: boolean;
+  /**
+   * 1 to 128 characters, unique per wallet and remembered for good: an id that was used before stands for the order it
+   * was first given to. A new one is made unless given.
+   */
+  readonly clientOrderId?: string;
+  readonly reduceOnly?: boolean;
+  /** 1 to 50; without effect on spot markets. */
+  readonly leverage?: number;
+  /** Must be the wallet of the session. */
+  readonly account?: string;
+}
+
+/** The service has the order. Its `status` tells whether it rests, was filled or has ended. */
+export interface OrderPlaced {
+  readonly outcome: 'placed';
+  readonly order: Order;
+  readonly clientOrderId: string;
+}
+
+/** There is no such order in the book, and there will not be. */
+export interface OrderRefused {
+  readonly outcome: 'refused';
+  readonly error: RedbookError;
+  /** The order as it is recorded, when the service recorded its rejection; null otherwise. */
+  readonly order: Order | null;
+  readonly clientOrderId: string;
+}
+
+/** Nobody can tell yet: the order may be in the book, and it may still be on its way. */
+export interface OrderUnknown {
+  readonly outcome: 'unknown';
+  /** The last failure. */
+  readonly error: RedbookError;
+  readonly clientOrderId: string;
+  /** Looks the order up once. */
+  lookUp(options?: CallOptions): Promise<Placed>;
+  /**
+   * Sends the same order under the same id: at most one of them is ever placed. A market, IOC or FOK order would trade
+   * at the prices of that moment.
+   */
+  sendAgain(options?: PlaceOptions): Promise<Placed>;
+}
+
+export type Placed = OrderPlaced | OrderRefused | OrderUnknown;
+
+export interface Lookup {
+  readonly clientOrderId: string;
+  /** Why the order is looked up. */
+  readonly error: RedbookError;
+}
+
+export interface PlaceOptions extends CallOptions {
+  /** Called when an answer was lost and the order is about to be looked up. */
+  readonly onLookup?: (lookup: Lookup) => void;
+}
+
+/** How long an order may go unanswered until it is looked up. */
+const ANSWER_WITHIN_MS = 3_000;
+/** When the order is looked up, from the moment the answer is lost. */
+const LOOKUPS_AT_MS = [500, 1_000, 3_000, 10_000] as const;
+/** No order is sent by itself later than this after its first sending. */
+const RESEND_WITHIN_MS = 5_000;
+
+/** One order on its way: its id, and what was sent for it. */
+interface Errand {
+  readonly session: Session;
+  readonly body: NewOrder & { readonly clientOrderId: string };
+  readonly firstSentAt: number;
+  /** Requests that were sent and not answered: any of them may still arrive. */
+  unanswered: number;
+}
+
+/** What a request came to: an outcome, or the reason why there is none yet. */
+type Result = OrderPlaced | OrderRefused | RedbookError;
+
+/**
+ * Places an order and tells what became of it.
+ *
+ * The order's id is fixed before anything is sent. After a lost answer the order is looked up by that id, 0.5, 1, 3 and
+ * 10 seconds later. An order that is not found may still be on its way. It is sent again by itself only if it can rest
+ * (a GTC limit order), and only within five seconds of its first sending.
+ *
+ * `refused` is reported only after a 4xx answer or a recorded rejection, and only while no other request of this order
+ * can still arrive.
+ * @throws RedbookError when nothing was sent: the signal was aborted before, or the session could not be renewed
+ */
+export async function place(session: Session, order: NewOrder, options: PlaceOptions = {}): Promise<Placed> {
+  const { connection } = session;
+  const body = { ...order, clientOrderId: order.clientOrderId ?? randomId(connection) };
+  await freshen(session);
+  if (options.signal?.aborted) throw aborted(options.signal);
+  const errand: Errand = { session, body, firstSentAt: connection.clock.now(), unanswered: 0 };
+  return await follow(errand, await send(errand, options.signal), options);
+}
+
+const canRest = ({ type, timeInForce = 'GTC' }: NewOrder): boolean =>
+  type === 'limit' && timeInForce === 'GTC';
+
+const isInTime = ({ session, firstSentAt }: Errand): boolean =>
+  session.connection.clock.now() - firstSentAt <= RESEND_WITHIN_MS;
+
+/** Sends the order once, and once more after a 401 that a renewal mends. */
+async function send(errand: Errand, signal: AbortSignalLike | undefined): Promise<Result> {
+  const { session } = errand;
+  const { token } = session;
+  const result = await sendOnce(errand, signal);
+  const error = result instanceof RedbookError ? result : result.outcome === 'refused' ? result.error : null;
+  if (error?.status !== 401) return result;
+  const isRenewed = await renewRefused(session, token).catch(() => false);
+  return isRenewed && isInTime(errand) ? await sendOnce(errand, signal) : result;
+}
+
+async function sendOnce(errand: Errand, signal: AbortSignalLike | undefined): Promise<Result> {
+  const { session, body } = errand;
+  const { token } = session;
+  const call = {
+    method: 'POST',
+    path: '/v1/orders',
+    body,
+    token,
+    signal,
+    timeoutMs: ANSWER_WITHIN_MS,
+  } as const;
+  errand.unanswered += 1;
+  try {
+    return resultOf(errand, await exchange(session.connection, call));
+  } catch (error) {
+    if (error instanceof RedbookError) return error;
+    throw error;
+  }
+}
+
+/** @throws RedbookError for an answer that does not say what became of the order */
+function resultOf(errand: Errand, answer: Answer): Result {
+  const { clientOrderId } = errand.body;
+  if (isSuccess(answer)) {
+    const { order, rejectCode } = replyOf<{ order?: Order; rejectCode?: string }>(answer);
+    if (order?.clientOrderId !== clientOrderId) throw unreadable('the answer is about another order', answer);
+    return outcomeOf(order, rejectCode, answer.requestId);
+  }
+  const error = errorOf(answer);
+  if (error.outcome === 'unknown') throw error;
+  errand.unanswered -= 1;
+  return errand.unanswered === 0 ? { outcome: 'refused', error, order: null, clientOrderId } : error;
+}
+
+const REJECTIONS: Readonly<Record<string, string>> = {
+  POST_ONLY_WOULD_CROSS: 'the order would have taken liquidity at once',
+  FOK_NOT_FILLED: 'the order could not be filled as a whole',
+};
+
+/** What an order that the service has says about its placing. */
+function outcomeOf(
+  order: Order,
+  rejectCode: string | undefined,
+  requestId: string | null,
+): OrderPlaced | OrderRefused {
+  const clientOrderId = order.clientOrderId!;
+  if (order.status !== 'rejected') return { outcome: 'placed', order, clientOrderId };
+  const code = rejectCode ?? 'ORDER_REJECTED';
+  const message = REJECTIONS[code] ?? 'the order is recorded as rejected';
+  const error = new RedbookError({ code, message, status: 200, requestId, outcome: 'refused' });
+  return { outcome: 'refused', error, order, clientOrderId };
+}
+
+/** Follows an order up whose answer was lost. */
+async function follow(errand: Errand, first: Result, options: PlaceOptions): Promise<Placed> {
+  if (!(first instanceof RedbookError)) return first;
+  const { session, body } = errand;
+  const { clock } = session.connection;
+  const { signal, onLookup } = options;
+  const lostAt = clock.now();
+  let error = first;
+  let notBefore = 0;
+  for (const atMs of isPaused(first) ? LOOKUPS_AT_MS.slice(0, 1) : LOOKUPS_AT_MS) {
+    if (error.code === 'ABORTED') break;
+    onLookup?.({ clientOrderId: body.clientOrderId, error });
+    const waitMs = Math.max(lostAt + atMs, notBefore) - clock.now();
+    if (!(await slept(session, waitMs, signal))) return unknown(errand, aborted(signal));
+    const looked = await look(errand, signal);
+    if (looked instanceof RedbookError) {
+      notBefore = clock.now() + (looked.retryAfterMs ?? 0);
+      if (looked.status === 401 || looked.code === 'ABORTED') error = looked;
+    } else if (looked !== null) return looked;
+    else if (canRest(body) && isInTime(errand) && !isPaused(error)) {
+      const result = await send(errand, signal);
+      if (!(result instanceof RedbookError)) return result;
+      error = result;
+    }
+  }
+  return unknown(errand, error);
+}
+
+/** Trading is paused: nothing was placed by the request that was answered so, and nothing would be by another. */
+const isPaused = ({ code }: RedbookError): boolean => code === 'OPERATIONAL_PAUSED';
+
+/** @returns false when the signal ended the wait */
+const slept = ({ connection }: Session, ms: number, signal: AbortSignalLike | undefined): Promise<boolean> =>
+  connection.clock.sleep(Math.max(0, ms), signal).then(
+    () => true,
+    () => false,
+  );
+
+/** Looks the order up once. @returns null when the service does not know it, or the reason why it does not tell */
+async function look(
+  { session, body }: Errand,
+  signal: AbortSignalLike | undefined,
+): Promise<OrderPlaced | OrderRefused | RedbookError | null> {
+  try {
+    const order = await findOrder(session, body.clientOrderId, signal);
+    return order === null ? null : outcomeOf(order, undefined, null);
+  } catch (error) {
+    if (error instanceof RedbookError) return error;
+    throw error;
+  }
+}
+
+const unknown = (errand: Errand, error: RedbookError): OrderUnknown => ({
+  ...{ outcome: 'unknown', error, clientOrderId: errand.body.clientOrderId },
+  async lookUp({ signal } = {}) {
+    const looked = await look(errand, signal);
+    if (looked === null) return unknown(errand, error);
+    return looked instanceof RedbookError ? unknown(errand, looked) : looked;
+  },
+  sendAgain: async (options = {}) => follow(errand, await send(errand, options.signal), options),
+});

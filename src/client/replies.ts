@@ -1,0 +1,155 @@
+/**
+ * What the service answers and streams, as this client hands it on: the types of the contract, in which every amount
+ * is a decimal string. `pack.ts` writes the same types out as interfaces.
+ */
+
+import type { z } from 'zod';
+import type {
+  bookLevelSchema,
+  candleSchema,
+  errorFrameSchema,
+  executionSchema,
+  marketFrameSchema,
+  snapshotFrameSchema,
+  tickerFrameSchema,
+  timeframe,
+} from '../contract/frames.ts';
+import type { challengeSchema } from '../contract/login.ts';
+import type { marketSchema } from '../contract/market.ts';
+import type {
+  historicalTradeSchema,
+  historicalTradesSchema,
+  orderBookSchema,
+  pairSchema,
+  summaryEntrySchema,
+  tickerSchema,
+} from '../contract/market-data.ts';
+import type {
+  cancelAfterSchema,
+  closedOrderSchema,
+  closedOrdersSchema,
+  fillSchema,
+  orderSchema,
+  ordersSchema,
+  walletTradeSchema,
+  walletTradesSchema,
+} from '../contract/orders.ts';
+import type { balanceSchema, portfolioSchema } from '../contract/portfolio.ts';
+import type { Amount as WireAmount } from '../contract/values.ts';
+
+/** A decimal as a string, like `"2000.05"`: money, a price or a size, with exactly the digits that the service wrote. */
+export type Amount = string;
+
+/** A value of the wire with each amount as a decimal string. */
+export type Exact<Value> = Value extends WireAmount
+  ? Amount
+  : Value extends string | number | boolean | null | undefined
+    ? Value
+    : Value extends readonly (infer Item)[]
+      ? readonly Exact<Item>[]
+      : { readonly [Name in keyof Value]: Exact<Value[Name]> };
+
+type Read<Schema extends z.ZodType> = Exact<z.infer<Schema>>;
+
+export type Market = Read<typeof marketSchema>;
+
+export type Pair = Read<typeof pairSchema>;
+export type SummaryEntry = Read<typeof summaryEntrySchema>;
+/** Summary entries by ticker id. */
+export type Summary = Readonly<Record<string, SummaryEntry>>;
+export type Ticker = Read<typeof tickerSchema>;
+/** Price and size of a level. */
+export type OrderBookLevel = readonly [price: Amount, size: Amount];
+export type OrderBook = Omit<Read<typeof orderBookSchema>, 'bids' | 'asks'> & {
+  readonly bids: readonly OrderBookLevel[];
+  readonly asks: readonly OrderBookLevel[];
+};
+export type HistoricalTrade = Read<typeof historicalTradeSchema>;
+export type HistoricalTrades = Read<typeof historicalTradesSchema>;
+
+export type Timeframe = z.infer<typeof timeframe>;
+/** A candle of `getCandles`. */
+export interface HistoricalCandle {
+  /** Unix seconds of the start, as a string. */
+  readonly time: string;
+  readonly open: Amount;
+  readonly high: Amount;
+  readonly low: Amount;
+  readonly close: Amount;
+  readonly base_volume: Amount;
+  readonly target_volume: Amount;
+}
+export interface HistoricalCandles {
+  readonly ticker_id: string;
+  readonly tf: Timeframe;
+  /** Oldest first. Intervals without executions have no candle. */
+  readonly candles: readonly HistoricalCandle[];
+}
+export interface Status {
+  readonly time: string;
+  readonly trading: 'active' | 'paused';
+  /** The terms version that wallets must accept before they place orders. */
+  readonly termsVersion: string | null;
+  /** The last reconcile. */
+  readonly reconcile: {
+    readonly at: string;
+    readonly event: number;
+    readonly checks: number;
+    readonly differences: number;
+  } | null;
+}
+
+export type LoginTypedData = Read<typeof challengeSchema>['typedData'];
+
+export type Balance = Read<typeof balanceSchema>;
+export type Portfolio = Read<typeof portfolioSchema>;
+export type Fill = Read<typeof fillSchema>;
+export type Order = Read<typeof orderSchema>;
+export type OrderPage = Read<typeof ordersSchema>;
+export type ClosedOrder = Read<typeof closedOrderSchema>;
+export type ClosedOrders = Read<typeof closedOrdersSchema>;
+export type CancelAfter = Read<typeof cancelAfterSchema>;
+export type WalletTrade = Read<typeof walletTradeSchema>;
+export type WalletTradePage = Read<typeof walletTradesSchema>;
+/** Demo funds of `requestFunds`. */
+export interface FaucetCredit {
+  readonly asset: string;
+  readonly amount: Amount;
+  /** How many more credits of this asset the wallet can have. */
+  readonly creditsLeft: number;
+}
+
+export type BookLevel = Read<typeof bookLevelSchema>;
+export type Execution = Read<typeof executionSchema>;
+export type Candle = Read<typeof candleSchema>;
+export type MarketFrame = Read<typeof marketFrameSchema>;
+export type SnapshotFrame = Read<typeof snapshotFrameSchema>;
+export type TickerFrame = Read<typeof tickerFrameSchema>;
+export type ErrorFrame = Read<typeof errorFrameSchema>;
+
+/** Names of the members that are plain numbers: counts, times, percentages. */
+type NamesOfNumbers<Value> = Value extends readonly (infer Item)[]
+  ? NamesOfNumbers<Item>
+  : Value extends object
+    ? {
+        [Name in keyof Value]-?: NonNullable<Value[Name]> extends number
+          ? Name
+          : NamesOfNumbers<NonNullable<Value[Name]>>;
+      }[keyof Value]
+    : never;
+
+/** Names of all members, in any reply or frame, that stay numbers. */
+export type PlainNumber = NamesOfNumbers<
+  | Market
+  | HistoricalTrades
+  | Status
+  | Portfolio
+  | OrderPage
+  | ClosedOrders
+  | CancelAfter
+  | WalletTradePage
+  | FaucetCredit
+  | MarketFrame
+  | SnapshotFrame
+  | ErrorFrame
+>;

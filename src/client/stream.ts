@@ -1,0 +1,249 @@
+/** The public streams: a connection that is kept up, and an honest word about how fresh it is. */
+
+import { type Connection, fraction, type WebSocketLike } from './connection.ts';
+import { RedbookError } from './errors.ts';
+import { readExactJson } from './exact-json.ts';
+import type { ErrorFrame, MarketFrame, SnapshotFrame, TickerFrame, Timeframe } from './replies.ts';
+
+/**
+ * - `connecting`: no frame has come yet.
+ * - `live`: the last frame came at most five seconds ago.
+ * - `stale`: the connection is up, and no frame has come for over five seconds. Frames come every two seconds.
+ * - `offline`: there is no connection.
+ */
+export type FeedState = 'connecting' | 'live' | 'stale' | 'offline';
+
+export interface WatchState {
+  readonly state: FeedState;
+  /** Arrival of the last frame, in Unix milliseconds by the connection's clock; null before the first. */
+  readonly lastFrameAt: number | null;
+  /** When the next attempt to connect begins, by the same clock; null while none is waited for. */
+  readonly retryAt: number | null;
+  /** Why the service does not show the stream, for example an unknown market: nothing is tried any more. */
+  readonly error: RedbookError | null;
+}
+
+export interface WatchHandlers<Frame> {
+  /** Called with each frame. Each is complete by itself. */
+  readonly onFrame: (frame: Frame) => void;
+  /** Called when anything of it changes, and so after each frame. */
+  readonly onState?: (state: WatchState) => void;
+}
+
+export interface Watch {
+  readonly state: WatchState;
+  /** Ends it: nothing is called any more. */
+  close(): void;
+}
+
+/** Watches all markets: a snapshot of their records after each connect, then a ticker of each every two seconds. */
+export const watchMarkets = (
+  connection: Connection,
+  handlers: WatchHandlers<SnapshotFrame | TickerFrame>,
+): Watch => new StreamWatch(connection, '/ws', handlers);
+
+export interface MarketWatchQuery {
+  /** Like `ETH/USDC`. */
+  readonly symbol: string;
+  /** Of the candle; `1m` unless given. */
+  readonly tf?: Timeframe;
+}
+
+/** Watches one market: book, latest trades, ticker and current candle, every two seconds. */
+export function watchMarket(
+  connection: Connection,
+  { symbol, tf = '1m' }: MarketWatchQuery,
+  handlers: WatchHandlers<MarketFrame>,
+): Watch {
+  const path = `/ws/market?symbol=${encodeURIComponent(symbol)}&tf=${tf}`;
+  return new StreamWatch(connection, path, handlers);
+}
+
+/** Frames come every two seconds. */
+const STALE_AFTER_MS = 5_000;
+/** A silent connection may be dead without anybody noticing. */
+const SILENT_FOR_MS = 10_000;
+const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [500, 15_000];
+/** A watchdog that is later than this did not run in time. */
+const LATE_MS = 1_000;
+/** The service asks clients to come back after a time of its choice when it goes away. */
+const ASKED_RETRY = /^reconnect in (\d{1,5}) ms$/;
+
+class StreamWatch<Frame> implements Watch {
+  readonly #connection: Connection;
+  readonly #url: string;
+  readonly #handlers: WatchHandlers<Frame>;
+  readonly #end = new AbortController();
+  readonly #unfollowWakes: () => void;
+  #state: WatchState = { state: 'connecting', lastFrameAt: null, retryAt: null, error: null };
+  #socket: WebSocketLike | undefined;
+  /** Attempts since the last frame. */
+  #attempts = 0;
+  /** Since when silence is counted: the last frame, or the beginning of the attempt. */
+  #heardAt = 0;
+  #isOpen = false;
+  /** Ends the watchdog's or the back-off's sleep. */
+  #nap = new AbortController();
+
+  constructor(connection: Connection, path: string, handlers: WatchHandlers<Frame>) {
+    if (connection.WebSocket === undefined)
+      throw new TypeError('there is no WebSocket class here: give one to openConnection');
+    this.#connection = connection;
+    this.#url = `${connection.streamUrl}${path}`;
+    this.#handlers = handlers;
+    this.#unfollowWakes = connection.clock.onWake?.(() => this.#wake()) ?? (() => undefined);
+    this.#connect();
+  }
+
+  get state(): WatchState {
+    return this.#state;
+  }
+
+  close(): void {
+    this.#end.abort();
+    this.#unfollowWakes();
+    this.#nap.abort();
+    this.#drop();
+  }
+
+  get #now(): number {
+    return this.#connection.clock.now();
+  }
+
+  #tell(change: Partial<WatchState>): void {
+    if (this.#end.signal.aborted) return;
+    const before = this.#state;
+    const now = { ...before, ...change };
+    const names = Object.keys(now) as (keyof WatchState)[];
+    if (names.every((name) => now[name] === before[name])) return;
+    this.#state = now;
+    this.#handlers.onState?.(now);
+  }
+
+  #connect(): void {
+    this.#attempts += 1;
+    this.#heardAt = this.#now;
+    this.#tell({ retryAt: null });
+    if (this.#end.signal.aborted) return;
+    const socket = new this.#connection.WebSocket!(this.#url);
+    this.#socket = socket;
+    this.#isOpen = false;
+    const isCurrent = (): boolean => this.#socket === socket;
+    socket.addEventListener('open', () => {
+      if (isCurrent()) this.#isOpen = true;
+    });
+    socket.addEventListener('message', ({ data }) => {
+      if (isCurrent()) this.#hear(String(data));
+    });
+    // An error is followed by a close; without a listener Node.js would end the process.
+    socket.addEventListener('error', () => undefined);
+    socket.addEventListener('close', ({ reason = '' }) => {
+      if (isCurrent()) this.#lose(reason);
+    });
+    void this.#watch(isCurrent);
+  }
+
+  /** The watchdog of one connection. It goes by the clock: timers of a hidden tab may be a minute late. */
+  async #watch(isCurrent: () => boolean): Promise<void> {
+    while (isCurrent()) {
+      // Time that goes back would hide a silence.
+      this.#heardAt = Math.min(this.#heardAt, this.#now);
+      const silentMs = this.#now - this.#heardAt;
+      if (silentMs > STALE_AFTER_MS) this.#tell({ state: this.#silentState });
+      if (silentMs >= SILENT_FOR_MS) {
+        this.#reconnect();
+        return;
+      }
+      const untilMs = silentMs > STALE_AFTER_MS ? SILENT_FOR_MS : STALE_AFTER_MS + 1;
+      await this.#sleep(untilMs - silentMs);
+    }
+  }
+
+  get #silentState(): FeedState {
+    return this.#isOpen ? 'stale' : 'offline';
+  }
+
+  /** True for a live watch whose watchdog is late: the page stood still, and frames may have waited here meanwhile. */
+  get #hasStoodStill(): boolean {
+    return this.#state.state === 'live' && this.#now - this.#heardAt > STALE_AFTER_MS + LATE_MS;
+  }
+
+  /** Sleeps, or less when something wakes the watch. */
+  async #sleep(ms: number): Promise<void> {
+    this.#nap.abort();
+    this.#nap = new AbortController();
+    await this.#connection.clock.sleep(ms, this.#nap.signal).catch(() => undefined);
+  }
+
+  /** Timers may have stood still: looks at the clock again, or tries to connect at once. */
+  #wake(): void {
+    this.#attempts = Math.min(this.#attempts, 1);
+    if (this.#hasStoodStill) this.#reconnect();
+    else this.#nap.abort();
+  }
+
+  #hear(text: string): void {
+    if (this.#hasStoodStill) {
+      this.#reconnect();
+      return;
+    }
+    const frame = readFrame<Frame>(text);
+    if (frame === undefined) this.#reconnect();
+    else if (isErrorFrame(frame)) this.#refuse(frame);
+    else {
+      this.#attempts = 0;
+      this.#heardAt = this.#now;
+      this.#handlers.onFrame(frame);
+      this.#tell({ state: 'live', lastFrameAt: this.#heardAt, retryAt: null });
+    }
+  }
+
+  #refuse({ code, error: message }: ErrorFrame): void {
+    this.#drop();
+    const error = new RedbookError({ code, message, outcome: 'refused' });
+    this.#tell({ state: 'offline', retryAt: null, error });
+  }
+
+  #drop(): void {
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.close();
+  }
+
+  /** Replaces a connection that cannot be trusted. */
+  #reconnect(): void {
+    const state = this.#silentState;
+    this.#drop();
+    void this.#retry(state, this.#attempts === 0 ? 0 : this.#backOffMs());
+  }
+
+  #lose(reason: string): void {
+    this.#socket = undefined;
+    const [, askedMs] = ASKED_RETRY.exec(reason) ?? [];
+    void this.#retry('offline', askedMs === undefined ? this.#backOffMs() : Number(askedMs));
+  }
+
+  async #retry(state: FeedState, afterMs: number): Promise<void> {
+    this.#tell({ state, retryAt: this.#now + afterMs });
+    await this.#sleep(afterMs);
+    if (!this.#end.signal.aborted) this.#connect();
+  }
+
+  /** Doubles with each attempt; at random, so that clients do not come back all at once. */
+  #backOffMs(): number {
+    const longest = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#attempts);
+    return longest * (0.5 + fraction(this.#connection) / 2);
+  }
+}
+
+/** Undefined for a text that is no frame. */
+function readFrame<Frame>(text: string): Frame | ErrorFrame | undefined {
+  try {
+    return readExactJson(text) as Frame | ErrorFrame;
+  } catch {
+    return undefined;
+  }
+}
+
+const isErrorFrame = (frame: unknown): frame is ErrorFrame =>
+  (frame as { type?: unknown } | null)?.type === 'error';

@@ -1,0 +1,165 @@
+/** The client against the real application: every route, both ways of signing in, amounts digit by digit. */
+
+import { expect } from 'chai';
+import {
+  acceptTerms,
+  cancel,
+  cancelAfter,
+  cancelAll,
+  getHistoricalTrades,
+  getMarkets,
+  getOrder,
+  getOrderBook,
+  getOrderByClientId,
+  getOrders,
+  getPairs,
+  getPortfolio,
+  getSummary,
+  getTickers,
+  getTrades,
+  type NewOrder,
+  place,
+  RedbookError,
+  renew,
+  restoreSession,
+  signInWithMessage,
+} from '../../src/client/index.ts';
+import { eventually } from '../support/service.ts';
+import { type ClientFixture, errorOf, localSigner, openClientFixture } from './fixture.ts';
+
+const BID: NewOrder = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: '2000.05', size: '0.25' };
+const ASK: NewOrder = { ...BID, side: 'sell' };
+
+describe('the client', () => {
+  let fixture: ClientFixture;
+  before(async () => {
+    fixture = await openClientFixture();
+  });
+  after(() => fixture.close());
+
+  it('trades from order to fill and shows each amount as the service writes it', async () => {
+    const [maker, taker] = await Promise.all([
+      fixture.wallet({ ETH: '1' }),
+      fixture.wallet({ USDC: '1000.000001' }),
+    ]);
+    const asked = await place(maker, { ...ASK, clientOrderId: 'maker/1 ü' });
+    if (asked.outcome !== 'placed') throw asked.error;
+    expect(asked.order).to.include({ price: '2000.05', size: '0.25', status: 'resting', fillCount: 0 });
+    expect(await getOrder(maker, asked.order.id)).to.deep.equal(asked.order);
+    expect(await getOrderByClientId(maker, 'maker/1 ü')).to.deep.equal(asked.order);
+
+    const bought = await place(taker, { ...BID, size: '0.1' });
+    if (bought.outcome !== 'placed') throw bought.error;
+    expect(bought.clientOrderId).to.match(/^[0-9a-f]{32}$/);
+    expect(bought.order).to.include({ status: 'filled', remainingSize: '0', fillCount: 1 });
+    const [fill] = bought.order.fills;
+    expect(fill).to.include({ notional: '200.005', feeAmount: '0.200005', role: 'taker' });
+    const { trades } = await getTrades(taker, { market: 'ETH/USDC', limit: 1 });
+    expect(trades[0]).to.include({ id: fill!.id, notional: '200.005', counterparty: maker.wallet });
+    const { balances } = await getPortfolio(taker);
+    expect(balances.find(({ asset }) => asset === 'USDC')?.available).to.equal('799.794996');
+    const { orders, nextCursor } = await getOrders(maker, { status: 'live', limit: 1 });
+    expect([orders.map(({ id }) => id), nextCursor]).to.deep.equal([[asked.order.id], null]);
+    expect((await getOrders(maker, { status: 'closed' })).orders).to.deep.equal([]);
+    expect((await cancel(maker, asked.order.id)).status).to.equal('partially_filled_cancelled');
+  });
+
+  it('reads the public market data', async () => {
+    const [maker, taker] = await Promise.all([fixture.wallet({ BTC: '2' }), fixture.wallet({ USDC: '99' })]);
+    await place(maker, { ...ASK, market: 'BTC/USDC', price: '70.01', size: '1.5' });
+    const bought = await place(taker, { ...BID, market: 'BTC/USDC', price: '70.01', size: '1' });
+    expect(bought).to.have.nested.property('order.status', 'filled');
+    await fixture.settle();
+    const connection = fixture.connect();
+    const btc = (await getMarkets(connection)).find(({ symbol }) => symbol === 'BTC/USDC');
+    expect(btc).to.include({
+      tickSize: '0.01',
+      sizeStep: '0.001',
+      feeBps: 10,
+      quoteScale: 6,
+      minOrderSize: null,
+    });
+    expect((await getPairs(connection)).map(({ ticker_id }) => ticker_id)).to.include('BTC_USDC');
+    // The figures are up to a second old.
+    await eventually('the trade counts', async () => 'BTC_USDC' in (await getSummary(connection)));
+    expect((await getSummary(connection)).BTC_USDC).to.include({ last_price: '70.01', base_volume: '1' });
+    expect((await getTickers(connection)).map(({ ticker_id }) => ticker_id)).to.include('BTC_USDC');
+    const book = await getOrderBook(connection, { tickerId: 'BTC_USDC', depth: 2 });
+    expect(book.asks).to.deep.equal([['70.01', '0.5']]);
+    const { buy, sell } = await getHistoricalTrades(connection, {
+      tickerId: 'BTC_USDC',
+      type: 'buy',
+      limit: 9,
+    });
+    expect([buy.length, sell.length, buy[0]?.price]).to.deep.equal([1, 0, '70.01']);
+    expect(buy[0]?.trade_id).to.be.a('number');
+    const error = await errorOf(getOrderBook(connection, { tickerId: 'NO_SUCH' }));
+    expect(error).to.include({ code: 'NOT_FOUND', status: 404, outcome: 'refused' });
+  });
+
+  it('cancels all, and sets the dead man’s switch', async () => {
+    const session = await fixture.wallet({ USDC: '1000' });
+    for (const size of ['0.1', '0.2']) await place(session, { ...BID, price: '10', size });
+    expect((await cancelAfter(session, { timeoutMs: 60_000 })).cancelAt).to.match(/^\d{4}-.*Z$/);
+    expect(await cancelAfter(session, { timeoutMs: 0 })).to.deep.equal({ cancelAt: null });
+    expect(await cancelAll(session, { market: 'BTC/USDC' })).to.deep.equal({ cancelled: [], count: 0 });
+    expect((await cancelAll(session)).count).to.equal(2);
+    const again = await errorOf(cancelAll(session, { market: 'NO/SUCH' }));
+    expect(again.code).to.equal('MARKET_NOT_FOUND');
+  });
+
+  it('accepts terms', async () => {
+    const session = await fixture.wallet({ USDC: '1000' });
+    await fixture.engine.requireTerms('v 2');
+    try {
+      const refused = await place(session, { ...BID, price: '10' });
+      expect(refused.outcome === 'refused' && refused.error).to.include({
+        code: 'STALE_TERMS_VERSION',
+        status: 409,
+      });
+      await acceptTerms(session, 'v 2');
+      expect((await place(session, { ...BID, price: '10' })).outcome).to.equal('placed');
+    } finally {
+      await fixture.engine.requireTerms(null);
+    }
+  });
+
+  it('signs in by a message, restores a session from its token and renews one', async () => {
+    const connection = fixture.connect();
+    const signer = localSigner();
+    const session = await signInWithMessage(connection, signer, { host: 'redbook.example' });
+    expect(session.wallet).to.equal(signer.address.toLowerCase());
+    expect(session.expiresAt - Date.now()).to.be.within(8 * 3_600_000 - 60_000, 8 * 3_600_000);
+    const restored = restoreSession(connection, session.token);
+    expect((await getPortfolio(restored)).address).to.equal(session.wallet);
+    expect(restored.wallet).to.equal(session.wallet);
+    expect((await errorOf(renew(restored))).code).to.equal('NO_SIGNER');
+    await renew(session);
+    expect((await getPortfolio(session)).address).to.equal(session.wallet);
+    const wrong = await errorOf(signInWithMessage(connection, signer, { host: 'phishing.example' }));
+    expect(wrong).to.include({ code: 'domain_mismatch', status: 401, outcome: 'refused' });
+  });
+
+  it('reports refusals with their code, their status and the id of the request', async () => {
+    const session = await fixture.wallet({ USDC: '10' });
+    const refusals: [Partial<NewOrder>, string][] = [
+      [{}, 'INSUFFICIENT_BALANCE'],
+      [{ price: '10.001' }, 'PRICE_TICK'],
+      [{ market: 'NO/SUCH' }, 'MARKET_NOT_FOUND'],
+      [{ clientOrderId: '' }, 'VALIDATION_ERROR'],
+      [{ account: localSigner().address }, 'FORBIDDEN'],
+    ];
+    for (const [change, code] of refusals) {
+      const placed = await place(session, { ...BID, ...change });
+      if (placed.outcome !== 'refused') throw new Error(`${code} was ${placed.outcome}`);
+      expect(placed.error).to.be.instanceOf(RedbookError).and.include({ code, outcome: 'refused' });
+      expect(placed.error.requestId).to.match(/^[0-9a-f]{32}$/);
+      expect(placed.order).to.equal(null);
+    }
+    const crossing = await fixture.wallet({ ETH: '1', USDC: '99' });
+    const rejected = await place(crossing, { ...ASK, price: '3000', timeInForce: 'FOK' });
+    if (rejected.outcome !== 'refused') throw new Error(rejected.outcome);
+    expect(rejected.error).to.include({ code: 'FOK_NOT_FILLED', status: 200 });
+    expect(rejected.order?.status).to.equal('rejected');
+  });
+});
