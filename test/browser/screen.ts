@@ -102,3 +102,23 @@ export const bookState = (page: Page, state: 'live' | 'stale' | 'offline'): Loca
 
 export const cancelButton = (page: Page, order: string): Locator =>
   page.getByRole('button', { name: `Cancel ${order}`, exact: true });
+
+const signInButton = (page: Page): Locator => page.getByRole('button', { name: 'Sign in', exact: true });
+
+/** Waits until the page shows the wallet: the beginning of its address, in any case. */
+export async function signedInAs(page: Page, address: string): Promise<void> {
+  await signInButton(page).waitFor({ state: 'detached' });
+  await page
+    .getByText(new RegExp(address.slice(0, 6), 'i'))
+    .first()
+    .waitFor();
+}
+
+export const expectSignedOut = (page: Page): Promise<void> => signInButton(page).waitFor();
+
+/** Brings a table of the account to the front, where it stands behind a tab. */
+export async function showTab(page: Page, name: string): Promise<void> {
+  const tab = page.getByRole('tab', { name: new RegExp(`^${name}`) });
+  if (await tab.isVisible()) await tab.click();
+  await tableNamed(page, name).waitFor();
+}
