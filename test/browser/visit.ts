@@ -146,7 +146,7 @@ export async function withVisits(
     if (offences.length > 0) throw new Error(`the page offended:\n${offences.join('\n')}`);
   } catch (error) {
     const evidence = await onFailure?.(visits);
-    if (error instanceof Error && evidence) error.message += `\n(pictures and text of the page: ${evidence})`;
+    if (evidence) console.error(`      pictures and text of the page: ${evidence}`);
     throw error;
   } finally {
     for (const { context } of visits) await context.close();
