@@ -7,7 +7,7 @@ export const selectedTicker = signal<string | null>(null);
 
 const TICKER_PATH = /\/trade\/([^/]+)$/;
 
-function tickerOf(path: string): string | null {
+function tickerInPath(path: string): string | null {
   const [, ticker] = TICKER_PATH.exec(path) ?? [];
   if (ticker === undefined) return null;
   try {
@@ -28,6 +28,9 @@ export const overviewAddress = (): string => rootPath();
 /** `ETH/USDC` from `ETH_USDC`. */
 export const symbolOf = (ticker: string): string => ticker.replace('_', '/');
 
+/** `ETH_USDC` from `ETH/USDC`. */
+export const tickerOf = (symbol: string): string => symbol.replace('/', '_');
+
 /** Shows another market, or the overview for null, and adds it to the browser's history. */
 export function selectMarket(ticker: string | null): void {
   history.pushState(null, '', ticker === null ? overviewAddress() : marketAddress(ticker));
@@ -37,7 +40,7 @@ export function selectMarket(ticker: string | null): void {
 /** Keeps the selection in step with the address, also when the reader goes back. */
 export function followAddress(): void {
   const read = (): void => {
-    selectedTicker.value = tickerOf(location.pathname);
+    selectedTicker.value = tickerInPath(location.pathname);
   };
   addEventListener('popstate', read);
   read();

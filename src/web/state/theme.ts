@@ -1,35 +1,27 @@
 /** Light or dark: as the system says until the reader chooses, and then for good in this browser. */
 
-import { effect, signal } from '@preact/signals';
+import { computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { kept } from './kept-choice.ts';
 
-export type Theme = 'system' | 'light' | 'dark';
+export const THEMES = ['system', 'light', 'dark'] as const;
+export type Theme = (typeof THEMES)[number];
 
-const KEY = 'redbook:theme';
-const THEMES: readonly Theme[] = ['system', 'light', 'dark'];
+export const theme: Signal<Theme> = kept('theme', THEMES, 'system');
 
-/** Storage is refused in some private windows; the choice then lasts as long as the page. */
-function stored(): Theme {
-  try {
-    return THEMES.find((theme) => theme === localStorage.getItem(KEY)) ?? 'system';
-  } catch {
-    return 'system';
-  }
-}
+const systemDark = matchMedia('(prefers-color-scheme: dark)');
+const systemIsDark = signal(systemDark.matches);
 
-export const theme = signal<Theme>(stored());
+/** The theme that is drawn. */
+export const drawnTheme: ReadonlySignal<'light' | 'dark'> = computed(() =>
+  theme.value === 'system' ? (systemIsDark.value ? 'dark' : 'light') : theme.value,
+);
 
 /** Writes the theme on the root element, where the style sheet reads it, now and after each choice. */
 export function applyTheme(): void {
+  systemDark.addEventListener('change', ({ matches }) => {
+    systemIsDark.value = matches;
+  });
   effect(() => {
     document.documentElement.dataset.theme = theme.value;
   });
-}
-
-export function chooseTheme(chosen: Theme): void {
-  theme.value = chosen;
-  try {
-    localStorage.setItem(KEY, chosen);
-  } catch {
-    // The choice lasts as long as the page.
-  }
 }

@@ -1,0 +1,88 @@
+/**
+ * The stream of the selected market: one complete frame every two seconds. The stream is closed while the page is
+ * hidden, and the last frame stays on the screen with its age.
+ */
+
+import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { type MarketFrame, type WatchState, watchMarket } from '../../client/index.ts';
+import type { Timeframe } from '../../domain/candle.ts';
+import { TIMEFRAMES } from '../../domain/candle.ts';
+import { elapsedMs, type FeedState, feedStateOf, type Moment } from '../figures/age.ts';
+import { moment, momentNow, now, visible } from './clock.ts';
+import { connection } from './connection.ts';
+import { kept } from './kept-choice.ts';
+import { currentMarket, marketUnknown } from './markets.ts';
+import { selectedTicker, symbolOf } from './selected-market.ts';
+
+export { currentMarket };
+
+/** Timeframe of the chart, kept in this browser. */
+export const timeframe: Signal<Timeframe> = kept('timeframe', TIMEFRAMES, '15m');
+
+/** Latest frame of the selected market; null until the first. */
+export const frame: Signal<MarketFrame | null> = signal(null);
+
+const arrivedAt: Signal<Moment | null> = signal(null);
+
+const BEFORE_FIRST: WatchState = { state: 'connecting', lastFrameAt: null, retryAt: null, error: null };
+const watchState: Signal<WatchState> = signal(BEFORE_FIRST);
+
+/** Unix milliseconds at which the latest frame arrived; null until the first. */
+export const lastFrameAt: ReadonlySignal<number | null> = computed(() => arrivedAt.value?.wallMs ?? null);
+
+/** Milliseconds since the latest frame arrived; null until the first. */
+export const frameAgeMs: ReadonlySignal<number | null> = computed(() =>
+  arrivedAt.value === null ? null : elapsedMs(arrivedAt.value, moment.value),
+);
+
+/** State of the frame on the screen. Only a `live` book may be clicked. */
+export const feedState: ReadonlySignal<FeedState> = computed(() =>
+  feedStateOf(watchState.value.state, frameAgeMs.value),
+);
+
+/** Milliseconds until the client connects again; null while it is not waiting to. */
+export const retryInMs: ReadonlySignal<number | null> = computed(() => {
+  const { retryAt } = watchState.value;
+  return retryAt === null ? null : Math.max(0, retryAt - now.value);
+});
+
+/** Symbol of the market whose stream is wanted; null for none. */
+const wantedSymbol = computed(() =>
+  selectedTicker.value === null || marketUnknown.value ? null : symbolOf(selectedTicker.value),
+);
+
+function openStream(symbol: string, tf: Timeframe): () => void {
+  const watch = watchMarket(
+    connection,
+    { symbol, tf },
+    {
+      onFrame(received) {
+        batch(() => {
+          arrivedAt.value = momentNow();
+          frame.value = received;
+        });
+      },
+      onState(state) {
+        watchState.value = state;
+      },
+    },
+  );
+  return () => watch.close();
+}
+
+/** Follows the selected market for as long as the page is open. */
+export function startMarketFeed(): void {
+  // Another market: what is shown of the one before is no longer true.
+  effect(() => {
+    void wantedSymbol.value;
+    batch(() => {
+      frame.value = null;
+      arrivedAt.value = null;
+      watchState.value = BEFORE_FIRST;
+    });
+  });
+  effect(() => {
+    if (wantedSymbol.value === null || !visible.value) return;
+    return openStream(wantedSymbol.value, timeframe.value);
+  });
+}

@@ -1,0 +1,34 @@
+/** Repeats reads of the API while the reader can see the page. */
+
+import { effect } from '@preact/signals';
+import { visible } from './clock.ts';
+
+/**
+ * Calls `read` at once, and again `pauseMs` after each call has ended, while the page is visible and `wanted` is true.
+ * A failed read is the business of `read`; one that throws is tried again like any other.
+ * @param wanted read inside an effect: the reads start and stop with the signals it uses
+ * @returns ends the reads
+ */
+export function pollWhileVisible(
+  pauseMs: number,
+  read: () => Promise<void>,
+  wanted = () => true,
+): () => void {
+  return effect(() => {
+    if (!visible.value || !wanted()) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let ended = false;
+    const again = (): void => {
+      if (!ended) timer = setTimeout(run, pauseMs);
+    };
+    const run = (): void => {
+      read().then(again, again);
+    };
+    // Outside the effect: the signals that `read` uses do not start it again.
+    queueMicrotask(run);
+    return () => {
+      ended = true;
+      clearTimeout(timer);
+    };
+  });
+}

@@ -1,0 +1,13 @@
+/** What the service says about itself in the document of the page: one `<meta>` for each setting. */
+
+const metaOf = (name: string): string | null =>
+  document.querySelector<HTMLMetaElement>(`meta[name="redbook-${name}"]`)?.content || null;
+
+/** The service offers a throw-away wallet and test funds. */
+export const demoOffered: boolean = metaOf('demo') === 'true';
+
+/** Address below which the streams are served, such as `wss://redbook.example`; null: where the page is. */
+export const streamUrl: string | null = metaOf('stream');
+
+/** Name of the service, as wallets show it in their prompts. */
+export const serviceName: string = metaOf('service') ?? 'Redbook';
