@@ -3,11 +3,14 @@
  * and the tape, and nothing else.
  */
 
+import { kept } from './state/kept-choice.ts';
+import { marketUnknown } from './state/markets.ts';
 import { selectedTicker } from './state/selected-market.ts';
 import { Account } from './views/account.tsx';
+import { Banner } from './views/banner.tsx';
 import { Chart } from './views/chart.tsx';
 import { Footer } from './views/footer.tsx';
-import { MarketList } from './views/market-list.tsx';
+import { MarketList, UnknownMarket } from './views/market-list.tsx';
 import { OrderBook } from './views/order-book.tsx';
 import { OrderForm } from './views/order-form.tsx';
 import { StatusLine } from './views/status-line.tsx';
@@ -18,24 +21,51 @@ export function App() {
   return (
     <>
       <TopBar />
-      <main id="main" class={selectedTicker.value === null ? 'overview' : 'market'}>
-        {selectedTicker.value === null ? <MarketList /> : <MarketView />}
-      </main>
+      <Banner />
+      {selectedTicker.value === null || marketUnknown.value ? (
+        <main id="main" class="overview">
+          {selectedTicker.value === null ? <MarketList /> : <UnknownMarket />}
+        </main>
+      ) : (
+        <MarketView />
+      )}
       <StatusLine />
       <Footer />
     </>
   );
 }
 
-/** Book at the left, chart over the wallet's tables in the middle, order form over the tape at the right. */
+const PANELS = ['chart', 'book', 'trades'] as const;
+const PANEL_NAMES = { chart: 'Chart', book: 'Book', trades: 'Trades' };
+
+/** The panel that a phone shows; wider screens show them all. */
+const shownPanel = kept('panel', PANELS, 'book');
+
+/** Book at the left, chart over the wallet's tables in the middle, order form and tape at the right. */
 function MarketView() {
   return (
-    <>
+    <main id="main" class="market" data-shown={shownPanel.value}>
+      <div class="market-tabs">
+        <fieldset class="segments" aria-label="Shown panel">
+          {PANELS.map((panel) => (
+            <button
+              key={panel}
+              type="button"
+              aria-pressed={shownPanel.value === panel}
+              onClick={() => {
+                shownPanel.value = panel;
+              }}
+            >
+              {PANEL_NAMES[panel]}
+            </button>
+          ))}
+        </fieldset>
+      </div>
       <OrderBook />
       <Chart />
       <OrderForm />
       <Trades />
       <Account />
-    </>
+    </main>
   );
 }

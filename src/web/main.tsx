@@ -2,9 +2,21 @@
 
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { startCandles } from './state/candles.ts';
+import { startClock } from './state/clock.ts';
+import { startDocumentTitle } from './state/document-title.ts';
+import { startMarketFeed } from './state/market-feed.ts';
+import { startMarkets } from './state/markets.ts';
 import { followAddress } from './state/selected-market.ts';
+import { startServiceStatus } from './state/service-status.ts';
 import { applyTheme } from './state/theme.ts';
 
 applyTheme();
 followAddress();
+startClock();
+startMarkets();
+startMarketFeed();
+startCandles();
+startServiceStatus();
+startDocumentTitle();
 render(<App />, document.getElementById('page')!);

@@ -1,12 +1,19 @@
 /** Attribution of the chart, and the way to the documents of the API. */
 
+import { overviewAddress } from '../state/selected-market.ts';
+
 export function Footer() {
   return (
-    <footer>
-      Charts by{' '}
-      <a href="https://www.tradingview.com/" rel="noreferrer">
-        TradingView Lightweight Charts
-      </a>
+    <footer class="footer">
+      <p>
+        <a href={`${overviewAddress()}docs`}>API documentation</a>
+      </p>
+      <p>
+        Charts by{' '}
+        <a href="https://www.tradingview.com/" rel="noreferrer">
+          TradingView Lightweight Charts™
+        </a>
+      </p>
     </footer>
   );
 }

@@ -1,24 +1,38 @@
-/** Name of the service, the selected market, the age of its data, the theme and the wallet. */
+/** Name of the service, the selected market and its figures, the age of its data, the theme and the wallet. */
 
-import { overviewAddress, selectedTicker, selectMarket, symbolOf } from '../state/selected-market.ts';
+import { overviewAddress, selectedTicker, selectMarket } from '../state/selected-market.ts';
+import { MarketFigures } from './market-figures.tsx';
+import { MarketPicker } from './market-picker.tsx';
+import { ReconcileBadge } from './reconcile-badge.tsx';
 import { SignIn } from './sign-in.tsx';
+import { ThemeChoice } from './theme-choice.tsx';
 
 export function TopBar() {
-  const ticker = selectedTicker.value;
   return (
     <header class="top-bar">
       <a
         class="brand"
         href={overviewAddress()}
         onClick={(event) => {
+          if (event.metaKey || event.ctrlKey || event.shiftKey) return;
           event.preventDefault();
           selectMarket(null);
         }}
       >
+        <span class="brand-mark" aria-hidden="true" />
         Redbook
       </a>
-      {ticker !== null && <h1>{symbolOf(ticker)}</h1>}
-      <SignIn />
+      {selectedTicker.value !== null && (
+        <>
+          <MarketPicker />
+          <MarketFigures />
+        </>
+      )}
+      <div class="top-bar-tools">
+        <ReconcileBadge />
+        <ThemeChoice />
+        <SignIn />
+      </div>
     </header>
   );
 }

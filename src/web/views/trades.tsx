@@ -1,9 +1,82 @@
-/** Shows the latest public trades of the selected market. */
+/** The public tape: the latest executions of the selected market, newest first. */
+
+import type { Execution } from '../../client/index.ts';
+import { missingZeros } from '../figures/aligned-digits.ts';
+import { keysOf } from '../figures/tape.ts';
+import { currentMarket, frame } from '../state/market-feed.ts';
+import { gridOfMarket } from '../state/markets.ts';
 
 export function Trades() {
+  const market = currentMarket.value;
+  const executions = frame.value?.trades ?? [];
+  const keys = keysOf(executions);
+  const places = market === null ? null : gridOfMarket(market);
   return (
     <section class="panel trades" aria-labelledby="trades-heading">
-      <h2 id="trades-heading">Trades</h2>
+      <div class="panel-head">
+        <h2 id="trades-heading">Trades</h2>
+      </div>
+      <div class="scroll" tabIndex={-1}>
+        <table>
+          <caption class="visually-hidden">Trades</caption>
+          <thead>
+            <tr>
+              <th scope="col">Side</th>
+              <th scope="col" class="number">
+                Price <span class="unit">{market?.quoteToken}</span>
+              </th>
+              <th scope="col" class="number">
+                Size <span class="unit">{market?.baseToken}</span>
+              </th>
+              <th scope="col" class="number">
+                Time
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {executions.map((execution, at) => (
+              <Row
+                key={keys[at]}
+                execution={execution}
+                pricePlaces={places?.tick.places ?? 0}
+                sizePlaces={places?.step.places ?? 0}
+              />
+            ))}
+          </tbody>
+        </table>
+        {frame.value !== null && executions.length === 0 && (
+          <p class="empty">Nothing was traded on this market yet.</p>
+        )}
+      </div>
     </section>
+  );
+}
+
+interface RowProps {
+  readonly execution: Execution;
+  readonly pricePlaces: number;
+  readonly sizePlaces: number;
+}
+
+const clockTime = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+
+function Row({ execution: { price, size, side, time }, pricePlaces, sizePlaces }: RowProps) {
+  const date = new Date(time);
+  const direction = side === 'buy' ? 'up' : 'down';
+  return (
+    <tr>
+      <td class={direction}>{side}</td>
+      <td class={`number ${direction}`} data-zeros={missingZeros(price, pricePlaces)}>
+        {price}
+      </td>
+      <td class="number" data-zeros={missingZeros(size, sizePlaces)}>
+        {size}
+      </td>
+      <td class="number muted">
+        <time dateTime={date.toISOString()} title={date.toLocaleString()}>
+          {clockTime.format(date)}
+        </time>
+      </td>
+    </tr>
   );
 }

@@ -1,0 +1,141 @@
+/** Draws candles and volume on a canvas. Doubles are enough here: they become pixels, and nothing is added up. */
+
+import {
+  CandlestickSeries,
+  ColorType,
+  createChart,
+  HistogramSeries,
+  type IChartApi,
+  type ISeriesApi,
+  type MouseEventParams,
+  type UTCTimestamp,
+} from 'lightweight-charts';
+import type { Grid } from '../../domain/units.ts';
+import { formatGrid } from '../../domain/units.ts';
+import { type CandleSeries, type ChartCandle, drawingStep } from '../figures/candle-series.ts';
+
+/** Colours of the theme that is shown. The canvas cannot read the style sheet itself. */
+function themeColours(element: HTMLElement): (name: string) => string {
+  const probe = document.createElement('span');
+  probe.hidden = true;
+  element.append(probe);
+  const colours = new Map<string, string>();
+  for (const name of ['text', 'muted', 'line', 'up', 'down', 'up-depth', 'down-depth', 'raised', 'edge']) {
+    probe.style.color = `var(--${name})`;
+    colours.set(name, getComputedStyle(probe).color);
+  }
+  probe.remove();
+  return (name) => colours.get(name)!;
+}
+
+/** Decimals that the price axis shows at most. */
+const MOST_PLACES = 8;
+
+/** Candles that are left at the left edge when older ones are asked for. */
+const EDGE = 30;
+
+export interface DrawingEvents {
+  /** The reader nears the left edge. */
+  onEdge(): void;
+  /** The reader points at a candle, or at none. */
+  onPoint(time: number | null): void;
+}
+
+export class CandleDrawing {
+  readonly #element: HTMLElement;
+  readonly #chart: IChartApi;
+  readonly #prices: ISeriesApi<'Candlestick'>;
+  readonly #volumes: ISeriesApi<'Histogram'>;
+  #drawn: CandleSeries = [];
+  #volumeColours = { up: '', down: '' };
+
+  constructor(element: HTMLElement, tick: Grid, events: DrawingEvents) {
+    this.#element = element;
+    this.#chart = createChart(element, {
+      autoSize: true,
+      layout: { attributionLogo: false, fontSize: 11, fontFamily: getComputedStyle(element).fontFamily },
+      rightPriceScale: { borderVisible: false, scaleMargins: { top: 0.08, bottom: 0.24 } },
+      timeScale: {
+        borderVisible: false,
+        timeVisible: true,
+        secondsVisible: false,
+        rightOffset: 3,
+        barSpacing: 8,
+      },
+    });
+    const precision = Math.min(MOST_PLACES, tick.places);
+    const minMove = tick.places > MOST_PLACES ? 10 ** -MOST_PLACES : Number(formatGrid(tick));
+    this.#prices = this.#chart.addSeries(CandlestickSeries, {
+      priceFormat: { type: 'price', precision, minMove },
+    });
+    this.#volumes = this.#chart.addSeries(HistogramSeries, {
+      priceScaleId: '',
+      priceFormat: { type: 'volume' },
+      lastValueVisible: false,
+      priceLineVisible: false,
+    });
+    this.#volumes.priceScale().applyOptions({ scaleMargins: { top: 0.84, bottom: 0 } });
+    this.#chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
+      if (range !== null && range.from < EDGE) events.onEdge();
+    });
+    this.#chart.subscribeCrosshairMove(({ time }: MouseEventParams) => {
+      events.onPoint(typeof time === 'number' ? time : null);
+    });
+    this.colour();
+  }
+
+  /** Takes the colours of the theme over, which has changed. */
+  colour(): void {
+    const colour = themeColours(this.#element);
+    const label = { labelBackgroundColor: colour('edge'), color: colour('edge') };
+    this.#chart.applyOptions({
+      layout: { background: { type: ColorType.Solid, color: 'transparent' }, textColor: colour('muted') },
+      grid: { vertLines: { color: colour('line') }, horzLines: { color: colour('line') } },
+      crosshair: { vertLine: label, horzLine: label },
+    });
+    const [up, down] = [colour('up'), colour('down')];
+    this.#prices.applyOptions({
+      ...{ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down, borderVisible: false },
+    });
+    this.#volumeColours = { up: colour('up-depth'), down: colour('down-depth') };
+    const drawn = this.#drawn;
+    this.#drawn = [];
+    this.show(drawn);
+  }
+
+  /** Draws the candles. Only the last is drawn anew where nothing else has changed. */
+  show(candles: CandleSeries): void {
+    const step = drawingStep(this.#drawn, candles);
+    const isFirst = this.#drawn.length === 0;
+    this.#drawn = candles;
+    if (step === 'none') return;
+    const last = candles.at(-1);
+    if (step === 'last' && last !== undefined) {
+      this.#prices.update(this.#bar(last));
+      this.#volumes.update(this.#volume(last));
+      return;
+    }
+    this.#prices.setData(candles.map((candle) => this.#bar(candle)));
+    this.#volumes.setData(candles.map((candle) => this.#volume(candle)));
+    if (isFirst) this.#chart.timeScale().scrollToRealTime();
+  }
+
+  end(): void {
+    this.#chart.remove();
+  }
+
+  #bar({ time, open, high, low, close }: ChartCandle) {
+    return {
+      time: time as UTCTimestamp,
+      open: Number(open),
+      high: Number(high),
+      low: Number(low),
+      close: Number(close),
+    };
+  }
+
+  #volume({ time, open, close, volume }: ChartCandle) {
+    const color = Number(close) < Number(open) ? this.#volumeColours.down : this.#volumeColours.up;
+    return { time: time as UTCTimestamp, value: Number(volume), color };
+  }
+}

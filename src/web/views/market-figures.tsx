@@ -1,0 +1,87 @@
+/** Last price, change, volume and spread of the selected market, and the age of all of them. */
+
+import { ageWords } from '../figures/age.ts';
+import { missingZeros } from '../figures/aligned-digits.ts';
+import { spreadOf } from '../figures/grouped-book.ts';
+import { changeWords } from '../figures/market-rows.ts';
+import { currentMarket, feedState, frame, frameAgeMs, retryInMs } from '../state/market-feed.ts';
+import { gridOfMarket, summaries } from '../state/markets.ts';
+
+const NONE = '–';
+
+export function MarketFigures() {
+  return (
+    <div class="market-figures" data-state={feedState.value}>
+      <LastPrice />
+      <Day />
+      <Pulse />
+    </div>
+  );
+}
+
+const ARROWS = { up: '▲', down: '▼', flat: '' };
+
+/** The price of the latest execution, with the direction in which it differs from the one before. */
+function LastPrice() {
+  const market = currentMarket.value;
+  const trades = frame.value?.trades ?? [];
+  const price = trades[0]?.price ?? (market && summaries.value.get(market.symbol)?.last_price);
+  const before = trades.find((trade) => trade.price !== price)?.price;
+  const direction = price == null || before === undefined ? 'flat' : compare(price, before);
+  const places = market === null ? 0 : gridOfMarket(market).tick.places;
+  return (
+    <p class={`last-price ${direction}`}>
+      <span class="visually-hidden">Last price </span>
+      <span data-zeros={price == null ? undefined : missingZeros(price, places)}>{price ?? NONE}</span>
+      <span class="arrow" aria-hidden="true">
+        {ARROWS[direction]}
+      </span>
+    </p>
+  );
+}
+
+/** Only the direction of an arrow: doubles are enough to tell it. */
+function compare(price: string, before: string): 'up' | 'down' | 'flat' {
+  const difference = Number(price) - Number(before);
+  return difference > 0 ? 'up' : difference < 0 ? 'down' : 'flat';
+}
+
+/** Figures of the last 24 hours, and the spread of the book. */
+function Day() {
+  const market = currentMarket.value;
+  const ticker = frame.value?.ticker;
+  const book = frame.value?.book;
+  const tick = market === null ? null : gridOfMarket(market).tick;
+  const spread = tick && spreadOf(book?.bids[0]?.price, book?.asks[0]?.price, tick);
+  const change = ticker && changeWords(ticker.change24h.toString());
+  return (
+    <dl class="day">
+      <div>
+        <dt>24 h change</dt>
+        <dd class={change?.direction}>{change?.text ?? NONE}</dd>
+      </div>
+      <div>
+        <dt>24 h volume</dt>
+        <dd data-unit={ticker && market?.baseToken}>{ticker?.volume24h ?? NONE}</dd>
+      </div>
+      <div>
+        <dt>Mark</dt>
+        <dd>{ticker?.mark ?? NONE}</dd>
+      </div>
+      <div>
+        <dt>Spread</dt>
+        <dd>{spread?.spread ?? NONE}</dd>
+      </div>
+    </dl>
+  );
+}
+
+/** A dot that tells at a glance what the book tells in words. */
+function Pulse() {
+  const state = feedState.value;
+  return (
+    <p class="pulse" data-state={state}>
+      {ageWords(state, frameAgeMs.value, retryInMs.value)}
+    </p>
+  );
+}

@@ -1,0 +1,132 @@
+/** The table of markets with its search, on the overview and in the market picker. */
+
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Market } from '../../client/index.ts';
+import { missingZeros } from '../figures/aligned-digits.ts';
+import { changeWords, searchMarkets } from '../figures/market-rows.ts';
+import { gridOfMarket, markets, marketsFailed, marketsRead, summaries, tickers } from '../state/markets.ts';
+import { marketAddress, selectedTicker, selectMarket, tickerOf } from '../state/selected-market.ts';
+
+/** Shown where there is no figure. */
+const NONE = '–';
+
+/** @param onChoose called after a market was chosen */
+export function MarketTable({
+  focusSearch = false,
+  onChoose,
+}: {
+  focusSearch?: boolean;
+  onChoose?: () => void;
+}) {
+  const query = useSignal('');
+  const search = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (focusSearch) search.current?.focus();
+  }, [focusSearch]);
+  const found = searchMarkets(markets.value, query.value);
+  const choose = (market: Market): void => {
+    selectMarket(tickerOf(market.symbol));
+    onChoose?.();
+  };
+  return (
+    <>
+      <form
+        class="market-search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const [first] = found;
+          if (first !== undefined) choose(first);
+        }}
+      >
+        <input
+          ref={search}
+          class="input"
+          type="search"
+          aria-label="Search markets"
+          placeholder="Search markets"
+          autocomplete="off"
+          spellcheck={false}
+          value={query.value}
+          onInput={(event) => {
+            query.value = event.currentTarget.value;
+          }}
+        />
+      </form>
+      <div class="market-rows">
+        <table aria-label="Markets">
+          <thead>
+            <tr>
+              <th scope="col">Market</th>
+              <th scope="col" class="number">
+                Last price
+              </th>
+              <th scope="col" class="number">
+                24 h change
+              </th>
+              <th scope="col" class="number volume">
+                24 h volume
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {found.map((market) => (
+              <MarketRow key={market.symbol} market={market} onChoose={choose} />
+            ))}
+          </tbody>
+        </table>
+        <p class="empty" aria-live="polite">
+          {emptyWords(found.length, query.value)}
+        </p>
+      </div>
+    </>
+  );
+}
+
+function emptyWords(found: number, query: string): string {
+  if (found > 0) return '';
+  if (!marketsRead.value) {
+    return marketsFailed.value
+      ? 'The markets cannot be read now. The page tries again.'
+      : 'Reading the markets…';
+  }
+  return query === '' ? 'This exchange has no markets yet.' : `No market matches “${query}”.`;
+}
+
+function MarketRow({ market, onChoose }: { market: Market; onChoose: (market: Market) => void }) {
+  const { symbol, baseToken, status } = market;
+  const ticker = tickers.value.get(symbol);
+  const summary = summaries.value.get(symbol);
+  const percent = ticker?.change24h.toString() ?? summary?.price_change_percent_24h;
+  const change = summary === undefined || percent === undefined ? null : changeWords(percent);
+  const volume = ticker?.volume24h ?? summary?.base_volume ?? (marketsRead.value ? '0' : NONE);
+  const isSelected = selectedTicker.value === tickerOf(symbol);
+  return (
+    <tr class={isSelected ? 'selected' : undefined}>
+      <th scope="row">
+        <a
+          href={marketAddress(tickerOf(symbol))}
+          aria-current={isSelected ? 'page' : undefined}
+          onClick={(event) => {
+            if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+            event.preventDefault();
+            onChoose(market);
+          }}
+        >
+          {symbol}
+        </a>
+        {status !== 'active' && <span class="tag">{status.replace('_', '-')}</span>}
+      </th>
+      <td
+        class="number"
+        data-zeros={summary && missingZeros(summary.last_price, gridOfMarket(market).tick.places)}
+      >
+        {summary?.last_price ?? NONE}
+      </td>
+      <td class={`number ${change?.direction ?? ''}`}>{change?.text ?? NONE}</td>
+      <td class="number volume" data-unit={volume === NONE ? undefined : baseToken}>
+        {volume}
+      </td>
+    </tr>
+  );
+}
