@@ -90,15 +90,15 @@ async function runOn(redis: Redis, options: RunOptions): Promise<Outcomes> {
   await run.prepare();
   const [dice, generator] = [random(seed + 1), new Generator(random(seed), run.reference)];
   const drawn = new Turns(dice, generator, run.reference);
-  let place = 'the beginning';
+  let place = (): string => 'the beginning';
   try {
     for (let done = 1; done <= operations; done += 1) {
       const operation = generator.next();
-      place = `operation ${done}: ${show(operation)}`;
+      place = () => `operation ${done}: ${show(operation)}`;
       await run.perform(operation);
       if (dice.chance(turns)) {
         const turn = drawn.next();
-        place = `turn after operation ${done}: ${show(turn)}`;
+        place = () => `turn after operation ${done}: ${show(turn)}`;
         const commands = await run.performTurn(turn);
         options.onTurn?.(commands);
       }
@@ -106,10 +106,10 @@ async function runOn(redis: Redis, options: RunOptions): Promise<Outcomes> {
       if (trimEvery && done % trimEvery === 0) await run.trim();
       options.onOperation?.(done, run.outcomes);
     }
-    place = 'the end';
+    place = () => 'the end';
     if (!trimEvery) await run.lookAtUnsettled();
   } catch (error) {
-    if (error instanceof Error) error.message = `seed ${seed}, ${place}\n${error.message}`;
+    if (error instanceof Error) error.message = `seed ${seed}, ${place()}\n${error.message}`;
     throw error;
   }
   return run.outcomes;
@@ -698,7 +698,7 @@ class Run {
       this.reference.markets.map(({ rules }) => rules),
     );
     await Promise.all(markets.map(({ symbol }) => this.#lookAtLevels(symbol)));
-    for (const { symbol } of markets) await this.#countLevels(symbol);
+    await Promise.all(markets.map(({ symbol }) => this.#countLevels(symbol)));
     for (const { rules, tick, last } of this.reference.markets) {
       const best = (side: 'buy' | 'sell'): bigint | null => {
         const [order] = this.reference.book(rules.symbol, side);

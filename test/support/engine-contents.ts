@@ -44,8 +44,12 @@ async function membersOf(scan: (after: Buffer | null) => Promise<MemberPage>): P
   return members;
 }
 
+/** Asks for all at once: ten commands that are sent together take a third of the time that ten in turn take. */
 export async function assetContents(engine: Engine, asset: string): Promise<AssetContents> {
-  const { sequence, fields } = await fieldsOf(engine, { of: 'balances', asset });
+  const [{ sequence, fields }, resting] = await Promise.all([
+    fieldsOf(engine, { of: 'balances', asset }),
+    restingIn(engine, asset),
+  ]);
   const supplyAtoms = BigInt(fields.get('supply') ?? 0);
   const balances = new Map<string, { availableAtoms: bigint; reservedAtoms: bigint }>();
   for (const [name, amount] of fields) {
@@ -55,14 +59,19 @@ export async function assetContents(engine: Engine, asset: string): Promise<Asse
     const part = name.startsWith('reserved') ? 'reservedAtoms' : 'availableAtoms';
     balances.set(account, { ...held, [part]: BigInt(amount) });
   }
-  const resting: (RestingOrder & { readonly market: Market })[] = [];
-  for (const market of await engine.markets())
-    for (const side of ['sell', 'buy'] as const) {
-      if ((side === 'sell' ? market.base : market.quote).symbol !== asset) continue;
-      const members = await membersOf((after) => engine.scanBook(market.symbol, side, after));
-      resting.push(...members.map((member) => ({ ...readBookMember(member, market.number, side), market })));
-    }
   return { sequence, balances, supplyAtoms, resting };
+}
+
+async function restingIn(engine: Engine, asset: string): Promise<AssetContents['resting']> {
+  const books = (await engine.markets()).flatMap((market) =>
+    (['sell', 'buy'] as const)
+      .filter((side) => (side === 'sell' ? market.base : market.quote).symbol === asset)
+      .map(async (side) => {
+        const members = await membersOf((after) => engine.scanBook(market.symbol, side, after));
+        return members.map((member) => ({ ...readBookMember(member, market.number, side), market }));
+      }),
+  );
+  return (await Promise.all(books)).flat();
 }
 
 /** Every order listed as live, by id, with its wallet. */
