@@ -1,0 +1,7 @@
+/** The routes on Redis Clusters. */
+
+import '../http/request-log.test.ts?on=cluster';
+import '../http/login.test.ts?on=cluster';
+import { onClusters } from './on-clusters.ts';
+
+onClusters();

@@ -1,0 +1,16 @@
+/** Runs the test files that a file imports, each Redis a cluster of three primaries. */
+
+const REDIS = 'REDBOOK_TEST_REDIS';
+
+/** Asks for clusters while the file runs, and names them in the titles. */
+export function onClusters(): void {
+  const given = process.env[REDIS];
+  before(function () {
+    process.env[REDIS] = 'cluster';
+    for (const suite of this.test!.parent!.suites) suite.title += ', on a Redis Cluster';
+  });
+  after(() => {
+    if (given === undefined) delete process.env[REDIS];
+    else process.env[REDIS] = given;
+  });
+}

@@ -1,0 +1,6 @@
+/** Settlement on Redis Clusters. */
+
+import '../workers/settlement.test.ts?on=cluster';
+import { onClusters } from './on-clusters.ts';
+
+onClusters();

@@ -1,0 +1,6 @@
+/** The streams on Redis Clusters. */
+
+import '../stream/streams.test.ts?on=cluster';
+import { onClusters } from './on-clusters.ts';
+
+onClusters();
