@@ -1,12 +1,15 @@
 /** Public market data: contract 2.10. Every price and quantity is a decimal string. */
 
 import { z } from 'zod';
+import { TIMEFRAMES } from '../domain/candle.ts';
 import { assetSymbol, decimalText, percentText, side, tickerId } from './values.ts';
 
 const poolId = z
   .string()
   .regex(/^[^A-Z]+:[a-z0-9]+-[a-z0-9]+$/)
   .describe('stable');
+/** A time as text. */
+const wholeNumber = z.string().regex(/^\d+$/);
 const tradeUrl = z.string().min(1).meta({ format: 'uri' });
 const currencies = { base_currency: assetSymbol, target_currency: assetSymbol };
 
@@ -119,7 +122,7 @@ const level = z.array(decimalText).length(2).describe('`[price, base quantity]`'
 export const orderBookSchema = z
   .strictObject({
     ticker_id: tickerId,
-    timestamp: z.string().regex(/^\d+$/).describe('Unix milliseconds'),
+    timestamp: wholeNumber.describe('Unix milliseconds'),
     bids: z.array(level).max(250).describe('descending by price'),
     asks: z.array(level).max(250).describe('ascending by price'),
   })
@@ -143,7 +146,7 @@ export const historicalTradeSchema = z
     price: decimalText,
     base_volume: decimalText,
     target_volume: decimalText.describe('price x base quantity'),
-    trade_timestamp: z.string().regex(/^\d+$/).describe('Unix seconds'),
+    trade_timestamp: wholeNumber.describe('Unix seconds'),
     type: side.describe("the taker's side"),
   })
   .meta({
@@ -162,3 +165,36 @@ export const historicalTradeSchema = z
 export const historicalTradesSchema = z
   .strictObject({ buy: z.array(historicalTradeSchema), sell: z.array(historicalTradeSchema) })
   .describe('newest first');
+
+export const historicalCandleSchema = z
+  .strictObject({
+    time: wholeNumber.describe("Unix seconds of the candle's start, UTC; weeks begin on Monday"),
+    open: decimalText.describe('price of its first execution'),
+    high: decimalText,
+    low: decimalText,
+    close: decimalText.describe('price of its last execution so far'),
+    base_volume: decimalText.describe('base quantity'),
+    target_volume: decimalText.describe('sum of price x base quantity'),
+  })
+  .meta({
+    examples: [
+      {
+        time: '1767605400',
+        open: '2000',
+        high: '2000.5',
+        low: '2000',
+        close: '2000.5',
+        base_volume: '0.8',
+        target_volume: '1600.2',
+      },
+    ],
+  });
+
+export const historicalCandlesSchema = z.strictObject({
+  ticker_id: tickerId,
+  tf: z.enum(TIMEFRAMES),
+  candles: z
+    .array(historicalCandleSchema)
+    .max(1_000)
+    .describe('oldest first; an interval without executions has no candle'),
+});

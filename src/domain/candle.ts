@@ -14,14 +14,16 @@ export interface Candle {
   readonly lowTicks: bigint;
   readonly closeTicks: bigint;
   readonly volumeSteps: bigint;
+  /** Price x size. */
+  readonly quoteAtoms: bigint;
 }
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
-/** 1970-01-05, the first Monday of Unix time. */
-const FIRST_MONDAY_MS = 4 * DAY_MS;
+/** 1969-12-29, the last Monday before Unix time. */
+const MONDAY_MS = -3 * DAY_MS;
 
 /** Null: as long as the month is. */
 const LENGTHS_MS: Readonly<Record<Timeframe, number | null>> = {
@@ -35,25 +37,49 @@ const LENGTHS_MS: Readonly<Record<Timeframe, number | null>> = {
   '1M': null,
 };
 
+/** Buckets of one length; one of them starts at `originMs`, which is not after Unix time began. */
+export interface BucketGrid {
+  readonly lengthMs: number;
+  readonly originMs: number;
+}
+
+/** Null: calendar months. */
+export function bucketGrid(timeframe: Timeframe): BucketGrid | null {
+  const lengthMs = LENGTHS_MS[timeframe];
+  return lengthMs === null ? null : { lengthMs, originMs: timeframe === '1W' ? MONDAY_MS : 0 };
+}
+
 /** Start of the bucket that a time (Unix milliseconds) lies in; weeks begin on Monday, months are calendar months. */
 export function bucketStartMs(timeframe: Timeframe, timeMs: number): number {
-  const lengthMs = LENGTHS_MS[timeframe];
-  if (lengthMs === null) {
+  const grid = bucketGrid(timeframe);
+  if (grid === null) {
     const date = new Date(timeMs);
     return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
   }
-  const originMs = timeframe === '1W' ? FIRST_MONDAY_MS : 0;
+  const { lengthMs, originMs } = grid;
   return timeMs - ((((timeMs - originMs) % lengthMs) + lengthMs) % lengthMs);
 }
 
-/** The candle of one execution. */
-export const candleOfTrade = (openMs: number, { priceTicks, sizeSteps }: Trade): Candle => ({
+/** End of the bucket that a time (Unix milliseconds) lies in: the start of the next one. */
+export function bucketEndMs(timeframe: Timeframe, timeMs: number): number {
+  const startMs = bucketStartMs(timeframe, timeMs);
+  const lengthMs = LENGTHS_MS[timeframe];
+  return lengthMs === null ? bucketStartMs(timeframe, startMs + 31 * DAY_MS) : startMs + lengthMs;
+}
+
+/** The candle of one execution. @param quoteAtoms price x size */
+export const candleOfTrade = (
+  openMs: number,
+  { priceTicks, sizeSteps }: Trade,
+  quoteAtoms: bigint,
+): Candle => ({
   openMs,
   openTicks: priceTicks,
   highTicks: priceTicks,
   lowTicks: priceTicks,
   closeTicks: priceTicks,
   volumeSteps: sizeSteps,
+  quoteAtoms,
 });
 
 /** The candle of several executions of one bucket. */
@@ -64,6 +90,7 @@ export const candleOfSum = (openMs: number, sum: SecondOfTrades): Candle => ({
   lowTicks: sum.lowTicks,
   closeTicks: sum.lastTicks,
   volumeSteps: sum.sizeSteps,
+  quoteAtoms: sum.quoteAtoms,
 });
 
 /** The candle of a bucket without executions: flat at the price before it. */
@@ -74,6 +101,7 @@ export const flatCandle = (openMs: number, priceTicks: bigint): Candle => ({
   lowTicks: priceTicks,
   closeTicks: priceTicks,
   volumeSteps: 0n,
+  quoteAtoms: 0n,
 });
 
 const higher = (one: bigint, other: bigint): bigint => (one > other ? one : other);
@@ -87,4 +115,5 @@ export const joinCandles = (earlier: Candle, later: Candle): Candle => ({
   lowTicks: lower(earlier.lowTicks, later.lowTicks),
   closeTicks: later.closeTicks,
   volumeSteps: earlier.volumeSteps + later.volumeSteps,
+  quoteAtoms: earlier.quoteAtoms + later.quoteAtoms,
 });

@@ -9,6 +9,7 @@ import { getOrders } from './endpoints/get-orders.ts';
 import { getPortfolio } from './endpoints/get-portfolio.ts';
 import { getStatus } from './endpoints/get-status.ts';
 import { getTrades } from './endpoints/get-trades.ts';
+import { getCandles } from './endpoints/market-data/get-candles.ts';
 import { getHistoricalTrades } from './endpoints/market-data/get-historical-trades.ts';
 import { getOrderbook } from './endpoints/market-data/get-orderbook.ts';
 import { getPairs } from './endpoints/market-data/get-pairs.ts';
@@ -60,6 +61,8 @@ export const ROUTES: readonly Route[] = [
   ['GET', '/v1/market-data/trades', 'public', getHistoricalTrades, 'market-data'],
   ['GET', '/v1/market-data/trades/:ticker_id', 'public', getHistoricalTrades, 'market-data'],
 
+  ['GET', '/v1/market-data/candles', 'public', getCandles, 'market-data'],
+  ['GET', '/v1/market-data/candles/:ticker_id', 'public', getCandles, 'market-data'],
   ['GET', '/v1/markets', 'anyone', getMarkets],
   ['GET', '/v1/status', 'anyone', getStatus],
   ['GET', '/v1/portfolio/:address', 'wallet', getPortfolio],
@@ -77,9 +80,12 @@ export const LOCAL_ROUTES: readonly Route[] = [['POST', '/v1/demo/faucet', 'wall
 
 export const MARKET_DATA_PREFIX = '/v1/market-data';
 
+/** Added after the old prefix was deprecated. */
+const isNewer = (path: string): boolean => path.startsWith(`${MARKET_DATA_PREFIX}/candles`);
+
 /** The market-data routes once more under their old prefix. */
 export const legacyRoutes = (prefix: string): Route[] =>
-  ROUTES.filter(([, path]) => path.startsWith(`${MARKET_DATA_PREFIX}/`)).map(
+  ROUTES.filter(([, path]) => path.startsWith(`${MARKET_DATA_PREFIX}/`) && !isNewer(path)).map(
     ([method, path, ...rest]) =>
       [method, `${prefix}${path.slice(MARKET_DATA_PREFIX.length)}`, ...rest] as Route,
   );

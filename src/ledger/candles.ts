@@ -1,92 +1,35 @@
-/** One-minute candles: kept by settlement in its transaction, so that each execution counts once. */
+/** Settled candles: the minutes of the current bucket, and the history of every timeframe. */
 
 import type pg from 'pg';
-import { bucketStartMs, type Candle, candleOfTrade, joinCandles } from '../domain/candle.ts';
+import {
+  bucketEndMs,
+  bucketGrid,
+  bucketStartMs,
+  type Candle,
+  TIMEFRAMES,
+  type Timeframe,
+} from '../domain/candle.ts';
 import type { Cursor } from '../domain/event.ts';
-import type { Trade } from '../domain/order.ts';
+import type { KeptTimeframe } from './candle-rows.ts';
 import { readCursorText, withCursor } from './cursor.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
-import { askForTexts, prepared } from './pool.ts';
-import { numberArray, type Statement, textArray } from './round-trip.ts';
+import { askForTexts, type Prepared, prepared } from './pool.ts';
 
-/** Additions of one batch to one minute of a market. */
-interface Minute {
-  readonly market: string;
-  candle: Candle;
-  quoteAtoms: bigint;
-  readonly firstTradeId: number;
-  lastTradeId: number;
-}
+/** SQL of several candles as one: min and max of [time, price] are the first and the last price, without a sort. */
+const FOLDED = [
+  ...['(min(array[candles.open_ms, open_ticks]))[2]', 'max(high_ticks)', 'min(low_ticks)'],
+  ...['(max(array[candles.open_ms, close_ticks]))[2]', 'sum(volume_steps)', 'sum(quote_atoms)'],
+];
 
-/** Additions of one batch to the one-minute candles of its markets. */
-export class Minutes {
-  readonly #minutes = new Map<string, Minute>();
-
-  /** @param trade follows all that were added before, and all that were written */
-  add(trade: Trade, notional: bigint): void {
-    const { market, tradeId } = trade;
-    const openMs = bucketStartMs('1m', trade.timeMs);
-    const candle = candleOfTrade(openMs, trade);
-    const key = `${market} ${openMs}`;
-    const minute = this.#minutes.get(key);
-    if (minute === undefined) {
-      this.#minutes.set(key, {
-        market,
-        candle,
-        quoteAtoms: notional,
-        firstTradeId: tradeId,
-        lastTradeId: tradeId,
-      });
-      return;
-    }
-    minute.candle = joinCandles(minute.candle, candle);
-    minute.quoteAtoms += notional;
-    minute.lastTradeId = tradeId;
-  }
-
-  /** Null: there was no trade. */
-  statement(): Statement | null {
-    if (this.#minutes.size === 0) return null;
-    const minutes = [...this.#minutes.values()];
-    const candles = minutes.map(({ candle }) => candle);
-    return {
-      name: 'write candles',
-      text: WRITE_CANDLES,
-      values: [
-        textArray(minutes.map(({ market }) => market)),
-        numberArray(candles.map(({ openMs }) => openMs)),
-        numberArray(candles.map(({ openTicks }) => openTicks)),
-        numberArray(candles.map(({ highTicks }) => highTicks)),
-        numberArray(candles.map(({ lowTicks }) => lowTicks)),
-        numberArray(candles.map(({ closeTicks }) => closeTicks)),
-        numberArray(candles.map(({ volumeSteps }) => volumeSteps)),
-        numberArray(minutes.map(({ quoteAtoms }) => quoteAtoms)),
-        numberArray(minutes.map(({ firstTradeId }) => firstTradeId)),
-        numberArray(minutes.map(({ lastTradeId }) => lastTradeId)),
-      ],
-    };
-  }
-}
-
-const WRITE_CANDLES = `
-  insert into candles
-  select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
-    $7::numeric[], $8::numeric[], $9::bigint[], $10::bigint[])
-  on conflict (market, open_ms) do update
-  set high_ticks = greatest(candles.high_ticks, excluded.high_ticks),
-      low_ticks = least(candles.low_ticks, excluded.low_ticks),
-      close_ticks = excluded.close_ticks,
-      volume_steps = candles.volume_steps + excluded.volume_steps,
-      quote_atoms = candles.quote_atoms + excluded.quote_atoms,
-      last_trade_id = excluded.last_trade_id`;
-
+/** @param fields the start of the bucket, and then as in `FOLDED` */
 const readCandle = (fields: readonly string[]): Candle => ({
-  openMs: Number(fields[1]),
-  openTicks: BigInt(fields[2]!),
-  highTicks: BigInt(fields[3]!),
-  lowTicks: BigInt(fields[4]!),
-  closeTicks: BigInt(fields[5]!),
-  volumeSteps: BigInt(fields[6]!),
+  openMs: Number(fields[0]),
+  openTicks: BigInt(fields[1]!),
+  highTicks: BigInt(fields[2]!),
+  lowTicks: BigInt(fields[3]!),
+  closeTicks: BigInt(fields[4]!),
+  volumeSteps: BigInt(fields[5]!),
+  quoteAtoms: BigInt(fields[6]!),
 });
 
 export interface SettledMinutes {
@@ -97,16 +40,12 @@ export interface SettledMinutes {
   readonly last: Candle | null;
 }
 
-/** min and max of [time, price] are the prices at the first and at the last time, without a sort. */
 const MINUTES = prepared(
   withCursor(`select ${joinedLines('line', 'is_last')} from (
-    select candles.open_ms = last.open_ms as is_last, ${lineOf(
-      ...['candles.open_ms = last.open_ms', 'min(candles.open_ms)'],
-      ...['(min(array[candles.open_ms, open_ticks]))[2]', 'max(high_ticks)', 'min(low_ticks)'],
-      ...['(max(array[candles.open_ms, close_ticks]))[2]', 'sum(volume_steps)'],
-    )} as line
-    from (select max(open_ms) as open_ms from candles where market = $1) as last
-    join candles on market = $1 and candles.open_ms >= least($2, last.open_ms)
+    select candles.open_ms = last.open_ms as is_last,
+      ${lineOf('candles.open_ms = last.open_ms', 'min(candles.open_ms)', ...FOLDED)} as line
+    from (select max(open_ms) as open_ms from candles where market = $1 and timeframe = '1m') as last
+    join candles on market = $1 and timeframe = '1m' and candles.open_ms >= least($2, last.open_ms)
     group by is_last) as minutes`),
 );
 
@@ -120,7 +59,80 @@ export const minutesOfMarket = async (
   const rows = rowsOf(lines);
   const found = (isLast: string): Candle | null => {
     const fields = rows.find(([is]) => is === isLast);
-    return fields === undefined ? null : readCandle(fields);
+    return fields === undefined ? null : readCandle(fields.slice(1));
   };
   return { cursor: readCursorText(cursor), closed: found('f'), last: found('t') };
+};
+
+export interface CandleRange {
+  /** Most candles. */
+  readonly limit: number;
+  /** Unix milliseconds, inclusive, of a candle's start. */
+  readonly fromMs?: number | undefined;
+  readonly toMs?: number | undefined;
+}
+
+export interface SettledCandles {
+  readonly cursor: Cursor;
+  /** Oldest first; buckets without executions are left out. */
+  readonly candles: Candle[];
+}
+
+/** What a candle is folded from, and of how many at most. */
+interface Source {
+  readonly kept: KeptTimeframe;
+  readonly most: number;
+}
+
+const SOURCES: Readonly<Record<Timeframe, Source>> = {
+  '1m': { kept: '1m', most: 1 },
+  '5m': { kept: '1m', most: 5 },
+  '15m': { kept: '1m', most: 15 },
+  '1h': { kept: '1h', most: 1 },
+  '4h': { kept: '1h', most: 4 },
+  '1D': { kept: '1D', most: 1 },
+  '1W': { kept: '1D', most: 7 },
+  '1M': { kept: '1D', most: 31 },
+};
+
+/** SQL of the start of the bucket that a candle belongs to. */
+function startSql(timeframe: Timeframe): string {
+  const grid = bucketGrid(timeframe);
+  return grid === null
+    ? `(extract(epoch from date_trunc('month', to_timestamp(open_ms / 1000) at time zone 'UTC')) * 1000)::bigint`
+    : `open_ms - (open_ms - ${grid.originMs}) % ${grid.lengthMs}`;
+}
+
+/**
+ * As many rows are read, newest first, as the asked buckets can have. When there are more buckets in these rows, only
+ * the oldest of them can be incomplete, and it is past the limit.
+ */
+const historyOf = (timeframe: Timeframe): Prepared =>
+  prepared(
+    withCursor(`select ${joinedLines('line', 'start_ms')} from (
+      select start_ms, ${lineOf('start_ms', ...FOLDED)} as line
+      from (
+        select *, ${startSql(timeframe)} as start_ms from candles
+        where market = $1 and timeframe = '${SOURCES[timeframe].kept}' and open_ms >= $2 and open_ms < $3
+        order by open_ms desc limit $4 * ${SOURCES[timeframe].most}
+      ) as candles
+      group by start_ms order by start_ms desc limit $4) as buckets`),
+  );
+
+const HISTORIES = Object.fromEntries(
+  TIMEFRAMES.map((timeframe) => [timeframe, historyOf(timeframe)]),
+) as Readonly<Record<Timeframe, Prepared>>;
+
+/** The newest candles whose start lies in a range. */
+export const candlesOfMarket = async (
+  pool: pg.Pool,
+  market: string,
+  timeframe: Timeframe,
+  { limit, fromMs = 0, toMs }: CandleRange,
+): Promise<SettledCandles> => {
+  const startMs = bucketStartMs(timeframe, fromMs);
+  const firstMs = startMs === fromMs ? fromMs : bucketEndMs(timeframe, fromMs);
+  const endMs = toMs === undefined ? Number.MAX_SAFE_INTEGER : bucketEndMs(timeframe, toMs);
+  const [cursor, lines] = await askForTexts(pool, HISTORIES[timeframe], [market, firstMs, endMs, limit]);
+  return { cursor: readCursorText(cursor), candles: rowsOf(lines).map(readCandle) };
 };

@@ -1,5 +1,6 @@
 /** The permanent memory: engine events settled into Postgres, and everything that is read back from it. */
 
+import type { Timeframe } from '../domain/candle.ts';
 import type { AccountMoved, Cursor, EngineEvent } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
 import type { Fill, LiveOrder, PublicTrade, Trade, WalletTrade } from '../domain/order.ts';
@@ -7,7 +8,13 @@ import type { Switches } from '../domain/switches.ts';
 import { type AccountBalance, balancesAt, liveOrdersAt } from './as-of-event.ts';
 import { type Audit, audit } from './audit.ts';
 import { refusedWhileAway } from './away.ts';
-import { minutesOfMarket, type SettledMinutes } from './candles.ts';
+import {
+  type CandleRange,
+  candlesOfMarket,
+  minutesOfMarket,
+  type SettledCandles,
+  type SettledMinutes,
+} from './candles.ts';
 import { type Check, checkLedger } from './checks/index.ts';
 import { cursorNow, type SettledCursor } from './cursor.ts';
 import { type EntriesFilter, entries, type LedgerEntry } from './export.ts';
@@ -37,7 +44,7 @@ import {
 
 export type { AccountBalance } from './as-of-event.ts';
 export type { Audit, AuditedAccount, AuditedId, AuditedOrder, AuditSummary } from './audit.ts';
-export type { SettledMinutes } from './candles.ts';
+export type { CandleRange, SettledCandles, SettledMinutes } from './candles.ts';
 export type { Check, Violation } from './checks/index.ts';
 export type { SettledCursor } from './cursor.ts';
 export { LedgerDiverged } from './diverged.ts';
@@ -92,6 +99,8 @@ export interface Ledger {
   secondsAfter(tradeId: number, beforeMs: number, limit: number): Promise<SettledSeconds>;
   /** The one-minute candles of a market from a minute's start on (Unix milliseconds). */
   minutesOfMarket(market: string, fromMs: number): Promise<SettledMinutes>;
+  /** The newest candles of a market in a range, oldest first; buckets without executions are left out. */
+  candlesOfMarket(market: string, timeframe: Timeframe, range: CandleRange): Promise<SettledCandles>;
   movementByReference(
     kind: AccountMoved['kind'],
     reference: string,
@@ -176,6 +185,7 @@ export const openLedger = (options: { databaseUrl: string; poolSize?: number }):
     lastTradesBefore: (timeMs) => lastTradesBefore(reading, timeMs),
     secondsAfter: (tradeId, beforeMs, limit) => secondsAfter(reading, tradeId, beforeMs, limit),
     minutesOfMarket: (market, fromMs) => minutesOfMarket(reading, market, fromMs),
+    candlesOfMarket: (market, timeframe, range) => candlesOfMarket(reading, market, timeframe, range),
     movementByReference: (kind, reference) => movementByReference(reading, kind, reference),
     balancesAt: (asset, sequence) => balancesAt(auditing, asset, sequence),
     liveOrdersAt: (sequence) => liveOrdersAt(auditing, sequence),

@@ -1,7 +1,7 @@
 /** Turns trades into rows of trades and entries and into additions to candles. Each amount is made into text once. */
 
 import { baseAtoms, notionalAtoms, type Trade } from '../domain/order.ts';
-import { Minutes } from './candles.ts';
+import { CandleRows } from './candle-rows.ts';
 import { CopyRows, textField } from './copy.ts';
 import { bookTrade, type Entry, type Exchanged, transactionOfTrade } from './entries.ts';
 import { fieldsOfLot } from './lot.ts';
@@ -33,7 +33,7 @@ const exchanged = (atoms: string): Exchanged<string> | null =>
 export class TradeRows {
   readonly trades = new CopyRows();
   readonly entries = new CopyRows();
-  readonly minutes = new Minutes();
+  readonly candles = new CandleRows();
 
   /** The trades of one event, in the order of execution. */
   add(trades: readonly Trade[]): void {
@@ -49,7 +49,7 @@ export class TradeRows {
           trade.takerWallet
         }\t${trade.makerWallet}\t${timeMs}\t${fieldsOfLot(trade.lot)}`,
       );
-      this.minutes.add(trade, notional);
+      this.candles.add(trade, notional);
       const transactionId = transactionOfTrade(trade);
       const moved = {
         base: exchanged(amounts.base),

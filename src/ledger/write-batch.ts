@@ -33,7 +33,7 @@ export const writeBatch = (batch: Batch): Statement[] => [
   ...copy('orders', ORDER_COLUMNS, orderRows(batch)),
   ...changeOrders(batch.changedOrders),
   ...copy('trades', TRADE_COLUMNS, batch.traded.trades),
-  ...[batch.traded.minutes.statement()].filter((statement) => statement !== null),
+  ...[batch.traded.candles.statement()].filter((statement) => statement !== null),
   ...copy('ledger_entries', ENTRY_COLUMNS, batch.traded.entries),
   ...copy('movements', MOVEMENT_COLUMNS, batch.movements),
   ...writeAssets(batch),

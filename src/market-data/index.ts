@@ -5,7 +5,8 @@ import { Refusal } from '../domain/errors.ts';
 import type { Market } from '../domain/market.ts';
 import { type PublicTrade, publicTradeOf, type Side } from '../domain/order.ts';
 import type { BookLevels, Engine, Quotes } from '../engine/index.ts';
-import type { Ledger } from '../ledger/index.ts';
+import type { CandleRange, Ledger } from '../ledger/index.ts';
+import { readCandles } from './candle-history.ts';
 import { CurrentCandles } from './current-candles.ts';
 import { type Figures, RollingFigures } from './rolling-figures.ts';
 import { cappedReads } from './shared-read.ts';
@@ -62,6 +63,8 @@ export interface MarketData {
   trades(symbol: string, filter: TradeFilter): Promise<PublicTrade[]>;
   /** The bucket that the engine's clock is in, flat when nothing was executed in it; null: never traded. */
   candle(symbol: string, timeframe: Timeframe): Promise<Candle | null>;
+  /** The newest candles in a range, oldest first, the current one included; buckets without executions are left out. */
+  candles(symbol: string, timeframe: Timeframe, range: CandleRange): Promise<Candle[]>;
   markets(): Promise<readonly Market[]>;
   board(): Promise<Board>;
 }
@@ -84,6 +87,7 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
   return {
     figures: () => figures.read(),
     candle: (symbol, timeframe) => candles.read(symbol, timeframe),
+    candles: (symbol, timeframe, range) => readCandles(unsettled, ledger, symbol, timeframe, range),
     markets: cappedReads(CHEAP_BURST, () => engine.markets()),
     board: cappedReads(DEAR_BURST, board),
     async book(symbol, levels = BOOK_LEVELS) {

@@ -148,6 +148,7 @@ async function readsOf(ledger: Ledger): Promise<Record<string, () => Promise<unk
       ledger.tradesOfMarket(market, { limit: 500, side: 'sell', toMs: endMs - 3_600_000 }),
     'candles, a new minute': () => ledger.minutesOfMarket(market, endMs - (endMs % 60_000)),
     'candles, a day at first': () => ledger.minutesOfMarket(market, endMs - 86_400_000),
+    'candles, 500 of 15m': () => ledger.candlesOfMarket(market, '15m', { limit: 500 }),
     'figures of a day, what a second adds': () =>
       ledger.secondsAfter(newestId - 4, Number.MAX_SAFE_INTEGER, 20_000),
     'figures of a day, where they begin': () => ledger.lastTradesBefore(endMs - 86_400_000),

@@ -198,10 +198,13 @@ const roundsSql = (from: number, to: number, place: Place): string => `
   drop table round, placed`;
 
 const CANDLES = `
-  insert into candles
-  select market, time_ms - time_ms % 60000, (min(array[trade_id, price_ticks]))[2], max(price_ticks), min(price_ticks),
-    (max(array[trade_id, price_ticks]))[2], sum(size_steps), sum(notional_atoms), min(trade_id), max(trade_id)
-  from trades group by 1, 2`;
+  insert into candles (timeframe, market, open_ms, open_ticks, high_ticks, low_ticks, close_ticks, volume_steps,
+    quote_atoms, first_trade_id, last_trade_id)
+  select length.timeframe, market, time_ms - time_ms % length.ms, (min(array[trade_id, price_ticks]))[2],
+    max(price_ticks), min(price_ticks), (max(array[trade_id, price_ticks]))[2], sum(size_steps), sum(notional_atoms),
+    min(trade_id), max(trade_id)
+  from trades cross join (values ('1m', 60000), ('1h', 3600000), ('1D', 86400000)) as length (timeframe, ms)
+  group by 1, 2, 3`;
 
 const ENTRIES = `
   insert into ledger_entries (sequence, line, transaction_id, kind, account, asset, amount_atoms, reference, time_ms)

@@ -332,13 +332,15 @@ describe('request limits', function () {
         ['GET', '/v1/market-data/orderbook?ticker_id=NO_NE', 300, 295],
         ['GET', '/v1/market-data/trades/ETH_USDC', 300, 294],
         ['GET', '/v1/market-data/trades', 300, 293],
+        ['GET', '/v1/market-data/candles/ETH_USDC', 300, 292],
+        ['GET', '/v1/market-data/candles', 300, 291],
       ] as const;
       for (const [method, path, limit, remaining] of calls) {
         if (method === 'HEAD') await fetch(first + path, { method, headers: { 'x-forwarded-for': from } });
         else expect(await remainingOf(method, path), path).to.deep.equal([limit, remaining]);
       }
       await fetch(first + PAIRS, { method: 'OPTIONS', headers: { 'x-forwarded-for': from } });
-      expect(await remainingOf('GET', PAIRS), 'a preflight is free').to.deep.equal([300, 292]);
+      expect(await remainingOf('GET', PAIRS), 'a preflight is free').to.deep.equal([300, 290]);
     },
 
     async 'the old prefix says nothing of limits, and has the same'() {
@@ -357,7 +359,13 @@ describe('request limits', function () {
 
     async 'trading routes and the list of markets have none'() {
       const token = sessions.issue(walletOf(3));
-      for (const path of ['/v1/markets', '/v1/orders', '/v1/trades', `/v1/portfolio/${walletOf(3)}`]) {
+      for (const path of [
+        '/v1/markets',
+        '/v1/status',
+        '/v1/orders',
+        '/v1/trades',
+        `/v1/portfolio/${walletOf(3)}`,
+      ]) {
         const { status, limit } = await ask(first, path, { from: '192.0.2.12', token });
         expect([status, limit], path).to.deep.equal([200, Number.NaN]);
       }

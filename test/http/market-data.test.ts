@@ -365,8 +365,84 @@ describe('public market data', () => {
     }
   });
 
+  describe('candles', () => {
+    it('has exactly the fields of the contract, in both forms, settled or not', async function () {
+      const { buy, sell } = (await get('trades/ETH_USDC')).body;
+      const seconds = [...buy, ...sell].map((item: { trade_timestamp: string }) =>
+        Number(item.trade_timestamp),
+      );
+      const dayOf = (time: number): number => time - (time % 86_400);
+      if (dayOf(Math.min(...seconds)) !== dayOf(Math.max(...seconds))) this.skip(); // midnight came in between
+      const day = {
+        ...{
+          time: String(dayOf(seconds[0]!)),
+          open: '2000.01',
+          high: '2000.5',
+          low: '1999.99',
+          close: '1999.99',
+        },
+        ...{ base_volume: '5', target_volume: '10000.6475' },
+      };
+      for (const settled of [false, true]) {
+        if (settled) await fixture.settle();
+        for (const path of ['candles/ETH_USDC?tf=1D', 'candles?ticker_id=ETH_USDC&tf=1D&limit=1']) {
+          const { status, body } = await get(path);
+          expect(status).to.equal(200);
+          expect(body).to.deep.equal({ ticker_id: 'ETH_USDC', tf: '1D', candles: [day] });
+        }
+      }
+      const { body } = await get('candles/ETH_USDC');
+      expect(body.tf).to.equal('1m');
+      expect((await get('candles/BTC_USDC')).body.candles).to.deep.equal([]);
+    });
+
+    it('takes times of starts of candles, inclusive', async () => {
+      const { candles } = (await get('candles/ETH_USDC?tf=1h')).body;
+      const [first, last] = [Number(candles[0].time), Number(candles.at(-1).time)];
+      const count = async (query: string): Promise<number> =>
+        (await get(`candles/ETH_USDC?tf=1h&${query}`)).body.candles.length;
+      expect(await count(`start_time=${first}&end_time=${last}`)).to.equal(candles.length);
+      expect(await count(`start_time=${last + 1}`)).to.equal(0);
+      expect(await count(`end_time=${first - 1}`)).to.equal(0);
+      expect(await count(`end_time=${last}&limit=1000`)).to.equal(candles.length);
+      expect(await count('start_time=99999999999999999999')).to.equal(0);
+      expect(await count('end_time=99999999999999999999')).to.equal(candles.length);
+    });
+
+    it('has none under the old prefix', async () => {
+      expect((await request(fixture.app).get('/v1/coingecko/candles/ETH_USDC')).status).to.equal(404);
+    });
+
+    const refusals = [
+      ...[
+        ['tf', 'tf=2m'],
+        ['tf', 'tf=1d'],
+        ['tf', 'tf='],
+        ['tf', 'tf=1m&tf=5m'],
+      ],
+      ...[
+        ['limit', 'limit=0'],
+        ['limit', 'limit=1001'],
+        ['limit', 'limit=1.5'],
+        ['limit', 'limit=-1'],
+      ],
+      ...[
+        ['start_time', 'start_time=-1'],
+        ['end_time', 'end_time=now'],
+      ],
+      ...[['start_time', 'start_time=2&end_time=1']],
+    ] as const;
+    for (const [field, query] of refusals) {
+      it(`refuses ${query}`, async () => {
+        const { status, body } = await get(`candles?ticker_id=ETH_USDC&${query}`);
+        expect([status, body.code]).to.deep.equal([400, 'VALIDATION_ERROR']);
+        expect(body.error).to.contain(field);
+      });
+    }
+  });
+
   describe('the ticker id', () => {
-    for (const route of ['orderbook', 'trades']) {
+    for (const route of ['orderbook', 'trades', 'candles']) {
       it(`missing, empty or repeated is refused by ${route}`, async () => {
         for (const query of ['', '?ticker_id=', '?ticker_id=ETH_USDC&ticker_id=ETH_USDC']) {
           const { status, body } = await get(`${route}${query}`);
@@ -413,7 +489,14 @@ describe('public market data', () => {
   });
 
   describe('replies', () => {
-    const paths = ['pairs', 'summary', 'tickers', 'orderbook/ETH_USDC', 'trades/ETH_USDC'];
+    const paths = [
+      'pairs',
+      'summary',
+      'tickers',
+      'orderbook/ETH_USDC',
+      'trades/ETH_USDC',
+      'candles/ETH_USDC',
+    ];
 
     it('hold decimals as plain strings, and no other number than the trade id', async () => {
       for (const path of paths) {

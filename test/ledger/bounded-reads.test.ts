@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import pg from 'pg';
+import type { Timeframe } from '../../src/domain/candle.ts';
 import { fillShares } from '../../src/http/fill-shares.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { freshDatabase } from '../support/servers.ts';
@@ -18,6 +19,11 @@ const CLOSED = 3_000;
 const LIST = 100;
 const PER_ORDER = 1_000;
 const PER_REPLY = 5_000;
+const DAY_MS = 86_400_000;
+/** Without a gap, the last thousand candles of each kept timeframe before this day of Unix time, a first of March. */
+const KEPT_DAYS = 20_513;
+/** Most kept candles that one candle is folded from. */
+const ROWS_OF_CANDLE = { '1m': 1, '5m': 5, '15m': 15, '1h': 1, '4h': 4, '1D': 1, '1W': 7, '1M': 31 };
 /** Rows of catalogs do not count; the cursor is read with every list. */
 const CURSOR_ROWS = 1;
 
@@ -43,6 +49,13 @@ select n, n, 'ETH/USDC', 'buy', 100, 1, 1, 100, 0, ${idOf('1000000 + n')},
   ${idOf(`${LIVE + CLOSED} + case when n <= ${EATEN} then 0 else 1 + (n - ${EATEN} - 1) / 1000 end`)},
   '${OTHERS}', '${VICTIM}', n, 'ETH', 'USDC', 1, 1
 from generate_series(1, ${FILLS}) as n;
+insert into candles (market, timeframe, open_ms, open_ticks, high_ticks, low_ticks, close_ticks, volume_steps,
+  quote_atoms, first_trade_id, last_trade_id)
+select market, timeframe, n * length_ms, 100, 100, 100, 100, 1, 100, n, n
+from (values ('ETH/USDC'), ('BTC/USDC')) as markets (market)
+cross join (values ('1m', 60000), ('1h', 3600000), ('1D', ${DAY_MS})) as kept (timeframe, length_ms)
+cross join lateral generate_series(
+  greatest(0, ${KEPT_DAYS}::bigint * ${DAY_MS} / length_ms - 1000), ${KEPT_DAYS}::bigint * ${DAY_MS} / length_ms - 1) as n;
 commit`;
 
 /** Live and dead rows of the ledger's tables that were looked at, by any process. */
@@ -167,6 +180,22 @@ describe('rows that a read of a long history costs', () => {
           ledger.tradesOf(OTHERS, { orderId: eaten!, limit: 501 }),
         );
         expect(ofNobody).to.be.at.most(CURSOR_ROWS + 1);
+      });
+
+      it('is at most 31 for each candle, and one for each kept one', async () => {
+        for (const [timeframe, most] of Object.entries(ROWS_OF_CANDLE)) {
+          for (const limit of [1, 12]) {
+            const rows = await rowsReadBy(async (ledger) => {
+              const range = { limit, toMs: KEPT_DAYS * DAY_MS - 1 };
+              const { candles } = await ledger.candlesOfMarket('ETH/USDC', timeframe as Timeframe, range);
+              expect(candles).to.have.length(limit);
+            });
+            expect(rows, `${limit} of ${timeframe}`).to.be.within(
+              CURSOR_ROWS + limit,
+              CURSOR_ROWS + limit * most,
+            );
+          }
+        }
       });
     });
   }

@@ -6,22 +6,28 @@ import { seededEvents, WALLETS } from '../support/seeded-events.ts';
 import { freshLedgers } from './fresh-ledgers.ts';
 import { query } from './tables.ts';
 
-const CANDLES = `select market, open_ms::text, open_ticks::text, high_ticks::text, low_ticks::text, close_ticks::text,
-  volume_steps::text, quote_atoms::text, first_trade_id::text, last_trade_id::text from candles order by 1, 2`;
+const CANDLES = `select market, timeframe, open_ms::text, open_ticks::text, high_ticks::text, low_ticks::text,
+  close_ticks::text, volume_steps::text, quote_atoms::text, first_trade_id::text, last_trade_id::text
+  from candles order by 1, 2, candles.open_ms`;
 
-/** What the candles must be, from the trades by window functions. */
-const FROM_TRADES = `select distinct market, (time_ms / 60000 * 60000)::text as open_ms,
-    (first_value(price_ticks) over minute)::text as open_ticks, (max(price_ticks) over minute)::text as high_ticks,
-    (min(price_ticks) over minute)::text as low_ticks, (last_value(price_ticks) over minute)::text as close_ticks,
-    (sum(size_steps) over minute)::text as volume_steps, (sum(notional_atoms) over minute)::text as quote_atoms,
-    (min(trade_id) over minute)::text as first_trade_id, (max(trade_id) over minute)::text as last_trade_id
-  from trades window minute as (partition by market, time_ms / 60000 order by trade_id
-    rows between unbounded preceding and unbounded following) order by 1, 2`;
+/** The expected candles, from the trades by window functions. */
+const FROM_TRADES = `select market, timeframe, open_ms::text, open_ticks::text, high_ticks::text, low_ticks::text,
+    close_ticks::text, volume_steps::text, quote_atoms::text, first_trade_id::text, last_trade_id::text
+  from (
+    select distinct market, timeframe, time_ms / ms * ms as open_ms,
+      first_value(price_ticks) over bucket as open_ticks, max(price_ticks) over bucket as high_ticks,
+      min(price_ticks) over bucket as low_ticks, last_value(price_ticks) over bucket as close_ticks,
+      sum(size_steps) over bucket as volume_steps, sum(notional_atoms) over bucket as quote_atoms,
+      min(trade_id) over bucket as first_trade_id, max(trade_id) over bucket as last_trade_id
+    from trades cross join (values ('1m', 60000), ('1h', 3600000), ('1D', 86400000)) as kept (timeframe, ms)
+    window bucket as (partition by market, timeframe, time_ms / ms order by trade_id
+      rows between unbounded preceding and unbounded following)) as due
+  order by 1, 2, due.open_ms`;
 
 describe('the candles of the ledger', () => {
   const freshLedger = freshLedgers();
 
-  it('follow from the trades, one a minute, with batches that end anywhere', async () => {
+  it('follow from the trades, by minute, hour and day, with batches that end anywhere', async () => {
     const { ledger, databaseUrl } = await freshLedger();
     const events = seededEvents(runSeed()).next(2_000);
     for (let at = 0; at < events.length; at += 37) await ledger.settle(events.slice(at, at + 37));
@@ -37,7 +43,7 @@ describe('the candles of the ledger', () => {
     await query(
       databaseUrl,
       `drop table candles; drop index trades_public; create index trades_market on trades (market, trade_id);
-       delete from knex_migrations where name = '004_market_data'`,
+       delete from knex_migrations where name in ('004_market_data', '009_breaking_longer_candles')`,
     );
     await ledger.migrate();
     expect(candles.length).to.be.above(5);

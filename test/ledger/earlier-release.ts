@@ -15,6 +15,8 @@ const IN_ORDER = [...TABLES.filter((table) => table !== 'engine_cursor'), 'engin
 const ALONE = ['engine_cursor', 'trading_switches'];
 /** Columns that triggers of that release wrote, or that it did not write at all. */
 const NOT_COPIED = new Set(['witness', 'fill_count']);
+/** Rows that these releases had, where they had only some. */
+const KEPT: Readonly<Record<string, string>> = { candles: `where timeframe = '1m'` };
 const OF_CURSOR = new Set(['epoch', 'sequence', 'digest', 'event_time_ms', 'settled_at']);
 
 /** @param before the first migration that the release does not have */
@@ -47,7 +49,7 @@ export async function databaseOfEarlierRelease(before: string, settledUrl: strin
       .map(({ name }) => name);
     const rows = await query<{ rows: string }>(
       settledUrl,
-      `select coalesce(jsonb_agg(to_jsonb(t)), '[]')::text as rows from ${table} t`,
+      `select coalesce(jsonb_agg(to_jsonb(t)), '[]')::text as rows from ${table} t ${KEPT[table] ?? ''}`,
     );
     const copied = `jsonb_populate_recordset(null::${table}, $rows$${rows[0]!.rows}$rows$)`;
     await query(

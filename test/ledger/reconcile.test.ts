@@ -68,12 +68,21 @@ const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
     sql: 'update candles set high_ticks = high_ticks + 1 where open_ms = (select max(open_ms) from candles)',
     seenBy: ['candles are their trades'],
   },
+  'a candle of an hour counts too little': {
+    sql: `update candles set volume_steps = volume_steps - 1
+      where (timeframe, open_ms) = (select timeframe, max(open_ms) from candles where timeframe = '1h' group by 1)`,
+    seenBy: ['candles are their trades'],
+  },
+  'a candle of a day is gone': {
+    sql: `delete from candles where timeframe = '1D'`,
+    seenBy: ['candles are their trades'],
+  },
   'a candle is gone': {
     sql: 'delete from candles where open_ms = (select max(open_ms) from candles)',
     seenBy: ['candles are their trades'],
   },
   'a candle counts what nobody traded': {
-    sql: `insert into candles values ('ETH/USDC', 0, 1, 1, 1, 1, 1, 1, 1, 1)`,
+    sql: `insert into candles values ('ETH/USDC', 0, 1, 1, 1, 1, 1, 1, 1, 1, '1m')`,
     seenBy: ['candles are their trades'],
   },
   'trade ids are out of order': {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { type Candle, TIMEFRAMES, type Timeframe } from '../../src/domain/candle.ts';
-import { random, runSeed } from '../support/seed.ts';
+import type { CandleRange } from '../../src/ledger/index.ts';
+import { type Random, random, runSeed } from '../support/seed.ts';
 import { MARKETS } from '../support/seeded-events.ts';
 import { type Replica, type SimulatedMarket, simulatedMarket } from './simulated-market.ts';
 
@@ -82,14 +83,72 @@ async function agree(market: SimulatedMarket, replicas: readonly Replica[], wher
   }
 }
 
+/** Every candle whose start lies in a range, NUMERIC, from all executions, oldest first. */
+const recomputedHistory = async (
+  market: SimulatedMarket,
+  symbol: string,
+  timeframe: Timeframe,
+  { fromMs = 0, toMs = 1e15 }: Omit<CandleRange, 'limit'>,
+): Promise<Record<string, string>[]> =>
+  market.executions.query(
+    `select * from (
+       select (${START_OF[timeframe]('at_ms')})::bigint::text as start,
+         (array_agg(price_ticks order by trade_id))[1] as open, max(price_ticks) as high, min(price_ticks) as low,
+         (array_agg(price_ticks order by trade_id desc))[1] as close,
+         sum(size_steps) as volume, sum(quote_atoms) as quote
+       from executions where market = $1 group by 1) as candles
+     where start::numeric between $2 and $3 order by start::numeric`,
+    [symbol, fromMs, toMs],
+  );
+
+const historyRow = (candle: Candle): Record<string, string> => ({
+  start: String(candle.openMs),
+  open: String(candle.openTicks),
+  high: String(candle.highTicks),
+  low: String(candle.lowTicks),
+  close: String(candle.closeTicks),
+  volume: String(candle.volumeSteps),
+  quote: String(candle.quoteAtoms),
+});
+
+/** Times that are ends of buckets, or near them, or of no meaning; one side or both may be open. */
+function anyRange(dice: Random, market: SimulatedMarket): CandleRange {
+  const any = (): number | undefined =>
+    dice.chance(0.4)
+      ? undefined
+      : dice.pick([...ENDS, market.nowMs()]) + dice.pick([0, 0, 1, -1, -60_000, 3_600_000, -86_400_000]);
+  const [one, other] = [any(), any()];
+  const limit = dice.pick([1, 2, 3, 10, 500]);
+  return one !== undefined && other !== undefined
+    ? { limit, fromMs: Math.min(one, other), toMs: Math.max(one, other) }
+    : { limit, fromMs: one, toMs: other };
+}
+
+/** Compares the histories of all timeframes with what they must be. @returns the number of candles compared */
+async function historiesAgree(market: SimulatedMarket, replica: Replica, dice: Random, where: string) {
+  let compared = 0;
+  for (const timeframe of TIMEFRAMES) {
+    const { symbol } = dice.pick(MARKETS);
+    for (const range of [{ limit: 1_000 }, anyRange(dice, market)]) {
+      const due = await recomputedHistory(market, symbol, timeframe, range);
+      const found = await replica.history(symbol, timeframe, range);
+      const what = `${symbol} ${timeframe} ${JSON.stringify(range)}, ${where}`;
+      expect(found.map(historyRow), what).to.deep.equal(due.slice(-range.limit));
+      compared += found.length;
+    }
+  }
+  return compared;
+}
+
 describe('candles', () => {
-  it('of all timeframes equal a recomputation at every end of a bucket, whatever is settled, restarts included', async () => {
+  it('of all timeframes, now and in the past, equal a recomputation from the executions, whatever is settled', async () => {
     const seed = runSeed();
     const dice = random(seed);
     const market = await simulatedMarket(seed, ENDS[0]! - 60_000);
     const steady = market.replica();
     const racing = market.racingReplica(dice);
     await agree(market, [steady], 'before anything happened');
+    let compared = 0;
     for (const endMs of ENDS) {
       const untilEnd = [endMs - 61_000, endMs - 60_001, endMs - 2_000, endMs - 1].map((timeMs) =>
         Math.max(timeMs, market.nowMs()),
@@ -102,9 +161,14 @@ describe('candles', () => {
       await agree(market, [steady], `${where}, nothing executed yet`);
       await market.happen([endMs, ...Array(8).fill(endMs + 1), endMs + 59_999, endMs + 60_000]);
       await agree(market, [steady, racing, market.replica()], `${where}, after`);
+      compared += await historiesAgree(market, dice.pick([steady, racing]), dice, where);
       if (dice.chance(0.7)) await market.settle(dice.pick([0, 0, 6, 12]));
       await agree(market, [steady, market.replica()], `${where}, settled`);
     }
+    compared += await historiesAgree(market, steady, dice, `SEED=${seed}, unsettled at the end`);
+    await market.settle();
+    compared += await historiesAgree(market, steady, dice, `SEED=${seed}, all settled`);
+    expect(compared).to.be.above(500);
     await market.close();
   });
 

@@ -4,8 +4,10 @@
  * table of NUMERICs for recomputing.
  */
 
+import type { Candle, Timeframe } from '../../src/domain/candle.ts';
 import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
-import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { type CandleRange, type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { readCandles } from '../../src/market-data/candle-history.ts';
 import { CurrentCandles } from '../../src/market-data/current-candles.ts';
 import { RollingFigures } from '../../src/market-data/rolling-figures.ts';
 import { UnsettledReader } from '../../src/market-data/unsettled-trades.ts';
@@ -18,6 +20,7 @@ import { type Executions, openExecutions } from './executions.ts';
 export interface Replica {
   readonly figures: RollingFigures;
   readonly candles: CurrentCandles;
+  history(symbol: string, timeframe: Timeframe, range: CandleRange): Promise<Candle[]>;
 }
 
 export interface SimulatedMarket {
@@ -66,7 +69,11 @@ export async function simulatedMarket(
   };
   const replica = (of: Ledger = ledger): Replica => {
     const unsettled = new UnsettledReader(engine, of);
-    return { figures: new RollingFigures(unsettled, of), candles: new CurrentCandles(unsettled, of) };
+    return {
+      figures: new RollingFigures(unsettled, of),
+      candles: new CurrentCandles(unsettled, of),
+      history: (symbol, timeframe, range) => readCandles(unsettled, of, symbol, timeframe, range),
+    };
   };
   return {
     settle,
@@ -82,6 +89,7 @@ export async function simulatedMarket(
         ...ledger,
         secondsAfter: after(ledger.secondsAfter),
         minutesOfMarket: after(ledger.minutesOfMarket),
+        candlesOfMarket: after(ledger.candlesOfMarket),
       });
     },
     ledger,

@@ -90,7 +90,7 @@ const EACH_KIND = ['status', 'filled_steps', 'closed_sequence', 'client_order_id
 const KEYS: Readonly<Record<string, string>> = {
   ...{ orders: 'id', trades: 'trade_id', movements: 'sequence', ledger_entries: "sequence || '-' || line" },
   ...{ holds: 'wallet', wallet_terms: 'wallet', assets: 'symbol', markets: 'symbol', reconciliations: 'id' },
-  ...{ candles: "market || ' at ' || open_ms" },
+  ...{ candles: "concat_ws(' ', market, timeframe, 'at', open_ms)" },
 };
 const TABLES_WITH_RECORDS = [...TABLES, 'reconciliations'];
 

@@ -53,6 +53,8 @@ const replies = nameReplies({
   OrderBook: marketData.orderBookSchema,
   HistoricalTrade: marketData.historicalTradeSchema,
   HistoricalTrades: marketData.historicalTradesSchema,
+  HistoricalCandle: marketData.historicalCandleSchema,
+  HistoricalCandles: marketData.historicalCandlesSchema,
   Liveness: livenessSchema,
   Readiness: readinessSchema,
   Metrics: metricsText,

@@ -11,6 +11,7 @@ import {
 } from '../../contract/login.ts';
 import { marketsSchema } from '../../contract/market.ts';
 import {
+  historicalCandlesSchema,
   historicalTradesSchema,
   orderBookSchema,
   pairsSchema,
@@ -76,6 +77,15 @@ const historicalTrades: Omit<Operation, 'id'> = {
   tag: 'Market data',
   summary: 'Executions of a market, newest first',
   reply: historicalTradesSchema,
+  codes: ['VALIDATION_ERROR', 'NOT_FOUND'],
+};
+
+const candles: Omit<Operation, 'id'> = {
+  tag: 'Market data',
+  summary: 'Candles of a market, oldest first',
+  description:
+    'The newest `limit` candles of the range, the current one included. An interval without executions has no candle.',
+  reply: historicalCandlesSchema,
   codes: ['VALIDATION_ERROR', 'NOT_FOUND'],
 };
 
@@ -288,6 +298,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /v1/market-data/orderbook/:ticker_id': { id: 'getOrderBookOf', ...orderBook },
   'GET /v1/market-data/trades': { id: 'getHistoricalTrades', ...historicalTrades },
   'GET /v1/market-data/trades/:ticker_id': { id: 'getHistoricalTradesOf', ...historicalTrades },
+  'GET /v1/market-data/candles': { id: 'getCandles', ...candles },
+  'GET /v1/market-data/candles/:ticker_id': { id: 'getCandlesOf', ...candles },
   'GET /livez': {
     id: 'getLiveness',
     tag: 'Operation',

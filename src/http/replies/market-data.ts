@@ -1,5 +1,6 @@
 /** Public market data: contract 2.10. Amounts are plain decimal strings, exact, made of the integers. */
 
+import type { Candle, Timeframe } from '../../domain/candle.ts';
 import type { Json } from '../../domain/json.ts';
 import { type Market, marketGrid } from '../../domain/market.ts';
 import type { PublicTrade } from '../../domain/order.ts';
@@ -134,3 +135,14 @@ const historicalTrade = (market: Market, trade: PublicTrade): string =>
   `{"trade_id":${trade.tradeId},"price":"${priceOf(trade.priceTicks, market)}",` +
   `"base_volume":"${sizeOf(trade.sizeSteps, market)}","target_volume":"${quoteOf(trade.notionalAtoms, market)}",` +
   `"trade_timestamp":"${Math.floor(trade.timeMs / 1000)}","type":"${trade.takerSide}"}`;
+
+/** As JSON text. @param candles oldest first */
+export const candlesReply = (market: Market, timeframe: Timeframe, candles: readonly Candle[]): string =>
+  `{"ticker_id":"${tickerIdOf(market)}","tf":"${timeframe}",` +
+  `"candles":[${candles.map((candle) => historicalCandle(market, candle)).join(',')}]}`;
+
+const historicalCandle = (market: Market, candle: Candle): string =>
+  `{"time":"${candle.openMs / 1000}","open":"${priceOf(candle.openTicks, market)}",` +
+  `"high":"${priceOf(candle.highTicks, market)}","low":"${priceOf(candle.lowTicks, market)}",` +
+  `"close":"${priceOf(candle.closeTicks, market)}","base_volume":"${sizeOf(candle.volumeSteps, market)}",` +
+  `"target_volume":"${quoteOf(candle.quoteAtoms, market)}"}`;

@@ -25,7 +25,7 @@ const UNIQUE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   trades: { trades_pkey: 'trade_id' },
   movements: { movements_pkey: 'sequence', movements_kind_reference_key: 'kind, reference' },
   ledger_entries: { ledger_entries_pkey: 'sequence, line' },
-  candles: { candles_pkey: 'market, open_ms' },
+  candles: { candles_pkey: 'market, timeframe, open_ms' },
   reconciliations: { reconciliations_pkey: 'id' },
 };
 

@@ -67,21 +67,29 @@ export const TRADE_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'candles are their trades',
     meaning:
-      'each one-minute candle is what the trades of its market and minute add up to, and none is missing',
+      'each candle of a minute, an hour or a day is what the trades of its market and time add up to, and none is missing',
     sql: `
-      with due as (
+      with minutes as materialized (
         select market, time_ms - time_ms % 60000 as open_ms, (min(array[trade_id, price_ticks]))[2] as open_ticks,
           max(price_ticks) as high_ticks, min(price_ticks) as low_ticks,
           (max(array[trade_id, price_ticks]))[2] as close_ticks, sum(size_steps) as volume_steps,
           sum(notional_atoms) as quote_atoms, min(trade_id) as first_trade_id, max(trade_id) as last_trade_id
         from trades group by 1, 2),
+      due as (
+        select '1m' as timeframe, minutes.* from minutes
+        union all
+        select length.timeframe, market, open_ms - open_ms % length.ms, (min(array[first_trade_id, open_ticks]))[2],
+          max(high_ticks), min(low_ticks), (max(array[last_trade_id, close_ticks]))[2], sum(volume_steps),
+          sum(quote_atoms), min(first_trade_id), max(last_trade_id)
+        from minutes cross join (values ('1h', 3600000), ('1D', 86400000)) as length (timeframe, ms)
+        group by 1, 2, 3),
       kept as (
-        select market, open_ms, open_ticks, high_ticks, low_ticks, close_ticks, volume_steps, quote_atoms,
+        select timeframe, market, open_ms, open_ticks, high_ticks, low_ticks, close_ticks, volume_steps, quote_atoms,
           first_trade_id, last_trade_id
         from candles)
-      select concat_ws(' ', market, 'at', open_ms) as subject, coalesce(to_jsonb(due)::text, 'no candle') as expected,
-        coalesce(to_jsonb(kept)::text, 'no candle') as found
-      from due full join kept using (market, open_ms)
+      select concat_ws(' ', market, timeframe, 'at', open_ms) as subject,
+        coalesce(to_jsonb(due)::text, 'no candle') as expected, coalesce(to_jsonb(kept)::text, 'no candle') as found
+      from due full join kept using (market, timeframe, open_ms)
       where to_jsonb(due) is distinct from to_jsonb(kept)`,
   },
 ];

@@ -1,0 +1,29 @@
+/** Candles of the past and of now: what is settled, joined with what is not settled yet. */
+
+import { bucketStartMs, type Candle, candleOfSum, joinCandles, type Timeframe } from '../domain/candle.ts';
+import type { CandleRange, Ledger } from '../ledger/index.ts';
+import { executionsBeyond, type UnsettledReader } from './unsettled-trades.ts';
+
+/** The newest candles of a market in a range, oldest first; buckets without executions are left out. */
+export async function readCandles(
+  unsettled: Pick<UnsettledReader, 'read'>,
+  ledger: Pick<Ledger, 'candlesOfMarket'>,
+  symbol: string,
+  timeframe: Timeframe,
+  range: CandleRange,
+): Promise<Candle[]> {
+  const beyond = await unsettled.read();
+  const { cursor, candles } = await ledger.candlesOfMarket(symbol, timeframe, range);
+  const { limit, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER } = range;
+  for (const execution of executionsBeyond(cursor, beyond)) {
+    if (execution.market !== symbol) continue;
+    const openMs = bucketStartMs(timeframe, execution.timeMs);
+    if (openMs < fromMs || openMs > toMs) continue;
+    const candle = candleOfSum(openMs, execution);
+    // Times never run backwards: what is not settled belongs to the last bucket, or to a later one.
+    const last = candles.at(-1);
+    if (last?.openMs === openMs) candles[candles.length - 1] = joinCandles(last, candle);
+    else candles.push(candle);
+  }
+  return candles.slice(-limit);
+}
