@@ -7,16 +7,20 @@ ARG NODE=node:24.21.0-bookworm-slim
 
 FROM ${NODE} AS packages
 WORKDIR /redbook
-COPY package.json package-lock.json .npmrc ./
-# Node 24 runs the TypeScript sources as they are, so what translates them elsewhere stays out, and so do the
-# Postgres of `npm start` (optional) and all install scripts: nothing here needs one.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts \
- && rm -rf node_modules/esbuild node_modules/tsx node_modules/typescript
+COPY package.json package-lock.json .npmrc NOTICE ./
+# No package here needs its install script. The bundler of the page comes as an optional package.
+RUN npm ci --omit=dev --ignore-scripts
 COPY lua lua
 COPY migrations migrations
 COPY src src
+# The trading page is bundled here, and what only the page is made of goes. Node 24 runs the TypeScript sources as they
+# are, so what translates them elsewhere goes too, and so does the Postgres of `npm start` (optional).
+RUN node src/web/bundle.mjs \
+ && npm prune --omit=dev --omit=optional --ignore-scripts --offline \
+ && cd node_modules \
+ && rm -rf esbuild tsx typescript preact @preact lightweight-charts fancy-canvas @noble ../src/web
 # Copied files keep their mode, and a checkout under umask 077 has files that only their owner may read.
-RUN chmod -R a+rX package.json lua migrations src
+RUN chmod -R a+rX package.json lua migrations src dist
 
 FROM ${NODE}
 ENV NODE_ENV=production PORT=8080
@@ -26,6 +30,7 @@ COPY --from=packages /redbook/package.json ./
 COPY --from=packages /redbook/lua lua
 COPY --from=packages /redbook/migrations migrations
 COPY --from=packages /redbook/src src
+COPY --from=packages /redbook/dist dist
 # Nothing is written to disk: the root file system may be read-only, and everything in it belongs to root.
 USER 1000:1000
 EXPOSE 8080

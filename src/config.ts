@@ -237,7 +237,7 @@ const SETTINGS = {
     name: 'WEB_URL',
     default: null,
     defaultNote: '`http://localhost:PORT`',
-    meaning: 'address of the trading front end, for links in market data; its host is the AsyncAPI server',
+    meaning: 'address of the trading page, for links in market data; its host is that of the streams',
     mustBe: 'a URL that begins with http:// or https://',
     schema: urlOf('http', 'https').schema.transform((text) => text.replace(/\/+$/, '')),
   },

@@ -166,6 +166,8 @@ describe('docker-compose.yml', () => {
       'DRAIN_MS',
       'DATA_DIR',
       'METRICS_PORT',
+      // Own servers only: a process that is given servers refuses it.
+      'DEMO_FAUCET',
       ...SECRET_NAMES,
     ];
     const settable = CONFIG_TABLE.map(({ name }) => name).filter((name) => !fixed.includes(name));
@@ -337,6 +339,19 @@ describe('the balancer by haproxy itself (where it can be had)', function () {
     }
   });
 
+  it('leads to the page, its bundle and the API, and to the streams', async () => {
+    const { config, port } = await shipped();
+    const named = config.replace(
+      /^backend (\w+)$/gm,
+      `backend $1\n  http-request return status 200 content-type application/json string '{"backend":"$1"}'`,
+    );
+    const paths = ['/', '/trade/ETH_USDC', '/web/main.js?v=1', '/docs', '/v1/markets', '/ws', '/ws/market'];
+    const replies = await repliesUnder(haproxy, named, port, paths.map(get));
+    expect(replies.map(({ body }) => JSON.parse(body).backend)).to.deep.equal([
+      ...['api', 'api', 'api', 'api', 'api', 'stream', 'stream'],
+    ]);
+  });
+
   it('writes each reply of its own as JSON, with a code of the error table', () => {
     const replies = [
       ...text.matchAll(/^ {2}http-error status (\d+) content-type application\/json .* string '(.*)'$/gm),
@@ -388,6 +403,26 @@ describe('the image', () => {
       .filter((line) => line.startsWith('!'))
       .map((line) => line.slice(1));
     expect([...new Set(copied)].sort()).to.deep.equal(sent.sort());
+  });
+
+  it('has the page bundled from what is copied, and nothing that only the page is made of', () => {
+    const { sources, packages } = JSON.parse(readFileSync(join(ROOT, 'dist/web/manifest.json'), 'utf8')) as {
+      sources: string[];
+      packages: string[];
+    };
+    expect(sources.filter((path) => !path.startsWith('src/'))).to.deep.equal([]);
+    const [, removed] = /bundle\.mjs[\s\S]*? rm -rf (.*)$/m.exec(dockerfile)!;
+    const gone = removed!.split(' ');
+    expect(gone).to.include.members(['esbuild', '../src/web']);
+    const server = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts') && !path.startsWith('web/'))
+      .map((path) => readFileSync(join(ROOT, 'src', path), 'utf8'))
+      .join('\n');
+    const isUsed = (name: string): boolean => server.includes(`from '${name}`);
+    for (const name of packages) {
+      const isGone = gone.includes(name) || gone.includes(name.split('/')[0]!);
+      expect(isGone, `${name} is ${isGone ? 'removed' : 'kept'}`).to.equal(!isUsed(name));
+    }
   });
 
   it('runs sources that Node 22.18 and newer run without a translator', () => {

@@ -378,6 +378,21 @@ describe('a release with another tag', () => {
 });
 
 describe('the ingress', () => {
+  it('leads to the page, its bundle, the API and the streams, and to nothing else', () => {
+    const rules = build(`${K8S}overlays/production`)
+      .filter(({ kind }) => kind === 'Ingress')
+      .flatMap(({ spec }) => spec.rules[0].http.paths as IngressPath[]);
+    const serviceOf = (path: string): string | undefined =>
+      rules.find((rule) =>
+        rule.pathType === 'Exact' ? rule.path === path : `${path}/`.startsWith(`${rule.path}/`),
+      )?.backend.service.name;
+    const api = ['/', '/trade/ETH_USDC', '/web/main.js', '/docs', '/docs/start.js', '/v1/markets'];
+    for (const path of [...api, '/api/auth/nonce']) expect(serviceOf(path), path).to.equal('api');
+    for (const path of ['/ws', '/ws/market']) expect(serviceOf(path), path).to.equal('stream');
+    for (const path of ['/metrics', '/livez', '/readyz', '/webs'])
+      expect(serviceOf(path), path).to.equal(undefined);
+  });
+
   it('answers JSON with a code while no replica is ready, by haproxy itself (where it can be had)', async function () {
     this.timeout(60_000);
     const haproxy = await obtainHaproxy().catch((error: Error) => {
@@ -414,6 +429,12 @@ describe('the guide', () => {
     expect(guide).to.not.match(/^kubectl.* delete -k/m);
   });
 });
+
+interface IngressPath {
+  path: string;
+  pathType: 'Exact' | 'Prefix';
+  backend: { service: { name: string } };
+}
 
 interface EgressRule {
   to: { podSelector?: object; namespaceSelector?: Selector; ipBlock?: { cidr: string } }[];

@@ -8,7 +8,11 @@ import type { Answer, Endpoint } from '../endpoint.ts';
 import { replaceHeader } from '../head.ts';
 import { escapedHtml } from '../html.ts';
 
-/** The viewer fetches the document, draws with images inside its style sheet, and tries routes of this service alone. */
+/**
+ * The viewer fetches the document, draws with images inside its style sheet, and tries routes of this service alone.
+ * It does not draw anything under `require-trusted-types-for`: its Markdown reader and its sanitizer write strings to
+ * `innerHTML`, with any list of policies. The document that it shows is the service's own.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

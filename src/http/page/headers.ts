@@ -6,7 +6,7 @@ import { streamServerOf } from '../stream-server.ts';
 
 /** Features of browsers that the page never uses; whatever is not listed has a default of its own. */
 const UNUSED_FEATURES = [
-  ...['accelerometer', 'autoplay', 'bluetooth', 'camera', 'display-capture', 'encrypted-media'],
+  ...['accelerometer', 'autoplay', 'camera', 'display-capture', 'encrypted-media'],
   ...[
     'fullscreen',
     'geolocation',
@@ -18,7 +18,7 @@ const UNUSED_FEATURES = [
     'midi',
   ],
   ...['payment', 'picture-in-picture', 'publickey-credentials-get', 'screen-wake-lock', 'serial', 'usb'],
-  ...['web-share', 'xr-spatial-tracking'],
+  'xr-spatial-tracking',
 ];
 const PERMISSIONS = UNUSED_FEATURES.map((feature) => `${feature}=()`).join(', ');
 
