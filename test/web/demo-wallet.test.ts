@@ -4,7 +4,6 @@ import { expect } from 'chai';
 import { TypedDataEncoder, verifyTypedData, Wallet } from 'ethers';
 import { signatureFault } from '../../src/auth/signature.ts';
 import { openDemoWallet, typedDataDigest } from '../../src/web/wallets/demo-wallet.ts';
-import { typedDataText } from '../../src/web/wallets/typed-data.ts';
 
 const LOGIN = {
   domain: { name: 'Redbook – ümlaut', version: '1' },
@@ -54,15 +53,5 @@ describe('the demo wallet', () => {
       types: { Login: [{ name: 'nonce', type: 'uint256' }] },
     };
     expect(() => wallet.signTypedData(challenge)).to.throw('nonce of the type uint256');
-  });
-
-  it('names the type of the domain in the text that wallets are given', () => {
-    const { types, domain, message } = JSON.parse(typedDataText(challengeOf(`0x${'a1'.repeat(20)}`)));
-    const { EIP712Domain, ...own } = types;
-    expect(EIP712Domain).to.deep.equal([
-      { name: 'name', type: 'string' },
-      { name: 'version', type: 'string' },
-    ]);
-    expect(TypedDataEncoder.getPayload(domain, own, message).types.EIP712Domain).to.deep.equal(EIP712Domain);
   });
 });

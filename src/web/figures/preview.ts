@@ -80,7 +80,9 @@ const isFeeWhole = (market: Market, ticks: bigint): boolean =>
 /** The most that the fees of one level come to. Each fill adds less than an atom to the exact fee. */
 function mostFeeOf(market: Market, ticks: bigint, steps: bigint): bigint {
   const fee = feeAtomsOf(notionalOf(market, ticks, steps), market.feeBps);
-  return isFeeWhole(market, ticks) ? fee : fee + least(steps, USUAL_MOST_FILLS) - 1n;
+  if (isFeeWhole(market, ticks)) return fee;
+  const eachStepAlone = steps * feeAtomsOf(notionalOf(market, ticks, 1n), market.feeBps);
+  return least(eachStepAlone, fee + least(steps, USUAL_MOST_FILLS) - 1n);
 }
 
 const isWithin = (asked: Asked, limitTicks: bigint | null, ticks: bigint): boolean =>

@@ -7,7 +7,14 @@
 import { weierstrass } from '@noble/curves/abstract/weierstrass.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
-import type { TypedData } from './typed-data.ts';
+
+/** EIP-712 typed data as the login challenge has it. */
+export interface TypedData {
+  readonly domain: { readonly name: string; readonly version: string };
+  readonly types: Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>;
+  readonly primaryType: string;
+  readonly message: Readonly<Record<string, unknown>>;
+}
 
 export interface DemoWallet {
   /** `0x` and 40 lower-case hex digits. */

@@ -1,0 +1,80 @@
+/**
+ * A list that the API gives in pages, newest first, and whose pages are read again one at a time.
+ *
+ * When new items push others off the first page, those stand in no page until the second one is read again from where
+ * the first one now ends. They are kept in between.
+ */
+
+export interface Dated {
+  readonly id: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+}
+
+interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Items pushed off this page that the next page does not show yet. */
+  readonly pushedOff: readonly Item[];
+  /** Where the next page begins; null at the end of the list. */
+  readonly nextCursor: string | null;
+}
+
+export interface PagedList<Item> {
+  /** Undefined for a page that is to be read. */
+  readonly pages: readonly Page<Item>[];
+}
+
+export const EMPTY_LIST: PagedList<never> = { pages: [] };
+
+/** The cursor to read page `index` with; undefined for the first page, null when there is no such page. */
+export const cursorOf = (list: PagedList<Dated>, index: number): string | undefined | null =>
+  index === 0 ? undefined : (list.pages[index - 1]?.nextCursor ?? null);
+
+export const hasMore = ({ pages }: PagedList<Dated>): boolean =>
+  pages.length > 0 && pages[pages.length - 1]!.nextCursor !== null;
+
+/** Puts a page that was just read in its place. */
+export function withPage<Item extends Dated>(
+  list: PagedList<Item>,
+  index: number,
+  items: readonly Item[],
+  nextCursor: string | null,
+): PagedList<Item> {
+  const { pages } = list;
+  const last = items[items.length - 1];
+  const ids = new Set(items.map(({ id }) => id));
+  const isLastLoaded = index >= pages.length - 1;
+  const before = pages[index];
+  const pushedOff =
+    before === undefined || last === undefined || isLastLoaded || nextCursor === null
+      ? []
+      : [...before.items, ...before.pushedOff].filter(
+          ({ id, createdAt }) => !ids.has(id) && createdAt <= last.createdAt,
+        );
+  const read = { items, nextCursor, pushedOff };
+  // A read of this page shows what the page before had lost.
+  const earlier = pages
+    .slice(0, index)
+    .map((page, at) => (at === index - 1 ? { ...page, pushedOff: [] } : page));
+  return { pages: [...earlier, read, ...(nextCursor === null ? [] : pages.slice(index + 1))] };
+}
+
+/** All items, each once, newest first. */
+export function itemsOf<Item extends Dated>({ pages }: PagedList<Item>): Item[] {
+  const items = new Map<string, Item>();
+  for (const page of pages) {
+    for (const item of [...page.items, ...page.pushedOff]) if (!items.has(item.id)) items.set(item.id, item);
+  }
+  return [...items.values()];
+}
+
+/** The list without some items, as after a cancel that was answered. */
+export const without = <Item extends Dated>(
+  { pages }: PagedList<Item>,
+  ids: ReadonlySet<string>,
+): PagedList<Item> => {
+  const left = (items: readonly Item[]): Item[] => items.filter(({ id }) => !ids.has(id));
+  return {
+    pages: pages.map((page) => ({ ...page, items: left(page.items), pushedOff: left(page.pushedOff) })),
+  };
+};

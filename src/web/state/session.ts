@@ -1,0 +1,281 @@
+/** The signed-in wallet: how it signed in, how long its session lasts, and why it ended. */
+
+import { batch, type Signal, signal } from '@preact/signals';
+import {
+  RedbookError,
+  restoreSession,
+  type Session,
+  signIn,
+  type TypedDataSigner,
+} from '../../client/index.ts';
+import { connectWallet, watchAccount } from '../wallets/browser-signer.ts';
+import type { DemoWallet } from '../wallets/demo-wallet.ts';
+import { type DiscoveredWallet, discoveredWallets } from '../wallets/discovery.ts';
+import { isRefusal, walletFault } from '../wallets/wallet-fault.ts';
+import { announce } from './announcements.ts';
+import { connection } from './connection.ts';
+
+export const session: Signal<Session | null> = signal(null);
+
+/** Name of the wallet of the session; null when nobody is signed in. */
+export const walletName: Signal<string | null> = signal(null);
+
+/** True when the session belongs to the throw-away wallet of this tab. */
+export const isDemoSession: Signal<boolean> = signal(false);
+
+/** Why nobody is signed in, when that needs a word. */
+export const sessionNotice: Signal<string | null> = signal(null);
+
+/** Name of the wallet that is asked to sign; null: none is. */
+export const askedWallet: Signal<string | null> = signal(null);
+
+/** Minutes that the session still lasts, once they are 10 or fewer and it does not renew itself; null before. */
+export const minutesLeft: Signal<number | null> = signal(null);
+
+/** A reader who ticks the box keeps the token in this tab across reloads. */
+export const staysSignedIn: Signal<boolean> = signal(false);
+
+const KEPT = 'redbook:session';
+const DEMO_KEY = 'redbook:demo-key';
+const DEMO_NAME = 'Demo wallet';
+const WARNED_MINUTES = 10;
+const MINUTE_MS = 60_000;
+const CHECK_MS = 5_000;
+
+interface Kept {
+  readonly token: string;
+  readonly name: string;
+  /** Reverse domain name of a browser wallet, or `demo`. */
+  readonly origin: string;
+}
+
+/** Storage is refused in some private windows; the session then lasts as long as the page. */
+export function readStored(key: string): string | null {
+  try {
+    return sessionStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+function store(key: string, value: string | null): void {
+  try {
+    if (value === null) sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, value);
+  } catch {
+    // As above.
+  }
+}
+
+let origin = '';
+let endWatch: () => void = () => {};
+let attempt: AbortController | null = null;
+
+const shortOf = (wallet: string): string => `${wallet.slice(0, 6)}…${wallet.slice(-4)}`;
+
+function begin(opened: Session, name: string, from: string): void {
+  endWatch();
+  origin = from;
+  batch(() => {
+    session.value = opened;
+    walletName.value = name;
+    isDemoSession.value = from === 'demo';
+    sessionNotice.value = null;
+    minutesLeft.value = null;
+  });
+  keep();
+}
+
+function keep(): void {
+  const { value: opened } = session;
+  const kept: Kept | null =
+    opened !== null && staysSignedIn.value
+      ? { token: opened.token, name: walletName.value ?? '', origin }
+      : null;
+  store(KEPT, kept === null ? null : JSON.stringify(kept));
+}
+
+/** Whether a reload of this tab stays signed in: takes effect at once. */
+export function chooseStay(stays: boolean): void {
+  staysSignedIn.value = stays;
+  keep();
+}
+
+/** @param reason shown and spoken; none when the reader signed out */
+export function signOut(reason?: string): void {
+  attempt?.abort();
+  endWatch();
+  endWatch = () => {};
+  batch(() => {
+    session.value = null;
+    walletName.value = null;
+    isDemoSession.value = false;
+    askedWallet.value = null;
+    minutesLeft.value = null;
+    sessionNotice.value = reason ?? null;
+  });
+  store(KEPT, null);
+  announce(reason ?? 'Signed out.', reason === undefined ? 'status' : 'alert');
+}
+
+/**
+ * Ends the session after an answer that says its token is not valid, and leaves all forms as they are.
+ * @returns true when the error was such an answer
+ */
+export function endAfter(thrown: unknown, asked: Session): boolean {
+  if (!(thrown instanceof RedbookError) || thrown.code !== 'UNAUTHORIZED') return false;
+  if (session.value === asked) signOut('The session has ended. Sign in again; the order form is kept.');
+  return true;
+}
+
+async function signInAs(
+  name: string,
+  from: string,
+  connect: () => Promise<TypedDataSigner>,
+): Promise<Session | null> {
+  attempt?.abort();
+  const own = new AbortController();
+  attempt = own;
+  batch(() => {
+    askedWallet.value = name;
+    sessionNotice.value = null;
+  });
+  try {
+    const signer = await connect();
+    const opened = await signIn(connection, signer, { signal: own.signal });
+    if (own.signal.aborted) return null;
+    begin(opened, name, from);
+    announce(`Signed in with ${name} as ${shortOf(opened.wallet)}.`);
+    return opened;
+  } catch (thrown) {
+    if (own.signal.aborted) return null;
+    const text = faultOf(thrown, name);
+    sessionNotice.value = text;
+    announce(text, isRefusal(thrown) ? 'status' : 'alert');
+    return null;
+  } finally {
+    if (attempt === own) {
+      attempt = null;
+      askedWallet.value = null;
+    }
+  }
+}
+
+const faultOf = (thrown: unknown, name: string): string =>
+  thrown instanceof RedbookError && thrown.code !== 'SIGNING_FAILED'
+    ? `Signing in failed: ${thrown.message}.`
+    : walletFault(thrown instanceof RedbookError ? thrown.cause : thrown, name);
+
+/** Stops waiting for a wallet. A prompt that is open in the wallet stays open there. */
+export function stopAsking(): void {
+  attempt?.abort();
+  attempt = null;
+  batch(() => {
+    askedWallet.value = null;
+    sessionNotice.value = null;
+  });
+}
+
+export async function signInWithWallet(wallet: DiscoveredWallet): Promise<void> {
+  const opened = await signInAs(wallet.name, wallet.rdns, () => connectWallet(wallet));
+  if (opened !== null) watchWallet(opened, wallet);
+}
+
+function watchWallet(opened: Session, { name, provider }: DiscoveredWallet): void {
+  endWatch = watchAccount(provider, opened.wallet, () => {
+    if (session.value === opened) signOut(`The account of ${name} changed, so you were signed out.`);
+  });
+}
+
+// --- the throw-away wallet --------------------------------------------------------------------------------
+
+/** The wallet's code is a chunk of its own that most readers never load. */
+async function openDemo(): Promise<DemoWallet> {
+  const { openDemoWallet } = await import('../wallets/demo-wallet.ts');
+  const kept = readStored(DEMO_KEY);
+  const wallet = openDemoWallet(kept ?? undefined);
+  store(DEMO_KEY, wallet.privateKey);
+  return wallet;
+}
+
+const demoSigner = (wallet: DemoWallet): TypedDataSigner => ({
+  address: wallet.address,
+  prompts: false,
+  signTypedData: (typedData) => Promise.resolve(wallet.signTypedData({ ...typedData })),
+});
+
+export async function signInWithDemoWallet(): Promise<void> {
+  await signInAs(DEMO_NAME, 'demo', async () => demoSigner(await openDemo()));
+}
+
+/** The private key of the demo wallet of this tab; null when there is none. */
+export const exportDemoKey = (): string | null => readStored(DEMO_KEY);
+
+/** Forgets the demo wallet for good: nobody can sign for it again, and its funds stay where they are. */
+export function burnDemoWallet(): void {
+  store(DEMO_KEY, null);
+  signOut('The demo wallet was destroyed. Its key is gone.');
+}
+
+// --- reload and time --------------------------------------------------------------------------------------
+
+function readKept(): Kept | null {
+  try {
+    const kept = JSON.parse(readStored(KEPT) ?? 'null') as Kept | null;
+    return typeof kept?.token === 'string' ? kept : null;
+  } catch {
+    return null;
+  }
+}
+
+async function restore({ token, name, origin: from }: Kept): Promise<void> {
+  staysSignedIn.value = true;
+  const signer = from === 'demo' && readStored(DEMO_KEY) !== null ? demoSigner(await openDemo()) : undefined;
+  const restored = restoreSession(connection, token, signer);
+  if (restored.expiresAt <= Date.now() && signer === undefined) {
+    return signOut('The session has ended. Sign in again.');
+  }
+  begin(restored, name, from);
+  watchWhenFound(restored, from);
+}
+
+/** After a reload the wallet announces itself some time later. */
+function watchWhenFound(opened: Session, rdns: string): void {
+  endWatch = discoveredWallets.subscribe((wallets) => {
+    const wallet = wallets.find((one) => one.rdns === rdns && rdns !== '');
+    if (wallet !== undefined) queueMicrotask(() => session.value === opened && rewatch(opened, wallet));
+  });
+}
+
+function rewatch(opened: Session, wallet: DiscoveredWallet): void {
+  endWatch();
+  watchWallet(opened, wallet);
+}
+
+/** Ends a session whose time is over, and tells ten minutes before that it will end. */
+function checkTime(): void {
+  const { value: opened } = session;
+  if (opened === null) return;
+  // A session that renews itself has another token now and then.
+  keep();
+  if (isDemoSession.value) return;
+  const leftMs = opened.expiresAt - Date.now();
+  if (leftMs <= 0) signOut('The session has ended. Sign in again; the order form is kept.');
+  else if (leftMs <= WARNED_MINUTES * MINUTE_MS) warn(Math.ceil(leftMs / MINUTE_MS));
+}
+
+function warn(minutes: number): void {
+  if (minutesLeft.value === null) {
+    announce(`The session ends in ${minutes} minutes. Sign in again to go on.`, 'alert');
+  }
+  minutesLeft.value = minutes;
+}
+
+/** Restores the session of this tab, if it was kept, and watches its time for as long as the page is open. */
+export function startSession(): void {
+  const kept = readKept();
+  if (kept !== null) {
+    restore(kept).catch(() => signOut('The session could not be restored. Sign in again.'));
+  }
+  setInterval(checkTime, CHECK_MS);
+}
