@@ -2,6 +2,7 @@
 
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { startAccount } from './state/account.ts';
 import { startCandles } from './state/candles.ts';
 import { startClock } from './state/clock.ts';
 import { startDocumentTitle } from './state/document-title.ts';
@@ -9,6 +10,7 @@ import { startMarketFeed } from './state/market-feed.ts';
 import { startMarkets } from './state/markets.ts';
 import { followAddress } from './state/selected-market.ts';
 import { startServiceStatus } from './state/service-status.ts';
+import { startSession } from './state/session.ts';
 import { applyTheme } from './state/theme.ts';
 
 applyTheme();
@@ -18,5 +20,7 @@ startMarkets();
 startMarketFeed();
 startCandles();
 startServiceStatus();
+startSession();
+startAccount();
 startDocumentTitle();
 render(<App />, document.getElementById('page')!);
