@@ -17,7 +17,7 @@ import { selectedTicker, symbolOf } from './selected-market.ts';
 export { currentMarket };
 
 /** Timeframe of the chart, kept in this browser. */
-export const timeframe: Signal<Timeframe> = kept('timeframe', TIMEFRAMES, '15m');
+export const timeframe: Signal<Timeframe> = kept('timeframe', TIMEFRAMES, '1m');
 
 /** Latest frame of the selected market; null until the first. */
 export const frame: Signal<MarketFrame | null> = signal(null);

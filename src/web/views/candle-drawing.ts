@@ -20,7 +20,7 @@ function themeColours(element: HTMLElement): (name: string) => string {
   probe.hidden = true;
   element.append(probe);
   const colours = new Map<string, string>();
-  for (const name of ['text', 'muted', 'line', 'up', 'down', 'up-depth', 'down-depth', 'raised', 'edge']) {
+  for (const name of ['muted', 'line', 'up', 'down', 'up-volume', 'down-volume', 'edge']) {
     probe.style.color = `var(--${name})`;
     colours.set(name, getComputedStyle(probe).color);
   }
@@ -97,7 +97,7 @@ export class CandleDrawing {
     this.#prices.applyOptions({
       ...{ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down, borderVisible: false },
     });
-    this.#volumeColours = { up: colour('up-depth'), down: colour('down-depth') };
+    this.#volumeColours = { up: colour('up-volume'), down: colour('down-volume') };
     const drawn = this.#drawn;
     this.#drawn = [];
     this.show(drawn);

@@ -59,6 +59,7 @@ function PickerDialog() {
     };
     shown.addEventListener('click', onClick);
     shown.showModal();
+    shown.querySelector('input')?.focus();
     return () => shown.removeEventListener('click', onClick);
   }, []);
   return (
@@ -70,7 +71,7 @@ function PickerDialog() {
             Close
           </button>
         </div>
-        <MarketTable focusSearch onChoose={close} />
+        <MarketTable onChoose={close} />
       </div>
     </dialog>
   );

@@ -1,7 +1,6 @@
 /** The table of markets with its search, on the overview and in the market picker. */
 
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
 import type { Market } from '../../client/index.ts';
 import { missingZeros } from '../figures/aligned-digits.ts';
 import { changeWords, searchMarkets } from '../figures/market-rows.ts';
@@ -12,18 +11,8 @@ import { marketAddress, selectedTicker, selectMarket, tickerOf } from '../state/
 const NONE = '–';
 
 /** @param onChoose called after a market was chosen */
-export function MarketTable({
-  focusSearch = false,
-  onChoose,
-}: {
-  focusSearch?: boolean;
-  onChoose?: () => void;
-}) {
+export function MarketTable({ onChoose }: { onChoose?: () => void }) {
   const query = useSignal('');
-  const search = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    if (focusSearch) search.current?.focus();
-  }, [focusSearch]);
   const found = searchMarkets(markets.value, query.value);
   const choose = (market: Market): void => {
     selectMarket(tickerOf(market.symbol));
@@ -40,7 +29,6 @@ export function MarketTable({
         }}
       >
         <input
-          ref={search}
           class="input"
           type="search"
           aria-label="Search markets"

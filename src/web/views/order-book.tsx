@@ -103,7 +103,7 @@ function BookTable({ market }: { market: Market }) {
   const places = { price: tick.places, size: step.places };
   return (
     <div class="scroll book-scroll" tabIndex={-1}>
-      <table ref={table} onKeyDown={moveAmongRows}>
+      <table ref={table} class={isLong(bids.rows, asks.rows) ? 'long' : undefined} onKeyDown={moveAmongRows}>
         <caption class="visually-hidden">Order book</caption>
         <thead>
           <tr>
@@ -142,6 +142,15 @@ function BookTable({ market }: { market: Market }) {
     </div>
   );
 }
+
+/** Digits that fit into a third of the narrowest book. */
+const MOST_DIGITS = 11;
+
+/** Whether the figures need a smaller type, because no digit of them may be left out. */
+const isLong = (...sides: readonly (readonly BookRow[])[]): boolean =>
+  sides.some((rows) =>
+    rows.some(({ price, size, total }) => Math.max(price.length, size.length, total.length) > MOST_DIGITS),
+  );
 
 interface SideProps {
   readonly side: BookSide;

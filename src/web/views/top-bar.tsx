@@ -1,5 +1,6 @@
 /** Name of the service, the selected market and its figures, the age of its data, the theme and the wallet. */
 
+import { marketUnknown } from '../state/markets.ts';
 import { overviewAddress, selectedTicker, selectMarket } from '../state/selected-market.ts';
 import { MarketFigures } from './market-figures.tsx';
 import { MarketPicker } from './market-picker.tsx';
@@ -25,7 +26,7 @@ export function TopBar() {
       {selectedTicker.value !== null && (
         <>
           <MarketPicker />
-          <MarketFigures />
+          {!marketUnknown.value && <MarketFigures />}
         </>
       )}
       <div class="top-bar-tools">
