@@ -1,4 +1,4 @@
-/** What a batch of events comes to: the rows to write, each order and each setting once. */
+/** Sums up a batch of events into the rows to write, with each order and each setting once. */
 
 import type { AccountMoved, EngineEvent, OrderPlaced } from '../domain/event.ts';
 import type { Asset, Market } from '../domain/market.ts';
@@ -32,7 +32,7 @@ export interface Batch {
   termsVersion: string | null | undefined;
 }
 
-/** Orders that the events change and did not place themselves: what `fold` must be given. */
+/** Orders that the events change and did not place themselves. `fold` must be given them. */
 export const ordersOfEarlierBatches = (events: readonly EngineEvent[]): string[] => {
   const placed = new Set<string>();
   const touched = new Set<string>();
@@ -50,11 +50,18 @@ export const ordersOfEarlierBatches = (events: readonly EngineEvent[]): string[]
 };
 
 /**
+ * Sums up events, in their order, into the rows that they write.
  * @param earlier Orders of earlier batches as they stand, by id; changed in place.
  * @throws LedgerDiverged on the fill or the end of an order that is unknown or no longer live.
  */
 export const fold = (events: readonly EngineEvent[], earlier: ReadonlyMap<string, Progress>): Batch => {
-  const batch: Batch = {
+  const fold = new Fold(earlier);
+  for (const event of events) fold.apply(event);
+  return fold.batch;
+};
+
+class Fold {
+  readonly batch: Batch = {
     newOrders: [],
     changedOrders: new Map(),
     traded: new TradeRows(),
@@ -66,79 +73,25 @@ export const fold = (events: readonly EngineEvent[], earlier: ReadonlyMap<string
     paused: undefined,
     termsVersion: undefined,
   };
-  const placed = new Map<string, Progress>();
+  readonly #earlier: ReadonlyMap<string, Progress>;
+  readonly #placed = new Map<string, Progress>();
 
-  const liveOrder = (event: EngineEvent, id: string): Progress => {
-    const progress = placed.get(id) ?? earlier.get(id);
-    if (!progress)
-      throw new LedgerDiverged(`event ${event.sequence} changes order ${id}, which was never placed`);
-    if (!isLive(progress.status)) {
-      throw new LedgerDiverged(`event ${event.sequence} changes order ${id}, which is ${progress.status}`);
-    }
-    if (!placed.has(id)) batch.changedOrders.set(id, progress);
-    progress.updatedAtMs = event.timeMs;
-    progress.updatedSequence = event.sequence;
-    return progress;
-  };
+  constructor(earlier: ReadonlyMap<string, Progress>) {
+    this.#earlier = earlier;
+  }
 
-  const setStatus = (event: EngineEvent, progress: Progress, status: OrderStatus): void => {
-    progress.status = status;
-    progress.closedSequence = isLive(status) ? null : event.sequence;
-  };
-
-  const fill = (event: EngineEvent, trade: Trade): void => {
-    const maker = liveOrder(event, trade.makerOrderId);
-    maker.filledSteps += trade.sizeSteps;
-    maker.fillCount += 1;
-    setStatus(event, maker, statusAfterFill(maker.filledSteps, maker.sizeSteps));
-  };
-
-  const end = (event: EngineEvent, orders: readonly ClosedOrder[]): void => {
-    for (const order of orders) setStatus(event, liveOrder(event, order.id), order.status);
-  };
-
-  const move = (event: EngineEvent & AccountMoved): void => {
-    const { sequence, timeMs } = event;
-    const reference = textField(storable(event.reference));
-    const [wallet, asset] = [textField(event.wallet), textField(event.asset)];
-    batch.movements.add(
-      `${sequence}\t${event.kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}`,
-    );
-    entriesOfMovement(event).forEach((entry, line) => {
-      const account = textField(entry.account);
-      const fields = { ...entry, account, asset, reference, amount: entry.amountAtoms };
-      batch.traded.entries.add(entryRow(event, line, fields));
-    });
-  };
-
-  const place = (event: EngineEvent & OrderPlaced): void => {
-    const progress: Progress = {
-      sizeSteps: event.order.sizeSteps,
-      filledSteps: event.filledSteps,
-      fillCount: event.trades.length,
-      status: event.status,
-      updatedAtMs: event.timeMs,
-      updatedSequence: event.sequence,
-      closedSequence: isLive(event.status) ? null : event.sequence,
-    };
-    placed.set(event.order.id, progress);
-    batch.newOrders.push({ terms: event.order, rejectReason: event.rejectReason, progress });
-    for (const trade of event.trades) fill(event, trade);
-    batch.traded.add(event.trades);
-    end(event, event.expired);
-  };
-
-  for (const event of events) {
+  apply(event: EngineEvent): void {
+    const { batch } = this;
     switch (event.kind) {
       case 'order_placed':
-        place(event);
+        this.#place(event);
         break;
       case 'orders_closed':
-        end(event, event.orders);
+        this.#end(event, event.orders);
         break;
       case 'credited':
       case 'debited':
-        move(event);
+        this.#move(event);
         break;
       case 'account_held':
         batch.holds.set(event.wallet, event.timeMs);
@@ -158,7 +111,7 @@ export const fold = (events: readonly EngineEvent[], earlier: ReadonlyMap<string
         break;
       case 'market_changed':
         batch.markets.set(event.market.symbol, event.market);
-        // An asset that no operator set has the default scale; its first market is what tells it.
+        // An asset that no operator set has the default scale, and only its first market says so.
         for (const asset of [event.market.base, event.market.quote]) batch.assets.set(asset.symbol, asset);
         break;
       case 'asset_changed':
@@ -166,5 +119,64 @@ export const fold = (events: readonly EngineEvent[], earlier: ReadonlyMap<string
         break;
     }
   }
-  return batch;
+
+  #place(event: EngineEvent & OrderPlaced): void {
+    const progress: Progress = {
+      sizeSteps: event.order.sizeSteps,
+      filledSteps: event.filledSteps,
+      fillCount: event.trades.length,
+      status: event.status,
+      updatedAtMs: event.timeMs,
+      updatedSequence: event.sequence,
+      closedSequence: isLive(event.status) ? null : event.sequence,
+    };
+    this.#placed.set(event.order.id, progress);
+    this.batch.newOrders.push({ terms: event.order, rejectReason: event.rejectReason, progress });
+    for (const trade of event.trades) this.#fillMaker(event, trade);
+    this.batch.traded.add(event.trades);
+    this.#end(event, event.expired);
+  }
+
+  #fillMaker(event: EngineEvent, trade: Trade): void {
+    const maker = this.#liveOrder(event, trade.makerOrderId);
+    maker.filledSteps += trade.sizeSteps;
+    maker.fillCount += 1;
+    setStatus(event, maker, statusAfterFill(maker.filledSteps, maker.sizeSteps));
+  }
+
+  #end(event: EngineEvent, orders: readonly ClosedOrder[]): void {
+    for (const order of orders) setStatus(event, this.#liveOrder(event, order.id), order.status);
+  }
+
+  #liveOrder(event: EngineEvent, id: string): Progress {
+    const placed = this.#placed.get(id);
+    const progress = placed ?? this.#earlier.get(id);
+    if (!progress)
+      throw new LedgerDiverged(`event ${event.sequence} changes order ${id}, which was never placed`);
+    if (!isLive(progress.status))
+      throw new LedgerDiverged(`event ${event.sequence} changes order ${id}, which is ${progress.status}`);
+    if (placed === undefined) this.batch.changedOrders.set(id, progress);
+    progress.updatedAtMs = event.timeMs;
+    progress.updatedSequence = event.sequence;
+    return progress;
+  }
+
+  #move(event: EngineEvent & AccountMoved): void {
+    const { sequence, timeMs } = event;
+    const reference = textField(storable(event.reference));
+    const [wallet, asset] = [textField(event.wallet), textField(event.asset)];
+    this.batch.movements.add(
+      `${sequence}\t${event.kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}`,
+    );
+    entriesOfMovement(event).forEach((entry, line) => {
+      const account = textField(entry.account);
+      const fields = { ...entry, account, asset, reference, amount: entry.amountAtoms };
+      this.batch.traded.entries.add(entryRow(event, line, fields));
+    });
+  }
+}
+
+const setStatus = (event: EngineEvent, progress: Progress, status: OrderStatus): void => {
+  progress.status = status;
+  progress.closedSequence = isLive(status) ? null : event.sequence;
 };

@@ -54,80 +54,103 @@ export interface Streams {
   drain(overMs: number): Promise<void>;
 }
 
-export function openStreams(options: StreamOptions): Streams {
-  const { follower, settings, log, hasMarket } = options;
-  const wss = new WebSocketServer({
+export const openStreams = (options: StreamOptions): Streams => new StreamServer(options);
+
+/** Refuses a handshake with an error reply. */
+type Refuse = (code: ErrorCode, error: string) => void;
+
+class StreamServer implements Streams {
+  readonly #options: StreamOptions;
+  readonly #wss = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload: LONGEST_MESSAGE_BYTES,
   });
-  wss.on('wsClientError', ({ message: error }, socket, { headers }) => {
-    const refusal = { code: 'BAD_REQUEST', error, headers: [VERSIONS] } as const;
-    refuseUpgrade(socket, requestIdOf(headers['x-request-id']), refusal);
-  });
-  const admission = new Admission(settings.wsMaxClients, settings.wsMaxClientsPerAddress);
-  const tally: Tally = { sent: 0, skipped: 0 };
-  const general = new Channel(true, settings.wsMaxLagMs, tally);
-  const markets = new Map<string, Channel>();
+  readonly #admission: Admission;
+  readonly #tally: Tally = { sent: 0, skipped: 0 };
+  readonly #general: Channel;
+  readonly #markets = new Map<string, Channel>();
   /** Every connection, those about to be closed included. */
-  const clients = new Set<Client>();
-  let framesAtMs: number | undefined;
-  let draining = false;
+  readonly #clients = new Set<Client>();
+  readonly #heartbeat: NodeJS.Timeout;
+  #framesAtMs: number | undefined;
+  #draining = false;
 
-  follower.follow(GENERAL, (frames) => {
-    framesAtMs = performance.now();
-    general.show(frames);
-  });
+  constructor(options: StreamOptions) {
+    const { follower, settings } = options;
+    this.#options = options;
+    this.#admission = new Admission(settings.wsMaxClients, settings.wsMaxClientsPerAddress);
+    this.#general = new Channel(true, settings.wsMaxLagMs, this.#tally);
+    this.#wss.on('wsClientError', ({ message: error }, socket, { headers }) => {
+      const refusal = { code: 'BAD_REQUEST', error, headers: [VERSIONS] } as const;
+      refuseUpgrade(socket, requestIdOf(headers['x-request-id']), refusal);
+    });
+    follower.follow(GENERAL, (frames) => {
+      this.#framesAtMs = performance.now();
+      this.#general.show(frames);
+    });
+    this.#heartbeat = setInterval(() => {
+      for (const client of this.#clients) client.probe();
+    }, settings.heartbeatMs ?? HEARTBEAT_MS);
+  }
 
-  /** The channel is followed from its first client on, until a tick finds nobody there any more. */
-  const marketChannelOf = (name: string): Channel => {
-    let channel = markets.get(name);
-    if (channel === undefined) {
-      const opened = new Channel(false, settings.wsMaxLagMs, tally);
-      channel = opened;
-      markets.set(name, opened);
-      follower.follow(name, (frames) => {
-        if (opened.clients.size > 0) return opened.show(frames);
-        markets.delete(name);
-        follower.leave(name);
-      });
-    }
-    return channel;
+  /** A function of its own, because servers take it as a listener. */
+  readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    socket.on('error', () => socket.destroy());
+    const requestId = requestIdOf(request.headers['x-request-id']);
+    const refuse: Refuse = (code, error) => refuseUpgrade(socket, requestId, { code, error });
+    this.#open(request, socket, head, refuse).catch((error: Error) => {
+      if (!(error instanceof Refusal))
+        this.#options.log.error({ err: error, requestId }, 'a stream could not be opened');
+      refuse('SERVICE_UNAVAILABLE', 'the markets cannot be read at the moment');
+    });
   };
 
-  const upgrade = async (
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-    refuse: (code: ErrorCode, error: string) => void,
-  ): Promise<void> => {
+  clients(): { general: number; market: number } {
+    const watching = [...this.#markets.values()].map((channel) => channel.clients.size);
+    return { general: this.#general.clients.size, market: watching.reduce((sum, some) => sum + some, 0) };
+  }
+
+  tally(): Readonly<Tally> {
+    return this.#tally;
+  }
+
+  frameAgeMs(): number | undefined {
+    return this.#framesAtMs === undefined ? undefined : performance.now() - this.#framesAtMs;
+  }
+
+  async drain(overMs: number): Promise<void> {
+    this.#draining = true;
+    await closeAll(this.#clients, overMs);
+    clearInterval(this.#heartbeat);
+  }
+
+  async #open(request: IncomingMessage, socket: Duplex, head: Buffer, refuse: Refuse): Promise<void> {
     const asked = readRequest(request.url!);
     if (asked === undefined) return refuse('NOT_FOUND', 'no such stream');
-    const address = clientKey(request, settings.trustProxyHops);
-    const refused = admission.take(address);
+    const address = clientKey(request, this.#options.settings.trustProxyHops);
+    const refused = this.#admission.take(address);
     if (refused === 'full') return refuse('SERVICE_UNAVAILABLE', 'too many connections');
-    if (refused !== undefined) {
-      return refuse('RATE_LIMITED', 'too many connections from this address');
-    }
-    socket.once('close', () => admission.giveBack(address));
-    const refusal = await refusalOf(asked);
-    if (draining) return refuse('SERVICE_UNAVAILABLE', 'this replica is going away');
-    wss.handleUpgrade(request, socket, head, (ws) => welcome(ws, socket, asked, refusal));
-  };
+    if (refused !== undefined) return refuse('RATE_LIMITED', 'too many connections from this address');
+    socket.once('close', () => this.#admission.giveBack(address));
+    const refusal = await this.#refusalOf(asked);
+    if (this.#draining) return refuse('SERVICE_UNAVAILABLE', 'this replica is going away');
+    this.#wss.handleUpgrade(request, socket, head, (ws) => this.#welcome(ws, socket, asked, refusal));
+  }
 
   /**
    * A market whose frames come exists; the engine is asked about others, because a market is gone when the engine was
    * rebuilt without it. While the engine cannot tell, a market that has a channel is taken to exist.
    */
-  const refusalOf = async (asked: Asked): Promise<StreamRefusal | undefined> => {
+  async #refusalOf(asked: Asked): Promise<StreamRefusal | undefined> {
     if (asked.stream === 'general') return undefined;
     if ('refusal' in asked) return asked.refusal;
     const { view } = asked;
-    const channel = markets.get(marketChannel(view));
+    const channel = this.#markets.get(marketChannel(view));
     const ask = async (): Promise<boolean> => {
       try {
-        return await hasMarket(view.symbol);
+        return await this.#options.hasMarket(view.symbol);
       } catch (error) {
         if (channel === undefined) throw error;
         return true;
@@ -135,52 +158,39 @@ export function openStreams(options: StreamOptions): Streams {
     };
     const exists = channel?.isFresh || (await ask());
     return exists ? undefined : unknownMarket(view.symbol);
-  };
+  }
 
-  const welcome = (ws: WebSocket, socket: Duplex, asked: Asked, refusal: StreamRefusal | undefined): void => {
+  #welcome(ws: WebSocket, socket: Duplex, asked: Asked, refusal: StreamRefusal | undefined): void {
     // ws closes by itself what breaks the protocol; there is nothing to add.
     ws.on('error', () => undefined);
     const client = new Client(ws, socket);
-    clients.add(client);
-    ws.once('close', () => clients.delete(client));
+    this.#clients.add(client);
+    ws.once('close', () => this.#clients.delete(client));
     if (refusal !== undefined) {
       const { closeCode, code, error } = refusal;
       ws.send(JSON.stringify({ type: 'error', error, code }));
       ws.close(closeCode, code);
       return;
     }
-    const channel = 'view' in asked ? marketChannelOf(marketChannel(asked.view)) : general;
+    const channel = 'view' in asked ? this.#marketChannelOf(marketChannel(asked.view)) : this.#general;
     ws.once('close', () => channel.clients.delete(client));
     channel.join(client);
-  };
+  }
 
-  const heartbeat = setInterval(() => {
-    for (const client of clients) client.probe();
-  }, settings.heartbeatMs ?? HEARTBEAT_MS);
-
-  return {
-    upgrade(request, socket, head) {
-      socket.on('error', () => socket.destroy());
-      const requestId = requestIdOf(request.headers['x-request-id']);
-      const refuse = (code: ErrorCode, error: string): void =>
-        refuseUpgrade(socket, requestId, { code, error });
-      upgrade(request, socket, head, refuse).catch((error: Error) => {
-        if (!(error instanceof Refusal)) log.error({ err: error, requestId }, 'a stream could not be opened');
-        refuse('SERVICE_UNAVAILABLE', 'the markets cannot be read at the moment');
-      });
-    },
-    clients: () => ({
-      general: general.clients.size,
-      market: [...markets.values()].reduce((sum, channel) => sum + channel.clients.size, 0),
-    }),
-    tally: () => tally,
-    frameAgeMs: () => (framesAtMs === undefined ? undefined : performance.now() - framesAtMs),
-    async drain(overMs) {
-      draining = true;
-      await closeAll(clients, overMs);
-      clearInterval(heartbeat);
-    },
-  };
+  /** The channel is followed from its first client on, until a tick finds no client there any more. */
+  #marketChannelOf(name: string): Channel {
+    const known = this.#markets.get(name);
+    if (known !== undefined) return known;
+    const { follower, settings } = this.#options;
+    const channel = new Channel(false, settings.wsMaxLagMs, this.#tally);
+    this.#markets.set(name, channel);
+    follower.follow(name, (frames) => {
+      if (channel.clients.size > 0) return channel.show(frames);
+      this.#markets.delete(name);
+      follower.leave(name);
+    });
+    return channel;
+  }
 }
 
 async function closeAll(clients: ReadonlySet<Client>, overMs: number): Promise<void> {

@@ -1,20 +1,20 @@
-/** Moves what the engine did into the ledger, and lets the engine forget it. */
+/** Writes the engine's events into the ledger, and trims them from the engine afterwards. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
 import { type Ledger, LedgerDiverged } from '../ledger/index.ts';
 
-/** What settlement needs of the engine. */
+/** The engine, as settlement sees it. */
 export interface EventSource {
   /**
    * Events after the cursor, and before them the one at the cursor while it is still there: up to `count`, and up to the
    * one with which their weights reach `weight`.
    */
   readEvents(after: Cursor, count: number, weight: number): Promise<EngineEvent[]>;
-  /** Forgets what lies at or before the cursor, when it sees fit. */
+  /** Trims events at or before the cursor. The engine chooses when. */
   trim(cursor: Cursor): Promise<unknown>;
-  /** Where the stream ends. */
+  /** The last event of the stream. */
   state(): Promise<Cursor>;
 }
 
@@ -41,11 +41,11 @@ export interface SettlementLag {
 }
 
 export interface Settlement {
-  /** Settles until nothing is left. Never rejects: what goes wrong is logged, and tried again at a later call. */
+  /** Settles until nothing is left. Never rejects: a failure is logged, and a later call tries again. */
   run(): Promise<void>;
   /** Rejects when the engine or Postgres is away. */
   lag(): Promise<SettlementLag>;
-  /** Whether the events and the ledger contradict each other; then nothing is settled until an operator looked. */
+  /** True when the events and the ledger contradict each other. Nothing is settled then until an operator restarts. */
   diverged(): boolean;
 }
 
@@ -106,132 +106,145 @@ interface SettledBatch {
   readonly nextMs: number;
 }
 
-export const createSettlement = (options: SettlementOptions): Settlement => {
-  const { engine, ledger, log } = options;
-  const heldWeight = options.heldWeight ?? HELD_WEIGHT;
-  const most: BatchLimits = {
-    events: options.batchSize ?? BATCH_SIZE,
-    weight: Math.ceil(heldWeight / 2),
-  };
-  let limits = most;
-  let diverged = false;
-  let failures = 0;
+export const createSettlement = (options: SettlementOptions): Settlement => new Settler(options);
+
+class Settler implements Settlement {
+  readonly #engine: EventSource;
+  readonly #ledger: SettlementOptions['ledger'];
+  readonly #log: SettlementOptions['log'];
+  readonly #heldWeight: number;
+  readonly #most: BatchLimits;
+  #limits: BatchLimits;
+  #diverged = false;
+  #failures = 0;
   /** Failures in a row that a smaller batch does not help against. */
-  let backoffs = 0;
-  let retryAtMs = 0;
+  #backoffs = 0;
+  #retryAtMs = 0;
 
-  const read = async (after: Cursor, weight = limits.weight): Promise<Batch> => {
-    const count = limits.events;
-    const events = await engine.readEvents(after, count, weight);
-    const fresh = events.filter(({ sequence }) => sequence > after.sequence);
-    return { events, fresh, isFull: fresh.length >= count || weightOfAll(fresh) >= weight };
-  };
+  constructor({ engine, ledger, log, batchSize, heldWeight }: SettlementOptions) {
+    this.#engine = engine;
+    this.#ledger = ledger;
+    this.#log = log;
+    this.#heldWeight = heldWeight ?? HELD_WEIGHT;
+    this.#most = { events: batchSize ?? BATCH_SIZE, weight: Math.ceil(this.#heldWeight / 2) };
+    this.#limits = this.#most;
+  }
 
-  /**
-   * The next batch is read and decoded while Postgres writes this one, within what both may weigh together.
-   * Undefined: there is no more, or no room for it.
-   */
-  const readAhead = ({ fresh, isFull }: Batch): Promise<Batch> | undefined => {
-    const room = heldWeight - weightOfAll(fresh);
-    if (!isFull || room <= 0) return undefined;
-    const ahead = read(fresh.at(-1)!, Math.min(limits.weight, room));
-    // Its failure counts when its turn comes.
-    ahead.catch(() => undefined);
-    return ahead;
-  };
-
-  const write = async ({ events, fresh }: Batch): Promise<Cursor> => {
+  async run(): Promise<void> {
+    if (this.#diverged || Date.now() < this.#retryAtMs) return;
     try {
-      return await ledger.settle(events);
+      await this.#settleAll();
+      if (this.#failures > 0) this.#log.info({ failures: this.#failures }, 'settlement goes on');
+      this.#failures = 0;
+      this.#backoffs = 0;
     } catch (error) {
-      if (fresh.length > 0) limits = halfOf(fresh);
-      const canBeLess = fresh.length > 1 && !(error instanceof LedgerDiverged);
-      throw canBeLess ? new SmallerBatchDue(error) : error;
+      this.#fail(error);
     }
-  };
+  }
 
-  /** One batch. Undefined: all is settled, or another process is at it. */
-  const settleOne = async (batch: Batch): Promise<SettledBatch | undefined> => {
+  async lag(): Promise<SettlementLag> {
+    // The cursor first: what is settled between the two questions then counts as lag, never as a lead.
+    const cursor = await this.#ledger.cursor();
+    const { sequence } = await this.#engine.state();
+    const events = await this.#engine.readEvents(cursor, 1, 1);
+    const oldest = events.find((event) => event.sequence > cursor.sequence);
+    return {
+      lagEvents: Math.max(0, sequence - cursor.sequence),
+      lagMs: oldest ? Math.max(0, Date.now() - oldest.timeMs) : 0,
+      lastSettledAtMs: cursor.settledAtMs,
+    };
+  }
+
+  diverged(): boolean {
+    return this.#diverged;
+  }
+
+  async #settleAll(): Promise<void> {
+    let done = await this.#settleOne(await this.#read(await this.#ledger.cursor()));
+    while (done !== undefined) {
+      const batch = await this.#readNext(done);
+      if (batch.fresh.length === 0) return;
+      done = await this.#settleOne(batch);
+    }
+  }
+
+  /** Settles one batch. Returns undefined when all is settled, or when another process settles. */
+  async #settleOne(batch: Batch): Promise<SettledBatch | undefined> {
     const begunMs = performance.now();
-    const ahead = readAhead(batch);
+    const ahead = this.#readAhead(batch);
     let settled: Cursor;
     try {
-      settled = await write(batch);
+      settled = await this.#write(batch);
     } catch (error) {
       // The batch that was read ahead is given up with this one.
       await ahead?.catch(() => undefined);
       throw error;
     }
-    await engine.trim(settled);
+    await this.#engine.trim(settled);
     const isOurs = settled.sequence === batch.fresh.at(-1)?.sequence;
     if (!isOurs) return undefined;
-    limits = doubled(limits, most);
+    this.#limits = doubled(this.#limits, this.#most);
     return { settled, ahead, nextMs: batch.isFull ? begunMs : begunMs + PACE_MS };
-  };
+  }
 
-  const readNext = async ({ settled, ahead, nextMs }: SettledBatch): Promise<Batch> => {
+  async #read(after: Cursor, weight = this.#limits.weight): Promise<Batch> {
+    const count = this.#limits.events;
+    const events = await this.#engine.readEvents(after, count, weight);
+    const fresh = events.filter(({ sequence }) => sequence > after.sequence);
+    return { events, fresh, isFull: fresh.length >= count || weightOfAll(fresh) >= weight };
+  }
+
+  /**
+   * Reads and decodes the next batch while Postgres writes this one, within the weight that both may have together.
+   * Returns undefined when no event is left, or no room for one.
+   */
+  #readAhead({ fresh, isFull }: Batch): Promise<Batch> | undefined {
+    const room = this.#heldWeight - weightOfAll(fresh);
+    if (!isFull || room <= 0) return undefined;
+    const ahead = this.#read(fresh.at(-1)!, Math.min(this.#limits.weight, room));
+    // Its failure counts when its turn comes.
+    ahead.catch(() => undefined);
+    return ahead;
+  }
+
+  async #readNext({ settled, ahead, nextMs }: SettledBatch): Promise<Batch> {
     if (ahead !== undefined) return ahead;
     const waitMs = nextMs - performance.now();
     if (waitMs > 0) {
-      const found = await engine.readEvents(settled, 1, 1);
+      const found = await this.#engine.readEvents(settled, 1, 1);
       if (found.every(({ sequence }) => sequence <= settled.sequence)) return NOTHING;
       await sleep(waitMs);
     }
-    return read(settled);
-  };
+    return this.#read(settled);
+  }
 
-  const settleAll = async (): Promise<void> => {
-    let done = await settleOne(await read(await ledger.cursor()));
-    while (done !== undefined) {
-      const batch = await readNext(done);
-      if (batch.fresh.length === 0) return;
-      done = await settleOne(batch);
+  async #write({ events, fresh }: Batch): Promise<Cursor> {
+    try {
+      return await this.#ledger.settle(events);
+    } catch (error) {
+      if (fresh.length > 0) this.#limits = halfOf(fresh);
+      const canBeLess = fresh.length > 1 && !(error instanceof LedgerDiverged);
+      throw canBeLess ? new SmallerBatchDue(error) : error;
     }
-  };
+  }
 
-  const fail = (error: unknown): void => {
+  #fail(error: unknown): void {
     if (error instanceof LedgerDiverged) {
-      diverged = true;
-      log.fatal({ err: error }, 'settlement stopped: the engine and the ledger contradict each other');
+      this.#diverged = true;
+      this.#log.fatal({ err: error }, 'settlement stopped: the engine and the ledger contradict each other');
       return;
     }
     const isHalved = error instanceof SmallerBatchDue;
     const cause = isHalved ? error.cause : error;
     const backoffMs = isHalved
       ? BACKOFF_FIRST_MS
-      : Math.min(BACKOFF_FIRST_MS * 2 ** backoffs, BACKOFF_LAST_MS);
-    if (!isHalved) backoffs += 1;
-    failures += 1;
-    retryAtMs = Date.now() + backoffMs;
-    log.warn(
-      { err: cause, failures, backoffMs, nextBatch: limits },
+      : Math.min(BACKOFF_FIRST_MS * 2 ** this.#backoffs, BACKOFF_LAST_MS);
+    if (!isHalved) this.#backoffs += 1;
+    this.#failures += 1;
+    this.#retryAtMs = Date.now() + backoffMs;
+    this.#log.warn(
+      { err: cause, failures: this.#failures, backoffMs, nextBatch: this.#limits },
       'settlement failed and will be tried again',
     );
-  };
-
-  return {
-    run: async () => {
-      if (diverged || Date.now() < retryAtMs) return;
-      try {
-        await settleAll();
-        if (failures > 0) log.info({ failures }, 'settlement goes on');
-        [failures, backoffs] = [0, 0];
-      } catch (error) {
-        fail(error);
-      }
-    },
-    lag: async () => {
-      // The cursor first: what is settled between the two questions then counts as lag, never as a lead.
-      const cursor = await ledger.cursor();
-      const { sequence } = await engine.state();
-      const events = await engine.readEvents(cursor, 1, 1);
-      const oldest = events.find((event) => event.sequence > cursor.sequence);
-      return {
-        lagEvents: Math.max(0, sequence - cursor.sequence),
-        lagMs: oldest ? Math.max(0, Date.now() - oldest.timeMs) : 0,
-        lastSettledAtMs: cursor.settledAtMs,
-      };
-    },
-    diverged: () => diverged,
-  };
-};
+  }
+}
