@@ -94,6 +94,22 @@ function importsOf(file: string): Import[] {
   return [...found, ...dynamic];
 }
 
+const LONGEST_FUNCTION = 70;
+const FUNCTION_HEAD =
+  /\bfunction\b|=>\s*\{$|^\s*(?:static |async |override |get |#)*\w*[\w#]+\(.*\{$|^\s*\).*\{$/;
+const NO_FUNCTION = /^\s*(?:if|for|while|switch|else|try|catch|\})/;
+
+/** Functions of a formatted source: one ends at the first closing brace at the indentation of its head. */
+function functionsOf(text: string): { line: number; lines: number }[] {
+  const lines = text.split('\n');
+  return lines.flatMap((head, at) => {
+    if (!head.endsWith('{') || !FUNCTION_HEAD.test(head) || NO_FUNCTION.test(head)) return [];
+    const end = `${/^\s*/.exec(head)![0]}}`;
+    const length = lines.slice(at + 1).findIndex((line) => line.startsWith(end)) + 2;
+    return [{ line: at + 1, lines: length }];
+  });
+}
+
 /** `src/http/routes.ts` is in the room `http`, `src/main.ts` in `main`. */
 const roomOf = (file: string): string =>
   relative(SRC, file)
@@ -213,6 +229,15 @@ describe('the house', () => {
       'queue/connection.ts',
       'redis/slot-owner.ts',
     ]);
+  });
+
+  it('has functions that fit a screen', () => {
+    const long = files.flatMap((file) =>
+      functionsOf(readFileSync(file, 'utf8'))
+        .filter(({ lines }) => lines > LONGEST_FUNCTION)
+        .map(({ line, lines }) => `${relative(SRC, file)}:${line} has ${lines} lines`),
+    );
+    expect(long).to.deep.equal([]);
   });
 
   it('has no file or folder that says nothing by its name', () => {

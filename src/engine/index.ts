@@ -189,15 +189,36 @@ export type EngineOptions = CoreOptions & OrderLimits;
 export function openEngine(options: EngineOptions): Engine {
   const core = new EngineCore(options);
   const markets = new EngineMarkets(core);
-  const placing = new EnginePlacing(core, markets, options);
-  const cancelling = new EngineCancelling(core, markets);
-  const dueCancels = new EngineDueCancels(core);
-  const funds = new EngineFunds(core, markets);
-  const switches = new EngineSwitches(core);
-  const outbox = new EngineOutbox(core, markets, options);
-  const snapshots = new EngineSnapshots(core, markets);
-  const pages = new EnginePages(core);
+  return engineOf({
+    core,
+    markets,
+    placing: new EnginePlacing(core, markets, options),
+    cancelling: new EngineCancelling(core, markets),
+    dueCancels: new EngineDueCancels(core),
+    funds: new EngineFunds(core, markets),
+    switches: new EngineSwitches(core),
+    outbox: new EngineOutbox(core, markets, options),
+    snapshots: new EngineSnapshots(core, markets),
+    pages: new EnginePages(core),
+  });
+}
 
+/** One class for each subject of the engine. */
+interface EngineParts {
+  readonly core: EngineCore;
+  readonly markets: EngineMarkets;
+  readonly placing: EnginePlacing;
+  readonly cancelling: EngineCancelling;
+  readonly dueCancels: EngineDueCancels;
+  readonly funds: EngineFunds;
+  readonly switches: EngineSwitches;
+  readonly outbox: EngineOutbox;
+  readonly snapshots: EngineSnapshots;
+  readonly pages: EnginePages;
+}
+
+function engineOf(parts: EngineParts): Engine {
+  const { core, markets, placing, cancelling, dueCancels, funds, switches, outbox, snapshots, pages } = parts;
   return {
     open: (cursor) => core.open(cursor),
     isOpen: () => core.isOpen,
