@@ -7,7 +7,7 @@ ARG NODE=node:24.21.0-bookworm-slim
 
 FROM ${NODE} AS packages
 WORKDIR /redbook
-COPY package.json package-lock.json .npmrc NOTICE ./
+COPY package.json package-lock.json .npmrc LICENSE NOTICE ./
 # No package here needs its install script. The bundler of the page comes as an optional package.
 RUN npm ci --omit=dev --ignore-scripts
 COPY lua lua

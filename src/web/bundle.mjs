@@ -33,8 +33,10 @@ const output = join(dist, 'web');
 
 const MAIN = 'src/web/main.tsx';
 const STYLE = 'src/web/style.css';
+/** Texts that whoever gets the bundle must get too. */
+const LICENCES = ['NOTICE', 'LICENSE'];
 /** Files that decide what the bundle is, beside the sources that it is made of. */
-const DECISIVE = ['src/web/bundle.mjs', 'package-lock.json', 'NOTICE'];
+const DECISIVE = ['src/web/bundle.mjs', 'package-lock.json', ...LICENCES];
 const MANIFEST = 'manifest.json';
 const NOTICE = 'notice.txt';
 
@@ -156,10 +158,13 @@ async function files(esbuild, entryPoints, chunks) {
 /** @param {readonly string[]} texts */
 const distinct = (texts) => [...new Set(texts)].sort();
 
-const noticeText = () => {
-  const file = join(project, 'NOTICE');
-  return existsSync(file) ? readFileSync(file) : new Uint8Array();
-};
+const noticeText = () =>
+  Buffer.from(
+    LICENCES.map((name) => join(project, name))
+      .filter((file) => existsSync(file))
+      .map((file) => readFileSync(file, 'utf8'))
+      .join('\n'),
+  );
 
 /**
  * Makes a file of its own of each dynamic import. The importing file names it with the hash of its content, so that

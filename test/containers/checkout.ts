@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = join(ROOT, 'node_modules/.cache/redbook-containers');
 
 const PARTS = [
-  ...['.dockerignore', '.npmrc', 'Dockerfile', 'NOTICE', 'README.md', 'docker-compose.yml'],
+  ...['.dockerignore', '.npmrc', 'Dockerfile', 'LICENSE', 'NOTICE', 'README.md', 'docker-compose.yml'],
   ...['package.json', 'package-lock.json', 'docs', 'k8s', 'lua', 'migrations', 'src'],
 ];
 

@@ -1,6 +1,6 @@
 /** The trading page as it is served. What it does in a browser is tested elsewhere. */
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import request, { type Response } from 'supertest';
@@ -185,6 +185,11 @@ describe('the trading page', () => {
       expect([head.status, head.headers.etag]).to.deep.equal([200, plain.headers.etag]);
     });
 
+    it('is complete by itself, so that files of two releases fit together', () => {
+      for (const name of Object.keys(manifest.files).filter((name) => name.endsWith('.js')))
+        expect(built(name).toString(), name).to.not.match(/\b(?:import|from)\s*["']/);
+    });
+
     it('names the files it loads on demand with their hashes', () => {
       const loaded = Object.keys(manifest.files)
         .filter((name) => name.endsWith('.js'))
@@ -215,6 +220,25 @@ describe('the trading page', () => {
     const routes = new Set([...text.matchAll(/route="([^"]+)"/g)].map(([, route]) => route));
     expect([...routes]).to.include.members(['/', '/trade/:ticker_id', '/web/main.js', 'unknown']);
     expect([...routes].filter((route) => /NOPE|nothing/.test(route!))).to.deep.equal([]);
+  });
+
+  it('is served with the licences of all that it contains', async () => {
+    const text = (await get('/web/notice.txt')).text;
+    expect(text).to.include(readFileSync(new URL('NOTICE', ROOT), 'utf8'));
+    expect(text).to.include(readFileSync(new URL('LICENSE', ROOT), 'utf8'));
+    expect(manifest.packages).to.include.members(['preact', 'lightweight-charts']);
+    for (const name of manifest.packages) {
+      const folder = new URL(`node_modules/${name}/`, ROOT);
+      const entry = text.split('\n\n').find((part) => part.split(/[\s,]/).includes(name));
+      expect(entry, `${name} in NOTICE`).to.be.a('string');
+      const file = readdirSync(folder).find((path) => /^licen[cs]e/i.test(path));
+      if (file === undefined) continue;
+      const licence = readFileSync(new URL(file, folder), 'utf8');
+      const [, holder] = /copyright (?:\(c\) )?[\d-]+(?:present)? ([\w ]+)/i.exec(licence)!;
+      expect(entry)
+        .to.include(holder)
+        .and.to.match(licence.includes('Apache') ? /Apache/ : /MIT License/);
+    }
   });
 
   it('is small: 120 KB compressed, and 15 KB for the demo wallet, which is loaded on demand', () => {
