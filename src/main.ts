@@ -90,7 +90,7 @@ async function main(argv: readonly string[]): Promise<void> {
     }
     case 'demo': {
       const { tellDemo } = await import('./roles/demo.ts');
-      return process.exit(await tellDemo(config, print));
+      return process.exit(await tellDemo(config, argv.slice(1), print));
     }
     default: {
       const { runOperator } = await import('./operator/command-line.ts');

@@ -12,9 +12,9 @@ import { formatScaled } from '../domain/units.ts';
 import { renderReconciliation } from '../operator/ledger.ts';
 import { moveFundsOnce } from '../operator/movements.ts';
 import { reconcile } from '../operator/reconcile/index.ts';
-import type { OperatorServices } from '../operator/services.ts';
 import { COLOURED, PLAIN } from '../operator/terminal.ts';
 import { COLUMNS, openScript, type Script } from './script.ts';
+import { type DemoServices, isRunning, tellNotRunning, withdrawAll } from './service.ts';
 import { type Stage, setStage } from './stage.ts';
 import { DemoStopped, makeTrader, type OrderReply, type Trader } from './trader.ts';
 
@@ -24,7 +24,7 @@ export interface DemoOptions {
   /** A web host that a SIWE message may name. */
   readonly webHost: string;
   /** For what an operator does; they stay the caller's to close. */
-  readonly services: Pick<OperatorServices, 'engine' | 'ledger'>;
+  readonly services: DemoServices;
   readonly print: (line: string) => void;
   /** Whether the lines may be painted. */
   readonly colours?: boolean;
@@ -50,11 +50,7 @@ const SETTLEMENT_PATIENCE_MS = 10_000;
 export async function runDemo(options: DemoOptions): Promise<number> {
   const { baseUrl, print } = options;
   const paint = options.colours ? COLOURED : PLAIN;
-  if (!(await isRunning(baseUrl))) {
-    print(`Nothing answers at ${baseUrl}.`);
-    print('Start the service in another terminal with: npm start');
-    return 1;
-  }
+  if (!(await isRunning(baseUrl))) return tellNotRunning(baseUrl, print);
   const [ada, ben, cleo] = ['Ada', 'Ben', 'Cleo'].map((name) => makeTrader(name, baseUrl)) as [
     Trader,
     Trader,
@@ -84,12 +80,6 @@ export async function runDemo(options: DemoOptions): Promise<number> {
     await tidyUp(cast, options.services);
   }
 }
-
-const isRunning = async (baseUrl: string): Promise<boolean> =>
-  fetch(`${baseUrl}/livez`).then(
-    ({ ok }) => ok,
-    () => false,
-  );
 
 async function signIn({ ada, ben, cleo, script, options }: Play): Promise<void> {
   script.scene('Sign in: prove that you hold the key, send no password');
@@ -253,20 +243,6 @@ async function tidyUp({ ada, ben, cleo }: Cast, services: DemoOptions['services'
     await trader.cancelAll().catch(() => undefined);
     await withdrawAll(trader, services).catch(() => undefined);
   }
-}
-
-/** @returns what was withdrawn, in words */
-async function withdrawAll({ wallet }: Trader, services: DemoOptions['services']): Promise<string[]> {
-  const assets = await services.engine.assets();
-  const withdrawn: string[] = [];
-  for (const { asset, availableAtoms } of await services.engine.balancesOf(wallet)) {
-    if (availableAtoms === 0n) continue;
-    const movement = { kind: 'debited', wallet, asset, amountAtoms: availableAtoms } as const;
-    await moveFundsOnce(services, { ...movement, reference: `demo ${wallet} ${asset}` });
-    const { scale } = assets.find(({ symbol }) => symbol === asset)!;
-    withdrawn.push(`${formatScaled(availableAtoms, scale)} ${asset}`);
-  }
-  return withdrawn;
 }
 
 const nameOf = ({ name }: Trader): string => name.padEnd(4);

@@ -4,7 +4,7 @@
  */
 
 import { type Market, marketGrid } from '../domain/market.ts';
-import { countOf, floorCountOf, formatCount, formatScaled, parseDecimal } from '../domain/units.ts';
+import { floorCountOf, formatCount, formatScaled, parseDecimal } from '../domain/units.ts';
 import type { Engine, Quotes } from '../engine/index.ts';
 import { DemoStopped } from './trader.ts';
 
@@ -22,23 +22,38 @@ export interface Stage {
 
 /** The story quotes this many levels to either side. */
 const LEVELS = 3n;
+/** Of a market without any price, by its base asset. */
+const USUAL_PRICES: Readonly<Record<string, string>> = { BTC: '60000' };
 const USUAL_PRICE = '3000';
 
 /** @throws DemoStopped when no market can be played on */
 export async function setStage(engine: Engine): Promise<Stage> {
+  for (const { market, quotes } of await openMarkets(engine)) {
+    const place = findRoom(market, quotes);
+    if (place !== undefined) return stageOn(market, place.middleTicks, place.levelTicks);
+  }
+  throw new DemoStopped('no market has room between its best bid and ask for the quotes of the demo');
+}
+
+/**
+ * The markets that anybody may buy and sell on, with their prices.
+ * @throws DemoStopped when there is none
+ */
+export async function openMarkets(engine: Engine): Promise<{ market: Market; quotes: Quotes }[]> {
   const isOpen = ({ status, tradingEnabled, sellEnabled }: Market): boolean =>
     status === 'active' && tradingEnabled && sellEnabled;
   const { markets, quotes } = await engine.quotes((all) => all.filter(isOpen));
   const open = markets.filter(isOpen);
-  for (const market of open) {
-    const place = findRoom(market, quotes.get(market.symbol)!);
-    if (place !== undefined) return stageOn(market, place.middleTicks, place.levelTicks);
-  }
-  throw new DemoStopped(
-    open.length === 0
-      ? 'no market is open: publish one with redbook market create'
-      : 'no market has room between its best bid and ask for the quotes of the demo',
-  );
+  if (open.length === 0) throw new DemoStopped('no market is open: publish one with redbook market create');
+  return open.map((market) => ({ market, quotes: quotes.get(market.symbol)! }));
+}
+
+/** The price that a market is at, in ticks: the middle of its book, else its last price, else a usual one. */
+export function presentTicks(market: Market, { bestBidTicks, bestAskTicks, lastTicks }: Quotes): bigint {
+  if (bestBidTicks !== null && bestAskTicks !== null) return (bestBidTicks + bestAskTicks) / 2n;
+  const usual = market.referencePrice ?? USUAL_PRICES[market.base.symbol] ?? USUAL_PRICE;
+  const usualTicks = floorCountOf(parseDecimal(usual)!, marketGrid(market).tick);
+  return lastTicks ?? bestBidTicks ?? bestAskTicks ?? (usualTicks > 0n ? usualTicks : 3000n);
 }
 
 interface Place {
@@ -47,12 +62,9 @@ interface Place {
 }
 
 /** A middle with all levels of the story strictly between the best bid and the best ask. */
-function findRoom(
-  market: Market,
-  { bestBidTicks: bid, bestAskTicks: ask, lastTicks }: Quotes,
-): Place | undefined {
-  const usual = countOf(parseDecimal(USUAL_PRICE)!, marketGrid(market).tick) ?? 3000n;
-  const around = bid !== null && ask !== null ? (bid + ask) / 2n : (lastTicks ?? bid ?? ask ?? usual);
+function findRoom(market: Market, quotes: Quotes): Place | undefined {
+  const { bestBidTicks: bid, bestAskTicks: ask } = quotes;
+  const around = presentTicks(market, quotes);
   const levelTicks = powerOfTenBelow(around / 1000n);
   const reach = levelTicks * (LEVELS + 1n);
   // Round, so that the price the story ends at leads back to where it began.
@@ -64,13 +76,21 @@ function findRoom(
   return fits ? { middleTicks, levelTicks } : undefined;
 }
 
-const powerOfTenBelow = (count: bigint): bigint => 10n ** BigInt(Math.max(0, count.toString().length - 1));
+/** The greatest power of ten that is not above a count. */
+export const powerOfTenBelow = (count: bigint): bigint =>
+  10n ** BigInt(Math.max(0, count.toString().length - 1));
 
-function stageOn(market: Market, middleTicks: bigint, levelTicks: bigint): Stage {
-  const { tick, step, minSteps } = marketGrid(market);
+/** A quarter of the usual size in steps; the usual size is 1 base unit where the rules admit it. */
+export function quarterOf(market: Market): bigint {
+  const { step, minSteps } = marketGrid(market);
   const quarterOfOne = floorCountOf(parseDecimal('0.25')!, step);
   const least = minSteps ?? 1n;
-  const quarterSteps = quarterOfOne > least ? quarterOfOne : least;
+  return quarterOfOne > least ? quarterOfOne : least;
+}
+
+function stageOn(market: Market, middleTicks: bigint, levelTicks: bigint): Stage {
+  const { tick, step } = marketGrid(market);
+  const quarterSteps = quarterOf(market);
   const ticksAt = (levels: bigint): bigint => middleTicks + levels * levelTicks;
   const quoteAtoms = (quarters: bigint, levels: bigint): bigint =>
     ticksAt(levels) * quarters * quarterSteps * market.quoteAtomsPerLot;

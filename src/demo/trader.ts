@@ -22,6 +22,7 @@ export interface FillReply {
 
 export interface OrderReply {
   readonly id: string;
+  readonly market: string;
   readonly side: 'buy' | 'sell';
   readonly type: string;
   readonly timeInForce: string;
@@ -59,6 +60,13 @@ export interface BalanceReply {
 /** The service refused, or does not answer: the story cannot go on. */
 export class DemoStopped extends Error {
   override readonly name = 'DemoStopped';
+  /** Of the error table, where the service refused. */
+  readonly code: string | undefined;
+
+  constructor(message: string, code?: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
 export interface Trader {
@@ -74,7 +82,11 @@ export interface Trader {
   place(market: string, order: OrderBody): Promise<OrderReply>;
   cancel(orderId: string): Promise<{ status: string }>;
   cancelAll(): Promise<{ count: number }>;
+  /** Cancels all orders of the wallet unless it asks again within that time. */
+  cancelAfter(timeoutMs: number): Promise<void>;
   orders(): Promise<readonly OrderReply[]>;
+  /** The newest 100 that can be filled. */
+  liveOrders(): Promise<readonly OrderReply[]>;
   trades(): Promise<readonly TradeReply[]>;
   balances(): Promise<readonly BalanceReply[]>;
 }
@@ -113,6 +125,10 @@ export function makeTrader(name: string, baseUrl: string): Trader {
     place: (market, order) => askJson('POST', '/v1/orders', { market, ...order }),
     cancel: (orderId) => askJson('DELETE', `/v1/orders/${orderId}`),
     cancelAll: () => askJson('DELETE', '/v1/orders'),
+    async cancelAfter(timeoutMs) {
+      await ask('POST', '/v1/orders/cancel-after', { timeoutMs });
+    },
+    liveOrders: async () => (await askJson<{ orders: OrderReply[] }>('GET', '/v1/orders?status=live')).orders,
     orders: async () => (await askJson<{ orders: OrderReply[] }>('GET', '/v1/orders')).orders,
     trades: async () => (await askJson<{ trades: TradeReply[] }>('GET', '/v1/trades')).trades,
     balances: async () =>
@@ -141,6 +157,8 @@ const siweMessage = (host: string, address: string, nonce: string): string =>
     `Issued At: ${new Date().toISOString()}`,
   ].join('\n');
 
+const ANSWER_PATIENCE_MS = 10_000;
+
 async function request(
   url: string,
   method: string,
@@ -154,11 +172,12 @@ async function request(
       ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(ANSWER_PATIENCE_MS),
   }).catch(() => {
     throw new DemoStopped(`${url} does not answer`);
   });
   const text = await response.text();
-  if (!response.ok)
-    throw new DemoStopped(`${method} ${new URL(url).pathname} answered ${response.status}: ${text}`);
-  return text;
+  if (response.ok) return text;
+  const code = /"code":"(\w+)"/.exec(text)?.[1];
+  throw new DemoStopped(`${method} ${new URL(url).pathname} answered ${response.status}: ${text}`, code);
 }

@@ -1,8 +1,10 @@
-/** `redbook demo`: a story against the running service, for a newcomer to watch. */
+/** `redbook demo`: a story against the running service, or trading that goes on, for a newcomer to watch. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
+import { DEMO_HELP, drawSeed, readDemoArguments } from '../demo/arguments.ts';
 import { runDemo } from '../demo/index.ts';
+import { runLive } from '../demo/live.ts';
 import { findEmbedded, type ServiceAddress } from '../embedded/index.ts';
 import { openOperatorServices } from './operator.ts';
 
@@ -10,11 +12,31 @@ import { openOperatorServices } from './operator.ts';
 const STARTING_MS = 10_000;
 const LOOK_EVERY_MS = 200;
 
-/** @returns the exit status: 0 when the story ended well and the books agree */
-export async function tellDemo(config: Config, print: (line: string) => void): Promise<number> {
+/**
+ * @param argv what follows `demo` on the command line
+ * @returns the exit status: 0 when the demo ended well and the books agree, 2 when the arguments are wrong
+ */
+export async function tellDemo(
+  config: Config,
+  argv: readonly string[],
+  print: (line: string) => void,
+): Promise<number> {
+  const asked = readDemoArguments(argv);
+  if (typeof asked === 'string') {
+    print(`${asked}.\n\n${DEMO_HELP}`);
+    return 2;
+  }
+  if (asked.help) {
+    print(DEMO_HELP);
+    return 0;
+  }
   const services = await openOperatorServices(config);
   try {
     const { url, webHost } = await locateService(config);
+    if (asked.live) {
+      const { market, seed = drawSeed() } = asked;
+      return await runLive({ baseUrl: url, services, print, market, seed, signal: untilToldToStop() });
+    }
     return await runDemo({
       baseUrl: url,
       webHost,
@@ -25,6 +47,18 @@ export async function tellDemo(config: Config, print: (line: string) => void): P
   } finally {
     await services.close();
   }
+}
+
+/** Aborted by Ctrl-C or SIGTERM; a second one ends the process at once. */
+function untilToldToStop(): AbortSignal {
+  const controller = new AbortController();
+  const stop = (): void => {
+    if (controller.signal.aborted) process.exit(1);
+    controller.abort();
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  return controller.signal;
 }
 
 /** The service that runs on the data folder, whatever its port; without one, what the settings say. */

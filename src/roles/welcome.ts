@@ -22,6 +22,7 @@ export function welcome(
   const where = dataDir === '.data' ? '' : `DATA_DIR='${dataDir}' `;
   const ofDemo: [command: string, meaning: string][] = [
     [`${where}npm run demo`, 'wallets sign in, trade and settle'],
+    [`${where}npm run demo -- --live`, 'wallets trade until Ctrl-C, so that the market moves'],
   ];
   return [
     `Open ${base}/ to trade in a browser.`,

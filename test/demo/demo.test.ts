@@ -3,10 +3,17 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { runDemo } from '../../src/demo/index.ts';
+import { type LiveOptions, runLive } from '../../src/demo/live.ts';
+import { MOST_CHANGES, openDesk } from '../../src/demo/live-desk.ts';
+import { findLiveMarkets } from '../../src/demo/live-market.ts';
+import { random } from '../../src/demo/random.ts';
+import { makeTrader } from '../../src/demo/trader.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { type Fixture, openFixture } from '../http/fixture.ts';
 import { assetContents, liveContents } from '../support/engine-contents.ts';
+import { runSeed } from '../support/seed.ts';
+import { eventually } from '../support/service.ts';
 
 const WEB_HOST = 'redbook.example';
 const STRANGER = `0x${'5'.repeat(40)}`;
@@ -131,6 +138,110 @@ describe('demo', function () {
     const wrongHost = await run({ webHost: 'elsewhere.example' });
     expect(wrongHost.status).to.equal(1);
     expect(wrongHost.text).to.contain('domain_mismatch');
+  });
+
+  describe('that goes on', () => {
+    const ODD = { symbol: 'ODD/UNIT', tickSize: '0.000001', sizeStep: '1', referencePrice: '1000' } as const;
+    const SYMBOLS = ['ETH/USDC', 'BTC/USDC', ODD.symbol];
+    before(async () => {
+      await fixture.engine.setAsset({ symbol: 'ODD', scale: 0 });
+      await fixture.engine.setAsset({ symbol: 'UNIT', scale: 9 });
+      await fixture.market({ ...ODD, minOrderSize: null, maxOrderSize: null });
+      // Every run signs wallets in, from one address.
+      await fixture.forgetRequests();
+    });
+
+    const watch = (options: Partial<LiveOptions> = {}) => {
+      const lines: string[] = [];
+      const controller = new AbortController();
+      const { signal } = controller;
+      const print = (line: string): void => void lines.push(line);
+      const settings = { baseUrl, services: fixture, print, signal, seed: runSeed(), turnMs: 40 };
+      const ended = runLive({ ...settings, ...options });
+      return { lines, ended, stop: () => controller.abort() };
+    };
+    const quotesOf = async (symbol: string) =>
+      (await fixture.engine.quotes((all) => all)).quotes.get(symbol)!;
+    /** Wallets that hold something, without the house and the stranger. */
+    const holders = async (asset: string): Promise<string[]> => {
+      const { balances } = await assetContents(fixture.engine, asset);
+      return [...balances]
+        .filter(([, { availableAtoms, reservedAtoms }]) => availableAtoms + reservedAtoms > 0n)
+        .map(([account]) => account)
+        .filter((account) => account !== 'house' && account !== STRANGER);
+    };
+
+    it('moves every market, outlives a restart, and leaves nothing behind', async () => {
+      const { lines, ended, stop } = watch();
+      const isMoving = async (symbol: string): Promise<boolean> => {
+        const { bestBidTicks, bestAskTicks, lastTicks } = await quotesOf(symbol);
+        return bestBidTicks !== null && bestAskTicks !== null && lastTicks !== null;
+      };
+      await eventually('every market moves', async () =>
+        (await Promise.all(SYMBOLS.map(isMoving))).every(Boolean),
+      );
+      const { port } = server.address() as AddressInfo;
+      server.closeAllConnections();
+      server.close();
+      const tellsOf = (words: string): boolean =>
+        SYMBOLS.every((symbol) =>
+          lines.some((line) => line.startsWith(`${symbol}: `) && line.includes(words)),
+        );
+      await eventually('it tells that the service is away', async () => tellsOf('The demo tries again.'));
+      server = createHttpServer(fixture.app).listen(port, '127.0.0.1');
+      await eventually('it goes on', async () => tellsOf('trading goes on'));
+      stop();
+      expect(await ended, lines.join('\n')).to.equal(0);
+      expect(lines[1]).to.include(`--seed ${runSeed()} `);
+      expect(lines.at(-1)).to.match(
+        /^\d+ orders are cancelled, and the funds of the wallets are withdrawn\.$/,
+      );
+      expect(await liveContents(fixture.engine)).to.have.property('size', 0);
+      for (const asset of ['ETH', 'BTC', 'USDC', 'ODD', 'UNIT'])
+        expect(await holders(asset)).to.deep.equal([]);
+    });
+
+    it('trades on one market alone when it is asked to, and meets an order in the way of its quotes', async () => {
+      await fixture.credit(STRANGER, { USDC: '100000' });
+      await rest('buy', '3100');
+      expect(await fixture.engine.liveOrderCount(STRANGER)).to.equal(1);
+      const { lines, ended, stop } = watch({ market: 'ETH/USDC' });
+      await eventually(
+        'the order is filled',
+        async () => (await fixture.engine.liveOrderCount(STRANGER)) === 0,
+      );
+      stop();
+      expect(await ended).to.equal(0);
+      expect(lines[0]).to.match(/^5 wallets trade ETH\/USDC at /);
+    });
+
+    it('names the open markets when the one it is asked for is none of them', async () => {
+      const { lines, ended } = watch({ market: 'NO/ONE' });
+      expect(await ended).to.equal(1);
+      expect(lines.join()).to.include(`NO/ONE is no open market; open are ${SYMBOLS.join(', ')}`);
+    });
+
+    it('makes a bounded number of requests in a turn', async () => {
+      let requests = 0;
+      server.on('request', () => {
+        requests += 1;
+      });
+      const [live] = await findLiveMarkets(fixture.engine, 'ETH/USDC', 1);
+      const makers = ['one', 'two'].map((name) => makeTrader(name, baseUrl));
+      for (const maker of makers) {
+        await maker.signInByTypedData();
+        await fixture.credit(maker.wallet, { USDC: '1000000' });
+        for (let at = 0; at < 10; at += 1)
+          await maker.place('ETH/USDC', { side: 'buy', type: 'limit', price: String(100 + at), size: '1' });
+      }
+      const desk = openDesk(live!, { makers, takers: makers }, random(runSeed()));
+      for (let turn = 0; turn < 2; turn += 1) {
+        requests = 0;
+        await desk.turn();
+        expect(requests).to.be.within(makers.length, makers.length * (1 + 2 * MOST_CHANGES) + 1);
+      }
+      for (const maker of makers) await maker.cancelAll();
+    });
   });
 
   const rest = (side: 'buy' | 'sell', price: string) =>

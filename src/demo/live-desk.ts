@@ -1,0 +1,134 @@
+/** One market of the live demo: makers keep quotes around the walking price, takers trade against them. */
+
+import { marketGrid } from '../domain/market.ts';
+import type { Side } from '../domain/order.ts';
+import { countOf, parseDecimal } from '../domain/units.ts';
+import { drawSize, type Level, type LiveMarket, levelsAround, openWalk, priceText } from './live-market.ts';
+import type { Random } from './random.ts';
+import { DemoStopped, type OrderReply, type Trader } from './trader.ts';
+
+export interface Wallets {
+  readonly makers: readonly Trader[];
+  readonly takers: readonly Trader[];
+}
+
+export interface Desk {
+  readonly live: LiveMarket;
+  /** Moves the price by one step and trades there. @throws DemoStopped */
+  turn(): Promise<void>;
+  /** Of this market, as the walk has it. */
+  price(): string;
+  /** Executions that the takers had so far. */
+  trades(): number;
+}
+
+/** Orders that a maker cancels, and that it places, in one turn at most. */
+export const MOST_CHANGES = 8;
+/** How far, in gaps, a taker goes past the price. */
+const REACH = 4n;
+const TRADE_CHANCE = 0.8;
+
+export function openDesk(live: LiveMarket, { makers, takers }: Wallets, random: Random): Desk {
+  const { market, gapTicks } = live;
+  const step = openWalk(live, random);
+  let midTicks = live.startTicks;
+  let trades = 0;
+  /** The side of a taker that would meet the order of somebody else where a quote should stand. */
+  let inTheWay: Side | undefined;
+
+  /** Levels alternate between the makers, and stay with one as long as they are quoted. */
+  const isOf =
+    (maker: number) =>
+    ({ priceTicks }: Level): boolean =>
+      Number((priceTicks / gapTicks) % BigInt(makers.length)) === maker;
+
+  async function quote(): Promise<void> {
+    const levels = levelsAround(live, midTicks);
+    const plans = await Promise.all(
+      makers.map(async (maker, at) => planQuotes(live, levels.filter(isOf(at)), await maker.liveOrders())),
+    );
+    // All cancel before any places: a new bid may stand where the other maker's ask was.
+    await Promise.all(plans.map(({ unwanted }, at) => cancelAll(makers[at]!, unwanted)));
+    await Promise.all(plans.map(({ missing }, at) => placeQuotes(makers[at]!, missing)));
+  }
+
+  async function placeQuotes(maker: Trader, missing: readonly Level[]): Promise<void> {
+    for (const { side, priceTicks } of missing) {
+      const size = drawSize(live, random);
+      const order = {
+        side,
+        type: 'limit',
+        price: priceText(live, priceTicks),
+        size,
+        postOnly: true,
+      } as const;
+      const placed = await placeIfFunded(maker, market.symbol, order);
+      if (placed?.status === 'rejected') inTheWay = side;
+    }
+  }
+
+  async function trade(side: Side): Promise<void> {
+    const taker = random.pick(takers);
+    const size = drawSize(live, random);
+    const reach = side === 'buy' ? REACH : -REACH;
+    const price = priceText(live, midTicks + reach * gapTicks);
+    const order = { side, type: 'limit', price, size, timeInForce: 'IOC' } as const;
+    const placed = await placeIfFunded(taker, market.symbol, order);
+    trades += placed?.fills.length ?? 0;
+  }
+
+  return {
+    live,
+    price: () => priceText(live, midTicks),
+    trades: () => trades,
+    async turn() {
+      const beforeTicks = midTicks;
+      midTicks = step();
+      await quote();
+      const drift = midTicks > beforeTicks ? 'buy' : 'sell';
+      const side = inTheWay ?? (random.chance(0.6) ? drift : random.pick(['buy', 'sell'] as const));
+      const trades = inTheWay !== undefined || random.chance(TRADE_CHANCE);
+      inTheWay = undefined;
+      if (trades) await trade(side);
+    },
+  };
+}
+
+/** What a maker has to change so that its orders stand at its levels. */
+function planQuotes(
+  { market }: LiveMarket,
+  levels: readonly Level[],
+  orders: readonly OrderReply[],
+): { unwanted: OrderReply[]; missing: Level[] } {
+  const { tick } = marketGrid(market);
+  const keyOf = (side: Side, priceTicks: bigint | undefined): string => `${side} ${priceTicks}`;
+  const wanted = new Map(levels.map((level) => [keyOf(level.side, level.priceTicks), level]));
+  const unwanted = orders
+    .filter((order) => order.market === market.symbol)
+    // A level that an order stands at is not missing any more; a second order there is one too many.
+    .filter(({ side, price }) => !wanted.delete(keyOf(side, countOf(parseDecimal(String(price))!, tick))));
+  return { unwanted: unwanted.slice(0, MOST_CHANGES), missing: [...wanted.values()].slice(0, MOST_CHANGES) };
+}
+
+async function cancelAll(maker: Trader, orders: readonly OrderReply[]): Promise<void> {
+  for (const { id } of orders) {
+    await maker.cancel(id).catch((error: unknown) => {
+      // It was filled meanwhile.
+      if (!(error instanceof DemoStopped && error.code === 'ORDER_NOT_FOUND')) throw error;
+    });
+  }
+}
+
+/** A wallet that has run out of one asset waits until others have traded it back. */
+async function placeIfFunded(
+  trader: Trader,
+  market: string,
+  order: Parameters<Trader['place']>[1],
+): Promise<OrderReply | undefined> {
+  try {
+    return await trader.place(market, order);
+  } catch (error) {
+    if (error instanceof DemoStopped && error.code === 'INSUFFICIENT_BALANCE') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,109 @@
+/** A market as the live wallets see it: a price that walks, and levels and sizes that its rules admit. */
+
+import { type Market, marketGrid } from '../domain/market.ts';
+import type { Side } from '../domain/order.ts';
+import { formatCount } from '../domain/units.ts';
+import type { Engine, Quotes } from '../engine/index.ts';
+import type { Random } from './random.ts';
+import { openMarkets, powerOfTenBelow, presentTicks, quarterOf } from './stage.ts';
+import { DemoStopped } from './trader.ts';
+
+/** Price levels that are quoted on each side. */
+export const LEVELS = 8n;
+/** Most units that one order is for. */
+const MOST_UNITS = 4n;
+/** Where an order is still exact: the engine refuses one of 2^53 atoms. The walk may double the price. */
+const MOST_ATOMS = 2n ** 51n;
+
+export interface LiveMarket {
+  readonly market: Market;
+  /** Where the walk begins. */
+  readonly startTicks: bigint;
+  /** Between two price levels. */
+  readonly gapTicks: bigint;
+  /** Bounds of the size of an order. */
+  readonly leastSteps: bigint;
+  readonly mostSteps: bigint;
+}
+
+export interface Level {
+  readonly side: Side;
+  readonly priceTicks: bigint;
+}
+
+/**
+ * Looks up the markets to trade on.
+ * @param symbol of the only one; otherwise the first `most` open markets
+ * @throws DemoStopped when there is none
+ */
+export async function findLiveMarkets(
+  engine: Engine,
+  symbol: string | undefined,
+  most: number,
+): Promise<LiveMarket[]> {
+  const open = await openMarkets(engine);
+  const chosen =
+    symbol === undefined ? open.slice(0, most) : open.filter((one) => one.market.symbol === symbol);
+  const found = chosen.flatMap(({ market, quotes }) => liveMarket(market, quotes) ?? []);
+  if (found.length > 0) return found;
+  const symbols = open.map(({ market }) => market.symbol).join(', ');
+  throw new DemoStopped(
+    chosen.length === 0
+      ? `${symbol} is no open market; open are ${symbols}`
+      : 'the rules of the market leave no size to trade with: its smallest order is too large to be exact',
+  );
+}
+
+/** Undefined where even the smallest order that the rules admit could not be placed. */
+export function liveMarket(market: Market, quotes: Quotes): LiveMarket | undefined {
+  const { minSteps, maxSteps } = marketGrid(market);
+  const present = presentTicks(market, quotes);
+  const gapTicks = powerOfTenBelow(present / 2000n);
+  const lowest = (LEVELS + 2n) * gapTicks;
+  const startTicks = present > lowest ? present : lowest;
+  const exact = least(
+    MOST_ATOMS / market.baseAtomsPerStep,
+    MOST_ATOMS / (startTicks * market.quoteAtomsPerLot),
+  );
+  const most = maxSteps === null ? exact : least(exact, maxSteps);
+  const smallest = minSteps ?? 1n;
+  if (most < smallest) return undefined;
+  const leastSteps = greatest(least(quarterOf(market), most / MOST_UNITS), smallest);
+  const mostSteps = least(leastSteps * MOST_UNITS, most);
+  return { market, startTicks, gapTicks, leastSteps, mostSteps };
+}
+
+const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);
+const greatest = (one: bigint, other: bigint): bigint => (one > other ? one : other);
+
+export const priceText = ({ market }: LiveMarket, ticks: bigint): string =>
+  formatCount(ticks, marketGrid(market).tick);
+
+/** A size between the bounds, in tenths of the least one. */
+export function drawSize({ market, leastSteps, mostSteps }: LiveMarket, random: Random): string {
+  const tenths = (leastSteps * BigInt(10 + random.below(31))) / 10n;
+  return formatCount(least(tenths, mostSteps), marketGrid(market).step);
+}
+
+/** A random walk: each step is at most one gap, and the price stays between 2/3 and 3/2 of where it began. */
+export function openWalk({ startTicks, gapTicks }: LiveMarket, random: Random): () => bigint {
+  const lowest = greatest((startTicks * 2n) / 3n, (LEVELS + 1n) * gapTicks);
+  const highest = (startTicks * 3n) / 2n;
+  let midTicks = startTicks;
+  return () => {
+    const quarters = BigInt(random.below(9) - 4);
+    midTicks = greatest(lowest, least(highest, midTicks + (quarters * gapTicks) / 4n));
+    return midTicks;
+  };
+}
+
+/** The levels to quote around a price: on whole gaps, so that most stay where they are when the price moves. */
+export function levelsAround({ gapTicks }: LiveMarket, midTicks: bigint): Level[] {
+  const bestBid = (midTicks - 1n) / gapTicks;
+  const levels: Level[] = [];
+  for (let away = 0n; away < LEVELS; away += 1n) {
+    if (bestBid > away) levels.push({ side: 'buy', priceTicks: (bestBid - away) * gapTicks });
+    levels.push({ side: 'sell', priceTicks: (bestBid + 1n + away) * gapTicks });
+  }
+  return levels;
+}

@@ -1,0 +1,160 @@
+/**
+ * `npm run demo -- --live`: a handful of wallets quote around prices that walk at random, and trade, until they are
+ * told to stop. Then they cancel their orders and withdraw what is left.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from '../domain/errors.ts';
+import { moveFundsOnce } from '../operator/movements.ts';
+import { type Desk, openDesk, type Wallets } from './live-desk.ts';
+import { findLiveMarkets, type LiveMarket } from './live-market.ts';
+import { type Random, random } from './random.ts';
+import { type DemoServices, isRunning, tellNotRunning, withdrawAll } from './service.ts';
+import { DemoStopped, makeTrader, type Trader } from './trader.ts';
+
+export interface LiveOptions {
+  /** Of the running service, like `http://localhost:8080`. */
+  readonly baseUrl: string;
+  /** For what an operator does; they stay the caller's to close. */
+  readonly services: DemoServices;
+  readonly print: (line: string) => void;
+  /** Ends the demo when it is aborted. */
+  readonly signal: AbortSignal;
+  /** The same seed on the same market makes the same walk. */
+  readonly seed: number;
+  /** Symbol of the only market to trade on; otherwise the first few. */
+  readonly market?: string | undefined;
+  /** Between two turns on a market, on average. */
+  readonly turnMs?: number;
+}
+
+const MAKERS = 2;
+const TAKERS = 3;
+const MOST_MARKETS = 3;
+const TURN_MS = 1_000;
+const TOLD_EVERY_MS = 10_000;
+const FIRST_BACK_OFF_MS = 500;
+const LONGEST_BACK_OFF_MS = 10_000;
+/** Orders of the least size that each wallet can pay with what it begins with, on either side. */
+const FUNDED_ORDERS = 500n;
+/** Quotes of a demo that was killed end by themselves; each turn within this time puts it off. */
+const DEAD_MAN_MS = 60_000;
+const RENEWED_EVERY_MS = 20_000;
+
+/** Trades until the signal. @returns the exit status: 0 when it ended in order */
+export async function runLive(options: LiveOptions): Promise<number> {
+  const { baseUrl, print, services, signal, seed } = options;
+  if (!(await isRunning(baseUrl))) return tellNotRunning(baseUrl, print);
+  const wallets: Wallets = {
+    makers: Array.from({ length: MAKERS }, (_, at) => makeTrader(`maker ${at + 1}`, baseUrl)),
+    takers: Array.from({ length: TAKERS }, (_, at) => makeTrader(`taker ${at + 1}`, baseUrl)),
+  };
+  const all = [...wallets.makers, ...wallets.takers];
+  try {
+    const markets = await findLiveMarkets(services.engine, options.market, MOST_MARKETS);
+    for (const trader of all) await prepare(trader, markets, services);
+    const desks = markets.map((live, at) => openDesk(live, wallets, random(seed + at)));
+    const symbols = markets.map(({ market }) => market.symbol).join(' and ');
+    print(`${all.length} wallets trade ${symbols} at ${baseUrl} until Ctrl-C.`);
+    print(`The seed is ${seed}: --seed ${seed} repeats the walk of the prices.`);
+    await Promise.all([
+      ...desks.map((desk, at) => keepTrading(desk, wallets, random(seed - at - 1), options)),
+      keepTelling(desks, options),
+    ]);
+  } catch (error) {
+    if (!(error instanceof DemoStopped || error instanceof Refusal)) throw error;
+    print(`The demo stops here: ${error.message}`);
+    await leave(all, services, () => undefined);
+    return 1;
+  }
+  if (signal.aborted) print('Stopping …');
+  return leave(all, services, print);
+}
+
+/** Signs in, accepts the terms and takes funds. */
+async function prepare(
+  trader: Trader,
+  markets: readonly LiveMarket[],
+  services: DemoServices,
+): Promise<void> {
+  await trader.signInByTypedData();
+  const { termsVersion } = await services.engine.state();
+  if (termsVersion !== null) await trader.acceptTerms(termsVersion);
+  for (const { market, leastSteps, startTicks } of markets) {
+    const steps = leastSteps * FUNDED_ORDERS;
+    const funds = [
+      [market.base, steps * market.baseAtomsPerStep],
+      [market.quote, steps * startTicks * market.quoteAtomsPerLot],
+    ] as const;
+    for (const [{ symbol: asset }, amountAtoms] of funds) {
+      const reference = `demo ${trader.wallet} ${market.symbol} ${asset}`;
+      const movement = { kind: 'credited', wallet: trader.wallet, asset, amountAtoms, reference } as const;
+      await moveFundsOnce(services, movement);
+    }
+  }
+}
+
+/** Turn after turn; while the service refuses or is away, with growing pauses. */
+async function keepTrading(
+  desk: Desk,
+  { makers }: Wallets,
+  pauses: Random,
+  { signal, print, turnMs = TURN_MS }: LiveOptions,
+): Promise<void> {
+  const { symbol } = desk.live.market;
+  let [failures, told, renewedMs] = [0, '', 0];
+  while (!signal.aborted) {
+    let pauseMs = turnMs * (0.7 + 0.006 * pauses.below(100));
+    try {
+      if (Date.now() - renewedMs > RENEWED_EVERY_MS) {
+        for (const maker of makers) await maker.cancelAfter(DEAD_MAN_MS);
+        renewedMs = Date.now();
+      }
+      await desk.turn();
+      if (failures > 0) print(`${symbol}: trading goes on.`);
+      [failures, told] = [0, ''];
+    } catch (error) {
+      if (!(error instanceof DemoStopped)) throw error;
+      if (error.message !== told) print(`${symbol}: ${error.message}. The demo tries again.`);
+      told = error.message;
+      failures += 1;
+      const backOffMs = Math.min(FIRST_BACK_OFF_MS * 2 ** (failures - 1), LONGEST_BACK_OFF_MS);
+      pauseMs = backOffMs * (0.5 + 0.005 * pauses.below(100));
+    }
+    await pause(pauseMs, signal);
+  }
+}
+
+async function keepTelling(desks: readonly Desk[], { signal, print }: LiveOptions): Promise<void> {
+  while (!signal.aborted) {
+    await pause(TOLD_EVERY_MS, signal);
+    if (signal.aborted) return;
+    const time = new Date().toISOString().slice(11, 19);
+    const told = desks.map((desk) => `${desk.live.market.symbol} ${desk.price()} (${desk.trades()} trades)`);
+    print(`${time}  ${told.join('   ')}`);
+  }
+}
+
+const pause = (durationMs: number, signal: AbortSignal): Promise<void> =>
+  sleep(durationMs, undefined, { signal }).catch(() => undefined);
+
+/** Cancels every order and withdraws every balance. @returns the exit status */
+async function leave(
+  traders: readonly Trader[],
+  services: DemoServices,
+  print: (line: string) => void,
+): Promise<number> {
+  let cancelled = 0;
+  try {
+    for (const trader of traders.filter((one) => one.isSignedIn()))
+      cancelled += (await trader.cancelAll()).count;
+    for (const trader of traders) await withdrawAll(trader, services);
+    print(`${cancelled} orders are cancelled, and the funds of the wallets are withdrawn.`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof DemoStopped || error instanceof Refusal)) throw error;
+    print(`Not everything could be cancelled and withdrawn: ${error.message}.`);
+    print(`The orders that are left are cancelled ${DEAD_MAN_MS / 1000} s after the last turn.`);
+    return 1;
+  }
+}

@@ -1,0 +1,41 @@
+/** What both demos ask of the running service, and do in its operator's place. */
+
+import { formatScaled } from '../domain/units.ts';
+import { moveFundsOnce } from '../operator/movements.ts';
+import type { OperatorServices } from '../operator/services.ts';
+import type { Trader } from './trader.ts';
+
+export type DemoServices = Pick<OperatorServices, 'engine' | 'ledger'>;
+
+export const isRunning = async (baseUrl: string): Promise<boolean> =>
+  fetch(`${baseUrl}/livez`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+/** @returns the exit status */
+export function tellNotRunning(baseUrl: string, print: (line: string) => void): number {
+  print(`Nothing answers at ${baseUrl}.`);
+  print('Start the service in another terminal with: npm start');
+  return 1;
+}
+
+/**
+ * Withdraws all that is available to a wallet; once for each wallet and asset.
+ * @returns what was withdrawn, in words
+ */
+export async function withdrawAll(
+  { wallet }: Pick<Trader, 'wallet'>,
+  services: DemoServices,
+): Promise<string[]> {
+  const assets = await services.engine.assets();
+  const withdrawn: string[] = [];
+  for (const { asset, availableAtoms } of await services.engine.balancesOf(wallet)) {
+    if (availableAtoms === 0n) continue;
+    const movement = { kind: 'debited', wallet, asset, amountAtoms: availableAtoms } as const;
+    await moveFundsOnce(services, { ...movement, reference: `demo ${wallet} ${asset}` });
+    const { scale } = assets.find(({ symbol }) => symbol === asset)!;
+    withdrawn.push(`${formatScaled(availableAtoms, scale)} ${asset}`);
+  }
+  return withdrawn;
+}
