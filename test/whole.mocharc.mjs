@@ -7,7 +7,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 const MEASURE_TIME = [
-  ...['stream/cadence', 'http/limits', 'equivalence/equivalence', 'queue/queue', 'cluster/cluster'],
+  ...['stream/cadence', 'http/limits', 'equivalence/equivalence', 'queue/queue', 'commands/drill/drill'],
   'workers/snapshot',
 ];
 const TAKE_LONG = [
@@ -19,7 +19,7 @@ const TAKE_LONG = [
     'redis-cluster/settlement',
     'roles/batch-kills',
   ],
-  ...['redis/failover', 'sweeps/sweeps', 'operator/rebuild', 'operator/reconcile', 'ledger/kill'],
+  ...['redis/failover', 'commands/sweeps/sweeps', 'operator/rebuild', 'operator/reconcile', 'ledger/kill'],
   ...['engine/long-walks', 'engine/numbers', 'http/market-data-large-book', 'deployment/engine-settings'],
   ...['equivalence/isolation', 'roles/first-minute', 'stream/streams', 'http/pages', 'auth/siwe-fuzz'],
   ...['operator/corruptions', 'operator/lost-rules', 'workers/settlement', 'redis-cluster/http'],

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { openLedger } from '../../src/ledger/index.ts';
-import { readPlans } from '../bench/read-plans.ts';
-import { seedLedger } from '../bench/seeded-ledger.ts';
+import { readPlans } from '../commands/bench/read-plans.ts';
+import { seedLedger } from '../commands/bench/seeded-ledger.ts';
 import { freshDatabase } from '../support/servers.ts';
 
 describe('a seeded ledger', () => {

@@ -33,7 +33,7 @@ const builds = new Map<string, Promise<string>>();
 /**
  * Builds an entry once in a run of the tests, from the files as they are when the run first needs it. The build is
  * removed with the folder of the run, so no run starts the code of an earlier one. Commands that are no run of mocha,
- * such as `npm run cluster`, get the sources.
+ * such as `npm run drill`, get the sources.
  *
  * @param entry a source, relative to the folder
  * @param folder of a checkout, this one unless given

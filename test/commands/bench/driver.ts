@@ -1,0 +1,276 @@
+/**
+ * A process that drives the engine of one release by its public face: `driver.ts PROJECT_FOLDER`. It takes commands
+ * over the IPC channel and answers each when all of its calls are answered; a call that is refused fails the command.
+ */
+
+import { Redis } from 'ioredis';
+import type { LiveOrder } from '../../../src/domain/order.ts';
+import type { OrderRequest } from '../../../src/domain/placing.ts';
+import type { Engine, EngineImage, Placement } from '../../../src/engine/index.ts';
+import { HISTORY, WALLETS, walletOf } from './driver-wallets.ts';
+import { marketSpec } from './market-spec.ts';
+
+/** Pace of calls: groups of one turn of the event loop, each awaited, or a constant number of calls in flight. */
+export type Pace = { readonly together: number } | { readonly inFlight: number };
+
+export type OrderKind = 'far' | 'rest' | 'maker' | 'fill' | 'five' | 'sweep' | 'mixed';
+
+export type Command =
+  /** Connects, or connects again, and opens the engine. */
+  | { readonly do: 'open'; readonly redisUrl: string }
+  /** Publishes the market and credits the wallets. */
+  | { readonly do: 'create' }
+  /** Replaces what the server holds by an engine with so many resting bids, all of it settled. */
+  | { readonly do: 'rebuild'; readonly resting: number }
+  | { readonly do: 'place'; readonly kind: OrderKind; readonly calls: number; readonly pace: Pace }
+  /** Cancels so many of the orders placed as `rest`. */
+  | { readonly do: 'cancel'; readonly calls: number; readonly pace: Pace }
+  /** Makes the trades of `HISTORY`. */
+  | { readonly do: 'trade' }
+  /** Drops what the engine drops once it is settled and has aged: events, their index, remembered ids. */
+  | { readonly do: 'settle' };
+
+export type Answer = { readonly ok: true } | { readonly ok: false; readonly error: string };
+
+const SYMBOL = 'ETH/USDC';
+const CREDIT = 10n ** 15n;
+const TAKER = `0x${'7a'.repeat(20)}`;
+const ID_LENGTH = Number(process.env.BENCH_ID_LENGTH ?? 36);
+/** Bids of `far` and of a rebuilt engine are spread over so many prices from this one on, in ticks. */
+const FAR = { from: 10_000, prices: 2_000 };
+
+const release = `${process.argv[2]}/src`;
+const { openEngine }: typeof import('../../../src/engine/index.ts') = await import(
+  `${release}/engine/index.ts`
+);
+const { KEYS }: typeof import('../../../src/engine/keys.ts') = await import(`${release}/engine/keys.ts`);
+// Each release has decimals of its own.
+const { parseDecimal }: typeof import('../../../src/domain/units.ts') = await import(
+  `${release}/domain/units.ts`
+);
+
+let redis: Redis | undefined;
+let engine: Engine | undefined;
+let serial = 0;
+/** Orders placed as `rest` that are not cancelled yet. */
+const cancellable: { readonly id: string; readonly wallet: string }[] = [];
+
+const opened = (): { redis: Redis; engine: Engine } => {
+  if (redis === undefined || engine === undefined) throw new Error('the engine is not open');
+  return { redis, engine };
+};
+
+function engineOn(connection: Redis): Engine {
+  return openEngine({ redis: connection, maxMakers: 1_000, maxLiveOrders: 1_000_000 });
+}
+
+async function open(redisUrl: string): Promise<void> {
+  redis?.disconnect();
+  redis = new Redis(redisUrl);
+  engine = engineOn(redis);
+  await engine.open({ epoch: 0, sequence: 0 });
+}
+
+async function publish(): Promise<void> {
+  await opened().engine.setAsset({ symbol: 'USDC', scale: 6 });
+  await opened().engine.createMarket(marketSpec(SYMBOL));
+}
+
+const accounts = [TAKER, ...Array.from({ length: WALLETS }, (_none, index) => walletOf(index))];
+
+async function create(): Promise<void> {
+  await publish();
+  for (const wallet of accounts) {
+    for (const asset of ['ETH', 'USDC']) {
+      const reference = `${wallet} ${asset}`;
+      await opened().engine.moveFunds({ kind: 'credited', wallet, asset, amountAtoms: CREDIT, reference });
+    }
+  }
+}
+
+/** An engine as `ledger rebuild` makes it: with all of its orders settled, and with their ids in the filter alone. */
+async function rebuild(resting: number): Promise<void> {
+  cancellable.length = 0;
+  await opened().redis.flushall();
+  await opened()
+    .engine.confirm()
+    .catch(() => undefined); // it finds that its engine is gone
+  await opened().engine.open({ epoch: 0, sequence: 0 });
+  await publish();
+  const { redis, engine } = opened();
+  const market = (await engine.market(SYMBOL))!;
+  const { base, quote, baseAtomsPerStep, quoteAtomsPerLot } = market;
+  const lot = { base: base.symbol, quote: quote.symbol, baseAtomsPerStep, quoteAtomsPerLot };
+  async function* liveOrders(): AsyncGenerator<LiveOrder> {
+    for (let index = 0; index < resting; index += 1) {
+      const priceTicks = FAR.from + (index % FAR.prices);
+      const priceKey = (BigInt(Number.MAX_SAFE_INTEGER) - BigInt(priceTicks)).toString(16).padStart(14, '0');
+      const stamp = `0001${(index + 1).toString(16).padStart(12, '0')}`;
+      const id = `${(market.number * 2).toString(16).padStart(4, '0')}${priceKey}${stamp}`;
+      yield {
+        ...{ id, wallet: walletOf(index), market: SYMBOL, side: 'buy', priceTicks: BigInt(priceTicks), lot },
+        ...{ sizeSteps: 10_000n, remainingSteps: 10_000n, sequence: index + 1 },
+        clientOrderId: `seed-${index}`.padEnd(ID_LENGTH, '0'),
+      };
+    }
+  }
+  const image: EngineImage = {
+    cursor: { epoch: 1, sequence: resting + 1, timeMs: Date.now() },
+    switches: {
+      ...{ paused: false, termsVersion: null, holds: [], acceptedTerms: new Map() },
+      ...{ marketVersions: new Map([[market.number, market.version]]), markets: [market] },
+    },
+    assets: await engine.assets(),
+    lastPrices: new Map(),
+    liveOrders,
+    async *balancesOf() {
+      for (const account of accounts) yield { account, atoms: CREDIT };
+    },
+    async *usedIds() {},
+    fence: async () => undefined,
+  };
+  await redis.flushall();
+  await engineOn(redis).rebuild(image);
+  await engine.open({ epoch: 1, sequence: resting + 1 });
+}
+
+interface Shape {
+  readonly wallet: string;
+  readonly side: 'buy' | 'sell';
+  /** In hundredths, which are ticks. */
+  readonly price: number;
+  readonly size: number;
+  /** The status that the order must have; absent: any. */
+  readonly status?: string;
+}
+
+/** Bids stay below asks: only orders that are to be filled meet one. */
+const SHAPES: Readonly<Record<OrderKind, (index: number) => Shape>> = {
+  far: (index) => ({
+    ...{ wallet: walletOf(index), side: 'buy', size: 1, status: 'resting' },
+    price: FAR.from + (index % FAR.prices),
+  }),
+  rest: (index) => ({
+    ...{ wallet: walletOf(index), side: 'buy', size: 1, status: 'resting' },
+    price: 12_000 + (index % 500),
+  }),
+  maker: (index) => ({ wallet: walletOf(index), side: 'sell', price: 20_000, size: 1, status: 'resting' }),
+  fill: () => ({ wallet: TAKER, side: 'buy', price: 20_000, size: 1, status: 'filled' }),
+  five: () => ({ wallet: TAKER, side: 'buy', price: 20_000, size: 5, status: 'filled' }),
+  sweep: () => ({ wallet: TAKER, side: 'buy', price: 20_000, size: 100, status: 'filled' }),
+  mixed: (index) => ({
+    ...{ wallet: walletOf(index), side: index % 2 === 0 ? 'buy' : 'sell', price: 15_000, size: 1 },
+  }),
+};
+
+/** An id that the filter cannot rule out is vouched for, as Postgres would vouch for it. */
+async function placeOne(shape: Shape): Promise<{ id: string; wallet: string }> {
+  const clientOrderId = `bench-${(serial++).toString().padStart(ID_LENGTH - 6, '0')}`;
+  const { wallet } = shape;
+  const request: OrderRequest = {
+    ...{ market: SYMBOL, side: shape.side, type: 'limit', timeInForce: 'GTC', clientOrderId },
+    ...{ postOnly: false, reduceOnly: false, leverage: null },
+    price: parseDecimal((shape.price / 100).toFixed(2))!,
+    size: parseDecimal(`${shape.size}`)!,
+  };
+  const { engine } = opened();
+  let placed: Placement = await engine.placeOrder({ wallet, request });
+  if (placed.outcome === 'unchecked') {
+    const { moment: checked, ...older } = placed as typeof placed & { timeMs?: number };
+    const vouched = { wallet, request, checked, checkedAtMs: older.timeMs };
+    placed = await engine.placeOrder(vouched);
+  }
+  if (placed.outcome !== 'placed') throw new Error(`${placed.outcome}: ${clientOrderId}`);
+  const { id, status } = placed.order;
+  if (shape.status !== undefined && status !== shape.status) throw new Error(`${id} is ${status}`);
+  return { id, wallet };
+}
+
+/** Places the orders of one shape, in the order in which they come. */
+const placeMany = (calls: number, shape: Shape): Promise<void> =>
+  paced(calls, { inFlight: 64 }, () => placeOne(shape));
+
+async function trade(): Promise<void> {
+  const price = 15_000;
+  for (const [pair, maker] of HISTORY.makers.entries()) {
+    const taker = walletOf(HISTORY.takers[pair]!);
+    await placeMany(HISTORY.makes, {
+      wallet: walletOf(maker),
+      side: 'sell',
+      price,
+      size: 1,
+      status: 'resting',
+    });
+    await placeMany(HISTORY.takes, { wallet: taker, side: 'buy', price, size: 3, status: 'filled' });
+    const others = HISTORY.makes - 3 * HISTORY.takes;
+    await placeMany(others, {
+      wallet: walletOf(HISTORY.rest),
+      side: 'buy',
+      price,
+      size: 1,
+      status: 'filled',
+    });
+  }
+}
+
+async function paced(calls: number, pace: Pace, call: (index: number) => Promise<unknown>): Promise<void> {
+  if ('together' in pace) {
+    for (let next = 0; next < calls; next += pace.together) {
+      const size = Math.min(pace.together, calls - next);
+      await Promise.all(Array.from({ length: size }, (_none, index) => call(next + index)));
+    }
+    return;
+  }
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < calls) await call(next++);
+  };
+  await Promise.all(Array.from({ length: pace.inFlight }, lane));
+}
+
+async function place(kind: OrderKind, calls: number, pace: Pace): Promise<void> {
+  const shapeOf = SHAPES[kind];
+  await paced(calls, pace, async (index) => {
+    const placed = await placeOne(shapeOf(index));
+    if (kind === 'rest') cancellable.push(placed);
+  });
+}
+
+async function cancel(calls: number, pace: Pace): Promise<void> {
+  const orders = cancellable.splice(0, calls);
+  if (orders.length < calls) throw new Error(`only ${orders.length} orders are left to cancel`);
+  await paced(calls, pace, (index) => opened().engine.cancelOrder(orders[index]!.wallet, orders[index]!.id));
+}
+
+async function settle(): Promise<void> {
+  const { redis } = opened();
+  await redis.del(...KEYS.unsettled, ...KEYS.claims);
+  await redis.xtrim(KEYS.events, 'MAXLEN', 1);
+}
+
+function obey(command: Command): Promise<void> {
+  switch (command.do) {
+    case 'open':
+      return open(command.redisUrl);
+    case 'create':
+      return create();
+    case 'rebuild':
+      return rebuild(command.resting);
+    case 'place':
+      return place(command.kind, command.calls, command.pace);
+    case 'cancel':
+      return cancel(command.calls, command.pace);
+    case 'trade':
+      return trade();
+    case 'settle':
+      return settle();
+  }
+}
+
+process.on('message', (command: Command) => {
+  obey(command).then(
+    () => process.send!({ ok: true } satisfies Answer),
+    (error: unknown) => process.send!({ ok: false, error: String(error) } satisfies Answer),
+  );
+});
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,97 @@
+/** The tables of the bench: what was measured, what it is compared with, its target, and whether the target is held. */
+
+import { column, renderTable } from '../../../src/operator/table.ts';
+import { PLAIN } from '../../../src/operator/terminal.ts';
+
+export interface Target {
+  readonly relation: '<=' | '>=';
+  readonly bound: number;
+  /** Reported rows have a goal that decides nothing. */
+  readonly isReported?: boolean;
+}
+
+/** A row before it is judged. */
+export interface Measured {
+  readonly name: string;
+  readonly unit: string;
+  /** null: not measured. */
+  readonly figure: number | null;
+  /** Divisor of the figure, taken in the same run and in the same unit. */
+  readonly reference?: { readonly name: string; readonly figure: number | null };
+  /** Bounds the ratio where there is a reference, else the figure. */
+  readonly target?: Target;
+  /** Why something was not measured, or what stands beside the figure. */
+  readonly note?: string;
+}
+
+export type Verdict = 'held' | 'not held' | 'reported' | 'not measured' | null;
+
+/** A row as `--json` writes it. */
+export interface Row extends Measured {
+  readonly ratio: number | null;
+  /** null: the row has no target. */
+  readonly verdict: Verdict;
+}
+
+export interface Table {
+  readonly name: string;
+  readonly title: string;
+  readonly rows: readonly Row[];
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+function verdictOf(judged: number | null, target: Target | undefined): Verdict {
+  if (judged === null) return 'not measured';
+  if (target === undefined) return null;
+  if (target.isReported) return 'reported';
+  const isHeld = target.relation === '<=' ? judged <= target.bound : judged >= target.bound;
+  return isHeld ? 'held' : 'not held';
+}
+
+export function judge(measured: Measured): Row {
+  const { figure, reference, target } = measured;
+  const ratio = figure === null || reference?.figure == null ? null : figure / reference.figure;
+  return { ...measured, ratio, verdict: verdictOf(reference === undefined ? figure : ratio, target) };
+}
+
+export const tableOf = (name: string, title: string, rows: readonly Measured[]): Table => ({
+  name,
+  title,
+  rows: rows.map(judge),
+});
+
+/** Three significant digits, and all digits before the point. */
+function formatFigure(value: number): string {
+  if (value >= 100) return Math.round(value).toLocaleString('en-US');
+  return value.toFixed(value >= 10 ? 1 : 2);
+}
+
+const withUnit = (value: number | null, unit: string): string =>
+  value === null ? '-' : `${formatFigure(value)} ${unit}`.trimEnd();
+
+function targetText({ reference, target }: Row): string {
+  if (target === undefined) return '';
+  return `${target.relation} ${target.bound.toLocaleString('en-US')}${reference === undefined ? '' : 'x'}`;
+}
+
+/** @returns the lines of a table for people */
+export function renderFigures({ name, title, rows }: Table): string {
+  const columns = [
+    ...[column(''), column('figure', 'right'), column('reference', 'right'), column('of')],
+    ...[column('ratio', 'right'), column('target', 'right'), column(''), column('')],
+  ];
+  const cells = rows.map((row) => [
+    ...[row.name, withUnit(row.figure, row.unit)],
+    ...(row.reference === undefined
+      ? ['', '']
+      : [withUnit(row.reference.figure, row.unit), row.reference.name]),
+    row.ratio === null ? '' : `${row.ratio.toFixed(2)}x`,
+    ...[targetText(row), row.verdict === 'not held' ? 'NOT HELD' : (row.verdict ?? ''), row.note ?? ''],
+  ]);
+  return `\n${name}: ${title}\n\n${renderTable(columns, cells, PLAIN)}`;
+}

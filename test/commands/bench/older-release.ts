@@ -1,0 +1,74 @@
+/** An older release of this repository, checked out beside it for the time of a run. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The folder of this project. */
+export const PRESENT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
+
+export interface OlderRelease {
+  readonly revision: string;
+  /** Its project folder; undefined: it cannot run here, and `because` says why. */
+  readonly folder: string | undefined;
+  readonly because?: string;
+  remove(): void;
+}
+
+interface LockedPackage {
+  readonly version?: string;
+  readonly dev?: boolean;
+  readonly optional?: boolean;
+}
+type Lock = { readonly packages: Readonly<Record<string, LockedPackage>> };
+
+const readLock = (file: string): Lock => JSON.parse(readFileSync(file, 'utf8'));
+
+const git = (...args: string[]): string =>
+  execFileSync('git', args, { cwd: PRESENT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+
+/**
+ * The packages that a release needs and that are not installed here in its version. One that this release does without
+ * is kept among its devDependencies for the older one: pg-copy-streams.
+ */
+function misfits(folder: string): string[] {
+  const wanted = readLock(join(folder, 'package-lock.json')).packages;
+  const installed = readLock(join(PRESENT, 'node_modules/.package-lock.json')).packages;
+  return Object.entries(wanted)
+    .filter(
+      ([path, { dev, optional }]) => path !== '' && !dev && (!optional || installed[path] !== undefined),
+    )
+    .filter(([path, { version }]) => installed[path]?.version !== version)
+    .map(([path]) => path.slice('node_modules/'.length));
+}
+
+const missing = (revision: string, because: string): OlderRelease => ({
+  ...{ revision, folder: undefined, because },
+  remove: () => undefined,
+});
+
+/** Checks a revision out into a temporary folder, on the packages that are installed here. */
+export function checkOut(revision: string): OlderRelease {
+  let commit: string;
+  try {
+    commit = git('rev-parse', '--verify', '--quiet', `${revision}^{commit}`);
+  } catch {
+    return missing(revision, `the history has no ${revision}`);
+  }
+  const parent = mkdtempSync(join(tmpdir(), 'redbook-older-'));
+  const folder = join(parent, 'redbook');
+  const remove = (): void => {
+    rmSync(parent, { recursive: true, force: true });
+    git('worktree', 'prune');
+  };
+  git('worktree', 'add', '--detach', '--quiet', folder, commit);
+  const others = misfits(folder);
+  if (others.length > 0) {
+    remove();
+    return missing(revision, `it needs other versions of ${others.join(', ')}`);
+  }
+  symlinkSync(join(PRESENT, 'node_modules'), join(folder, 'node_modules'));
+  return { revision, folder, remove };
+}

@@ -1,0 +1,176 @@
+/** Plans of the statements that a request or a stream can cause, as `EXPLAIN (ANALYZE, BUFFERS)` tells them. */
+
+import pg from 'pg';
+import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
+import { EVENTS_A_ROUND, FIRST_TRADE_ID, seededWallet, TRADES_A_ROUND } from './seeded-ledger.ts';
+
+interface Statement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Index Name'?: string;
+  readonly 'Relation Name'?: string;
+  readonly 'Scan Direction'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+export interface ReadPlan {
+  readonly name: string;
+  /** Statements of one read. */
+  readonly statements: number;
+  /** Rows of tables that were looked at. */
+  readonly rows: number;
+  /** Pages of 8 KiB, of the cache of Postgres and not. */
+  readonly buffers: number;
+  readonly ms: number;
+  /** Index or table, and rows looked at there in how many scans. */
+  readonly scans: readonly string[];
+}
+
+/** Notes what a read asks Postgres for. */
+async function statementsOf(read: () => Promise<unknown>): Promise<Statement[]> {
+  const noted: Statement[] = [];
+  const { query } = pg.Client.prototype;
+  pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+    const [config, values] = args as [string | Statement, readonly unknown[] | undefined];
+    const statement = typeof config === 'string' ? { text: config, values } : config;
+    noted.push({ text: statement.text, values: statement.values ?? [] });
+    return (query as (...all: unknown[]) => unknown).apply(this, args);
+  } as typeof query;
+  try {
+    await read();
+  } finally {
+    pg.Client.prototype.query = query;
+  }
+  return noted.filter(({ text }) => text.trimStart().startsWith('select'));
+}
+
+const literalOf = (value: unknown): string => {
+  if (value == null) return 'null';
+  if (Array.isArray(value)) return pg.escapeLiteral(`{${value.map((one) => `"${one}"`).join(',')}}`);
+  return pg.escapeLiteral(String(value));
+};
+
+/** The plan that a connection of the service keeps for the statement, run with these values. */
+async function explained(
+  client: pg.Client,
+  { text, values }: Statement,
+): Promise<{ plan: PlanNode; ms: number }> {
+  await client.query(`prepare explained as ${text}`);
+  const call = values.length === 0 ? 'explained' : `explained(${values.map(literalOf).join(', ')})`;
+  // Without the times of single nodes, which take longer than the nodes.
+  const explain = `explain (analyze, buffers, timing off, format json) execute ${call}`;
+  // Once more: the first run reads what the cache does not have, and makes the plan.
+  await client.query(explain);
+  const { rows } = await client.query(explain);
+  await client.query('deallocate explained');
+  const [{ Plan: plan, 'Execution Time': ms }] = rows[0]['QUERY PLAN'];
+  return { plan, ms };
+}
+
+const nodesOf = (plan: PlanNode): PlanNode[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+const rowsOf = (node: PlanNode): number =>
+  Math.round((node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']);
+
+const isScan = (node: PlanNode): boolean => node['Relation Name'] !== undefined && node['Actual Loops'] > 0;
+
+async function planOf(client: pg.Client, name: string, read: () => Promise<unknown>): Promise<ReadPlan> {
+  await read(); // connections are open then
+  const statements = await statementsOf(read);
+  const plans: { plan: PlanNode; ms: number }[] = [];
+  for (const statement of statements) plans.push(await explained(client, statement));
+  const scans = plans.flatMap(({ plan }) => nodesOf(plan)).filter(isScan);
+  const sum = (count: (one: { plan: PlanNode; ms: number }) => number): number =>
+    plans.reduce((total, one) => total + count(one), 0);
+  const byIndex = new Map<string, [rows: number, loops: number]>();
+  for (const node of scans) {
+    const where = node['Index Name'] ?? node['Relation Name']!;
+    const [rows, loops] = byIndex.get(where) ?? [0, 0];
+    byIndex.set(where, [rows + rowsOf(node), loops + node['Actual Loops']]);
+  }
+  return {
+    name,
+    statements: statements.length,
+    rows: scans.reduce((total, node) => total + rowsOf(node), 0),
+    buffers: sum(({ plan }) => plan['Shared Hit Blocks'] + plan['Shared Read Blocks']),
+    ms: sum(({ ms }) => ms),
+    scans: [...byIndex].map(([where, [rows, loops]]) => `${where} ${rows} in ${loops}`),
+  };
+}
+
+const FILLS = { maxFillsPerOrder: 1_000, maxFillsPerReply: 5_000, orders: 100 };
+
+/** Every kind of read, of a busy wallet. */
+async function readsOf(ledger: Ledger): Promise<Record<string, () => Promise<unknown>>> {
+  const wallet = seededWallet(3);
+  const market = 'ETH/USDC';
+  const { cursor, orders } = await ledger.ordersOf(wallet, { limit: 101 });
+  const { trades } = await ledger.tradesOf(wallet, { limit: 1 });
+  const { trades: latest } = await ledger.tradesOfMarket(market, { limit: 1 });
+  const { timeMs: endMs, tradeId: newestId } = latest[0]!;
+  const lastTradeId = Number(trades[0]!.fill.tradeId);
+  const placed = orders.find(({ clientOrderId }) => clientOrderId !== null)!;
+  const half = Math.floor((lastTradeId - FIRST_TRADE_ID) / 2);
+  const touchedIds = orders.slice(0, 20).map(({ id }) => id);
+  return {
+    'orders, a page with its fills': () => ledger.ordersOf(wallet, { limit: 101, fills: FILLS }),
+    'orders, a page half way back': () =>
+      ledger.ordersOf(wallet, {
+        limit: 101,
+        fills: FILLS,
+        beforeSequence: cursor.sequence - Math.floor((half / TRADES_A_ROUND) * EVENTS_A_ROUND),
+      }),
+    'orders, live ones': () => ledger.ordersOf(wallet, { limit: 101, status: 'live', fills: FILLS }),
+    'orders, closed ones': () => ledger.ordersOf(wallet, { limit: 101, status: 'closed', fills: FILLS }),
+    'orders, with 20 unsettled': async () => {
+      const read = await ledger.ordersOf(wallet, { limit: 101, status: 'live', touchedIds });
+      await ledger.fillsOf(new Map(read.orders.map(({ id, fillCount }) => [id, fillCount])), read.cursor);
+    },
+    'one order by its id': () => ledger.orderById(wallet, placed.id, 1_000),
+    'one order by its client order id': () => ledger.orderIdByClientId(wallet, placed.clientOrderId!),
+    'a client order id that is new': () => ledger.placedOrderId(wallet, 'never used'),
+    'trades of a wallet, all markets': () => ledger.tradesOf(wallet, { limit: 501 }),
+    'trades of a wallet, half way back': () =>
+      ledger.tradesOf(wallet, { limit: 501, beforeTradeId: FIRST_TRADE_ID + half }),
+    'trades of a wallet in a market': () => ledger.tradesOf(wallet, { limit: 501, market }),
+    'trades of an order': () => ledger.tradesOf(wallet, { limit: 501, orderId: placed.id }),
+    'trades of a market': () => ledger.tradesOfMarket(market, { limit: 500 }),
+    'trades of a market, sells of an old hour': () =>
+      ledger.tradesOfMarket(market, { limit: 500, side: 'sell', toMs: endMs - 3_600_000 }),
+    'candles, a new minute': () => ledger.minutesOfMarket(market, endMs - (endMs % 60_000)),
+    'candles, a day at first': () => ledger.minutesOfMarket(market, endMs - 86_400_000),
+    'candles, 500 of 15m': () => ledger.candlesOfMarket(market, '15m', { limit: 500 }),
+    'figures of a day, what a second adds': () =>
+      ledger.secondsAfter(newestId - 4, Number.MAX_SAFE_INTEGER, 20_000),
+    'figures of a day, where they begin': () => ledger.lastTradesBefore(endMs - 86_400_000),
+    'the cursor': () => ledger.cursor(),
+  };
+}
+
+/** @returns a plan for each kind of read of a seeded ledger */
+export async function readPlans(databaseUrl: string): Promise<ReadPlan[]> {
+  const ledger = openLedger({ databaseUrl });
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    // As connections for reads are set in `src/ledger/pool.ts`.
+    await client.query(`set enable_seqscan = off; set enable_bitmapscan = off; set enable_sort = off;
+      set plan_cache_mode = force_generic_plan; set jit = off`);
+    const plans: ReadPlan[] = [];
+    for (const [name, read] of Object.entries(await readsOf(ledger)))
+      plans.push(await planOf(client, name, read));
+    return plans;
+  } finally {
+    await ledger.close();
+    await client.end();
+  }
+}

@@ -1,0 +1,56 @@
+/** A checkout as `git clone` makes it under umask 077, and the texts of its guides. */
+
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+/** Inside the repository, so that an engine that sees this folder alone sees it, and `node` finds packages. */
+const FOLDER = join(ROOT, 'node_modules/.cache/redbook-containers');
+
+const PARTS = [
+  ...['.dockerignore', '.npmrc', 'Dockerfile', 'LICENSE', 'NOTICE', 'README.md', 'docker-compose.yml'],
+  ...['package.json', 'package-lock.json', 'docs', 'k8s', 'lua', 'migrations', 'src'],
+];
+
+export interface Checkout {
+  readonly folder: string;
+  readonly composeFile: string;
+  write(path: string, text: string): void;
+  read(path: string): string;
+  remove(): void;
+}
+
+export function makeCheckout(): Checkout {
+  rmSync(FOLDER, { recursive: true, force: true });
+  for (const part of PARTS) cpSync(join(ROOT, part), join(FOLDER, part), { recursive: true });
+  close(FOLDER);
+  return {
+    folder: FOLDER,
+    composeFile: join(FOLDER, 'docker-compose.yml'),
+    write(path, text) {
+      mkdirSync(dirname(join(FOLDER, path)), { recursive: true });
+      writeFileSync(join(FOLDER, path), text, { mode: 0o600 });
+    },
+    read: (path) => readFileSync(join(FOLDER, path), 'utf8'),
+    remove: () => rmSync(FOLDER, { recursive: true, force: true }),
+  };
+}
+
+/** Leaves the files to their owner, as umask 077 does. */
+function close(folder: string): void {
+  chmodSync(folder, 0o700);
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
+    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600);
+}
+
+/**
+ * The first block of code in `language` that follows `heading` in a guide.
+ * @throws when the guide has none any more
+ */
+export function blockOf(text: string, heading: string, language: 'sh' | 'js'): string {
+  const from = text.indexOf(heading);
+  const [, block] = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'm').exec(text.slice(from)) ?? [];
+  if (from < 0 || block === undefined) throw new Error(`no ${language} block after “${heading}”`);
+  return block;
+}

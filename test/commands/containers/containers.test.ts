@@ -1,0 +1,38 @@
+/** `npm run containers` finds the guides' blocks that it runs, and says in one line where there is no engine. */
+
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { blockOf } from './checkout.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+describe('npm run containers', () => {
+  it('finds the commands in the guides that it runs', () => {
+    const guide = readFileSync(`${ROOT}docs/operating.md`, 'utf8');
+    const readme = readFileSync(`${ROOT}README.md`, 'utf8');
+    expect(blockOf(guide, '**First session.**', 'sh')).to.include('market create ETH/USDC');
+    expect(blockOf(guide, '**Upgrade.**', 'sh')).to.include('--no-recreate');
+    expect(blockOf(guide, '**Session key.**', 'sh')).to.include('--rotate-session-key');
+    expect(guide).to.match(
+      /^17 3 \* \* \* docker compose --project-directory \/srv\/redbook run -T --rm operator/m,
+    );
+    expect(blockOf(readme, '## A first session', 'js')).to.include('console.log');
+    expect(blockOf(readme, '## A first session', 'sh')).to.include('npm run -s redbook -- ledger reconcile');
+  });
+
+  it('says in one line that there is no engine, with a status of its own', () => {
+    const { status, stdout } = spawnSync(
+      process.execPath,
+      ['--import=tsx', 'test/commands/containers/main.ts'],
+      {
+        cwd: ROOT,
+        env: { ...process.env, DOCKER: 'false', DOCKER_COMPOSE: 'false' },
+        encoding: 'utf8',
+      },
+    );
+    expect([status, stdout.trim().split('\n').length]).to.deep.equal([3, 1]);
+    expect(stdout).to.include('DOCKER');
+  });
+});

@@ -1,0 +1,55 @@
+/**
+ * `npm run containers [-- --keep] [--only TEXT]`: drives docker-compose.yml on a real engine, and prints what held. Exit status: 0 when
+ * all held, 1 when something did not, 3 where there is no engine.
+ */
+
+import { parseArgs } from 'node:util';
+import { column, renderTable } from '../../../src/operator/table.ts';
+import { CHECKS, type Figure } from './checks.ts';
+import { openCluster } from './cluster.ts';
+import { openEngine } from './engine.ts';
+
+const NO_ENGINE = 3;
+
+const { values } = parseArgs({
+  options: {
+    /** Leaves the cluster as it is after the last check. */
+    keep: { type: 'boolean', default: false },
+    /** Runs the checks whose titles contain it, and those that they need. */
+    only: { type: 'string', default: '' },
+  },
+});
+
+const probe = openEngine({});
+const [engine, compose] = [
+  await probe.docker('version', '--format', '{{.Server.Version}}'),
+  await probe.compose('version', '--short'),
+];
+if (engine.status !== 0 || compose.status !== 0) {
+  console.log(
+    'no container engine with Compose answers: start Docker, or set DOCKER, DOCKER_COMPOSE and DOCKER_IN',
+  );
+  process.exit(NO_ENGINE);
+}
+console.log(`Docker ${engine.stdout.trim()}, Compose ${compose.stdout.trim()}`);
+
+const cluster = openCluster();
+const rows: string[][] = [];
+let held = true;
+try {
+  for (const { what, done, run } of CHECKS.filter(
+    ({ what, isBasic }) => isBasic || what.includes(values.only),
+  )) {
+    const { seen, holds } = await run(cluster).catch(
+      (error: Error): Figure => ({ seen: error.message, holds: false }),
+    );
+    held &&= holds;
+    rows.push([what, done, seen, holds ? 'holds' : 'DOES NOT HOLD']);
+    console.log(`${holds ? 'holds        ' : 'DOES NOT HOLD'} ${what}: ${seen}`);
+  }
+} finally {
+  if (!values.keep) await cluster.remove();
+}
+const heads = ['check', 'what was done', 'figure', ''].map((title) => column(title));
+console.log(`\n${renderTable(heads, rows, (_style, text) => text)}`);
+process.exit(held ? 0 : 1);

@@ -1,0 +1,31 @@
+/** `npm run drill -- --seconds N [--seed N] [--rate N] [--wallets N]`: proves rolling, scaling and killing, by a table. */
+
+import { parseArgs } from 'node:util';
+import { type Plan, runDrill } from './drill.ts';
+import { checksOf, tablesOf } from './table.ts';
+
+const LEAST_PER_SECOND = 200;
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '120' },
+    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+    rate: { type: 'string', default: '240' },
+    wallets: { type: 'string', default: '80' },
+  },
+});
+const plan: Plan = {
+  seconds: Number(values.seconds),
+  seed: Number(values.seed),
+  wallets: Number(values.wallets),
+  perSecond: Number(values.rate),
+  replicas: { api: 3, stream: 2, settlement: 2, snapshot: 2 },
+  ...{ rounds: 2, drainMs: 4_000, scales: true, hurries: false },
+};
+console.log(`SEED=${plan.seed}`);
+const outcome = await runDrill(plan, console.log);
+const checks = checksOf(outcome, LEAST_PER_SECOND);
+console.log(`\n${tablesOf(outcome, checks)}`);
+const held = checks.every(({ holds }) => holds);
+if (!held) console.log(outcome.processes.output());
+process.exit(held ? 0 : 1);

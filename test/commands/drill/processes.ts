@@ -1,0 +1,104 @@
+/** The processes of the cluster: started, rolled, added, removed and killed, as an orchestrator does it. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../support/ports.ts';
+import { isReady, type Service, startService } from '../../support/service.ts';
+
+export const ROLES = ['api', 'stream', 'settlement', 'snapshot'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** A place for one replica. Its successors have the same port, which the balancer knows. */
+export interface Slot {
+  readonly role: Role;
+  readonly name: string;
+  readonly port: number;
+}
+
+/** How a process ended. */
+export interface Exit {
+  readonly name: string;
+  readonly signal: NodeJS.Signals;
+  /** When it was sent; Unix milliseconds. */
+  readonly atMs: number;
+  /** Null after SIGKILL. */
+  readonly code: number | null;
+  /** From the signal until it said that it is not ready, or did not answer any more. */
+  readonly unreadyMs: number;
+  /** From the signal to the end. */
+  readonly graceMs: number;
+}
+
+export interface Processes {
+  start(slot: Slot): Promise<void>;
+  end(slot: Slot, signal: NodeJS.Signals): Promise<Exit>;
+  /** Ends it in order and starts its successor, which is waited for. */
+  roll(slot: Slot): Promise<void>;
+  readonly exits: readonly Exit[];
+  /** Lines that processes wrote, for whoever has to find out what went wrong. */
+  output(): string;
+  stop(): Promise<void>;
+}
+
+/** @param counts replicas of each role, those included that are added later */
+export async function slotsFor(counts: Readonly<Record<Role, number>>): Promise<Slot[]> {
+  const slots: Slot[] = [];
+  for (const role of ROLES) {
+    while (slots.filter((slot) => slot.role === role).length < counts[role]) {
+      const port = await freePort();
+      const number = slots.filter((slot) => slot.role === role).length + 1;
+      if (!slots.some((slot) => slot.port === port)) slots.push({ role, name: `${role}${number}`, port });
+    }
+  }
+  return slots;
+}
+
+const LAST_LINES = 10;
+
+/** A request that was refused has a line for that, and one for why. */
+const isTrouble = (line: string): boolean => line !== '' && !line.includes('"msg":"request"');
+
+export function openProcesses(settings: Readonly<Record<string, string>>): Processes {
+  const running = new Map<Slot, Service>();
+  const everyone: [Slot, Service][] = [];
+  const exits: Exit[] = [];
+
+  const processes: Processes = {
+    exits,
+    async start(slot) {
+      const service = await startService(slot.role, { ...settings, PORT: String(slot.port) });
+      running.set(slot, service);
+      everyone.push([slot, service]);
+    },
+    async end(slot, signal) {
+      const service = running.get(slot)!;
+      running.delete(slot);
+      const [atMs, begunMs] = [Date.now(), performance.now()];
+      const ended = service.end(signal);
+      let [unreadyMs, over] = [0, false];
+      const watching = (async () => {
+        while (!over && (await isReady(service.url))) await sleep(10);
+        unreadyMs = performance.now() - begunMs;
+      })();
+      const code = await ended;
+      const graceMs = performance.now() - begunMs;
+      over = true;
+      await watching;
+      const exit = { name: slot.name, signal, atMs, code, unreadyMs: Math.min(unreadyMs, graceMs), graceMs };
+      exits.push(exit);
+      return exit;
+    },
+    async roll(slot) {
+      await processes.end(slot, 'SIGTERM');
+      await processes.start(slot);
+    },
+    output: () =>
+      everyone
+        .map(([{ name }, service]) => ({ name, lines: service.output().split('\n').filter(isTrouble) }))
+        .flatMap(({ name, lines }) => lines.slice(-LAST_LINES).map((line) => `${name}: ${line}`))
+        .join('\n'),
+    stop: async () => {
+      await Promise.all([...running.values()].map((service) => service.end('SIGKILL')));
+    },
+  };
+  return processes;
+}

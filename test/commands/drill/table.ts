@@ -1,0 +1,174 @@
+/** What held and what did not, and the figures behind it. */
+
+import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
+import type { Outcome, Phase } from './drill.ts';
+import type { Failure } from './load.ts';
+
+/** What must hold, and what was seen. */
+export interface Check {
+  readonly what: string;
+  readonly seen: string;
+  readonly holds: boolean;
+}
+
+const TICK_MS = 2_000;
+const BACK_WITHIN_MS = 5_000;
+/** Ticks are on time to within this; what keeps the whole machine from running comes on top. */
+const LEEWAY_MS = 500;
+/** What Kubernetes gives a process after its drain, by the manifests. */
+const AFTER_DRAIN_MS = 15_000;
+
+const SHOWN_FAILURES = 20;
+
+const plain = (_style: string, text: string): string => text;
+
+export function checksOf(outcome: Outcome, leastPerSecond: number): Check[] {
+  const { plan, phases, load, screens, processes, victims, untrue, reconciles } = outcome;
+  const seconds = (phases.at(-1)!.toMs - phases[0]!.fromMs) / 1_000;
+  const rate = load.sent() / seconds;
+  const innocent = load.failures.length - victims.length;
+  const heldUpMs = Math.max(...phases.map((phase) => phase.heldUpMs));
+  const longestAwayMs = Math.max(0, ...screens.absences.map(({ awayMs }) => awayMs));
+  const longestGapMs = Math.max(screens.longestWaitMs(), ...screens.views().map((view) => view.longestGapMs));
+  const ended = processes.exits.filter(({ signal }) => signal === 'SIGTERM');
+  const disorderly = ended.filter(
+    ({ code, graceMs }) => code !== 0 || graceMs > plan.drainMs + AFTER_DRAIN_MS,
+  );
+  const orders = victims.filter(({ order }) => order !== undefined).length;
+  return [
+    check('requests a second', rate.toFixed(0), rate >= leastPerSecond, `at least ${leastPerSecond}`),
+    check('failed requests that no killed process had', innocent, innocent === 0, '0'),
+    check(
+      'orders of unknown outcome that were found or placed once',
+      `${outcome.found + outcome.placed} of ${orders}`,
+      outcome.found + outcome.placed === orders,
+      'all',
+    ),
+    check('answered orders that are not in the ledger as answered', untrue.length, untrue.length === 0, '0'),
+    check(
+      'longest absence of a screen',
+      ms(longestAwayMs),
+      longestAwayMs <= BACK_WITHIN_MS,
+      `at most ${ms(BACK_WITHIN_MS)}`,
+    ),
+    check('screens that did not come back', screens.away(), screens.away() === 0, '0'),
+    check(
+      'longest time between two ticks',
+      ms(longestGapMs),
+      longestGapMs <= 2 * TICK_MS + LEEWAY_MS + heldUpMs,
+      `at most ${ms(2 * TICK_MS)}, give or take ${ms(LEEWAY_MS + heldUpMs)}`,
+    ),
+    check(
+      'processes that ended in disorder or too late',
+      `${disorderly.length} of ${ended.length}`,
+      disorderly.length === 0,
+      'none',
+    ),
+    check('ledger reconcile', reconciles ? 'holds' : 'DOES NOT HOLD', reconciles, 'holds'),
+  ];
+}
+
+const check = (what: string, seen: string | number, holds: boolean, wanted: string): Check => ({
+  what: `${what} (${wanted})`,
+  seen: String(seen),
+  holds,
+});
+
+const ms = (milliseconds: number): string => `${formatCounted(Math.round(milliseconds))} ms`;
+
+export function tablesOf(outcome: Outcome, checks: readonly Check[]): string {
+  return [
+    requests(outcome),
+    phases(outcome),
+    replicas(outcome),
+    screens(outcome),
+    exits(outcome),
+    renderTable(
+      [column('what must hold'), column('seen', 'right'), column('')],
+      checks.map(({ what, seen, holds }) => [what, seen, holds ? 'holds' : 'DOES NOT HOLD']),
+      plain,
+    ),
+  ].join('\n');
+}
+
+function requests({ load }: Outcome): string {
+  const rows = [...load.tookMs].map(([kind, tookMs]) => {
+    const sorted = [...tookMs].sort((one, other) => one - other);
+    const at = (share: number): string => (sorted[Math.ceil(sorted.length * share) - 1] ?? 0).toFixed(1);
+    const failed = load.failures.filter((failure) => failure.kind === kind).length;
+    return [kind, formatCounted(sorted.length), formatCounted(failed), at(0.5), at(0.95), at(0.99), at(1)];
+  });
+  const heads = ['answered', 'failed', 'p50 ms', 'p95', 'p99', 'max'].map((title) => column(title, 'right'));
+  return renderTable([column('requests'), ...heads], rows, plain);
+}
+
+function phases({ phases, load, victims, found, placed, screens, log }: Outcome): string {
+  const within =
+    ({ fromMs, toMs }: Phase) =>
+    (atMs: number): boolean =>
+      atMs >= fromMs && atMs < toMs;
+  const count = (list: readonly Failure[], phase: Phase): number =>
+    list.filter(({ sentAtMs }) => within(phase)(sentAtMs)).length;
+  const rows = phases.map((phase) => {
+    const absences = screens.absences.filter(({ sinceMs }) => within(phase)(sinceMs));
+    return [
+      phase.name,
+      ((phase.toMs - phase.fromMs) / 1_000).toFixed(1),
+      formatCounted(phase.sent),
+      formatCounted(count(load.failures, phase)),
+      formatCounted(count(victims, phase)),
+      formatCounted(absences.length),
+      formatCounted(Math.round(Math.max(0, ...absences.map(({ awayMs }) => awayMs)))),
+      formatCounted(Math.round(phase.heldUpMs)),
+    ];
+  });
+  const heads = ['s', 'sent', 'failed', 'on the killed', 'screens sent away', 'away ms', 'driver held up ms'];
+  const unreached = victims.filter(({ isUnreached }) => isUnreached).length;
+  const after = [
+    `Requests on killed processes: ${victims.length - unreached} in flight, ${unreached} sent before the balancer knew.`,
+    `Orders among them, sent again under their ids: ${found} found, ${placed} placed then.`,
+    ...load.failures.slice(0, SHOWN_FAILURES).map(({ kind, what, connection }) => {
+      const seen = log.filter(({ client }) => client === connection);
+      return `  ${kind}: ${what}${seen.map(({ server, ending }) => `; ${server} ${ending}`).join('')}`;
+    }),
+  ];
+  return `${renderTable([column('phase'), ...heads.map((title) => column(title, 'right'))], rows, plain)}${after.join('\n')}\n`;
+}
+
+function replicas({ replies }: Outcome): string {
+  const rows = [...replies]
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => [name, formatCounted(count)]);
+  return renderTable([column('replica'), column('replies', 'right')], rows, plain);
+}
+
+function screens({ screens }: Outcome): string {
+  const rows = screens
+    .views()
+    .map(({ path, ticks, longestGapMs }) => [
+      path,
+      formatCounted(ticks),
+      formatCounted(Math.round(longestGapMs)),
+    ]);
+  return renderTable(
+    [
+      column(`stream (${screens.count} screens)`),
+      column('ticks', 'right'),
+      column('longest gap ms', 'right'),
+    ],
+    rows,
+    plain,
+  );
+}
+
+function exits({ processes }: Outcome): string {
+  const rows = processes.exits.map(({ name, signal, code, unreadyMs, graceMs }) => [
+    name,
+    signal,
+    code === null ? '' : String(code),
+    formatCounted(Math.round(unreadyMs)),
+    formatCounted(Math.round(graceMs)),
+  ]);
+  const heads = ['exit', 'unready after ms', 'ended after ms'].map((title) => column(title, 'right'));
+  return renderTable([column('process'), column('signal'), ...heads], rows, plain);
+}

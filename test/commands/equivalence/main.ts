@@ -1,0 +1,88 @@
+/**
+ * The equivalence for as long as one likes, on a Redis of its own:
+ *   npm run equivalence -- --operations 1000000 --seed 7
+ * It goes in runs of a hundred thousand operations with following seeds and limits in turn. Commands that are sent
+ * together, in turns of 1 to 64, come on top.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { runEquivalence } from '../../equivalence/equivalence.ts';
+import { Outcomes } from '../../equivalence/outcomes.ts';
+import type { ReferenceLimits } from '../../equivalence/reference-book.ts';
+import { openRedis, startRedisServer } from '../../support/redis-server.ts';
+
+const OPERATIONS_A_RUN = 100_000;
+const REPORT_EVERY = 10_000;
+/** Settled events go as they would in service, so that memory follows what is live. */
+const TRIM_EVERY = 500;
+const LIMITS: readonly ReferenceLimits[] = [
+  { maxMakers: 10, maxLiveOrders: 10 },
+  { maxMakers: 3, maxLiveOrders: 8 },
+  { maxMakers: 1_000, maxLiveOrders: 200 },
+];
+
+const { values } = parseArgs({
+  options: {
+    operations: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+  },
+});
+const operations = wholeNumber('operations', values.operations);
+const firstSeed = wholeNumber('seed', values.seed);
+
+const folder = mkdtempSync(join(tmpdir(), 'redbook-equivalence-'));
+const server = await startRedisServer(folder);
+const redis = openRedis(server.url);
+const outcomes = new Outcomes();
+const begun = performance.now();
+let [done, together] = [0, 0];
+try {
+  for (let run = 0; done < operations; run += 1) await runOnce(firstSeed + run, LIMITS[run % LIMITS.length]!);
+  console.log(
+    `${done} operations and ${together} commands in turns: the engine did what the reference did.\n${outcomes.table()}`,
+  );
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  redis.disconnect();
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function runOnce(seed: number, limits: ReferenceLimits): Promise<void> {
+  const { maxMakers, maxLiveOrders } = limits;
+  console.log(`seed ${seed}, at most ${maxMakers} makers and ${maxLiveOrders} live orders`);
+  const met = await runEquivalence({
+    redis,
+    seed,
+    operations: Math.min(OPERATIONS_A_RUN, operations - done),
+    limits,
+    trimEvery: TRIM_EVERY,
+    onOperation: () => {
+      done += 1;
+      if (done % REPORT_EVERY === 0) report();
+    },
+    onTurn: (commands) => {
+      together += commands;
+    },
+  });
+  for (const [outcome, count] of met.counts) outcomes.add(outcome, count);
+}
+
+function report(): void {
+  const seconds = (performance.now() - begun) / 1000;
+  console.log(
+    `${done} operations and ${together} commands in turns in ${seconds.toFixed(0)} s, ${(done / seconds).toFixed(0)} a second`,
+  );
+}
+
+function wholeNumber(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new Error(`--${name} must be a whole number, not ${text}`);
+  return value;
+}

@@ -1,0 +1,143 @@
+/**
+ * Sweeps: orders that meet a thousand resting orders each, faster than settlement writes them. The books are rebuilt from
+ * rows of Postgres, which takes a second for what placing would take a minute; the sweeps are real placements.
+ */
+
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { type Engine, openEngine } from '../../../src/engine/index.ts';
+import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
+import { rebuildEngine } from '../../../src/operator/rebuild.ts';
+import { ALICE, BOB, fund, limit, place, publishPlain } from '../../engine/fixture.ts';
+import { query } from '../../ledger/tables.ts';
+import { freePort } from '../../support/ports.ts';
+import { openRedis } from '../../support/redis-server.ts';
+import { launchService } from '../../support/service.ts';
+
+const SYMBOL = 'ETH/USDC';
+const MOST_MAKERS = 5_000;
+const PATIENCE_MS = 3_600_000;
+
+export interface Servers {
+  readonly redisUrl: string;
+  readonly databaseUrl: string;
+}
+
+/** Numbers of fills, an order each. */
+export type Sweeps = readonly number[];
+
+export interface Settled {
+  readonly trades: number;
+  readonly seconds: number;
+  /** The most memory that the settlement process held, in MiB. */
+  readonly peakMib: number;
+}
+
+/** Sells of one lot at one price, as if each had been placed and settled. */
+async function restOrders({ databaseUrl }: Servers, ledger: Ledger, count: number): Promise<void> {
+  const { sequence } = await ledger.cursor();
+  const columns = await query<{ name: string }>(
+    databaseUrl,
+    `select attname as name from pg_attribute
+     where attrelid = 'orders'::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+  );
+  const own: Readonly<Record<string, string>> = {
+    id: `left(one.id, 22) || lpad(to_hex(number), 12, '0')`,
+    ...{ sequence: 'number', updated_sequence: 'number' },
+  };
+  await query(
+    databaseUrl,
+    `insert into orders (${columns.map(({ name }) => name)})
+     select ${columns.map(({ name }) => own[name] ?? `one.${name}`)}
+     from orders one, generate_series(${sequence + 1}, ${sequence + count - 1}) as number`,
+  );
+  await query(databaseUrl, `update engine_cursor set sequence = sequence + ${count - 1}`);
+}
+
+async function settle(engine: Engine, ledger: Ledger): Promise<void> {
+  await ledger.settle(await engine.readEvents(await ledger.cursor(), 1_000));
+}
+
+/** Leaves an engine whose sweeps nobody has settled yet. @returns the last of its events */
+async function makeSweeps(
+  servers: Servers,
+  redis: Redis,
+  ledger: Ledger,
+  sweeps: Sweeps,
+): Promise<{ sequence: number; trades: number }> {
+  const engine = openEngine({ redis, maxMakers: MOST_MAKERS, maxLiveOrders: 10_000 });
+  await engine.open(await ledger.cursor());
+  const trades = sweeps.reduce((sum, fills) => sum + fills, 0);
+  await publishPlain(engine, SYMBOL);
+  await fund(engine, ALICE, { ETH: 10n ** 9n });
+  await fund(engine, BOB, { USDC: 10n ** 9n });
+  await place(engine, ALICE, limit(SYMBOL, 'sell', 1, 1));
+  await settle(engine, ledger);
+  await restOrders(servers, ledger, trades);
+  await redis.flushdb();
+  await rebuildEngine({ engine, ledger });
+  await engine.open(await ledger.cursor());
+  await Promise.all(
+    sweeps.map((fills) => place(engine, BOB, limit(SYMBOL, 'buy', 1, fills, { timeInForce: 'IOC' }))),
+  );
+  return { sequence: (await engine.state()).sequence, trades };
+}
+
+/** @throws Error when the process ends before all is settled */
+async function settleByRole(
+  { redisUrl, databaseUrl }: Servers,
+  ledger: Ledger,
+  sequence: number,
+  heapMib: number,
+): Promise<Omit<Settled, 'trades'>> {
+  const begunMs = performance.now();
+  const service = await launchService('settlement', {
+    ...{ REDIS_URL: redisUrl, DATABASE_URL: databaseUrl, PORT: String(await freePort()) },
+    ...{ NODE_OPTIONS: `--max-old-space-size=${heapMib}`, LOG_LEVEL: 'warn' },
+  });
+  const ended = once(service.child, 'exit');
+  try {
+    while ((await ledger.cursor()).sequence < sequence) {
+      const { exitCode, signalCode } = service.child;
+      if (exitCode !== null || signalCode !== null || performance.now() - begunMs > PATIENCE_MS)
+        throw new Error(`settlement ended (${exitCode ?? signalCode}):\n${service.output().slice(-2_000)}`);
+      await Promise.race([sleep(50), ended]);
+    }
+    const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');
+    return {
+      seconds: (performance.now() - begunMs) / 1_000,
+      peakMib: Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1_024,
+    };
+  } finally {
+    await service.end('SIGKILL');
+  }
+}
+
+/**
+ * Makes the sweeps on empty servers and has a settlement process of its own settle them.
+ * @param heapMib of V8's old space
+ */
+export async function settleSweeps(servers: Servers, sweeps: Sweeps, heapMib: number): Promise<Settled> {
+  const redis = openRedis(servers.redisUrl);
+  const ledger = openLedger({ databaseUrl: servers.databaseUrl });
+  try {
+    await ledger.migrate();
+    const { sequence, trades } = await makeSweeps(servers, redis, ledger, sweeps);
+    const process = await settleByRole(servers, ledger, sequence, heapMib);
+    const [row] = await query<{ trades: string; open: string }>(
+      servers.databaseUrl,
+      `select (select count(*) from trades) as trades,
+         (select count(*) from orders where closed_sequence is null) as open`,
+    );
+    if (Number(row?.trades) !== trades || Number(row?.open) !== 0)
+      throw new Error(
+        `${row?.trades} trades are settled and ${row?.open} orders open; of ${trades} and none`,
+      );
+    return { trades, ...process };
+  } finally {
+    redis.disconnect();
+    await ledger.close();
+  }
+}
