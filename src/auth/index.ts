@@ -1,13 +1,12 @@
 /** Sign-in: two ways to prove that one holds a wallet's key, one kind of session. */
 
 import type { Redis } from 'ioredis';
-import { readAddress } from './address.ts';
+import { readAddress } from '../domain/address.ts';
 import { answerChallenge, type Challenge, issueChallenge, randomNonce } from './challenge.ts';
 import { openChallenges } from './challenges.ts';
 import { openSessions } from './session.ts';
 import { acceptedHosts, checkSiweLogin } from './siwe.ts';
 
-export { ADDRESS_PATTERN, readAddress } from './address.ts';
 export type { Challenge, LoginMessage, LoginTypedData } from './challenge.ts';
 export { SESSION_SECONDS } from './session.ts';
 

@@ -1,9 +1,16 @@
 /** The cursors of lists as clients see them. */
 
 import { z } from 'zod';
+import { queryText } from './fields.ts';
 
 /** Base64url characters of a cursor. */
 export const CURSOR_LENGTH = 28;
+
+/** A `cursor` parameter; whether it belongs to the request is for the service to find out. */
+export const cursorText = queryText
+  .regex(new RegExp(`^[\\w-]{${CURSOR_LENGTH}}$`), 'must be a nextCursor of this list')
+  .optional()
+  .describe('`nextCursor` of the page before, with the same filters');
 
 export const nextCursor = z
   .string()

@@ -3,19 +3,12 @@
 import { createHash } from 'node:crypto';
 import { CURSOR_LENGTH } from '../contract/cursor.ts';
 import { Refusal } from '../domain/errors.ts';
-import { queryText } from './fields.ts';
 
 const POSITION_BYTES = 8;
 const DIGEST_BYTES = (CURSOR_LENGTH * 3) / 4 - POSITION_BYTES;
 
 /** Names the list, the wallet and the filters that a cursor was made for, but not the size of a page. */
 export type CursorScope = Readonly<Record<string, string | undefined>>;
-
-/** A `cursor` parameter; whether it belongs to the request is for `readCursor` to find out. */
-export const cursorText = queryText
-  .regex(new RegExp(`^[\\w-]{${CURSOR_LENGTH}}$`), 'must be a nextCursor of this list')
-  .optional()
-  .describe('`nextCursor` of the page before, with the same filters');
 
 /** @param next position that the next page begins at; null: there is none */
 export function writeCursor(scope: CursorScope, next: number | null): string | null {

@@ -4,7 +4,7 @@
  */
 
 import { InvalidArgumentError } from 'commander';
-import { ADDRESS_PATTERN } from '../auth/address.ts';
+import { ADDRESS_PATTERN } from '../domain/address.ts';
 import { type Decimal, isWhole, parseDecimal, toInteger } from '../domain/units.ts';
 
 /** A wallet in any case; the checksum is not enforced, as on the public routes. */

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { faucetCreditSchema } from '../../contract/faucet.ts';
+import { address } from '../../contract/fields.ts';
 import {
   acceptedTermsSchema,
   challengeSchema,
@@ -31,7 +32,6 @@ import { portfolioSchema } from '../../contract/portfolio.ts';
 import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
 import { statusSchema } from '../../contract/status.ts';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
-import { address } from '../fields.ts';
 import { ORDER_BODIES } from './order-bodies.ts';
 
 export const TAGS = {

@@ -4,8 +4,8 @@
  */
 
 import { z } from 'zod';
+import { clientOrderId } from '../../contract/fields.ts';
 import { orderFields } from '../endpoints/order-request.ts';
-import { clientOrderId } from '../fields.ts';
 
 /**
  * A member that must not be there. No value has this schema. Generators that pass over `not` make the member null,

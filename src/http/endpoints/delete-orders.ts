@@ -1,18 +1,14 @@
 /** `DELETE /v1/orders`: cancels all live orders of the wallet, or those of one market. Works while paused. */
 
-import { z } from 'zod';
+import { cancelOrdersRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';
-import { marketFilter } from '../fields.ts';
 import { closedReply } from '../replies/order.ts';
 
-/** Strict: a filter that is not understood must not be taken for none, which would cancel everything. */
-const schema = z.strictObject({ market: marketFilter });
-
 export const deleteOrders: WalletEndpoint = {
-  request: schema,
+  request: cancelOrdersRequest,
   async handle({ services, wallet, query }) {
-    const { market } = checked(schema, query);
+    const { market } = checked(cancelOrdersRequest, query);
     const { engine } = services;
     if (market !== undefined && (await engine.market(market)) === undefined) {
       throw new Refusal('MARKET_NOT_FOUND');

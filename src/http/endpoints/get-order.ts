@@ -1,31 +1,24 @@
 /** `GET /v1/orders/{orderId}` and `GET /v1/orders/by-client-id/{clientOrderId}`: one order of the wallet. */
 
-import { z } from 'zod';
+import { orderByClientIdRequest, orderByIdRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { type Answer, checked, jsonForSeveral, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
-import { clientOrderId, text } from '../fields.ts';
 import { orderOf } from '../order-history.ts';
 import { marketsOf } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
 
-const byIdSchema = z.object({ orderId: text.describe('as `id` of the order') });
-
-const byClientIdSchema = z.object({
-  clientOrderId: clientOrderId.describe('as the order was placed with, URL-encoded: `a/b` is `a%2Fb`'),
-});
-
 export const getOrder: WalletEndpoint = {
-  request: byIdSchema,
+  request: orderByIdRequest,
   async handle(call) {
-    const { orderId } = checked(byIdSchema, call.params);
+    const { orderId } = checked(orderByIdRequest, call.params);
     return call.reads.orders.read(call.wallet, `order ${orderId}`, () => answerTo(call, orderId));
   },
 };
 
 export const getOrderByClientId: WalletEndpoint = {
-  request: byClientIdSchema,
+  request: orderByClientIdRequest,
   async handle(call) {
-    const id = checked(byClientIdSchema, call.params).clientOrderId;
+    const id = checked(orderByClientIdRequest, call.params).clientOrderId;
     return call.reads.orders.read(call.wallet, `client id ${id}`, async () => {
       const orderId = await orderIdOf(call, id);
       return answerTo(call, orderId);

@@ -1,21 +1,12 @@
 /** The body of `POST /v1/orders`: the members of an order, and how they are read. */
 
 import { z } from 'zod';
+import { address, clientOrderId, flag, oneOf, text } from '../../contract/fields.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { OrderRequest } from '../../domain/placing.ts';
 import { compareWith, type Decimal, isPositive, isWhole } from '../../domain/units.ts';
+import { decimal, POSITIVE_DECIMAL_JSON, positiveDecimal, readDecimal } from '../decimals.ts';
 import { describeIssues } from '../endpoint.ts';
-import {
-  address,
-  clientOrderId,
-  decimal,
-  flag,
-  oneOf,
-  POSITIVE_DECIMAL_JSON,
-  positiveDecimal,
-  readDecimal,
-  text,
-} from '../fields.ts';
 
 /** Above 100 it is the engine's to refuse, as INVALID_ORDER. */
 const isLeverage = (value: Decimal): boolean =>

@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { compareWith, type Decimal, isWhole, toInteger } from '../../domain/units.ts';
+import { decimal } from '../decimals.ts';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';
-import { decimal } from '../fields.ts';
 
 const SHORTEST_MS = 5_000;
 const LONGEST_MS = 86_400_000;

@@ -1,16 +1,13 @@
 /** `POST /v1/auth/challenge`: the typed data that a wallet signs to sign in. */
 
-import { z } from 'zod';
+import { challengeRequest } from '../../contract/requests.ts';
 import { checked, type Endpoint, jsonText } from '../endpoint.ts';
-import { address } from '../fields.ts';
-
-const schema = z.object({ address });
 
 export const postChallenge: Endpoint = {
-  request: schema,
+  request: challengeRequest,
   readsBody: true,
   async handle({ services, body }) {
-    const { address } = checked(schema, body);
+    const { address } = checked(challengeRequest, body);
     return jsonText(JSON.stringify(await services.auth.challenge(address)));
   },
 };

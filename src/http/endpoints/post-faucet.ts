@@ -1,9 +1,9 @@
 /** `POST /v1/demo/faucet`: credits play money to the wallet of the session. */
 
 import { z } from 'zod';
+import { text } from '../../contract/fields.ts';
 import { JsonText } from '../../domain/json.ts';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';
-import { text } from '../fields.ts';
 
 const schema = z.object({
   asset: text.meta({ description: 'an asset of the demo markets', examples: ['USDC'] }),

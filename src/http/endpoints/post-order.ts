@@ -1,9 +1,9 @@
 /** `POST /v1/orders`: places an order, or answers the one that its client order id stands for. */
 
+import { clientOrderId } from '../../contract/fields.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { OrderRequest } from '../../domain/placing.ts';
 import { type Answer, jsonForSeveral, jsonText, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
-import { clientOrderId } from '../fields.ts';
 import { orderOf, placedFills } from '../order-history.ts';
 import { marketsOf } from '../replies/market.ts';
 import { placingReply } from '../replies/order.ts';

@@ -1,16 +1,13 @@
 /** `POST /v1/account/terms`: accepts the terms version that is required at present. */
 
-import { z } from 'zod';
+import { termsRequest } from '../../contract/requests.ts';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';
-import { text } from '../fields.ts';
-
-const schema = z.object({ version: text });
 
 export const postTerms: WalletEndpoint = {
-  request: schema,
+  request: termsRequest,
   readsBody: true,
   async handle({ services, wallet, body }) {
-    const { version } = checked(schema, body);
+    const { version } = checked(termsRequest, body);
     await services.engine.acceptTerms(wallet, version);
     services.wake();
     return json({ version, accepted: true });

@@ -1,16 +1,13 @@
 /** `POST /api/auth/verify`: a signed SIWE message for a session. */
 
-import { z } from 'zod';
+import { siweVerifyRequest } from '../../contract/requests.ts';
 import { checked, type Endpoint, json } from '../endpoint.ts';
-import { address, signature, text } from '../fields.ts';
-
-const schema = z.object({ address, message: text, signature });
 
 export const postSiweVerify: Endpoint = {
-  request: schema,
+  request: siweVerifyRequest,
   readsBody: true,
   async handle({ services, body }) {
-    const { address, message, signature } = checked(schema, body);
+    const { address, message, signature } = checked(siweVerifyRequest, body);
     return json(await services.auth.verifySiwe(address, message, signature));
   },
 };

@@ -3,9 +3,6 @@
 import { Refusal } from '../../../domain/errors.ts';
 import type { Market } from '../../../domain/market.ts';
 import type { Engine } from '../../../engine/index.ts';
-import { queryText } from '../../fields.ts';
-
-export const tickerId = queryText.meta({ description: '`BASE_QUOTE`', examples: ['ETH_USDC'] });
 
 const TICKER_ID = /^([A-Z0-9]{1,16})_([A-Z0-9]{1,16})$/;
 

@@ -1,9 +1,7 @@
-/** Fields that several requests have. */
+/** Fields of requests: parameters and members of bodies, with the messages of their refusals. */
 
 import { z } from 'zod';
-import { ADDRESS_PATTERN } from '../auth/index.ts';
-import { type Decimal, isPositive, parseDecimal } from '../domain/units.ts';
-import { NumberLiteral } from './json.ts';
+import { ADDRESS_PATTERN } from '../domain/address.ts';
 
 const requiredText = (what: string) => ({ error: ({ input }: { input?: unknown }) => said(input, what) });
 
@@ -31,43 +29,6 @@ export const oneOf = <const Values extends readonly string[]>(values: Values) =>
   z.enum(values, requiredText(`one of ${values.join(', ')}`));
 
 export const flag = z.boolean('must be true or false');
-
-/** Zod cannot tell what passes a function, so those that check by one say it in JSON Schema. */
-const DECIMAL_JSON = {
-  oneOf: [
-    { type: 'number' },
-    { type: 'string', pattern: String.raw`^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$`, maxLength: 400 },
-  ],
-};
-
-export const POSITIVE_DECIMAL_JSON = {
-  oneOf: [
-    { type: 'number', exclusiveMinimum: 0 },
-    {
-      type: 'string',
-      pattern: String.raw`^(?=[0.]*[1-9])(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$`,
-      maxLength: 400,
-    },
-  ],
-};
-
-/** Reads a JSON number or a decimal string exactly; undefined for anything else. */
-export function readDecimal(value: unknown): Decimal | undefined {
-  const digits = value instanceof NumberLiteral ? value.text : value;
-  return typeof digits === 'string' ? parseDecimal(digits) : undefined;
-}
-
-export const decimal = z
-  .unknown()
-  .transform((value, context): Decimal => {
-    const number = readDecimal(value);
-    if (number !== undefined) return number;
-    context.addIssue({ code: 'custom', message: 'must be a finite decimal number' });
-    return z.NEVER;
-  })
-  .meta(DECIMAL_JSON);
-
-export const positiveDecimal = decimal.refine(isPositive, 'must be positive').meta(POSITIVE_DECIMAL_JSON);
 
 const MOST_CHARACTERS = 128;
 

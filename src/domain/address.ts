@@ -1,6 +1,6 @@
 /** Wallet addresses as requests carry them. */
 
-import { Refusal } from '../domain/errors.ts';
+import { Refusal } from './errors.ts';
 
 /** `0x` and 40 hex digits in any case: the checksum is a courtesy to people and is not enforced. */
 export const ADDRESS_PATTERN = /^0x[0-9a-fA-F]{40}$/;

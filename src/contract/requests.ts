@@ -1,0 +1,112 @@
+/** Requests of every route but those that place orders: what clients send in queries, paths and bodies. */
+
+import { z } from 'zod';
+import { TIMEFRAMES } from '../domain/candle.ts';
+import { cursorText } from './cursor.ts';
+import {
+  address,
+  clientOrderId,
+  count,
+  INTEGER_JSON,
+  marketFilter,
+  oneOf,
+  queryText,
+  signature,
+  text,
+} from './fields.ts';
+
+export const challengeRequest = z.object({ address });
+export const verifyRequest = z.object({ address, signature });
+export const siweNonceRequest = z.object({ address });
+export const siweVerifyRequest = z.object({ address, message: text, signature });
+
+export const termsRequest = z.object({ version: text });
+
+export const orderByIdRequest = z.object({ orderId: text.describe('as `id` of the order') });
+export const orderByClientIdRequest = z.object({
+  clientOrderId: clientOrderId.describe('as the order was placed with, URL-encoded: `a/b` is `a%2Fb`'),
+});
+
+/** A limit of 1 to `highest`; anything else is refused. @param digits matches the numbers of that range */
+const limitUpTo = (highest: number, digits: RegExp, fallback: number) =>
+  queryText
+    .regex(digits, `must be a whole number from 1 to ${highest}`)
+    .transform(Number)
+    .default(fallback)
+    .meta({ ...INTEGER_JSON, minimum: 1, maximum: highest, default: fallback });
+
+export const ordersRequest = z.object({
+  status: queryText
+    .pipe(z.enum(['live', 'closed'], 'must be live or closed'))
+    .optional()
+    .describe(
+      '`live`: orders that can be filled or cancelled; `closed`: all others. Both are listed unless it is given.',
+    ),
+  limit: limitUpTo(100, /^0*([1-9]\d?|100)$/, 100),
+  cursor: cursorText,
+});
+
+/** Strict: a filter that is not understood must not be taken for none, which would cancel everything. */
+export const cancelOrdersRequest = z.strictObject({ market: marketFilter });
+
+const DEFAULT_WALLET_TRADES = 100;
+const MOST_TRADES = 500;
+
+export const tradesRequest = z.object({
+  market: marketFilter,
+  orderId: queryText
+    .optional()
+    .describe('id of an order of the wallet: only its trades; of any other there are none'),
+  limit: queryText
+    .regex(/^-?\d+$/, 'must be a whole number')
+    .transform((digits) => Math.min(Math.max(Number(digits), 1), MOST_TRADES))
+    .default(DEFAULT_WALLET_TRADES)
+    .meta({
+      ...INTEGER_JSON,
+      default: DEFAULT_WALLET_TRADES,
+      description: `what is out of 1 to ${MOST_TRADES} counts as its end`,
+    }),
+  cursor: cursorText,
+});
+
+const tickerId = queryText.meta({ description: '`BASE_QUOTE`', examples: ['ETH_USDC'] });
+
+const DEFAULT_DEPTH = 100;
+
+export const orderBookRequest = z.object({
+  ticker_id: tickerId,
+  depth: count.default(DEFAULT_DEPTH).meta({
+    default: DEFAULT_DEPTH,
+    description: 'levels of both sides together, half of them of each; 0, and all from 500 on, is 250 a side',
+  }),
+});
+
+/** Far past any execution, and still exact in milliseconds. */
+const LATEST_SECONDS = 1e11;
+const unixSeconds = count.transform((seconds) => Math.min(seconds, LATEST_SECONDS)).optional();
+
+/** @param of the time that is compared, for the document */
+const timeRange = (of = '') => ({
+  start_time: unixSeconds.describe(`Unix seconds, inclusive${of}`),
+  end_time: unixSeconds.describe(`Unix seconds, inclusive${of}`),
+});
+
+export const historicalTradesRequest = z.object({
+  ticker_id: tickerId,
+  type: oneOf(['all', 'buy', 'sell']).default('all').describe("the taker's side"),
+  limit: count
+    .default(MOST_TRADES)
+    .transform((limit) => (limit === 0 ? MOST_TRADES : Math.min(limit, MOST_TRADES)))
+    .meta({
+      default: MOST_TRADES,
+      description: `of both sides together; 0, and all above ${MOST_TRADES}, is ${MOST_TRADES}`,
+    }),
+  ...timeRange(),
+});
+
+export const candlesRequest = z.object({
+  ticker_id: tickerId,
+  tf: oneOf(TIMEFRAMES).default('1m').describe('length of a candle; UTC, weeks begin on Monday'),
+  ...timeRange(", of a candle's start"),
+  limit: limitUpTo(1_000, /^0*([1-9]\d{0,2}|1000)$/, 500),
+});

@@ -1,0 +1,42 @@
+/** Amounts of requests: JSON numbers or decimal strings, read without loss. */
+
+import { z } from 'zod';
+import { type Decimal, isPositive, parseDecimal } from '../domain/units.ts';
+import { NumberLiteral } from './json.ts';
+
+/** Zod cannot tell what passes a function, so those that check by one say it in JSON Schema. */
+const DECIMAL_JSON = {
+  oneOf: [
+    { type: 'number' },
+    { type: 'string', pattern: String.raw`^-?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$`, maxLength: 400 },
+  ],
+};
+
+export const POSITIVE_DECIMAL_JSON = {
+  oneOf: [
+    { type: 'number', exclusiveMinimum: 0 },
+    {
+      type: 'string',
+      pattern: String.raw`^(?=[0.]*[1-9])(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$`,
+      maxLength: 400,
+    },
+  ],
+};
+
+/** Reads a JSON number or a decimal string exactly; undefined for anything else. */
+export function readDecimal(value: unknown): Decimal | undefined {
+  const digits = value instanceof NumberLiteral ? value.text : value;
+  return typeof digits === 'string' ? parseDecimal(digits) : undefined;
+}
+
+export const decimal = z
+  .unknown()
+  .transform((value, context): Decimal => {
+    const number = readDecimal(value);
+    if (number !== undefined) return number;
+    context.addIssue({ code: 'custom', message: 'must be a finite decimal number' });
+    return z.NEVER;
+  })
+  .meta(DECIMAL_JSON);
+
+export const positiveDecimal = decimal.refine(isPositive, 'must be positive').meta(POSITIVE_DECIMAL_JSON);
