@@ -15,7 +15,8 @@ export const moment: Signal<Moment> = signal(momentNow());
 /** Unix milliseconds of the reader's clock. */
 export const now: Signal<number> = signal(Date.now());
 
-function tick(): void {
+/** Reads the clocks now, for what changes between two ticks. */
+export function tick(): void {
   const at = momentNow();
   moment.value = at;
   now.value = at.wallMs;

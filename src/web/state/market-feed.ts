@@ -8,7 +8,7 @@ import { type MarketFrame, type WatchState, watchMarket } from '../../client/ind
 import type { Timeframe } from '../../domain/candle.ts';
 import { TIMEFRAMES } from '../../domain/candle.ts';
 import { elapsedMs, type FeedState, feedStateOf, type Moment } from '../figures/age.ts';
-import { moment, momentNow, now, visible } from './clock.ts';
+import { moment, momentNow, now, tick, visible } from './clock.ts';
 import { connection } from './connection.ts';
 import { kept } from './kept-choice.ts';
 import { currentMarket, marketUnknown } from './markets.ts';
@@ -63,7 +63,11 @@ function openStream(symbol: string, tf: Timeframe): () => void {
         });
       },
       onState(state) {
-        watchState.value = state;
+        batch(() => {
+          watchState.value = state;
+          // The age is told as of the moment that made the data old.
+          if (state.state !== 'live') tick();
+        });
       },
     },
   );

@@ -11,15 +11,16 @@ import {
   type BookSide,
   groupBook,
   groupingFactors,
-  type OwnOrder,
   ownRows,
   spreadOf,
 } from '../figures/grouped-book.ts';
+import { openOrders } from '../state/account.ts';
 import { currentMarket, feedState, frame } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
 import { fillPrice } from '../state/order-draft.ts';
 import { BookScroll } from './book-scroll.ts';
 import { FeedState } from './feed-state.tsx';
+import { Scroller } from './scroller.tsx';
 
 /** Ticks in a row of the book. */
 const chosenFactor = signal(1n);
@@ -80,7 +81,7 @@ function shownBook(market: Market) {
   const book = frame.value?.book ?? { bids: [], asks: [] };
   const grid = gridOfMarket(market);
   const ticks = factor.value;
-  const own: OwnOrder[] = [];
+  const own = openOrders.value.filter((order) => order.market === market.symbol);
   const { bids, asks } = groupBook(book, grid, ticks);
   return {
     bids: { rows: bids, own: ownRows(own, 'bid', grid.tick, ticks) },
@@ -102,7 +103,7 @@ function BookTable({ market }: { market: Market }) {
   const { tick, step } = gridOfMarket(market);
   const places = { price: tick.places, size: step.places };
   return (
-    <div class="scroll book-scroll" tabIndex={-1}>
+    <Scroller name="Levels of the book" class="book-scroll">
       <table ref={table} class={isLong(bids.rows, asks.rows) ? 'long' : undefined} onKeyDown={moveAmongRows}>
         <caption class="visually-hidden">Order book</caption>
         <thead>
@@ -139,7 +140,7 @@ function BookTable({ market }: { market: Market }) {
         </tbody>
         <Side side="bid" {...bids} places={places} />
       </table>
-    </div>
+    </Scroller>
   );
 }
 

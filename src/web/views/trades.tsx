@@ -3,8 +3,9 @@
 import type { Execution } from '../../client/index.ts';
 import { missingZeros } from '../figures/aligned-digits.ts';
 import { keysOf } from '../figures/tape.ts';
-import { currentMarket, frame } from '../state/market-feed.ts';
+import { currentMarket, feedState, frame } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
+import { Scroller } from './scroller.tsx';
 
 export function Trades() {
   const market = currentMarket.value;
@@ -12,11 +13,11 @@ export function Trades() {
   const keys = keysOf(executions);
   const places = market === null ? null : gridOfMarket(market);
   return (
-    <section class="panel trades" aria-labelledby="trades-heading">
+    <section class="panel trades" data-state={feedState.value} aria-labelledby="trades-heading">
       <div class="panel-head">
         <h2 id="trades-heading">Trades</h2>
       </div>
-      <div class="scroll" tabIndex={-1}>
+      <Scroller name="Latest trades">
         <table>
           <caption class="visually-hidden">Trades</caption>
           <thead>
@@ -47,7 +48,7 @@ export function Trades() {
         {frame.value !== null && executions.length === 0 && (
           <p class="empty">Nothing was traded on this market yet.</p>
         )}
-      </div>
+      </Scroller>
     </section>
   );
 }
