@@ -13,7 +13,10 @@ import { Footer } from './views/footer.tsx';
 import { MarketList, UnknownMarket } from './views/market-list.tsx';
 import { OrderBook } from './views/order-book.tsx';
 import { OrderForm } from './views/order-form.tsx';
+import { QuestionDialog } from './views/question-dialog.tsx';
+import { ShortcutsDialog } from './views/shortcuts.tsx';
 import { StatusLine } from './views/status-line.tsx';
+import { TermsDialog } from './views/terms-dialog.tsx';
 import { TopBar } from './views/top-bar.tsx';
 import { Trades } from './views/trades.tsx';
 
@@ -31,6 +34,9 @@ export function App() {
       )}
       <StatusLine />
       <Footer />
+      <QuestionDialog />
+      <TermsDialog />
+      <ShortcutsDialog />
     </>
   );
 }

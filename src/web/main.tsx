@@ -11,6 +11,7 @@ import { startMarkets } from './state/markets.ts';
 import { followAddress } from './state/selected-market.ts';
 import { startServiceStatus } from './state/service-status.ts';
 import { startSession } from './state/session.ts';
+import { startShortcuts } from './state/shortcuts.ts';
 import { applyTheme } from './state/theme.ts';
 
 applyTheme();
@@ -22,5 +23,6 @@ startCandles();
 startServiceStatus();
 startSession();
 startAccount();
+startShortcuts();
 startDocumentTitle();
 render(<App />, document.getElementById('page')!);

@@ -2,6 +2,7 @@
 
 import { batch, signal } from '@preact/signals';
 import type { OrderType, Side, TimeInForce } from '../../domain/order.ts';
+import { plainAmount } from '../figures/draft-request.ts';
 
 /** The fields that take an amount. */
 export type AmountField = 'price' | 'size' | 'amount';
@@ -43,6 +44,13 @@ export function choosePostOnly(isPostOnly: boolean): void {
   });
 }
 
+export function chooseTimeInForce(timeInForce: TimeInForce): void {
+  batch(() => {
+    draft.timeInForce.value = timeInForce;
+    if (timeInForce !== 'GTC') draft.postOnly.value = false;
+  });
+}
+
 /** Types into a field. An order has a size or a quote amount, so writing one empties the other. */
 export function typeInto(field: AmountField, text: string): void {
   batch(() => {
@@ -68,6 +76,17 @@ export function clearAmounts(): void {
     draft.price.value = '';
     draft.size.value = '';
     draft.amount.value = '';
+    draft.clientOrderId.value = '';
+  });
+}
+
+/** Empties what an answered order leaves behind, unless the reader has typed something else since. */
+export function clearSent(order: { readonly size?: string; readonly quoteAmount?: string }): void {
+  batch(() => {
+    if (order.size !== undefined && plainAmount(draft.size.value) === order.size) draft.size.value = '';
+    if (order.quoteAmount !== undefined && plainAmount(draft.amount.value) === order.quoteAmount) {
+      draft.amount.value = '';
+    }
     draft.clientOrderId.value = '';
   });
 }

@@ -1,9 +1,101 @@
 /** Open orders, order history, fills and balances of the signed-in wallet. */
 
+import { accountFault, openOrders, shownTable } from '../state/account.ts';
+import { session } from '../state/session.ts';
+import { demoOffered } from '../state/settings.ts';
+import { BalancesTable, FillsTable, HistoryTable, OpenOrdersTable } from './account-tables.tsx';
+import { DemoFunds } from './wallet-dialog.tsx';
+
+const TABS = [
+  ['orders', 'Open orders'],
+  ['history', 'History'],
+  ['fills', 'Fills'],
+  ['balances', 'Balances'],
+] as const;
+
+type Tab = (typeof TABS)[number][0];
+
 export function Account() {
   return (
     <section class="panel account" aria-labelledby="account-heading">
-      <h2 id="account-heading">Your account</h2>
+      <h2 id="account-heading" class="visually-hidden">
+        Your account
+      </h2>
+      <Tabs />
+      <div
+        class="account-body"
+        role="tabpanel"
+        id="account-panel"
+        aria-labelledby={`account-tab-${shownTable.value}`}
+      >
+        {session.value === null ? (
+          <p class="empty-note muted">Sign in to see your orders, fills and balances.</p>
+        ) : (
+          <>
+            {accountFault.value !== null && (
+              <p class="note warn" role="status">
+                Not up to date: {accountFault.value}. Trying again.
+              </p>
+            )}
+            <Shown tab={shownTable.value} />
+          </>
+        )}
+      </div>
     </section>
   );
+}
+
+/** Arrow keys go from tab to tab, as in every list of tabs. */
+function Tabs() {
+  const choose = (tab: Tab): void => {
+    shownTable.value = tab;
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const at = TABS.findIndex(([tab]) => tab === shownTable.value);
+    const [next] = TABS[(at + step + TABS.length) % TABS.length]!;
+    choose(next);
+    document.getElementById(`account-tab-${next}`)?.focus();
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label="Your account" onKeyDown={onKeyDown}>
+      {TABS.map(([tab, name]) => (
+        <button
+          key={tab}
+          type="button"
+          role="tab"
+          id={`account-tab-${tab}`}
+          aria-selected={shownTable.value === tab}
+          aria-controls="account-panel"
+          tabIndex={shownTable.value === tab ? 0 : -1}
+          onClick={() => choose(tab)}
+        >
+          {name}
+          {tab === 'orders' && openOrders.value.length > 0 && (
+            <span class="count"> {openOrders.value.length}</span>
+          )}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function Shown({ tab }: { tab: Tab }) {
+  switch (tab) {
+    case 'orders':
+      return <OpenOrdersTable />;
+    case 'history':
+      return <HistoryTable />;
+    case 'fills':
+      return <FillsTable />;
+    case 'balances':
+      return (
+        <>
+          {demoOffered && <DemoFunds />}
+          <BalancesTable />
+        </>
+      );
+  }
 }

@@ -1,12 +1,14 @@
 /** Attribution of the chart, and the way to the documents of the API. */
 
 import { overviewAddress } from '../state/selected-market.ts';
+import { ShortcutsButton } from './shortcuts.tsx';
 
 export function Footer() {
   return (
     <footer class="footer">
       <p>
         <a href={`${overviewAddress()}docs`}>API documentation</a>
+        <ShortcutsButton />
       </p>
       <p>
         Charts by{' '}

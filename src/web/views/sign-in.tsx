@@ -1,5 +1,185 @@
 /** Signs a wallet in and out. */
 
+import { type Signal, signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Session } from '../../client/index.ts';
+import {
+  askedWallet,
+  chooseStay,
+  isDemoSession,
+  minutesLeft,
+  session,
+  sessionNotice,
+  signInWithDemoWallet,
+  signInWithWallet,
+  signOut,
+  staysSignedIn,
+  stopAsking,
+} from '../state/session.ts';
+import { demoOffered } from '../state/settings.ts';
+import { type DiscoveredWallet, discoveredWallets, discoverWallets } from '../wallets/discovery.ts';
+import { Dialog } from './dialog.tsx';
+import { WalletDialog } from './wallet-dialog.tsx';
+
+/** Whether the choice of wallets is open. */
+export const signInOpen: Signal<boolean> = signal(false);
+
+const walletOpen = signal(false);
+
+/** Opens the choice of wallets, also to renew a session that is about to end. */
+export function openSignIn(): void {
+  discoverWallets();
+  signInOpen.value = true;
+}
+
+export const shortAddress = (wallet: string): string => `${wallet.slice(0, 6)}…${wallet.slice(-4)}`;
+
 export function SignIn() {
-  return <button type="button">Sign in</button>;
+  const opened = session.value;
+  const account = useRef<HTMLButtonElement>(null);
+  const signIn = useRef<HTMLButtonElement>(null);
+  const wasOpened = useRef(opened);
+  useEffect(() => discoverWallets(), []);
+  // The button that had the focus is gone after a change.
+  useEffect(() => {
+    if (wasOpened.current === opened) return;
+    wasOpened.current = opened;
+    signInOpen.value = false;
+    walletOpen.value = false;
+    if (document.activeElement === null || document.activeElement === document.body)
+      (opened === null ? signIn : account).current?.focus();
+  }, [opened]);
+  return (
+    <div class="sign-in">
+      {opened === null ? (
+        <button ref={signIn} type="button" class="button primary" onClick={openSignIn}>
+          Sign in
+        </button>
+      ) : (
+        <SignedIn opened={opened} account={account} />
+      )}
+      <SignInDialog />
+      {opened !== null && (
+        <WalletDialog
+          opened={opened}
+          open={walletOpen.value}
+          onClose={() => {
+            walletOpen.value = false;
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function SignedIn({
+  opened,
+  account,
+}: {
+  opened: Session;
+  account: { readonly current: HTMLButtonElement | null };
+}) {
+  return (
+    <>
+      {minutesLeft.value !== null && (
+        <button type="button" class="button small danger" onClick={openSignIn}>
+          Ends in {minutesLeft.value} min: sign in again
+        </button>
+      )}
+      <button
+        ref={account as never}
+        type="button"
+        class="button"
+        onClick={() => {
+          walletOpen.value = true;
+        }}
+      >
+        <span class="visually-hidden">Wallet </span>
+        {shortAddress(opened.wallet)}
+        {isDemoSession.value && <span class="demo-tag">demo</span>}
+      </button>
+      <button type="button" class="button quiet sign-out" onClick={() => signOut()}>
+        Sign out
+      </button>
+    </>
+  );
+}
+
+function SignInDialog() {
+  const asked = askedWallet.value;
+  const close = (): void => {
+    if (askedWallet.value !== null) stopAsking();
+    signInOpen.value = false;
+  };
+  return (
+    <Dialog open={signInOpen.value} title="Sign in with a wallet" onClose={close}>
+      <p>
+        The wallet signs a text that names this service and your address. Signing moves no funds and costs
+        nothing.
+      </p>
+      <Wallets />
+      {demoOffered && <DemoOffer />}
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={staysSignedIn.value}
+          onChange={(event) => chooseStay(event.currentTarget.checked)}
+        />
+        Stay signed in in this tab
+      </label>
+      <p class="muted">
+        Without the tick, a reload of the page asks for another signature. With it, the session is kept in
+        this tab until it is closed.
+      </p>
+      <div role="status">
+        {asked !== null && (
+          <p class="note">
+            Waiting for {asked}. Confirm in the wallet; its prompt may be behind this window.{' '}
+            <button type="button" class="button small" onClick={stopAsking}>
+              Stop waiting
+            </button>
+          </p>
+        )}
+        {sessionNotice.value !== null && <p class="note warn">{sessionNotice.value}</p>}
+      </div>
+    </Dialog>
+  );
+}
+
+function Wallets() {
+  const wallets = discoveredWallets.value;
+  if (wallets.length === 0) {
+    return (
+      <p class="note">No wallet has announced itself in this browser. Install one that supports EIP-6963.</p>
+    );
+  }
+  return (
+    <ul class="wallets">
+      {wallets.map((wallet) => (
+        <li key={wallet.uuid}>
+          <WalletButton wallet={wallet} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function WalletButton({ wallet }: { wallet: DiscoveredWallet }) {
+  return (
+    <button type="button" class="button wallet" onClick={() => void signInWithWallet(wallet)}>
+      {wallet.icon !== null && <img src={wallet.icon} alt="" width="24" height="24" />}
+      {wallet.name}
+    </button>
+  );
+}
+
+function DemoOffer() {
+  return (
+    <div class="demo-offer">
+      <button type="button" class="button wallet" onClick={() => void signInWithDemoWallet()}>
+        Demo wallet
+      </button>
+      <p class="note error">Throw-away: anyone with this browser has its key. Use it with play money only.</p>
+    </div>
+  );
 }

@@ -1,0 +1,29 @@
+/** A question that must be answered before something is done that cannot be taken back. */
+
+import { type Signal, signal } from '@preact/signals';
+
+export interface Question {
+  readonly title: string;
+  readonly text: string;
+  /** Words of the button that does it. */
+  readonly action: string;
+}
+
+export const question: Signal<Question | null> = signal(null);
+
+let answer: (agreed: boolean) => void = () => {};
+
+/** Asks, and waits for the answer. A question that is already open is answered with no. */
+export function confirmed(asked: Question): Promise<boolean> {
+  answer(false);
+  question.value = asked;
+  return new Promise((resolve) => {
+    answer = resolve;
+  });
+}
+
+export function answerQuestion(agreed: boolean): void {
+  question.value = null;
+  answer(agreed);
+  answer = () => {};
+}

@@ -1,0 +1,170 @@
+/** Orders that were sent, and what became of each. */
+
+import { type Signal, signal } from '@preact/signals';
+import {
+  type NewOrder,
+  type Order,
+  type OrderUnknown,
+  type Placed,
+  place,
+  RedbookError,
+} from '../../client/index.ts';
+import { type Problem, placeOf } from '../figures/draft-request.ts';
+import { refreshAccount } from './account.ts';
+import { announce } from './announcements.ts';
+import { clearSent } from './order-draft.ts';
+import { endAfter, session } from './session.ts';
+import { askForTerms } from './terms.ts';
+
+/** An order on its way, or its end. */
+export interface Submission {
+  readonly key: number;
+  /** The order as a sentence. */
+  readonly words: string;
+  readonly stage: 'sending' | 'looking-up' | 'placed' | 'refused' | 'unknown';
+  readonly text: string;
+  /** Looks an order of unknown outcome up once more. */
+  readonly lookUp: (() => Promise<void>) | null;
+}
+
+/** Newest first. */
+export const submissions: Signal<readonly Submission[]> = signal([]);
+
+/** A refusal of the service, beside the field it is about, until the field is edited. */
+export const serverProblem: Signal<Problem | null> = signal(null);
+
+/** True until the order that was sent last is answered, or is being looked up. */
+export const isSending: Signal<boolean> = signal(false);
+
+const MOST_SHOWN = 5;
+/** Presses that follow an answer so soon belong to a double click. */
+const DOUBLE_CLICK_MS = 600;
+
+let sent = 0;
+let answeredAt = Number.NEGATIVE_INFINITY;
+
+/** True while another press of the button must not send a second order. */
+export const isLocked = (): boolean => isSending.value || performance.now() - answeredAt < DOUBLE_CLICK_MS;
+
+/** An order with the same words whose outcome is not known yet. */
+export const unsettledLike = (words: string): boolean =>
+  submissions.value.some(
+    (one) => one.words === words && (one.stage === 'looking-up' || one.stage === 'unknown'),
+  );
+
+function show(key: number, change: Partial<Submission>): void {
+  submissions.value = submissions.value.map((one) => (one.key === key ? { ...one, ...change } : one));
+}
+
+export function dismiss(key: number): void {
+  submissions.value = submissions.value.filter((one) => one.key !== key);
+}
+
+function release(): void {
+  isSending.value = false;
+  answeredAt = performance.now();
+}
+
+/** Sends an order. A call while another one is unanswered sends nothing. @param words the order as a sentence */
+export async function submitOrder(order: NewOrder, words: string): Promise<void> {
+  const asked = session.peek();
+  if (asked === null || isLocked()) return;
+  isSending.value = true;
+  serverProblem.value = null;
+  sent += 1;
+  const key = sent;
+  const first: Submission = { key, words, stage: 'sending', text: 'sending…', lookUp: null };
+  submissions.value = [first, ...submissions.value].slice(0, MOST_SHOWN);
+  const startedAt = performance.now();
+  const took = (): string => `answered in ${Math.max(1, Math.round(performance.now() - startedAt))} ms`;
+  let isLookedUp = false;
+  try {
+    const placed = await place(asked, order, {
+      onLookup({ clientOrderId }) {
+        if (isLookedUp) return;
+        isLookedUp = true;
+        release();
+        const text = `no answer: looking it up (id ${clientOrderId})`;
+        show(key, { stage: 'looking-up', text });
+        announce(`${words} ${text}`, 'alert');
+      },
+    });
+    settle({ key, words, order }, placed, isLookedUp ? 'found' : took());
+    if (placed.outcome === 'refused') endAfter(placed.error, asked);
+  } catch (thrown) {
+    // Nothing was sent.
+    const text = thrown instanceof RedbookError ? thrown.message : 'the order could not be sent';
+    show(key, { stage: 'refused', text: `not sent: ${text}` });
+    if (!endAfter(thrown, asked)) announce(`Not sent: ${text}.`, 'alert');
+  } finally {
+    if (!isLookedUp) release();
+    void refreshAccount();
+  }
+}
+
+/** An order that was sent, and where it is shown. */
+interface Sent {
+  readonly key: number;
+  readonly words: string;
+  readonly order: NewOrder;
+}
+
+/** @param how long the answer took, or that it was found */
+function settle(one: Sent, placed: Placed, how: string): void {
+  switch (placed.outcome) {
+    case 'placed': {
+      const text = `${how}: ${progressOf(placed.order)}`;
+      show(one.key, { stage: 'placed', text, lookUp: null });
+      announce(`${capital(text)}. ${one.words}`);
+      clearSent(one.order);
+      break;
+    }
+    case 'refused':
+      refuse(one, placed.error, how);
+      break;
+    case 'unknown':
+      leaveOpen(one, placed);
+      break;
+  }
+}
+
+function leaveOpen(one: Sent, placed: OrderUnknown): void {
+  const { clientOrderId } = placed;
+  const text = `outcome unknown: no answer, and no order with the id ${clientOrderId} yet`;
+  const lookUp = async (): Promise<void> => {
+    show(one.key, { stage: 'looking-up', text: `looking it up (id ${clientOrderId})`, lookUp: null });
+    settle(one, await placed.lookUp().catch(() => placed), 'found');
+    void refreshAccount();
+  };
+  show(one.key, { stage: 'unknown', text, lookUp });
+  announce(`${capital(text)}. You can look it up again.`, 'alert');
+}
+
+function refuse({ key, order }: Sent, { code, message }: RedbookError, how: string): void {
+  show(key, { stage: 'refused', text: `${how}: refused, ${code}`, lookUp: null });
+  const isQuote = order.quoteAmount !== undefined;
+  serverProblem.value = { place: placeOf(code, message, isQuote), code, message };
+  if (code === 'STALE_TERMS_VERSION') void askForTerms();
+  else if (code !== 'UNAUTHORIZED') announce(`Refused: ${message}.`, 'alert');
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** How far an order has come, in words. */
+export function progressOf({ status, filledSize, remainingSize }: Order): string {
+  switch (status) {
+    case 'resting':
+    case 'open':
+      return 'resting';
+    case 'partially_filled':
+      return `filled ${filledSize}, resting ${remainingSize}`;
+    case 'filled':
+      return `filled ${filledSize}`;
+    case 'partially_filled_cancelled':
+      return `filled ${filledSize}, dropped ${remainingSize}`;
+    case 'expired':
+      return 'expired, nothing was filled';
+    default:
+      return status;
+  }
+}

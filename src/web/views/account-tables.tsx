@@ -1,0 +1,333 @@
+/** The tables of the account. Every figure is the literal that the API gives. */
+
+import { computed } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
+import type { Order } from '../../client/index.ts';
+import { rulesOf } from '../figures/market-rules.ts';
+import { unlistedReserves } from '../figures/unlisted-reserves.ts';
+import {
+  balances,
+  cancelEvery,
+  cancelling,
+  cancelOrder,
+  fills,
+  history,
+  type ListName,
+  loadMore,
+  moreOf,
+  nameOfOrder,
+  openOrders,
+  portfolio,
+} from '../state/account.ts';
+import { currentMarket } from '../state/market-feed.ts';
+import { marketOf } from '../state/markets.ts';
+import { confirmed } from '../state/question.ts';
+
+interface TableProps {
+  readonly name: string;
+  /** Headings; those of columns with figures end with a `#`, which is not shown. */
+  readonly columns: readonly string[];
+  readonly isEmpty: boolean;
+  readonly emptyText: string;
+  readonly children: ComponentChildren;
+}
+
+function Table({ name, columns, isEmpty, emptyText, children }: TableProps) {
+  return (
+    <>
+      <div class="table-frame">
+        <table class="account-table" tabIndex={-1}>
+          <caption class="visually-hidden">{name}</caption>
+          <thead>
+            <tr>
+              {columns.map((column) => (
+                <th key={column} scope="col" class={column.endsWith('#') ? 'number' : undefined}>
+                  {column.replace('#', '')}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>{children}</tbody>
+        </table>
+      </div>
+      {isEmpty && <p class="empty-note muted">{emptyText}</p>}
+    </>
+  );
+}
+
+/** A cell that a phone shows below the name of its column. */
+function Cell({
+  of,
+  number,
+  class: look,
+  children,
+}: {
+  of: string;
+  number?: boolean;
+  class?: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <td data-of={of} class={[number && 'number', look].filter(Boolean).join(' ') || undefined}>
+      {children}
+    </td>
+  );
+}
+
+const timeText = (iso: string): string => new Date(iso).toLocaleString(undefined, TIME);
+const TIME = { dateStyle: 'short', timeStyle: 'medium' } as const;
+
+const sideClass = (side: 'buy' | 'sell'): string => (side === 'buy' ? 'up' : 'down');
+
+function MoreButton({ list }: { list: ListName }) {
+  if (!moreOf(list)) return null;
+  return (
+    <button type="button" class="button small" onClick={() => void loadMore(list)}>
+      Load more
+    </button>
+  );
+}
+
+// --- open orders ------------------------------------------------------------------------------------------
+
+const OPEN_COLUMNS = ['Placed', 'Market', 'Side', 'Price#', 'Size#', 'Filled#', 'Remaining#', 'Action'];
+
+export function OpenOrdersTable() {
+  const frame = useRef<HTMLDivElement>(null);
+  const orders = openOrders.value;
+  return (
+    <div ref={frame} class="open-orders">
+      <OpenOrdersTools frame={frame} />
+      <Table
+        name="Open orders"
+        columns={OPEN_COLUMNS}
+        isEmpty={orders.length === 0 && portfolio.value !== null}
+        emptyText="No open orders."
+      >
+        {orders.map((order) => (
+          <OpenOrderRow key={order.id} order={order} />
+        ))}
+      </Table>
+      <Unlisted />
+      <MoreButton list="orders" />
+    </div>
+  );
+}
+
+function OpenOrderRow({ order }: { order: Order }) {
+  const { side, price, size, filledSize, remainingSize, market, createdAt } = order;
+  const isCancelling = cancelling.value.has(order.id);
+  return (
+    <tr>
+      <Cell of="Placed">{timeText(createdAt)}</Cell>
+      <Cell of="Market">{market}</Cell>
+      <Cell of="Side" class={sideClass(side)}>
+        {side}
+      </Cell>
+      <Cell of="Price" number>
+        {price}
+      </Cell>
+      <Cell of="Size" number>
+        {size}
+      </Cell>
+      <Cell of="Filled" number>
+        {filledSize}
+      </Cell>
+      <Cell of="Remaining" number>
+        {remainingSize}
+      </Cell>
+      <Cell of="Action">
+        <button
+          type="button"
+          class="button small cancel-order"
+          aria-label={`Cancel ${nameOfOrder(order)}`}
+          aria-busy={isCancelling}
+          onClick={(event) => {
+            const next = neighbourOf(event.currentTarget);
+            void cancelOrder(order).then(() => keepFocus(next));
+          }}
+        >
+          {isCancelling ? 'Cancelling…' : 'Cancel'}
+        </button>
+      </Cell>
+    </tr>
+  );
+}
+
+/** Where the focus goes when the row of a button is gone: the next row, the one before, or the table. */
+function neighbourOf(button: HTMLElement): () => HTMLElement | null {
+  const row = button.closest('tr');
+  const table = button.closest('table');
+  const rows = [row?.nextElementSibling, row?.previousElementSibling];
+  return () => {
+    const left = rows.find((one) => one?.isConnected);
+    return left?.querySelector<HTMLElement>('button') ?? table;
+  };
+}
+
+/** Moves the focus only when it was lost: the browser then gives it to the body. */
+function keepFocus(next: () => HTMLElement | null): void {
+  requestAnimationFrame(() => {
+    const { activeElement } = document;
+    if (activeElement === null || activeElement === document.body) next()?.focus();
+  });
+}
+
+function OpenOrdersTools({ frame }: { frame: { readonly current: HTMLElement | null } }) {
+  const symbol = currentMarket.value?.symbol;
+  if (openOrders.value.length === 0) return null;
+  const ask = async (market?: string): Promise<void> => {
+    const what = market === undefined ? 'all your orders in all markets' : `all your ${market} orders`;
+    const agreed = await confirmed({
+      title: 'Cancel orders?',
+      text: `This cancels ${what}, those that are not loaded included.`,
+      action: 'Cancel them',
+    });
+    if (!agreed) return;
+    await cancelEvery(market);
+    keepFocus(() => frame.current?.querySelector('table') ?? null);
+  };
+  return (
+    <div class="account-tools">
+      {symbol !== undefined && (
+        <button type="button" class="button small" onClick={() => void ask(symbol)}>
+          Cancel all {symbol}
+        </button>
+      )}
+      <button type="button" class="button small danger" onClick={() => void ask()}>
+        Cancel all markets
+      </button>
+    </div>
+  );
+}
+
+/** Only while there are orders that are not loaded: otherwise a difference is one of the moment of reading. */
+const unlisted = computed(() =>
+  moreOf('orders')
+    ? unlistedReserves(balances.value, openOrders.value, (symbol) => {
+        const market = marketOf(symbol);
+        return market === undefined ? undefined : rulesOf(market);
+      })
+    : [],
+);
+
+function Unlisted() {
+  if (!moreOf('orders')) return null;
+  const held = unlisted.value.map(({ asset, amount }) => `${amount} ${asset}`);
+  return (
+    <p class="note">
+      The newest {openOrders.value.length} orders are listed.{' '}
+      {held.length > 0 && `Orders not loaded still reserve ${held.join(' and ')}.`}
+    </p>
+  );
+}
+
+// --- history, fills, balances -----------------------------------------------------------------------------
+
+const HISTORY_COLUMNS = ['Placed', 'Market', 'Side', 'Type', 'Price#', 'Size#', 'Filled#', 'Status'];
+
+export function HistoryTable() {
+  const orders = history.value;
+  return (
+    <>
+      <Table
+        name="History"
+        columns={HISTORY_COLUMNS}
+        isEmpty={orders.length === 0 && portfolio.value !== null}
+        emptyText="No closed orders."
+      >
+        {orders.map(({ id, createdAt, market, side, type, price, size, filledSize, status }) => (
+          <tr key={id}>
+            <Cell of="Placed">{timeText(createdAt)}</Cell>
+            <Cell of="Market">{market}</Cell>
+            <Cell of="Side" class={sideClass(side)}>
+              {side}
+            </Cell>
+            <Cell of="Type">{type}</Cell>
+            <Cell of="Price" number>
+              {price ?? 'market'}
+            </Cell>
+            <Cell of="Size" number>
+              {size}
+            </Cell>
+            <Cell of="Filled" number>
+              {filledSize}
+            </Cell>
+            <Cell of="Status">{status.replaceAll('_', ' ')}</Cell>
+          </tr>
+        ))}
+      </Table>
+      <MoreButton list="history" />
+    </>
+  );
+}
+
+const FILL_COLUMNS = ['Time', 'Market', 'Side', 'Role', 'Price#', 'Size#', 'Notional#', 'Fee#', 'Paid in'];
+
+export function FillsTable() {
+  const trades = fills.value;
+  return (
+    <>
+      <Table
+        name="Fills"
+        columns={FILL_COLUMNS}
+        isEmpty={trades.length === 0 && portfolio.value !== null}
+        emptyText="No fills."
+      >
+        {trades.map(
+          ({ id, createdAt, market, side, role, price, size, notional, feeAmount, feeAsset, orderId }) => (
+            <tr key={`${id} ${orderId}`}>
+              <Cell of="Time">{timeText(createdAt)}</Cell>
+              <Cell of="Market">{market}</Cell>
+              <Cell of="Side" class={sideClass(side)}>
+                {side}
+              </Cell>
+              <Cell of="Role">{role}</Cell>
+              <Cell of="Price" number>
+                {price}
+              </Cell>
+              <Cell of="Size" number>
+                {size}
+              </Cell>
+              <Cell of="Notional" number>
+                {notional}
+              </Cell>
+              <Cell of="Fee" number>
+                {feeAmount}
+              </Cell>
+              <Cell of="Paid in">{feeAsset}</Cell>
+            </tr>
+          ),
+        )}
+      </Table>
+      <MoreButton list="fills" />
+    </>
+  );
+}
+
+export function BalancesTable() {
+  return (
+    <Table
+      name="Balances"
+      columns={['Asset', 'Total#', 'Reserved#', 'Available#']}
+      isEmpty={portfolio.value !== null && balances.value.length === 0}
+      emptyText="No balances."
+    >
+      {balances.value.map(({ asset, total, reserved, available }) => (
+        <tr key={asset}>
+          <Cell of="Asset">{asset}</Cell>
+          <Cell of="Total" number>
+            {total}
+          </Cell>
+          <Cell of="Reserved" number>
+            {reserved}
+          </Cell>
+          <Cell of="Available" number>
+            {available}
+          </Cell>
+        </tr>
+      ))}
+    </Table>
+  );
+}

@@ -1,0 +1,75 @@
+/** A field for an amount: reads a point or a comma, and the arrow keys step on the market's grid. */
+
+import { useEffect, useRef } from 'preact/hooks';
+import type { Grid } from '../../domain/units.ts';
+import type { Problem } from '../figures/draft-request.ts';
+import { stepped } from '../figures/stepping.ts';
+import { type AmountField, draft, focusRequest, typeInto } from '../state/order-draft.ts';
+import { serverProblem } from '../state/submissions.ts';
+
+interface AmountFieldProps {
+  readonly name: AmountField;
+  /** The accessible name, and nothing else. */
+  readonly label: string;
+  readonly unit: string;
+  readonly grid: Grid;
+  /** Where the arrow keys begin in an empty field, in units of the grid. */
+  readonly start: bigint;
+  readonly problem: Problem | undefined;
+}
+
+export function AmountInput({ name, label, unit, grid, start, problem }: AmountFieldProps) {
+  const input = useRef<HTMLInputElement>(null);
+  const id = `order-${name}`;
+  const isWanted = focusRequest.value === name;
+  useEffect(() => {
+    if (!isWanted) return;
+    focusRequest.value = null;
+    input.current?.focus();
+    input.current?.select();
+  });
+  const type = (text: string): void => {
+    if (serverProblem.value?.place === name) serverProblem.value = null;
+    typeInto(name, text);
+  };
+  return (
+    <div class="field">
+      <div class="field-head">
+        <label for={id}>{label}</label>
+        <span class="muted" aria-hidden="true">
+          {unit}
+        </span>
+      </div>
+      <input
+        ref={input}
+        id={id}
+        class="input"
+        type="text"
+        inputMode="decimal"
+        autoComplete="off"
+        spellcheck={false}
+        value={draft[name].value}
+        aria-invalid={problem !== undefined}
+        aria-describedby={problem === undefined ? undefined : `${id}-problem`}
+        onInput={(event) => type(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          const direction = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : null;
+          if (direction === null || event.altKey || event.ctrlKey || event.metaKey) return;
+          event.preventDefault();
+          type(stepped(draft[name].value, grid, direction, start));
+        }}
+      />
+      <ProblemText id={`${id}-problem`} problem={problem} />
+    </div>
+  );
+}
+
+/** A refusal in the API's words, with its code. */
+export function ProblemText({ id, problem }: { id: string; problem: Problem | undefined }) {
+  if (problem === undefined) return null;
+  return (
+    <p id={id} class="problem">
+      {problem.message} <span class="code">{problem.code}</span>
+    </p>
+  );
+}

@@ -1,0 +1,35 @@
+/** Orders that were sent, newest first, and what became of each. */
+
+import { dismiss, submissions } from '../state/submissions.ts';
+
+export function Submissions() {
+  if (submissions.value.length === 0) return null;
+  return (
+    <ul class="submissions" aria-label="Orders you sent">
+      {submissions.value.map(({ key, words, stage, text, lookUp }) => (
+        <li key={key} class={stage}>
+          <p>
+            {words} <strong>{text}</strong>
+          </p>
+          {lookUp !== null && (
+            <button type="button" class="button small" onClick={() => void lookUp()}>
+              Look up again
+            </button>
+          )}
+          {stage !== 'sending' && stage !== 'looking-up' && (
+            <button
+              type="button"
+              class="button quiet small"
+              onClick={(event) => {
+                event.currentTarget.closest('section')?.querySelector<HTMLElement>('[type=submit]')?.focus();
+                dismiss(key);
+              }}
+            >
+              Dismiss
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
