@@ -1,29 +1,24 @@
 /**
  * Runs all files but the browser's for `npm test`, three at a time on two cores: every third second a file waits for a
- * server, a clock or a process. The files that measure time go first, beside one file at most that computes all the time. Long files are
+ * server, a clock or a process. The files that measure time go first, beside files that mostly wait. Long files are
  * next, so that none of them is left for the end.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
 
-const MEASURE_TIME = [
-  ...['stream/cadence', 'http/limits', 'equivalence/equivalence', 'queue/queue', 'commands/drill/drill'],
-  'workers/snapshot',
+const TIMED = [
+  ...['stream/cadence', 'http/limits', 'queue/queue', 'workers/snapshot', 'commands/drill/drill'],
+  'roles/outages',
 ];
-const TAKE_LONG = [
-  ...['roles/processes', 'equivalence/mutations', 'redis-cluster/streams', 'embedded/embedded'],
-  ...[
-    'roles/outages',
-    'roles/upgrade',
-    'redis-cluster/engine',
-    'redis-cluster/settlement',
-    'roles/batch-kills',
-  ],
-  ...['redis/failover', 'commands/sweeps/sweeps', 'operator/rebuild', 'operator/reconcile', 'ledger/kill'],
-  ...['engine/long-walks', 'engine/numbers', 'http/market-data-large-book', 'deployment/engine-settings'],
-  ...['equivalence/isolation', 'roles/first-minute', 'stream/streams', 'http/pages', 'auth/siwe-fuzz'],
-  ...['operator/corruptions', 'operator/lost-rules', 'workers/settlement', 'redis-cluster/http'],
-  ...['redis/tls', 'roles/starting', 'http/lists', 'ledger/outage', 'roles/diverged'],
+const LONG = [
+  ...['equivalence/equivalence', 'roles/processes', 'equivalence/mutations', 'redis-cluster/streams'],
+  ...['embedded/embedded', 'roles/upgrade', 'redis-cluster/engine', 'redis-cluster/settlement'],
+  ...['roles/batch-kills', 'redis/failover', 'commands/sweeps/sweeps', 'operator/rebuild', 'ledger/kill'],
+  ...['operator/reconcile', 'operator/earlier-release', 'engine/long-walks', 'engine/numbers'],
+  ...['http/market-data-large-book', 'deployment/engine-settings', 'equivalence/isolation'],
+  ...['roles/first-minute', 'stream/streams', 'http/pages', 'auth/siwe-fuzz', 'operator/corruptions'],
+  ...['operator/lost-rules', 'workers/settlement', 'redis-cluster/http', 'redis/tls', 'roles/starting'],
+  ...['http/lists', 'ledger/outage', 'roles/diverged'],
 ];
 
 const onClusters = process.env.REDBOOK_TEST_REDIS === 'cluster';
@@ -31,7 +26,7 @@ const all = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8'
   .filter((file) => file.endsWith('.test.ts') && !file.startsWith('browser/'))
   .map((file) => `test/${file}`)
   .sort();
-const ahead = [...MEASURE_TIME, ...TAKE_LONG].map((name) => `test/${name}.test.ts`);
+const ahead = [...TIMED, ...LONG].map((name) => `test/${name}.test.ts`);
 const missing = ahead.filter((file) => !all.includes(file));
 if (missing.length > 0) throw new Error(`no such file: ${missing}`);
 
