@@ -7,6 +7,7 @@
  * of reach of other orders, and at the end nothing of it rests in the book.
  */
 
+import { type Order, openConnection } from '../client/index.ts';
 import { Refusal } from '../domain/errors.ts';
 import { formatScaled } from '../domain/units.ts';
 import { renderReconciliation } from '../operator/ledger.ts';
@@ -16,7 +17,7 @@ import { COLOURED, PLAIN } from '../operator/terminal.ts';
 import { COLUMNS, openScript, type Script } from './script.ts';
 import { type DemoServices, isRunning, tellNotRunning, withdrawAll } from './service.ts';
 import { type Stage, setStage } from './stage.ts';
-import { DemoStopped, makeTrader, type OrderReply, type Trader } from './trader.ts';
+import { DemoStopped, makeTrader, type Trader } from './trader.ts';
 
 export interface DemoOptions {
   /** Of the running service, like `http://localhost:8080`. */
@@ -51,7 +52,8 @@ export async function runDemo(options: DemoOptions): Promise<number> {
   const { baseUrl, print } = options;
   const paint = options.colours ? COLOURED : PLAIN;
   if (!(await isRunning(baseUrl))) return tellNotRunning(baseUrl, print);
-  const [ada, ben, cleo] = ['Ada', 'Ben', 'Cleo'].map((name) => makeTrader(name, baseUrl)) as [
+  const connection = openConnection({ baseUrl });
+  const [ada, ben, cleo] = ['Ada', 'Ben', 'Cleo'].map((name) => makeTrader(name, connection)) as [
     Trader,
     Trader,
     Trader,
@@ -122,9 +124,9 @@ async function quote({ ada, stage, script }: Play): Promise<void> {
   for (const level of [3n, 2n, 1n, -1n, -2n, -3n]) {
     const side = level > 0n ? 'sell' : 'buy';
     const size = stage.size(level === 1n || level === -1n ? 2n : 4n);
-    const order = { side, type: 'limit', price: stage.price(level), size, postOnly: true } as const;
-    const placed = await ada.place(symbol, order);
-    ladder.push([side, order.price, size, placed.status]);
+    const price = stage.price(level);
+    const { order } = await ada.place({ market: symbol, side, type: 'limit', price, size, postOnly: true });
+    ladder.push([side, price, size, order.status]);
   }
   script.say('Ada quotes three levels a side, post-only: she makes the market and pays no fee.');
   script.table(COLUMNS.ladder, ladder);
@@ -138,36 +140,37 @@ async function trade({ ben, cleo, stage, script }: Play): Promise<void> {
   script.scene('Trade: best price first, first come first, the taker pays the fee');
   const quoteAmount = stage.notional(4n, 0n);
   script.say(`Ben buys at market for at most ${quoteAmount} ${quote.symbol}.`);
-  tellFills(script, await ben.place(symbol, { side: 'buy', type: 'market', quoteAmount }));
-  const ask = { side: 'sell', type: 'limit', price: stage.price(-1n), size: stage.size(3n) } as const;
-  script.say(`Cleo sells ${ask.size} at ${ask.price} or better.`);
-  tellFills(script, await cleo.place(symbol, ask));
+  const market = symbol;
+  const bought = await ben.place({ market, side: 'buy', type: 'market', quoteAmount });
+  tellFills(script, bought.order);
+  const [price, size] = [stage.price(-1n), stage.size(3n)];
+  script.say(`Cleo sells ${size} at ${price} or better.`);
+  const sold = await cleo.place({ market, side: 'sell', type: 'limit', price, size });
+  tellFills(script, sold.order);
 }
 
 async function refuseAndRepeat({ ada, ben, stage, script }: Play): Promise<void> {
-  const { symbol } = stage.market;
+  const market = stage.market.symbol;
   script.scene('Two safeguards: post-only, and an id that counts once');
   const price = stage.price(-1n);
   const size = stage.size(1n);
-  const crossing = await ada.place(symbol, { side: 'buy', type: 'limit', price, size, postOnly: true });
-  script.say(
-    `Ada bids ${price} post-only, where an ask waits: ${crossing.status}, ${crossing.rejectReason}.`,
-  );
+  const bid = { market, side: 'buy', type: 'limit', price, size } as const;
+  const crossing = await ada.place({ ...bid, postOnly: true });
+  const refused = `${crossing.order.status}, ${crossing.rejectCode}`;
+  script.say(`Ada bids ${price} post-only, where an ask waits: ${refused}.`);
   const clientOrderId = `${ben.wallet}-1`;
-  const order = { side: 'buy', type: 'limit', price, size, timeInForce: 'IOC', clientOrderId } as const;
-  const first = await ben.place(symbol, order);
+  const order = { ...bid, timeInForce: 'IOC', clientOrderId } as const;
+  const first = await ben.place(order);
   script.say('Ben takes that ask, and sends the same order again as if the reply had been lost.');
-  tellFills(script, first);
-  const again = await ben.place(symbol, order);
-  const same = again.id === first.id ? 'the same order, not a second one' : 'ANOTHER ORDER';
+  tellFills(script, first.order);
+  const again = await ben.place(order);
+  const same = again.order.id === first.order.id ? 'the same order, not a second one' : 'ANOTHER ORDER';
   script.say(`  the second reply: ${same}`);
 }
 
 async function cancel({ ada, script }: Play): Promise<void> {
   script.scene('Cancel: one, then all');
-  const live = (await ada.orders()).filter(
-    ({ status }) => status === 'resting' || status === 'partially_filled',
-  );
+  const live = await ada.orders('live');
   const { status } = await ada.cancel(live[0]!.id);
   script.say(`Ada cancels her order at ${live[0]!.price}: ${status}.`);
   const { count } = await ada.cancelAll();
@@ -247,13 +250,13 @@ async function tidyUp({ ada, ben, cleo }: Cast, services: DemoOptions['services'
 
 const nameOf = ({ name }: Trader): string => name.padEnd(4);
 
-function tellFills(script: Script, order: OrderReply): void {
+function tellFills(script: Script, order: Order): void {
   for (const { size, price, feeAmount, feeAsset } of order.fills)
     script.say(`  filled ${size} at ${price}, fee ${feeAmount} ${feeAsset}`);
   script.say(`  ${order.status}: ${order.filledSize} of ${order.size}`);
 }
 
-const orderCells = (order: OrderReply): string[] => [
+const orderCells = (order: Order): string[] => [
   order.side,
   `${order.type} ${order.timeInForce}${order.postOnly ? ' post-only' : ''}`,
   order.price === null ? '-' : String(order.price),

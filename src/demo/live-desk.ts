@@ -1,11 +1,12 @@
 /** One market of the live demo: makers keep quotes around the walking price, takers trade against them. */
 
+import type { NewOrder, Order } from '../client/index.ts';
 import { marketGrid } from '../domain/market.ts';
 import type { Side } from '../domain/order.ts';
 import { countOf, parseDecimal } from '../domain/units.ts';
 import { drawSize, type Level, type LiveMarket, levelsAround, openWalk, priceText } from './live-market.ts';
 import type { Random } from './random.ts';
-import { DemoStopped, type OrderReply, type Trader } from './trader.ts';
+import { DemoStopped, type PlacedOrder, type Trader } from './trader.ts';
 
 export interface Wallets {
   readonly makers: readonly Trader[];
@@ -45,7 +46,7 @@ export function openDesk(live: LiveMarket, { makers, takers }: Wallets, random: 
   async function quote(): Promise<void> {
     const levels = levelsAround(live, midTicks);
     const plans = await Promise.all(
-      makers.map(async (maker, at) => planQuotes(live, levels.filter(isOf(at)), await maker.liveOrders())),
+      makers.map(async (maker, at) => planQuotes(live, levels.filter(isOf(at)), await maker.orders('live'))),
     );
     // All cancel before any places: a new bid may stand where the other maker's ask was.
     await Promise.all(plans.map(({ unwanted }, at) => cancelAll(makers[at]!, unwanted)));
@@ -55,15 +56,10 @@ export function openDesk(live: LiveMarket, { makers, takers }: Wallets, random: 
   async function placeQuotes(maker: Trader, missing: readonly Level[]): Promise<void> {
     for (const { side, priceTicks } of missing) {
       const size = drawSize(live, random);
-      const order = {
-        side,
-        type: 'limit',
-        price: priceText(live, priceTicks),
-        size,
-        postOnly: true,
-      } as const;
-      const placed = await placeIfFunded(maker, market.symbol, order);
-      if (placed?.status === 'rejected') inTheWay = side;
+      const price = priceText(live, priceTicks);
+      const order = { market: market.symbol, side, type: 'limit', price, size, postOnly: true } as const;
+      const placed = await placeIfFunded(maker, order);
+      if (placed?.rejectCode === 'POST_ONLY_WOULD_CROSS') inTheWay = side;
     }
   }
 
@@ -72,9 +68,9 @@ export function openDesk(live: LiveMarket, { makers, takers }: Wallets, random: 
     const size = drawSize(live, random);
     const reach = side === 'buy' ? REACH : -REACH;
     const price = priceText(live, midTicks + reach * gapTicks);
-    const order = { side, type: 'limit', price, size, timeInForce: 'IOC' } as const;
-    const placed = await placeIfFunded(taker, market.symbol, order);
-    trades += placed?.fills.length ?? 0;
+    const order = { market: market.symbol, side, type: 'limit', price, size, timeInForce: 'IOC' } as const;
+    const placed = await placeIfFunded(taker, order);
+    trades += placed?.order.fillCount ?? 0;
   }
 
   return {
@@ -98,19 +94,19 @@ export function openDesk(live: LiveMarket, { makers, takers }: Wallets, random: 
 function planQuotes(
   { market }: LiveMarket,
   levels: readonly Level[],
-  orders: readonly OrderReply[],
-): { unwanted: OrderReply[]; missing: Level[] } {
+  orders: readonly Order[],
+): { unwanted: Order[]; missing: Level[] } {
   const { tick } = marketGrid(market);
   const keyOf = (side: Side, priceTicks: bigint | undefined): string => `${side} ${priceTicks}`;
   const wanted = new Map(levels.map((level) => [keyOf(level.side, level.priceTicks), level]));
   const unwanted = orders
     .filter((order) => order.market === market.symbol)
     // A level that an order stands at is not missing any more; a second order there is one too many.
-    .filter(({ side, price }) => !wanted.delete(keyOf(side, countOf(parseDecimal(String(price))!, tick))));
+    .filter(({ side, price }) => !wanted.delete(keyOf(side, countOf(parseDecimal(price!)!, tick))));
   return { unwanted: unwanted.slice(0, MOST_CHANGES), missing: [...wanted.values()].slice(0, MOST_CHANGES) };
 }
 
-async function cancelAll(maker: Trader, orders: readonly OrderReply[]): Promise<void> {
+async function cancelAll(maker: Trader, orders: readonly Order[]): Promise<void> {
   for (const { id } of orders) {
     await maker.cancel(id).catch((error: unknown) => {
       // It was filled meanwhile.
@@ -120,13 +116,9 @@ async function cancelAll(maker: Trader, orders: readonly OrderReply[]): Promise<
 }
 
 /** A wallet that has run out of one asset waits until others have traded it back. */
-async function placeIfFunded(
-  trader: Trader,
-  market: string,
-  order: Parameters<Trader['place']>[1],
-): Promise<OrderReply | undefined> {
+async function placeIfFunded(trader: Trader, order: NewOrder): Promise<PlacedOrder | undefined> {
   try {
-    return await trader.place(market, order);
+    return await trader.place(order);
   } catch (error) {
     if (error instanceof DemoStopped && error.code === 'INSUFFICIENT_BALANCE') return undefined;
     throw error;

@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openConnection } from '../client/index.ts';
 import { Refusal } from '../domain/errors.ts';
 import { moveFundsOnce } from '../operator/movements.ts';
 import { type Desk, openDesk, type Wallets } from './live-desk.ts';
@@ -45,11 +46,14 @@ const RENEWED_EVERY_MS = 20_000;
 export async function runLive(options: LiveOptions): Promise<number> {
   const { baseUrl, print, services, signal, seed } = options;
   if (!(await isRunning(baseUrl))) return tellNotRunning(baseUrl, print);
+  const connection = openConnection({ baseUrl });
   const wallets: Wallets = {
-    makers: Array.from({ length: MAKERS }, (_, at) => makeTrader(`maker ${at + 1}`, baseUrl)),
-    takers: Array.from({ length: TAKERS }, (_, at) => makeTrader(`taker ${at + 1}`, baseUrl)),
+    makers: Array.from({ length: MAKERS }, (_, at) => makeTrader(`maker ${at + 1}`, connection)),
+    takers: Array.from({ length: TAKERS }, (_, at) => makeTrader(`taker ${at + 1}`, connection)),
   };
   const all = [...wallets.makers, ...wallets.takers];
+  // A turn that waits for a lost answer ends later.
+  signal.addEventListener('abort', () => print('Stopping …'));
   try {
     const markets = await findLiveMarkets(services.engine, options.market, MOST_MARKETS);
     for (const trader of all) await prepare(trader, markets, services);
@@ -67,7 +71,6 @@ export async function runLive(options: LiveOptions): Promise<number> {
     await leave(all, services, () => undefined);
     return 1;
   }
-  if (signal.aborted) print('Stopping …');
   return leave(all, services, print);
 }
 
@@ -115,6 +118,7 @@ async function keepTrading(
       [failures, told] = [0, ''];
     } catch (error) {
       if (!(error instanceof DemoStopped)) throw error;
+      if (signal.aborted) return;
       if (error.message !== told) print(`${symbol}: ${error.message}. The demo tries again.`);
       told = error.message;
       failures += 1;

@@ -33,7 +33,7 @@ describe('the live demo, on a market', () => {
       const live = liveMarket(market, NO_QUOTES)!;
       const drawn = random(runSeed());
       const walk = openWalk(live, drawn);
-      for (let turn = 0; turn < 300; turn += 1) {
+      for (let turn = 0; turn < 40; turn += 1) {
         const midTicks = walk();
         const levels = levelsAround(live, midTicks);
         expect(levels).to.have.length(2 * Number(LEVELS));
