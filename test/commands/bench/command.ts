@@ -11,6 +11,7 @@ import { benchHttp } from './http.ts';
 import { benchMarketData } from './market-data.ts';
 import { benchMemory } from './memory.ts';
 import { checkOut, type OlderRelease } from './older-release.ts';
+import { benchPage } from './page.ts';
 import { benchReads } from './reads.ts';
 import { benchReconcile } from './reconcile.ts';
 import { benchSettlement } from './settlement.ts';
@@ -28,7 +29,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   reads: benchReads,
 };
 /** Run only by their names. */
-const FURTHER: Readonly<Record<string, Bench>> = { reconcile: benchReconcile };
+const FURTHER: Readonly<Record<string, Bench>> = { reconcile: benchReconcile, page: benchPage };
 
 const OLDER = 'd855f64';
 

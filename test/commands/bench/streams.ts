@@ -47,7 +47,7 @@ async function place(
 }
 
 /** A market with as many levels as a frame has, on both sides. */
-async function fillMarket(engine: Engine, symbol: string): Promise<void> {
+export async function fillMarket(engine: Engine, symbol: string): Promise<void> {
   await engine.createMarket(marketSpec(symbol));
   for (const wallet of [MAKER, TAKER]) {
     for (const asset of symbol.split('/')) {
