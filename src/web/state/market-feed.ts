@@ -52,15 +52,23 @@ const wantedSymbol = computed(() =>
 );
 
 function openStream(symbol: string, tf: Timeframe): () => void {
+  let newest: { readonly received: MarketFrame; readonly arrived: Moment } | undefined;
+  let drawing = 0;
+  const draw = (): void => {
+    drawing = 0;
+    batch(() => {
+      arrivedAt.value = newest!.arrived;
+      frame.value = newest!.received;
+    });
+  };
   const watch = watchMarket(
     connection,
     { symbol, tf },
     {
+      // Frames that waited for a busy page come together, and only the newest of them is worth drawing.
       onFrame(received) {
-        batch(() => {
-          arrivedAt.value = momentNow();
-          frame.value = received;
-        });
+        newest = { received, arrived: momentNow() };
+        if (drawing === 0) drawing = requestAnimationFrame(draw);
       },
       onState(state) {
         batch(() => {
@@ -71,7 +79,10 @@ function openStream(symbol: string, tf: Timeframe): () => void {
       },
     },
   );
-  return () => watch.close();
+  return () => {
+    cancelAnimationFrame(drawing);
+    watch.close();
+  };
 }
 
 /** Follows the selected market for as long as the page is open. */
