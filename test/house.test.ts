@@ -304,6 +304,20 @@ describe('docs/api.md', () => {
   });
 });
 
+describe('the documents', () => {
+  it('have no paragraph of more than five lines of 120 characters', () => {
+    const top = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md'].map((name) => join(ROOT, name));
+    const long = [...top, ...filesBelow(join(ROOT, 'docs'), /\.md$/)].flatMap((file) =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .flatMap((line, at) =>
+          line.length > 600 && !/^\s*\|/.test(line) ? [`${relative(ROOT, file)}:${at + 1}`] : [],
+        ),
+    );
+    expect(long).to.deep.equal([]);
+  });
+});
+
 describe('the README', () => {
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
   const rowsAfter = (heading: string): string[][] => {

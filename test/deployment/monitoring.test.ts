@@ -124,8 +124,8 @@ describe('alerts, dashboard and autoscalers', function () {
     expect(Math.abs(Date.now() / 1_000 - Number(reconciledAt))).to.be.lessThan(60);
   });
 
-  it('give each alert a severity, a summary and its place in the guide', () => {
-    const guide = readFileSync(at('docs/operating.md'), 'utf8');
+  it('give each alert a severity, a summary and its place in the runbook', () => {
+    const guide = readFileSync(at('docs/runbook.md'), 'utf8');
     const headings = [...guide.matchAll(/^### (\w+)$/gm)].map(([, heading]) => heading!);
     expect(headings.filter((heading) => heading.startsWith('Redbook'))).to.have.members(
       rules.map(({ alert }) => alert),
@@ -133,7 +133,7 @@ describe('alerts, dashboard and autoscalers', function () {
     for (const { alert, labels, annotations } of rules) {
       expect(labels.severity).to.be.oneOf(['critical', 'warning', 'info']);
       expect(annotations.summary).to.match(/\.$/);
-      expect(annotations.runbook).to.equal(`docs/operating.md#${alert.toLowerCase()}`);
+      expect(annotations.runbook).to.equal(`docs/runbook.md#${alert.toLowerCase()}`);
     }
   });
 
