@@ -34,7 +34,7 @@ let bundle: Bundle | undefined;
 /**
  * Reads the bundle once in a process: a replica goes on with the files it started with, and their names follow from
  * what was read, even while another process bundles anew.
- * @returns undefined when the page has not been bundled
+ * @returns undefined when the page has not been bundled, or cannot be read
  */
 export function readBundle(): Bundle | undefined {
   bundle ??= readFolder();
@@ -49,7 +49,8 @@ function readFolder(): Bundle | undefined {
     const addressOf = (name: string): string => `${PREFIX}${name}?v=${files.get(PREFIX + name)!.hash}`;
     return { files, script: addressOf('main.js'), style: addressOf('style.css') };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    // A file that is missing, or closed to this user.
+    if ((error as NodeJS.ErrnoException).syscall !== undefined) return undefined;
     throw error;
   }
 }
