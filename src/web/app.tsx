@@ -69,8 +69,10 @@ function MarketView() {
       </div>
       <OrderBook />
       <Chart />
-      <OrderForm />
-      <Trades />
+      <div class="side">
+        <OrderForm />
+        <Trades />
+      </div>
       <Account />
     </main>
   );

@@ -1,9 +1,23 @@
-/** Speaks announcements. Both regions stand in the document from the start, as screen readers need. */
+/**
+ * Speaks announcements, and shows each for a while. Both regions stand in the document from the start, as screen
+ * readers need.
+ */
 
+import { useEffect } from 'preact/hooks';
 import { announcement } from '../state/announcements.ts';
+
+/** Time to read a sentence twice. */
+const SHOWN_MS = 10_000;
 
 export function StatusLine() {
   const current = announcement.value;
+  useEffect(() => {
+    if (current === null) return;
+    const timer = setTimeout(() => {
+      announcement.value = null;
+    }, SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [current]);
   return (
     <div class="status-line">
       <p role="status">{current?.kind === 'status' ? current.text : ''}</p>
