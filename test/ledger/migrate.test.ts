@@ -91,6 +91,10 @@ describe('migrations', () => {
     const error = await refusal(query(databaseUrl, moving));
     expect(error).to.have.property('code', '55000');
     expect(error).to.have.property('message').that.includes('a later release settles into this database');
+    /** As releases write it that keep minutes alone. */
+    const writing = `insert into candles select 'ETH/USDC', 0, 1, 1, 1, 1, 1, 1, 1, 1
+      on conflict (market, open_ms) do update set close_ticks = excluded.close_ticks`;
+    expect(await refusal(query(databaseUrl, writing))).to.have.property('code', '42P10');
   });
 
   it('leave no trigger that runs for each row, or each statement, of settled orders, trades and entries', async () => {
