@@ -137,13 +137,16 @@ export const isSuccess = ({ status }: Answer): boolean => status >= 200 && statu
  * The value of a successful answer.
  * @throws RedbookError for any other answer
  */
-export function replyOf<Value>(answer: Answer): Value {
+export function replyOf<Reply extends object>(answer: Answer): Reply {
   if (!isSuccess(answer)) throw errorOf(answer);
+  let value: unknown;
   try {
-    return readExactJson(answer.text) as Value;
+    value = readExactJson(answer.text);
   } catch {
-    throw unreadable('the answer is not JSON, or only a part of it', answer);
+    // Told below.
   }
+  if (typeof value === 'object' && value !== null) return value as Reply;
+  throw unreadable('the answer is not JSON, or only a part of it', answer);
 }
 
 /** The error that an answer reports. Proxies before the service answer in their own words. */
@@ -169,7 +172,7 @@ interface ErrorBody {
 
 function errorBody(text: string): ErrorBody {
   try {
-    return (JSON.parse(text) as ErrorBody | null) ?? {};
+    return Object(JSON.parse(text)) as ErrorBody;
   } catch {
     return {};
   }

@@ -20,7 +20,7 @@ export interface CallOptions {
   readonly signal?: AbortSignalLike;
 }
 
-async function read<Value>(
+async function read<Value extends object>(
   connection: Connection,
   path: string,
   query: QueryValues,

@@ -4,6 +4,7 @@
  */
 
 import type { z } from 'zod';
+import type { faucetCreditSchema } from '../contract/faucet.ts';
 import type {
   bookLevelSchema,
   candleSchema,
@@ -35,6 +36,7 @@ import type {
   walletTradesSchema,
 } from '../contract/orders.ts';
 import type { balanceSchema, portfolioSchema } from '../contract/portfolio.ts';
+import type { statusSchema } from '../contract/status.ts';
 import type { Amount as WireAmount } from '../contract/values.ts';
 
 /** A decimal as a string, like `"2000.05"`: money, a price or a size, with exactly the digits that the service wrote. */
@@ -85,19 +87,7 @@ export interface HistoricalCandles {
   /** Oldest first. Intervals without executions have no candle. */
   readonly candles: readonly HistoricalCandle[];
 }
-export interface Status {
-  readonly time: string;
-  readonly trading: 'active' | 'paused';
-  /** The terms version that wallets must accept before they place orders. */
-  readonly termsVersion: string | null;
-  /** The last reconcile. */
-  readonly reconcile: {
-    readonly at: string;
-    readonly event: number;
-    readonly checks: number;
-    readonly differences: number;
-  } | null;
-}
+export type Status = Read<typeof statusSchema>;
 
 export type LoginTypedData = Read<typeof challengeSchema>['typedData'];
 
@@ -111,13 +101,7 @@ export type ClosedOrders = Read<typeof closedOrdersSchema>;
 export type CancelAfter = Read<typeof cancelAfterSchema>;
 export type WalletTrade = Read<typeof walletTradeSchema>;
 export type WalletTradePage = Read<typeof walletTradesSchema>;
-/** Demo funds of `requestFunds`. */
-export interface FaucetCredit {
-  readonly asset: string;
-  readonly amount: Amount;
-  /** How many more credits of this asset the wallet can have. */
-  readonly creditsLeft: number;
-}
+export type FaucetCredit = Read<typeof faucetCreditSchema>;
 
 export type BookLevel = Read<typeof bookLevelSchema>;
 export type Execution = Read<typeof executionSchema>;

@@ -172,11 +172,15 @@ export async function exchangeAs(session: Session, call: Call): Promise<Answer> 
 }
 
 /** Asks with a session. @param repeatable whether the request may be sent again after a lost answer */
-export const askAs = async <Value>(session: Session, call: Call, repeatable: boolean): Promise<Value> =>
+export const askAs = async <Value extends object>(
+  session: Session,
+  call: Call,
+  repeatable: boolean,
+): Promise<Value> =>
   replyOf<Value>(await ask(session.connection, call, { repeatable }, () => exchangeAs(session, call)));
 
 /** Sends a request with a session, once. */
-export async function sendAs<Value>(session: Session, call: Call): Promise<Value> {
+export async function sendAs<Value extends object>(session: Session, call: Call): Promise<Value> {
   return replyOf<Value>(await exchangeAs(session, call));
 }
 
@@ -208,7 +212,8 @@ async function tokenByTypedData(
   const { address } = signer;
   const challenge = { method: 'POST', path: '/v1/auth/challenge', body: { address }, signal } as const;
   const asked = await askPublicly(connection, challenge, { bucket: 'challenge', repeatable: true });
-  const { typedData } = replyOf<{ typedData: LoginTypedData }>(asked);
+  const { typedData } = replyOf<{ typedData?: LoginTypedData }>(asked);
+  if (typedData === undefined) throw unreadable('the answer has no challenge', asked);
   const signature = await signed(() => signer.signTypedData(typedData));
   const verify = { method: 'POST', path: '/v1/auth/verify', body: { address, signature }, signal } as const;
   const verified = await askPublicly(connection, verify, { bucket: 'verify', repeatable: false });
@@ -262,8 +267,8 @@ function readToken({ clock }: Connection, text: string, address: string | undefi
 }
 
 function claimsOf(token: string): Claims {
-  const [, payload = ''] = token.split('.');
   try {
+    const [, payload = ''] = token.split('.');
     const claims = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as Claims;
     if (typeof claims.sub === 'string' && claims.exp > claims.iat) return claims;
   } catch {

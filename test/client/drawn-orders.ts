@@ -1,0 +1,23 @@
+/** Orders of all kinds, under ids of all kinds. */
+
+import type { NewOrder } from '../../src/client/index.ts';
+import type { Random } from '../support/seed.ts';
+
+const LIMIT = { market: 'ETH/USDC', type: 'limit', price: '2000', size: '1' } as const;
+const KINDS: readonly Omit<NewOrder, 'side'>[] = [
+  LIMIT,
+  { ...LIMIT, timeInForce: 'GTC' },
+  { ...LIMIT, postOnly: true },
+  { ...LIMIT, timeInForce: 'IOC' },
+  { ...LIMIT, timeInForce: 'FOK' },
+  { market: 'ETH/USDC', type: 'market', size: '1' },
+];
+
+/** @param number makes the id unique, but for the two ids that no path can carry */
+export function drawOrder(random: Random, number: number): NewOrder & { readonly clientOrderId: string } {
+  const side = random.pick(['buy', 'sell'] as const);
+  const clientOrderId = random.chance(0.1)
+    ? random.pick(['.', '..'])
+    : random.pick([`order-${number}`, `a/b?${number}#c`, `%2E${number}`, `ü ${number} 🙂`]);
+  return { ...random.pick(KINDS), side, clientOrderId };
+}

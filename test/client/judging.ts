@@ -1,0 +1,37 @@
+/** Whether what the client reported of an order agrees with what the service has in the end. */
+
+import { expect } from 'chai';
+import type { NewOrder, Placed } from '../../src/client/index.ts';
+
+/** An order that was placed under an id that this test knows. */
+export interface Report {
+  readonly order: NewOrder & { readonly clientOrderId: string };
+  readonly placed: Placed;
+  /** Moments at which the order was sent, and the status of what came back; undefined: nothing did. */
+  readonly sendings: readonly { readonly atMs: number; readonly answeredStatus?: number }[];
+}
+
+const RESEND_WITHIN_MS = 5_000;
+
+/** @param recorded the status of the order in the service's books; undefined: it has none */
+export function judge({ order, placed, sendings }: Report, recorded: string | undefined): void {
+  const { clientOrderId } = order;
+  expect(placed.clientOrderId).to.equal(clientOrderId);
+  if (placed.outcome === 'placed') {
+    expect(placed.order.clientOrderId, 'the order is the one that was placed').to.equal(clientOrderId);
+    expect(recorded, 'a placed order is in the books').to.be.a('string').and.not.equal('rejected');
+  }
+  if (placed.outcome === 'refused') {
+    expect([undefined, 'rejected'], 'a refused order is not in the books').to.include(recorded);
+    const hasEvidence = placed.order?.status === 'rejected' || /^4/.test(String(placed.error.status));
+    expect(hasEvidence, 'a refusal rests on a 4xx answer or a recorded rejection').to.equal(true);
+  }
+  const [first] = sendings;
+  const canRest = order.type === 'limit' && (order.timeInForce ?? 'GTC') === 'GTC';
+  for (const [index, { atMs }] of sendings.entries()) {
+    expect(atMs - first!.atMs, 'sent again in time').to.be.at.most(RESEND_WITHIN_MS);
+    const before = sendings[index - 1];
+    if (before !== undefined && !canRest)
+      expect(before.answeredStatus, 'sent again only after a 401').to.equal(401);
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * A model of the routes that placing an order touches, in memory: the same answers to the same requests, as
+ * `order-route.test.ts` shows against the service. Whether a new order is placed or refused is drawn at random.
+ */
+
+import type { Random } from '../support/seed.ts';
+
+export interface RouteRequest {
+  readonly method: string;
+  /** Still encoded. */
+  readonly path: string;
+  readonly token: string | undefined;
+  readonly requestId: string | undefined;
+  readonly body: string | undefined;
+}
+
+export interface RouteAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+/** What the engine says about an order that is new to it. */
+export type Verdict =
+  | 'rest'
+  | 'fill'
+  | 'expire'
+  | 'reject'
+  | 'no funds'
+  | 'settlement failed'
+  | 'paused'
+  | 'ledger away';
+
+interface OrderBody {
+  readonly market?: string;
+  readonly side?: string;
+  readonly type?: string;
+  readonly price?: string;
+  readonly size?: string;
+  readonly quoteAmount?: string;
+  readonly clientOrderId?: string;
+  readonly timeInForce?: string;
+  readonly postOnly?: boolean;
+}
+
+export interface RecordedOrder {
+  readonly id: string;
+  readonly status: string;
+  readonly clientOrderId: string | null;
+}
+
+const MARKET = 'ETH/USDC';
+const CREATED_AT = '2026-01-05T09:30:00.000Z';
+
+export class OrderRoute {
+  readonly orders = new Map<string, RecordedOrder>();
+  /** When an order was recorded. */
+  readonly recordedAt = new Map<string, number>();
+  readonly #random: Random;
+  readonly #now: () => number;
+  readonly #verdict: (order: OrderBody) => Verdict;
+  readonly #tokens = new Set<string>();
+  #signIns = 0;
+
+  constructor(random: Random, now: () => number, verdict?: (order: OrderBody) => Verdict) {
+    this.#random = random;
+    this.#now = now;
+    this.#verdict = verdict ?? ((order) => this.#draw(order));
+  }
+
+  /** Tokens that were given out are not accepted any more. */
+  endSessions(): void {
+    this.#tokens.clear();
+  }
+
+  handle(request: RouteRequest): RouteAnswer {
+    const { method, path, requestId } = request;
+    const answer = this.#route(`${method} ${path}`, request);
+    return { ...answer, headers: { ...answer.headers, 'X-Request-Id': requestId ?? 'of the service' } };
+  }
+
+  #route(route: string, { token, body = '{}' }: RouteRequest): RouteAnswer {
+    if (route === 'POST /v1/auth/challenge') return json(200, CHALLENGE);
+    if (route === 'POST /v1/auth/verify') {
+      const { address } = JSON.parse(body) as { address: string };
+      return json(200, { verified: true, token: this.signIn(address) });
+    }
+    if (token === undefined || !this.#tokens.has(token)) return refusal(401, 'UNAUTHORIZED');
+    if (route === 'POST /v1/orders') return this.#place(JSON.parse(body) as OrderBody);
+    const [, id] = /^GET \/v1\/orders\/by-client-id\/([^/]+)$/.exec(route) ?? [];
+    if (id === undefined) return refusal(404, 'NOT_FOUND');
+    // Two dots are gone before the request leaves: what is left is another route.
+    if (id === '.' || id === '..') return json(200, { orders: [], nextCursor: null });
+    const order = this.orders.get(decodeURIComponent(id));
+    return order === undefined ? refusal(404, 'NOT_FOUND') : json(200, { order: shown(order) });
+  }
+
+  /** A token that lives for eight hours. */
+  signIn(address: string): string {
+    this.#signIns += 1;
+    const iat = Math.floor(this.#now() / 1_000);
+    const claims = { sub: address.toLowerCase(), iat, exp: iat + 8 * 3_600, jti: this.#signIns };
+    const token = `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
+    this.#tokens.add(token);
+    return token;
+  }
+
+  #place(body: OrderBody): RouteAnswer {
+    const { clientOrderId = null } = body;
+    const known = clientOrderId === null ? undefined : this.orders.get(clientOrderId);
+    if (known !== undefined) return json(200, placing(known));
+    if (!isOrder(body)) return refusal(400, 'VALIDATION_ERROR');
+    const verdict = this.#verdict(body);
+    switch (verdict) {
+      case 'paused':
+        return refusal(503, 'OPERATIONAL_PAUSED');
+      case 'ledger away':
+        return refusal(503, 'SERVICE_UNAVAILABLE');
+      case 'no funds':
+        return refusal(400, 'INSUFFICIENT_BALANCE');
+      case 'settlement failed':
+        this.#record(clientOrderId, 'rejected');
+        return refusal(400, 'SETTLEMENT_FAILED');
+      case 'reject': {
+        const rejectCode = body.postOnly ? 'POST_ONLY_WOULD_CROSS' : 'FOK_NOT_FILLED';
+        const order = this.#record(clientOrderId, 'rejected');
+        return json(200, { ...placing(order), rejectCode, rejectReason: rejectCode });
+      }
+      default:
+        return json(200, placing(this.#record(clientOrderId, STATUSES[verdict])));
+    }
+  }
+
+  #record(clientOrderId: string | null, status: string): RecordedOrder {
+    const order = { id: `order ${this.orders.size + 1}`, status, clientOrderId };
+    this.orders.set(clientOrderId ?? order.id, order);
+    this.recordedAt.set(clientOrderId ?? order.id, this.#now());
+    return order;
+  }
+
+  #draw({ type, timeInForce, postOnly }: OrderBody): Verdict {
+    const random = this.#random;
+    if (random.chance(0.15)) return 'no funds';
+    if (random.chance(0.03)) return random.pick(['paused', 'ledger away', 'settlement failed']);
+    if ((postOnly || timeInForce === 'FOK') && random.chance(0.2)) return 'reject';
+    if (timeInForce === 'FOK' || type === 'market') return 'fill';
+    return timeInForce === 'IOC' ? random.pick(['fill', 'expire']) : random.pick(['rest', 'rest', 'fill']);
+  }
+}
+
+const STATUSES = { rest: 'resting', fill: 'filled', expire: 'expired' } as const;
+
+const isOrder = ({ market, side, type, size, quoteAmount }: OrderBody): boolean =>
+  market !== undefined &&
+  side !== undefined &&
+  type !== undefined &&
+  (size === undefined) !== (quoteAmount === undefined);
+
+const shown = (order: RecordedOrder): object => ({
+  ...order,
+  ...{
+    market: MARKET,
+    side: 'buy',
+    type: 'limit',
+    timeInForce: 'GTC',
+    postOnly: false,
+    price: 2000,
+    size: 1,
+  },
+  ...{
+    filledSize: 0,
+    remainingSize: 1,
+    createdAt: CREATED_AT,
+    updatedAt: CREATED_AT,
+    fillCount: 0,
+    fills: [],
+  },
+});
+
+const placing = (order: RecordedOrder): object => ({
+  ...shown(order),
+  ...{ accepted: order.status !== 'rejected', order: shown(order) },
+});
+
+const CHALLENGE = {
+  typedData: { domain: {}, types: {}, primaryType: 'Login', message: {} },
+  expiresIn: '5m',
+};
+
+const json = (status: number, body: object): RouteAnswer => ({
+  status,
+  headers: {},
+  text: JSON.stringify(body),
+});
+
+const refusal = (status: number, code: string): RouteAnswer =>
+  json(status, { error: 'as the service says', code });

@@ -1,0 +1,113 @@
+/**
+ * Placing over a network on which anything can happen, in 1,000 seeded cases on a virtual clock. `MODEL_CASES` sets
+ * another number of them.
+ */
+
+import { expect } from 'chai';
+import { openConnection, place, restoreSession } from '../../src/client/index.ts';
+import { random, runSeed } from '../support/seed.ts';
+import { drawOrder } from './drawn-orders.ts';
+import { drawFate, FAULT_COUNT, type FateKind } from './fates.ts';
+import { FaultyNetwork } from './faulty-network.ts';
+import { judge, type Report } from './judging.ts';
+import { OrderRoute } from './order-route.ts';
+import { virtualClock } from './virtual-clock.ts';
+
+const CASES = Number(process.env.MODEL_CASES ?? 1_000);
+/** When the network is mended in some cases, and by when an order has arrived that a look-up must then find. */
+const [MENDED_AT_MS, FOUND_FROM_MS] = [4_000, 9_000];
+const MINUTE_MS = 60_000;
+const ADDRESS = `0x${'a1'.repeat(20)}`;
+
+interface Tally {
+  readonly outcomes: Map<string, number>;
+  readonly fates: Set<FateKind>;
+  sentAgain: number;
+  looked: number;
+}
+
+const count = (tally: Map<string, number>, name: string): void => {
+  tally.set(name, (tally.get(name) ?? 0) + 1);
+};
+
+/** One case: an order is placed, and at the end of time the books are compared with what was reported. */
+async function playCase(number: number, tally: Tally): Promise<void> {
+  const draw = random(Math.imul(runSeed(), 10_007) + Math.imul(number, 0x9e3779b1));
+  const clock = virtualClock();
+  const startedAt = clock.now();
+  const route = new OrderRoute(draw, () => clock.now());
+  const [faultiness, isMended, prompts] = [draw.pick([0, 0.5, 0.9]), draw.chance(0.4), draw.chance(0.3)];
+  const isDoubled = draw.chance(0.2);
+  const network = new FaultyNetwork(clock, route, () => {
+    if (isDoubled && network.sightings.length === 0) return { kind: 'repeat answer' };
+    const isQuiet = isMended && clock.now() - startedAt >= MENDED_AT_MS;
+    return drawFate(draw, isQuiet ? 0 : faultiness);
+  });
+  const fill = (bytes: Uint8Array): void => {
+    for (let at = 0; at < bytes.length; at += 1) bytes[at] = draw.below(256);
+  };
+  const connection = openConnection({ baseUrl: 'http://model', fetch: network.fetch, clock, random: fill });
+  const signer = { address: ADDRESS, prompts, signTypedData: async () => '0x' };
+  const session = restoreSession(connection, route.signIn(ADDRESS), signer);
+
+  const reports: Report[] = [];
+  const orders = [drawOrder(draw, number)];
+  // An answer that comes twice may then be taken for that of the other order.
+  if (isDoubled || draw.chance(0.2))
+    orders.push({ ...drawOrder(draw, number), clientOrderId: 'the second order' });
+  for (const order of orders) {
+    const from = network.sightings.length;
+    const onLookup = (): void => {
+      tally.looked += 1;
+    };
+    const placed = await clock.until(place(session, order, { onLookup }));
+    const seen = network.sightings.slice(from);
+    const sendings = seen
+      .filter(({ request }) => request.body?.includes('"market"'))
+      .map(({ atMs, answeredStatus }) => ({ atMs, ...(answeredStatus !== undefined && { answeredStatus }) }));
+    reports.push({ order, placed, sendings });
+    if (faultiness === 0 && !isDoubled && !seen.some(({ answeredStatus }) => answeredStatus === 503))
+      expect(placed.outcome, 'nothing went wrong').to.not.equal('unknown');
+    const recordedAt = route.recordedAt.get(order.clientOrderId);
+    const mustBeFound =
+      isMended &&
+      !prompts &&
+      order === orders[0] &&
+      recordedAt !== undefined &&
+      recordedAt - startedAt < FOUND_FROM_MS;
+    if (mustBeFound) expect(placed.outcome, 'the last look-up passes').to.not.equal('unknown');
+    count(tally.outcomes, placed.outcome);
+    if (sendings.length > 1) tally.sentAgain += 1;
+  }
+  await clock.pass(MINUTE_MS);
+  for (const report of reports) judge(report, route.orders.get(report.order.clientOrderId)?.status);
+  expect(route.orders.size, 'orders in the books').to.be.at.most(orders.length);
+  for (const { fate } of network.sightings) tally.fates.add(fate);
+}
+
+const AT_ONCE = 100;
+
+async function playNamed(number: number, tally: Tally): Promise<void> {
+  try {
+    await playCase(number, tally);
+  } catch (error) {
+    throw new Error(`case ${number} of seed ${runSeed()}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+describe('placing over a network on which anything can happen', () => {
+  it(`never reports what is not so, in ${CASES} cases`, async function () {
+    this.timeout(MINUTE_MS);
+    const tally: Tally = { outcomes: new Map(), fates: new Set(), sentAgain: 0, looked: 0 };
+    // Each has a clock of its own: many at a time, for most of a case is waiting for its turn.
+    for (let first = 0; first < CASES; first += AT_ONCE) {
+      const numbers = Array.from({ length: Math.min(AT_ONCE, CASES - first) }, (_, index) => first + index);
+      await Promise.all(numbers.map((number) => playNamed(number, tally)));
+    }
+    console.log(`      ${JSON.stringify(Object.fromEntries(tally.outcomes))}, ${tally.sentAgain} sent again`);
+    for (const outcome of ['placed', 'refused', 'unknown'])
+      expect(tally.outcomes.get(outcome), outcome).to.be.at.least(CASES / 50);
+    expect(tally.fates.size).to.equal(FAULT_COUNT);
+    expect(tally.sentAgain).to.be.at.least(CASES / 50);
+  });
+});

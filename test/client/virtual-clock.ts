@@ -1,0 +1,87 @@
+/** A clock that a test turns: time passes only when nothing else is left to be done. */
+
+import type { Clock } from '../../src/client/index.ts';
+
+interface Sleeper {
+  readonly atMs: number;
+  wake(): void;
+}
+
+export interface VirtualClock extends Clock {
+  /** Lets everything happen that happens within that time. */
+  pass(ms: number): Promise<void>;
+  /** Lets time pass until the promise settles. Gives up after an hour. */
+  until<Result>(promise: Promise<Result>): Promise<Result>;
+  /** Timers stand still, as in a tab that a browser has frozen; then all that are due ring at once. */
+  freeze(ms: number): void;
+  /** Calls back everybody who wants to know that the tab is shown again. */
+  wake(): void;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Lets everything run that does not wait for time. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export function virtualClock(startMs = 1_767_605_400_000): VirtualClock {
+  let nowMs = startMs;
+  const sleepers = new Set<Sleeper>();
+  const wakeListeners = new Set<() => void>();
+  const next = (): Sleeper | undefined => {
+    let first: Sleeper | undefined;
+    for (const sleeper of sleepers) if (first === undefined || sleeper.atMs < first.atMs) first = sleeper;
+    return first;
+  };
+  /** Wakes the next sleeper, if it is due by then. */
+  const step = async (untilMs: number): Promise<boolean> => {
+    await settle();
+    const sleeper = next();
+    if (sleeper === undefined || sleeper.atMs > untilMs) return false;
+    sleepers.delete(sleeper);
+    nowMs = Math.max(nowMs, sleeper.atMs);
+    sleeper.wake();
+    return true;
+  };
+  return {
+    now: () => nowMs,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason);
+        const sleeper = { atMs: nowMs + Math.max(0, ms), wake: resolve };
+        sleepers.add(sleeper);
+        signal?.addEventListener('abort', () => {
+          sleepers.delete(sleeper);
+          reject(signal.reason);
+        });
+      }),
+    onWake(listener) {
+      wakeListeners.add(listener);
+      return () => wakeListeners.delete(listener);
+    },
+    async pass(ms) {
+      const untilMs = nowMs + ms;
+      while (await step(untilMs));
+      nowMs = Math.max(nowMs, untilMs);
+      await settle();
+    },
+    async until(promise) {
+      let settled = false;
+      const end = (): void => {
+        settled = true;
+      };
+      promise.then(end, end);
+      const untilMs = nowMs + HOUR_MS;
+      await settle();
+      while (!settled) {
+        if (!(await step(untilMs)) && !settled) throw new Error('nothing is left that could settle it');
+      }
+      return await promise;
+    },
+    freeze(ms) {
+      nowMs += ms;
+    },
+    wake() {
+      for (const listener of wakeListeners) listener();
+    },
+  };
+}
