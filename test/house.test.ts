@@ -37,7 +37,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['queue'],
   knex: ['ledger'],
   pg: ['ledger'],
-  zod: ['config', 'contract', 'http'],
+  zod: ['client', 'config', 'contract', 'http'],
   siwe: ['auth'],
   jsonwebtoken: ['auth'],
   ethers: ['auth', 'demo'],
@@ -63,6 +63,8 @@ const PAGE_PACKAGES = [
   '@noble/hashes',
 ];
 const TYPES_ANYWHERE = new Set(['ioredis', 'pino', 'express', 'zod']);
+/** They pack the client as a package, and are no part of it. */
+const PACKING = ['client/pack.ts', 'client/declarations.ts'];
 const NO_NAMES = ['utils', 'helpers', 'common', 'misc', 'types'];
 
 interface Import {
@@ -146,13 +148,17 @@ describe('the house', () => {
     expect(upward.map(named)).to.deep.equal([]);
   });
 
-  it('keeps the schemas of the contract out of the bundles of client and page', () => {
-    const schemas = inside.filter(
-      ({ from, file, typeOnly }) =>
-        ['client', 'web'].includes(roomOf(from)) && roomOf(file) === 'contract' && !typeOnly,
+  it('keeps zod and the schemas of the contract out of the bundles of client and page', () => {
+    const isSchema = ({ from, target }: Import): boolean =>
+      target === 'zod' ||
+      (target.startsWith('.') && roomOf(normalize(join(dirname(from), target))) === 'contract');
+    const bundled = imports.filter(
+      (one) =>
+        ['client', 'web'].includes(roomOf(one.from)) &&
+        !PACKING.includes(relative(SRC, one.from)) &&
+        !one.typeOnly &&
+        isSchema(one),
     );
-    // The program that packs the client writes its types from the schemas, and is no part of it.
-    const bundled = schemas.filter(({ from }) => relative(SRC, from) !== 'client/pack.ts');
     expect(bundled.map(named)).to.deep.equal([]);
   });
 

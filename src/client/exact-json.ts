@@ -4,7 +4,7 @@ import { parse } from 'lossless-json';
 import type { PlainNumber } from './replies.ts';
 
 /** Members that stay numbers. The compiler holds the list against the contract; any other number is an amount. */
-const PLAIN_NUMBERS: { readonly [Name in PlainNumber]: true } = {
+export const PLAIN_NUMBERS: { readonly [Name in PlainNumber]: true } = {
   baseScale: true,
   change24h: true,
   checks: true,

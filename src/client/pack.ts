@@ -1,0 +1,104 @@
+/**
+ * Packs the client as a package of its own: `npm run -s pack:client [-- --out FOLDER]`. Writes FOLDER/client (`dist/client`
+ * unless given) and FOLDER/redbook-client-VERSION.tgz, and prints the path of the latter.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { build } from 'esbuild';
+import type { z } from 'zod';
+import { flatDeclarations } from './declarations.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const SOURCES = join(ROOT, 'src/client');
+const { version, license, engines, dependencies } = JSON.parse(
+  readFileSync(join(ROOT, 'package.json'), 'utf8'),
+);
+
+const MANIFEST = {
+  ...{
+    name: 'redbook-client',
+    version,
+    description: 'The typed client of Redbook, for browsers and Node.js',
+  },
+  ...{ license, type: 'module', sideEffects: false, engines },
+  exports: { '.': { types: './index.d.ts', default: './index.js' } },
+  types: './index.d.ts',
+  dependencies: { 'lossless-json': dependencies['lossless-json'] },
+};
+
+async function writeCode(folder: string): Promise<void> {
+  await build({
+    entryPoints: [join(SOURCES, 'index.ts')],
+    outfile: join(folder, 'index.js'),
+    ...{ bundle: true, format: 'esm', platform: 'neutral', target: 'es2022', charset: 'utf8' },
+    external: Object.keys(MANIFEST.dependencies),
+  });
+}
+
+/** Declarations as the compiler writes them, by the names of their sources. */
+function compiledDeclarations(): Record<string, string> {
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-client-'));
+  try {
+    const settings = {
+      extends: join(ROOT, 'tsconfig.json'),
+      compilerOptions: {
+        ...{ noEmit: false, declaration: true, emitDeclarationOnly: true, allowJs: false, checkJs: false },
+        ...{ rootDir: join(ROOT, 'src'), outDir: folder, typeRoots: [join(ROOT, 'node_modules/@types')] },
+        types: ['node'],
+      },
+      include: [],
+      files: [join(SOURCES, 'index.ts')],
+    };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings));
+    const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+    execFileSync(process.execPath, [compiler, '-p', folder], {
+      stdio: ['ignore', process.stderr, process.stderr],
+    });
+    const written = readdirSync(join(folder, 'client'));
+    return Object.fromEntries(
+      written.map((file) => [
+        file.replace(/\.d\.ts$/, ''),
+        readFileSync(join(folder, 'client', file), 'utf8'),
+      ]),
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const sources = (): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(SOURCES)
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(SOURCES, file), 'utf8')]),
+  );
+
+/** Everything that the contract exports: the schemas among it. */
+async function contractSchemas(): Promise<Record<string, z.ZodType>> {
+  const folder = join(ROOT, 'src/contract');
+  const modules = await Promise.all(readdirSync(folder).map((file) => import(join(folder, file))));
+  return Object.assign({}, ...modules);
+}
+
+async function pack(out: string): Promise<string> {
+  const folder = join(out, 'client');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  await writeCode(folder);
+  const declarations = flatDeclarations(compiledDeclarations(), sources(), await contractSchemas());
+  writeFileSync(join(folder, 'index.d.ts'), declarations);
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(MANIFEST, null, 2)}\n`);
+  cpSync(join(SOURCES, 'README.md'), join(folder, 'README.md'));
+  cpSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
+  const packing = ['pack', '--silent', '--ignore-scripts', '--pack-destination', out];
+  const name = execFileSync('npm', packing, { cwd: folder, encoding: 'utf8' }).trim();
+  return join(out, name);
+}
+
+const { values } = parseArgs({ options: { out: { type: 'string', default: join(ROOT, 'dist') } } });
+console.log(await pack(resolve(values.out)));

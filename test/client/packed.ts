@@ -1,0 +1,64 @@
+/** The packed client in a project of its own, as somebody has it who installed the tarball. */
+
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface PackedClient {
+  /** What the command printed. */
+  readonly printed: string;
+  readonly tarball: string;
+  /** Of a project in whose `node_modules` the package is installed. */
+  readonly folder: string;
+  /** Links a package of the repository into the project. */
+  link(name: string): void;
+  write(file: string, text: string): void;
+  /** Runs the compiler on a project file of the folder. @returns what it complains about */
+  compile(settings: object): Promise<string>;
+  remove(): void;
+}
+
+/** Packs the client by the command that people use, and installs the tarball without a registry. */
+export async function packClient(): Promise<PackedClient> {
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-packed-'));
+  const { stdout: printed } = await run('npm', ['run', '-s', 'pack:client', '--', '--out', folder], {
+    cwd: ROOT,
+  });
+  const tarball = printed.trim();
+  const installed = join(folder, 'node_modules/redbook-client');
+  mkdirSync(dirname(installed));
+  await run('tar', ['-xzf', tarball, '-C', folder]);
+  renameSync(join(folder, 'package'), installed);
+  // A copy, for a browser's server that must not leave the folder.
+  cpSync(join(ROOT, 'node_modules/lossless-json'), join(folder, 'node_modules/lossless-json'), {
+    recursive: true,
+  });
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  let projects = 0;
+  return {
+    ...{ printed, tarball, folder },
+    link(name) {
+      const link = join(folder, 'node_modules', name);
+      mkdirSync(dirname(link), { recursive: true });
+      symlinkSync(join(ROOT, 'node_modules', name), link);
+    },
+    write: (file, text) => writeFileSync(join(folder, file), text),
+    async compile(settings) {
+      projects += 1;
+      const project = join(folder, `tsconfig.${projects}.json`);
+      writeFileSync(project, JSON.stringify(settings));
+      const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+      return await run(process.execPath, [compiler, '-p', project], { cwd: folder }).then(
+        () => '',
+        ({ stdout }: { stdout: string }) => stdout,
+      );
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
