@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { CONFIG_TABLE } from '../src/config.ts';
 import { ERRORS } from '../src/domain/errors.ts';
-import { ROUTES } from '../src/http/routes.ts';
+import { LOCAL_ROUTES, ROUTES } from '../src/http/routes.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
@@ -292,9 +292,9 @@ describe('docs/api.md', () => {
   const text = readFileSync(join(ROOT, 'docs/api.md'), 'utf8');
 
   it('describes every route', () => {
-    const missing = ROUTES.map(([, path]) => path.replace(/:(\w+)/g, '{$1}')).filter(
-      (path) => !text.includes(path),
-    );
+    const missing = [...ROUTES, ...LOCAL_ROUTES]
+      .map(([, path]) => path.replace(/:(\w+)/g, '{$1}'))
+      .filter((path) => !text.includes(path));
     expect(missing).to.deep.equal([]);
   });
 

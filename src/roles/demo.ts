@@ -49,11 +49,17 @@ export async function tellDemo(
   }
 }
 
-/** Aborted by Ctrl-C or SIGTERM; a second one ends the process at once. */
+/** npm repeats a Ctrl-C that the terminal has sent to this process already. */
+const REPEATED_WITHIN_MS = 500;
+
+/** Returns a signal that Ctrl-C or SIGTERM aborts. A later one ends the process at once. */
 function untilToldToStop(): AbortSignal {
   const controller = new AbortController();
+  let toldMs = 0;
   const stop = (): void => {
-    if (controller.signal.aborted) process.exit(1);
+    if (controller.signal.aborted && Date.now() - toldMs > REPEATED_WITHIN_MS) process.exit(1);
+    if (controller.signal.aborted) return;
+    toldMs = Date.now();
     controller.abort();
   };
   process.on('SIGINT', stop);
