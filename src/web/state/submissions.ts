@@ -36,7 +36,6 @@ export const serverProblem: Signal<Problem | null> = signal(null);
 /** True until the order that was sent last is answered, or is being looked up. */
 export const isSending: Signal<boolean> = signal(false);
 
-const MOST_SHOWN = 5;
 /** Presses that follow an answer so soon belong to a double click. */
 const DOUBLE_CLICK_MS = 600;
 
@@ -60,6 +59,14 @@ export function dismiss(key: number): void {
   submissions.value = submissions.value.filter((one) => one.key !== key);
 }
 
+const isSettled = ({ stage }: Submission): boolean => stage === 'placed' || stage === 'refused';
+
+/** What stays on the screen beside a new order: all that is not settled, and the latest that is. */
+function kept(): readonly Submission[] {
+  const latest = submissions.value.find(isSettled);
+  return submissions.value.filter((one) => one === latest || !isSettled(one));
+}
+
 function release(): void {
   isSending.value = false;
   answeredAt = performance.now();
@@ -74,7 +81,7 @@ export async function submitOrder(order: NewOrder, words: string): Promise<void>
   sent += 1;
   const key = sent;
   const first: Submission = { key, words, stage: 'sending', text: 'sending…', lookUp: null };
-  submissions.value = [first, ...submissions.value].slice(0, MOST_SHOWN);
+  submissions.value = [first, ...kept()];
   const startedAt = performance.now();
   const took = (): string => `answered in ${Math.max(1, Math.round(performance.now() - startedAt))} ms`;
   let isLookedUp = false;

@@ -23,6 +23,7 @@ import {
 import { currentMarket } from '../state/market-feed.ts';
 import { marketOf } from '../state/markets.ts';
 import { confirmed } from '../state/question.ts';
+import { focusIfLost } from './lost-focus.ts';
 
 interface TableProps {
   readonly name: string;
@@ -145,7 +146,7 @@ function OpenOrderRow({ order }: { order: Order }) {
           aria-busy={isCancelling}
           onClick={(event) => {
             const next = neighbourOf(event.currentTarget);
-            void cancelOrder(order).then(() => keepFocus(next));
+            void cancelOrder(order).then(() => focusIfLost(next));
           }}
         >
           {isCancelling ? 'Cancelling…' : 'Cancel'}
@@ -166,14 +167,6 @@ function neighbourOf(button: HTMLElement): () => HTMLElement | null {
   };
 }
 
-/** Moves the focus only when it was lost: the browser then gives it to the body. */
-function keepFocus(next: () => HTMLElement | null): void {
-  requestAnimationFrame(() => {
-    const { activeElement } = document;
-    if (activeElement === null || activeElement === document.body) next()?.focus();
-  });
-}
-
 function OpenOrdersTools({ frame }: { frame: { readonly current: HTMLElement | null } }) {
   const symbol = currentMarket.value?.symbol;
   if (openOrders.value.length === 0) return null;
@@ -186,7 +179,7 @@ function OpenOrdersTools({ frame }: { frame: { readonly current: HTMLElement | n
     });
     if (!agreed) return;
     await cancelEvery(market);
-    keepFocus(() => frame.current?.querySelector('table') ?? null);
+    focusIfLost(() => frame.current?.querySelector('table') ?? null);
   };
   return (
     <div class="account-tools">

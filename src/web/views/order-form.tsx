@@ -313,7 +313,9 @@ function Advanced() {
 function Submit({ market }: { market: Rules }) {
   const isBuy = draft.side.value === 'buy';
   const problem = problemAt('form');
-  const words = orderWords.value?.sentence ?? `${isBuy ? 'Buy' : 'Sell'} ${market.base.symbol}.`;
+  const words =
+    orderWords.value?.sentence ??
+    `${isBuy ? 'Buy' : 'Sell'} ${market.base.symbol}: the order is not complete.`;
   return (
     <div class="submit">
       <ProblemText id="order-form-problem" problem={problem} />

@@ -19,6 +19,7 @@ import {
 import { demoOffered } from '../state/settings.ts';
 import { type DiscoveredWallet, discoveredWallets, discoverWallets } from '../wallets/discovery.ts';
 import { Dialog } from './dialog.tsx';
+import { focusIfLost } from './lost-focus.ts';
 import { WalletDialog } from './wallet-dialog.tsx';
 
 /** Whether the choice of wallets is open. */
@@ -40,14 +41,13 @@ export function SignIn() {
   const signIn = useRef<HTMLButtonElement>(null);
   const wasOpened = useRef(opened);
   useEffect(() => discoverWallets(), []);
-  // The button that had the focus is gone after a change.
+  // The button that opened the dialog is gone after a change, so the browser cannot give the focus back to it.
   useEffect(() => {
     if (wasOpened.current === opened) return;
     wasOpened.current = opened;
     signInOpen.value = false;
     walletOpen.value = false;
-    if (document.activeElement === null || document.activeElement === document.body)
-      (opened === null ? signIn : account).current?.focus();
+    focusIfLost(() => (opened === null ? signIn : account).current);
   }, [opened]);
   return (
     <div class="sign-in">
