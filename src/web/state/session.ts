@@ -140,6 +140,7 @@ async function signInAs(
     askedWallet.value = name;
     sessionNotice.value = null;
   });
+  announce(`Waiting for ${name}.`);
   try {
     const signer = await connect();
     const opened = await signIn(connection, signer, { signal: own.signal });

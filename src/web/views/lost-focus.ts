@@ -1,12 +1,15 @@
 /** Keeps the focus on the page when what had it is gone. */
 
-/** Time for a closing dialog, and for the drawing that removes a row, to give the focus away. */
-const SETTLED_MS = 60;
+const LOOK_EVERY_MS = 40;
+/** A closing dialog and the drawing that removes a row take some frames until the focus is lost. */
+const LOOKS = 10;
 
-/** Moves the focus if it was lost by then: the browser gives it to the body. */
-export function focusIfLost(next: () => HTMLElement | null | undefined): void {
+const isLost = (): boolean => document.activeElement === null || document.activeElement === document.body;
+
+/** Moves the focus once it is lost, which the browser shows by giving it to the body. */
+export function focusIfLost(next: () => HTMLElement | null | undefined, looks = LOOKS): void {
   setTimeout(() => {
-    const { activeElement } = document;
-    if (activeElement === null || activeElement === document.body) next()?.focus();
-  }, SETTLED_MS);
+    if (isLost()) next()?.focus();
+    if (looks > 1) focusIfLost(next, looks - 1);
+  }, LOOK_EVERY_MS);
 }

@@ -1,6 +1,6 @@
 /** Takes an order and shows, to the atom, its cost before it is sent. */
 
-import { effect, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { NewOrder } from '../../client/index.ts';
 import { marketGrid, type Market as Rules } from '../../domain/market.ts';
@@ -11,6 +11,7 @@ import {
   isQuoteOrder,
   type Place,
   type Problem,
+  placeOf,
   plainAmount,
   readAmount,
 } from '../figures/draft-request.ts';
@@ -50,12 +51,23 @@ effect(() => {
   serverProblem.value = null;
 });
 
-/** The problem that a field shows: that of the form as typed, else the refusal of the service. */
+/**
+ * The problem that a field shows: that of the form as typed, then the refusal of the service, then what the book and
+ * the balance let expect. The last does not keep the order from being sent, for both may have changed meanwhile.
+ */
 function problemAt(place: Place): Problem | undefined {
   const own = reading.value?.problems.find((one) => one.place === place);
-  const shown = own?.isMissing === true && !tellsMissing.value ? undefined : own;
-  return shown ?? (serverProblem.value?.place === place ? serverProblem.value : undefined);
+  if (own !== undefined && !(own.isMissing === true && !tellsMissing.value)) return own;
+  return [serverProblem.value, expectedProblem.value].find((one) => one?.place === place) ?? undefined;
 }
+
+/** What the book and the balance let expect, as a refusal of the service would be shown. */
+const expectedProblem = computed<Problem | null>(() => {
+  const warning = orderWords.value?.warning ?? null;
+  if (warning === null) return null;
+  const { code, text } = warning;
+  return { place: placeOf(code, text, isQuoteOrder(draftTexts.value)), code, message: text };
+});
 
 export function OrderForm() {
   const market = rules.value;

@@ -8,7 +8,7 @@ export function OrderPreview() {
   if (words === null) {
     return <p class="muted preview-empty">Type an order to see its exact cost before you send it.</p>;
   }
-  const { figures, notes, warning } = words;
+  const { figures, notes } = words;
   return (
     <div class="preview">
       <dl class="figures">
@@ -19,11 +19,6 @@ export function OrderPreview() {
           </div>
         ))}
       </dl>
-      {warning !== null && (
-        <p class="note warn">
-          {warning.text} <span class="code">{warning.code}</span>
-        </p>
-      )}
       {feedState.value !== 'live' && (
         <p class="note warn">
           The book is {feedState.value}
