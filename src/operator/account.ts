@@ -1,4 +1,4 @@
-/** Money in and out of a wallet's account, and looks at it. */
+/** Credits, debits, shows, holds and releases a wallet's account. */
 
 import type { Command } from 'commander';
 import { Refusal } from '../domain/errors.ts';

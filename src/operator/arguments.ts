@@ -1,13 +1,13 @@
 /**
- * Readers of command-line arguments. What they refuse is bad usage: nothing has been asked of any server yet.
- * Whether a well-formed value is allowed is decided where the rule lives.
+ * Reads command-line arguments. A malformed argument is bad usage, and no server has been asked by then. The rule that
+ * a well-formed value must keep is checked where the rule lives.
  */
 
 import { InvalidArgumentError } from 'commander';
 import { ADDRESS_PATTERN } from '../domain/address.ts';
 import { type Decimal, isWhole, parseDecimal, toInteger } from '../domain/units.ts';
 
-/** A wallet in any case; the checksum is not enforced, as on the public routes. */
+/** Reads a wallet address in any case. The checksum is not enforced, as on the public routes. */
 export function readWallet(text: string): string {
   if (!ADDRESS_PATTERN.test(text)) throw new InvalidArgumentError('A wallet is 0x and 40 hex digits.');
   return text.toLowerCase();
@@ -19,10 +19,10 @@ export function readDecimal(text: string): Decimal {
   return value;
 }
 
-/** What `null` is written for a rule that is not enforced; commander takes a reader's null for no value at all. */
+/** Stands for a rule that is not enforced. commander takes a reader's null for no value at all. */
 const NO_RULE = 'null';
 
-/** A rule of a market: a decimal, kept as it is written, or the word null. */
+/** Reads a rule of a market: a decimal, kept as it is written, or the word null. */
 export function readRule(text: string): string {
   if (text !== NO_RULE && parseDecimal(text) === undefined) {
     throw new InvalidArgumentError('It must be a decimal number, or null for no rule.');
@@ -30,7 +30,7 @@ export function readRule(text: string): string {
   return text;
 }
 
-/** Options in which a rule that was read as the word null is null. */
+/** Returns options in which the word null has become null. */
 export const withNulls = <Options extends object>(
   options: Options,
   rules: readonly (keyof Options)[],
@@ -61,7 +61,7 @@ export function readTermsVersion(text: string): string {
 const TIME = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 /**
- * A day (its beginning, UTC) or a moment with its zone, in Unix milliseconds. A local time would make the same
+ * Reads a day (its beginning, UTC) or a moment with its zone, in Unix milliseconds. A local time would make the same
  * command mean different things on different machines.
  */
 export function readTimeMs(text: string): number {

@@ -1,4 +1,4 @@
-/** Ids that count once for ever, client order ids and references: the engine's filter of them. */
+/** Rebuilds the engine's filter of used client order ids and references. */
 
 import type { Command } from 'commander';
 import type { FilterRebuilt } from '../engine/index.ts';

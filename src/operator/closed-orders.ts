@@ -10,7 +10,10 @@ const COLUMNS = [
   column('CLIENT ORDER ID'),
 ];
 
-/** Orders that a command took off the book. @param sentence what it did, like `ETH/USDC is clear` */
+/**
+ * Answers with the orders that a command took off the book.
+ * @param sentence result of the command, like `ETH/USDC is clear`
+ */
 export const closedOrders = (sentence: string, orders: readonly ClosedOrder[], facts: object): Answer => ({
   document: {
     ...facts,

@@ -1,4 +1,4 @@
-/** `redbook <noun> <verb> …`: what an operator runs. */
+/** The operator's command line: `redbook <noun> <verb> …`. */
 
 import { Command, CommanderError } from 'commander';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
@@ -22,9 +22,9 @@ export type { Terminal } from './terminal.ts';
 
 /** Exit statuses. */
 const DONE = 0;
-/** Understood and not done, or bad news; the code says which. */
+/** The command was understood and refused, or the answer is bad news. The code says which. */
 const REFUSED = 1;
-/** Not understood: no server was asked. Always with the code BAD_USAGE. */
+/** The command was not understood, and no server was asked. The code is always BAD_USAGE. */
 const MISUSED = 2;
 
 const NOUNS = [
@@ -41,8 +41,8 @@ const NOUNS = [
 
 /**
  * Runs one command to its end.
- * @param argv what stands after `redbook`
- * @param open called once the arguments were understood; what it gives is closed before the status is returned
+ * @param argv words after `redbook`
+ * @param open called once the arguments were understood; its result is closed before the status is returned
  * @returns the exit status: 0 done, 1 refused, 2 bad usage
  */
 export async function runOperator(
@@ -50,7 +50,7 @@ export async function runOperator(
   open: () => Promise<OperatorServices>,
   terminal: Terminal = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
-  // A stream whose reader went away says so twice: to the write, which is heard, and to whoever listens.
+  // A stream whose reader went away reports it to the write, which is handled, and to listeners of the stream.
   const ignore = (): void => undefined;
   for (const stream of [terminal.out, terminal.err]) stream.on('error', ignore);
   try {
@@ -112,7 +112,7 @@ async function run(
   return status;
 }
 
-/** Gives the program its nouns. What commander would print, help and complaints, is collected instead. */
+/** Gives the program its nouns, and collects the help and the complaints that commander would print. */
 function describe(program: Command, perform: Perform): { out: string; err: string } {
   const printed = { out: '', err: '' };
   program
@@ -121,7 +121,7 @@ function describe(program: Command, perform: Perform): { out: string; err: strin
         'DATABASE_URL name. Exit status: 0 done, 1 refused, 2 bad usage.',
     )
     .option('--json', 'answer with one JSON document; decimals in it are strings')
-    // Before the nouns: they take these settings over when they are made.
+    // Must come before the nouns, which take these settings over when they are made.
     .exitOverride()
     .configureOutput({
       writeOut: (text) => {
@@ -150,7 +150,7 @@ const codeOf = (error: unknown): string =>
     ? error.code
     : (NAMED_CODES.find(([kind]) => error instanceof kind)?.[1] ?? 'INTERNAL_ERROR');
 
-/** That a server is away, with which one it is. */
+/** Adds to an error which server is away. */
 const explained = (error: unknown, troubles: readonly string[]): unknown =>
   error instanceof Refusal && error.code === 'SERVICE_UNAVAILABLE' && troubles.length > 0
     ? new Refusal(error.code, `${error.message}: ${troubles.join('; ')}`, { cause: error })
@@ -164,7 +164,10 @@ const reportCode = (code: string, message: string, json: boolean, err: Terminal[
     json ? `${JSON.stringify({ error: message, code })}\n` : `${paintFor(err)('red', code)}: ${message}\n`,
   );
 
-/** @param help what commander printed: its complaint, or the help of a noun without a verb */
+/**
+ * Reports bad usage.
+ * @param help text of commander: its complaint, or the help of a noun without a verb
+ */
 async function reportMisuse(
   error: CommanderError,
   json: boolean,

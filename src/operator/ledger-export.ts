@@ -24,8 +24,8 @@ const record = (entry: LedgerEntry) => ({
 const CSV_HEADER = 'entry_id,time,transaction_id,kind,account,asset,amount,reference\n';
 
 /**
- * Text that a spreadsheet would run as a formula, with any apostrophes before it. The last four are full-width forms,
- * which Excel reads as the plain ones.
+ * Matches text that a spreadsheet would run as a formula, with any apostrophes before it. Excel reads the last four,
+ * full-width forms, as the plain ones.
  */
 const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
@@ -48,9 +48,9 @@ const csvLine = (entry: LedgerEntry): string =>
     .join(',')}\n`;
 
 /**
- * The text of the entries in chunks.
- * @param isResumed whether it continues an earlier export: then there is no header row, so that both files can
- *   be put together as they are
+ * Yields the text of the entries in chunks.
+ * @param isResumed true: the text continues an earlier export and has no header row, so that both files can be put
+ *   together
  */
 export async function* exportText(
   entries: AsyncIterable<LedgerEntry>,

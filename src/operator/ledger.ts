@@ -1,4 +1,4 @@
-/** The books: whether they hold, and what is in them. */
+/** Commands on the books: reconcile, export and rebuild. */
 
 import { type Command, Option } from 'commander';
 import { OperatorRefusal } from '../domain/errors.ts';

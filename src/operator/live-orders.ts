@@ -1,4 +1,4 @@
-/** A wallet's live orders: what Postgres has, and what the engine did since. */
+/** Reads a wallet's live orders: those that Postgres has, changed by the events that are not settled. */
 
 import type { EngineEvent } from '../domain/event.ts';
 import { isLive, type Lot, type Side } from '../domain/order.ts';
@@ -17,11 +17,10 @@ export interface LiveOrder {
 }
 
 /**
- * Newest first. The engine is asked before Postgres: an event that was settled in between is found twice and
- * counted once; the other way round it could be missed.
- *
- * It walks the live orders of every wallet, in Postgres, where that holds up nobody: for an operator who looks
- * at one account, not for serving.
+ * Returns the orders newest first. The engine is asked before Postgres: an event that was settled in between is found
+ * twice and counted once. In the other order it could be missed.
+ * The walk passes the live orders of every wallet, in Postgres, where it holds nobody up. It is made for an operator
+ * who looks at one account, not for serving requests.
  */
 export async function liveOrdersOf(
   { engine, ledger }: Pick<OperatorServices, 'engine' | 'ledger'>,

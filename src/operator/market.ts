@@ -1,4 +1,4 @@
-/** Publishing markets and changing their rules. */
+/** Publishes markets, changes their rules, lists and clears them. */
 
 import { type Command, Option } from 'commander';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
@@ -133,7 +133,7 @@ async function clear({ engine }: OperatorServices, symbol: string): Promise<Clos
   return engine.clearMarket(symbol);
 }
 
-/** A market as the operator sees it: the public record, and what the public does not see. */
+/** Returns a market as operators see it: the public record and the fields that the public does not see. */
 const recordOf = (market: Market): object => {
   const { number, base, quote, baseAtomsPerStep, quoteAtomsPerLot, ...record } = market;
   return { ...record, baseToken: base.symbol, quoteToken: quote.symbol };

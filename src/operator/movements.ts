@@ -1,4 +1,4 @@
-/** Deposits and withdrawals that count once, whatever happens between asking and hearing. */
+/** Books deposits and withdrawals, each of which counts once, also when the answer to the first attempt was lost. */
 
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
@@ -7,7 +7,7 @@ import { type Decimal, formatDecimal, toScaled } from '../domain/units.ts';
 import { checkSameMovement, type Engine, type Moment } from '../engine/index.ts';
 import type { OperatorServices } from './services.ts';
 
-/** One look into Postgres is enough unless it took minutes. */
+/** Most looks into Postgres. One is enough unless it took minutes. */
 const LOOKS = 3;
 
 /**

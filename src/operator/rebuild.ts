@@ -1,4 +1,4 @@
-/** `ledger rebuild`: the engine as the ledger knows it, in place of none or of one of another format. */
+/** `ledger rebuild`: makes the engine anew from the ledger, in place of none or of one of another format. */
 
 import type { Cursor } from '../domain/event.ts';
 import { type Engine, EngineFormat, type EngineImage, type Rebuilt, type UsedId } from '../engine/index.ts';
@@ -6,10 +6,9 @@ import { CUSTODY, type Ledger } from '../ledger/index.ts';
 import type { OperatorServices } from './services.ts';
 
 /**
- * Nothing is settled meanwhile, so what is read piece by piece is of one event.
- *
- * An engine of another format is retired before Postgres is brought to this release: the release that wrote it may not
- * be able to settle what is missing afterwards.
+ * Rebuilds the engine. Settlement writes nothing meanwhile, so all pages are of one event.
+ * An engine of another format is retired before Postgres is migrated, because the release that wrote it may not be able
+ * to settle its last events afterwards.
  * @throws OperatorRefusal NOTHING_SETTLED | LEDGER_BUSY | ENGINE_NOT_EMPTY | ENGINE_UNSETTLED | ENGINE_BEHIND |
  *   REBUILD_REPLACED | LEDGER_INCONSISTENT
  */
@@ -55,7 +54,7 @@ async function imageOf(
   };
 }
 
-/** Every id that was ever used, as settled; in no order. */
+/** Yields every settled id that was ever used, in no order. */
 export async function* usedIds(
   ledger: Pick<Ledger, 'clientOrderIds' | 'movementReferences'>,
 ): AsyncGenerator<UsedId> {

@@ -1,20 +1,20 @@
-/** What the operator's commands need from the process they run in. */
+/** Services that the operator's commands need from their process. */
 
 import type { Engine } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 
 /**
- * Opened for one command and closed after it. What belongs to a part of the service that may be away rejects
- * with `Refusal` SERVICE_UNAVAILABLE; `status` then says so instead of failing.
+ * Services that are opened for one command and closed after it. A call to a server that is away rejects with `Refusal`
+ * SERVICE_UNAVAILABLE; `status` reports that instead of failing.
  */
 export interface OperatorServices {
   readonly engine: Engine;
   readonly ledger: Ledger;
-  /** Of a new market that does not name its own. */
+  /** Network ID of a new market that does not name its own. */
   readonly networkId: string;
   /** Jobs of the wake-up queue by state. */
   readonly queueCounts?: () => Promise<Readonly<Record<string, number>>>;
-  /** Processes that run, by role. */
+  /** Running processes, by role. */
   readonly replicas?: () => Promise<Readonly<Record<string, number>>>;
   /** Age of the newest market snapshot in milliseconds; null while there is none. */
   readonly snapshotAgeMs?: () => Promise<number | null>;

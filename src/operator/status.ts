@@ -1,4 +1,4 @@
-/** How the service is doing, from what its servers say. Made to be of use when some of them are away. */
+/** Shows the state of the service, as far as its servers answer. The command is useful while some of them are away. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
@@ -18,7 +18,7 @@ export function addStatusCommand(program: Command, perform: Perform): void {
     .action(() => perform(status));
 }
 
-/** Null when the server asked is away. */
+/** Returns null when the server is away. */
 async function unlessAway<Result>(asking: Promise<Result>): Promise<Result | null> {
   try {
     return await asking;
@@ -28,7 +28,10 @@ async function unlessAway<Result>(asking: Promise<Result>): Promise<Result | nul
   }
 }
 
-/** What is good to know but no reason to fail; BullMQ would wait for an absent Redis without end. */
+/**
+ * Returns null for an answer that is optional and not available in time. BullMQ would wait without end for a Redis that
+ * is away.
+ */
 async function ifKnown<Result>(ask: (() => Promise<Result>) | undefined): Promise<Result | null> {
   if (ask === undefined) return null;
   const giveUp = new AbortController();
@@ -47,7 +50,7 @@ interface Lag {
   readonly seconds: number;
 }
 
-/** How many events are not settled yet, and how long the oldest of them has waited. */
+/** Returns the number of events that are not settled yet, and the age of the oldest. */
 async function lagOf(services: OperatorServices, state: EngineState, settled: SettledCursor): Promise<Lag> {
   const events = Math.max(0, state.sequence - settled.sequence);
   if (events === 0) return { events, seconds: 0 };
@@ -59,7 +62,7 @@ async function lagOf(services: OperatorServices, state: EngineState, settled: Se
 
 async function status(services: OperatorServices): Promise<Answer> {
   const { engine, ledger } = services;
-  // The engine first: what it does in between is no lag of settlement.
+  // The engine is asked first: an event that it adds in between is no lag of settlement.
   const state = await unlessAway(engine.state());
   const [settled, reconciled, markets, queue, replicas, snapshotAgeMs] = await Promise.all([
     unlessAway(ledger.cursor()),
@@ -140,7 +143,7 @@ const countBy = (words: readonly string[]): Record<string, number> => {
   return counts;
 };
 
-/** `2 active, 1 halted`; what is not there at all is left out. */
+/** Writes `2 active, 1 halted`, without zero counts. */
 const countsInWords = (counts: Readonly<Record<string, number>>): string =>
   Object.entries(counts)
     .filter(([, count]) => count > 0)

@@ -1,10 +1,10 @@
-/** Tables for people: aligned columns, exact numbers, nothing that could command a terminal. */
+/** Renders tables for people: aligned columns, exact numbers, and no characters that command a terminal. */
 
 import type { Paint } from './terminal.ts';
 
 export interface Column {
   readonly title: string;
-  /** `point`: decimals stand with their points under each other. */
+  /** `point`: the decimal points stand under each other. */
   readonly align: 'left' | 'right' | 'point';
 }
 
@@ -14,7 +14,10 @@ const GAP = '  ';
 /** Control characters, changes of direction, odd line breaks, lone surrogates. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** Text that came from outside, made visible: no client order id may move the cursor or rewrite a line. */
+/**
+ * Returns text from outside with unsafe characters made visible: no client order id may move the cursor or rewrite a
+ * line.
+ */
 export const shown = (text: string): string =>
   text.replace(UNSAFE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 
@@ -73,5 +76,5 @@ export function renderFacts(
     .join('');
 }
 
-/** 1,234,567: counts, never amounts. */
+/** Writes a count with separators, like 1,234,567. Amounts are never written so. */
 export const formatCounted = (count: number): string => count.toLocaleString('en-US');

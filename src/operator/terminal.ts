@@ -1,4 +1,4 @@
-/** Where answers go, at the pace of whoever reads them. */
+/** Writes answers to the terminal, at the pace of its reader. */
 
 import type { Writable } from 'node:stream';
 import { inspect } from 'node:util';
@@ -11,13 +11,13 @@ export interface Terminal {
   readonly err: Output;
 }
 
-/** Writes and waits until it is taken, so that an answer of any length needs no memory. */
+/** Writes and waits until the text is taken, so that an answer of any length needs no memory. */
 export const write = (stream: Output, text: string): Promise<void> =>
   new Promise((resolve, reject) => {
     stream.write(text, (error) => (error ? reject(error) : resolve()));
   });
 
-/** The reader went away, as `head` does when it has seen enough. That is nobody's error. */
+/** True when the reader went away, as `head` does when it has seen enough. That is no error. */
 export const isClosedByReader = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&

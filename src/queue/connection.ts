@@ -1,4 +1,4 @@
-/** How queues are reached, and left. */
+/** Opens and closes BullMQ's queues. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionOptions, Queue, Worker } from 'bullmq';
@@ -7,13 +7,13 @@ import { TAG } from '../redis/tag.ts';
 
 const ANSWER_WITHIN_MS = 2_000;
 
-/** What BullMQ keeps of a job that is over: nothing. */
+/** BullMQ keeps nothing of a finished job. */
 export const FORGET = { removeOnComplete: true, removeOnFail: true } as const;
 
 export interface QueueOptions {
   /** BullMQ makes its own connections; `maxRetriesPerRequest: null`, its blocking reads wait without end. */
   connection: RedisOptions;
-  /** Told of what goes wrong with the queue; nothing else comes of it. */
+  /** Called with each error of the queue. The queue goes on by itself. */
   onError?: (error: Error) => void;
 }
 
@@ -23,7 +23,7 @@ export const at = (connection: RedisOptions) => ({
   prefix: TAG,
 });
 
-/** BullMQ waits without end for a Redis that is away; nobody here does. */
+/** Rejects when the answer takes too long. BullMQ would wait without end for a Redis that is away. */
 export const withinLimit = async <Result>(answer: Promise<Result>): Promise<Result> => {
   const answered = new AbortController();
   const limit = sleep(ANSWER_WITHIN_MS, undefined, { signal: answered.signal }).then(() => {
@@ -37,7 +37,7 @@ export const withinLimit = async <Result>(answer: Promise<Result>): Promise<Resu
   }
 };
 
-/** In order while Redis answers, else by force: BullMQ would go on looking for it. */
+/** Closes in order while Redis answers, otherwise by force, because BullMQ would go on looking for its Redis. */
 export const closeAll = async (queue: Queue, worker?: Worker): Promise<void> => {
   const answers = await withinLimit(queue.getJobCounts()).then(
     () => true,

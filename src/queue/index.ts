@@ -1,9 +1,8 @@
 /**
  * Wake-ups for settlement. This room is the only home of BullMQ.
- *
- * Nothing that matters is ever in a job. A job says "look now", the events wait in the engine's stream, and
- * behind the wake-ups stand a ticker in Redis and a plain timer in each process: a wiped queue, or a queue
- * Redis that is away, costs a second or two of delay and nothing else.
+ * A job carries no data. It says "look now", and the events wait in the engine's stream. A ticker in Redis and a timer
+ * in each process stand behind the wake-ups, so a wiped queue or an absent queue Redis costs a delay of a second or
+ * two.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,11 +19,11 @@ const WAKE_UP = 'wake-up';
 const COALESCE_MS = 50;
 const TICK_MS = 1_000;
 const SLOW_TICK_MS = 2_000;
-/** A ticker not heard of for this long was deleted, whole or in part, and is set up anew. */
+/** Age at which a silent ticker is taken for deleted, and set up anew. */
 const TICKER_LOST_MS = 3_000;
 
 export interface WakeUps {
-  /** Asks for settlement soon. Costs nothing, never throws; at most one job in 50 ms comes of it. */
+  /** Asks for settlement soon. Costs nothing, never throws, and makes at most one job in 50 ms. */
   wake(): void;
   /** Jobs by state, as BullMQ names them. Rejects when the queue's Redis is away. */
   counts(): Promise<Record<string, number>>;
@@ -38,9 +37,9 @@ export const openWakeUps = ({ connection, onError = () => {} }: QueueOptions): W
   let wanted = false;
   let sending = false;
 
-  // One job is under way at a time and the next one not before 50 ms: however often settlement is wanted, and
-  // however long Redis is away, nothing piles up here. In Redis the deduplication does the same over all
-  // replicas: one job that waits, and one that is asked for while another is at work.
+  // One job is under way at a time, and the next one follows 50 ms later at the earliest, so nothing piles up here
+  // however long Redis is away. In Redis the deduplication does the same over all replicas: one job waits at most,
+  // while another is at work.
   const send = async (): Promise<void> => {
     sending = true;
     while (wanted && !closed) {
@@ -68,7 +67,7 @@ export const openWakeUps = ({ connection, onError = () => {} }: QueueOptions): W
 };
 
 export interface SettlementWorkerOptions extends QueueOptions {
-  /** Settles what there is; told to do so again only when it is done. Its errors are its own to handle. */
+  /** Settles all events. Not called again before it has finished. It handles its own errors. */
   run: () => Promise<void>;
 }
 
@@ -79,7 +78,7 @@ export const openSettlementWorker = (options: SettlementWorkerOptions): { close(
   let lastRunMs = 0;
   let lastTickMs = Date.now();
 
-  /** A wake-up that comes during a run may be about what that run no longer saw: it waits, and runs again. */
+  /** A wake-up that comes during a run may be about an event that the run no longer saw, so it causes another run. */
   const runAlone = async (): Promise<void> => {
     while (running) await running;
     running = run()

@@ -1,7 +1,7 @@
 /**
- * Ticks for the snapshot workers. A job scheduler wakes one of them at every even second; each also has a timer
- * that wakes it shortly after, when the job did not come: the queue was wiped, its Redis was away, or whoever got
- * the job was killed and holds its lock for another half minute. Who comes second finds the tick taken.
+ * Ticks for the snapshot workers. A job scheduler wakes one of them at every even second. Each worker also has a timer
+ * that wakes it shortly after, for a job that did not come: the queue was wiped, its Redis was away, or the worker that
+ * got the job was killed and holds its lock for another half minute. The second worker finds the tick taken.
  */
 
 import { Queue, Worker } from 'bullmq';
@@ -10,20 +10,20 @@ import { at, closeAll, FORGET, type QueueOptions } from './connection.ts';
 const QUEUE = 'snapshot';
 const TICKER = 'ticker';
 const TICK_MS = 2_000;
-/** How long the timers leave the tick to the job: well above what a job takes, well below what a client notices. */
+/** Time that the timers leave to the job: well above the duration of a job, well below a delay that clients notice. */
 const GRACE_MS = 100;
-/** The scheduler is set up anew no more often than this. */
+/** Shortest time between two attempts to set up the scheduler. */
 const TICKER_LOST_MS = 3 * TICK_MS;
 
-/** What became of a tick. */
+/** Result of a tick. */
 export interface Ticked {
-  /** Whether it was still there to be taken. */
+  /** True when the tick was still free. */
   readonly taken: boolean;
   readonly untilNextMs: number;
 }
 
 export interface SnapshotTickerOptions extends QueueOptions {
-  /** Takes the tick of this moment and builds it, unless it is another's already. */
+  /** Takes and builds the tick of this moment, unless another process has it. */
   tick: () => Promise<Ticked>;
 }
 
@@ -48,7 +48,7 @@ export const openSnapshotTicker = (options: SnapshotTickerOptions): { close(): P
     return running;
   };
 
-  // The job is over as soon as it has woken somebody: nothing of it is locked if that somebody dies.
+  // The job ends as soon as it has woken a worker, so no lock is left if that worker dies.
   const worker = new Worker(QUEUE, async () => void wake(), { ...at(connection), concurrency: 1 });
   worker.on('error', onError);
 
@@ -64,7 +64,7 @@ export const openSnapshotTicker = (options: SnapshotTickerOptions): { close(): P
       .catch(onError);
   };
 
-  /** A tick that no job has come for: perhaps none are scheduled any more. */
+  /** Handles a tick that no job has come for: perhaps no jobs are scheduled any more. */
   const onTimer = async (): Promise<void> => {
     if (running) return;
     const { taken } = await wake();

@@ -39,12 +39,12 @@ const LONGEST_PAUSE_MS = 1_000;
 const SHORTEST_PAUSE_MS = 25;
 /** Spreads the looks of several processes that wait for the same switch. */
 const MOST_JITTER_MS = 25;
-/** Costs no command: the process knows whether its engine is open. */
+/** Pause while the engine is closed. It costs no command, because the process knows the state of its engine. */
 const CLOSED_PAUSE_MS = 100;
 /** A missing reservation stays missing until an operator has acted. */
 const FAILED_PAUSE_MS = 60_000;
 
-/** A taken switch on its way through its wallet's orders. */
+/** A taken switch, while the orders of its wallet are cancelled. */
 interface Firing {
   readonly due: DueCancel;
   next: Buffer | null;
@@ -203,7 +203,7 @@ class Worker {
     else if (this.#isHeld(firing)) this.#wait(firing);
   }
 
-  /** Tries again what the engine could not answer. A wrong answer waits for an operator. */
+  /** Tries again after an error of the engine. A wrong answer waits for an operator. */
   async #again(firing: Firing, error: unknown): Promise<void> {
     if (!(error instanceof Refusal) && firing.failure === undefined) {
       firing.failure = error instanceof Error ? error : new Error(String(error));

@@ -8,8 +8,8 @@ import { type Ledger, LedgerDiverged } from '../ledger/index.ts';
 /** The engine, as settlement sees it. */
 export interface EventSource {
   /**
-   * Events after the cursor, and before them the one at the cursor while it is still there: up to `count`, and up to the
-   * one with which their weights reach `weight`.
+   * Reads events after the cursor, and before them the one at the cursor while it is still there. Ends after `count`
+   * events, or with the event with which their weights reach `weight`.
    */
   readEvents(after: Cursor, count: number, weight: number): Promise<EngineEvent[]>;
   /** Trims events at or before the cursor. The engine chooses when. */
@@ -25,8 +25,8 @@ export interface SettlementOptions {
   /** Most events in one transaction. */
   batchSize?: number;
   /**
-   * Weight of the events in memory, those that Postgres writes and those that are read meanwhile, at which no further
-   * event is taken: it is at most this and one event's.
+   * Weight of the events in memory at which no further event is taken: those that Postgres writes and those that are
+   * read meanwhile. The weight passes this limit by one event at most.
    */
   heldWeight?: number;
 }
@@ -36,7 +36,7 @@ export interface SettlementLag {
   lagEvents: number;
   /** Age of the oldest of them, 0 when there is none. */
   lagMs: number;
-  /** When the newest settled event was settled, by anyone; null before the first. Unix milliseconds. */
+  /** Time at which any process settled the newest settled event; null before the first. Unix milliseconds. */
   lastSettledAtMs: number | null;
 }
 
@@ -49,13 +49,13 @@ export interface Settlement {
   diverged(): boolean;
 }
 
-/** COPY gains little beyond a thousand rows, and a batch is also what a kill makes us repeat. */
+/** Events of a batch. COPY gains little beyond a thousand rows, and a kill makes us repeat a batch. */
 const BATCH_SIZE = 1_000;
 /** An execution is seven rows and some kilobytes of memory; one event may have thousands. */
 const HELD_WEIGHT = 5_000;
 /**
- * A transaction costs Postgres as much as twenty events. One that found the stream's end leaves those that come within
- * this time for the next one.
+ * Shortest time between transactions that reach the end of the stream. A transaction costs Postgres as much as twenty
+ * events.
  */
 const PACE_MS = 100;
 const BACKOFF_FIRST_MS = 250;
@@ -76,7 +76,10 @@ class SmallerBatchDue extends Error {
 const weightOfAll = (events: readonly EngineEvent[]): number =>
   events.reduce((sum, event) => sum + weightOf(event), 0);
 
-/** A batch that failed may have been too much for a statement's time or a process's memory: down to one event. */
+/**
+ * Limits after a failure. The batch may have been too much for a statement's time or a process's memory, so batches are
+ * halved, down to one event.
+ */
 const halfOf = (failed: readonly EngineEvent[]): BatchLimits => ({
   events: Math.max(1, Math.floor(failed.length / 2)),
   weight: Math.max(1, Math.floor(weightOfAll(failed) / 2)),

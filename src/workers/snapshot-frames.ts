@@ -1,4 +1,4 @@
-/** The frames of both streams: contract 6. Amounts are exact literals made of the integers. */
+/** Writes the frames of both streams: docs/api.md 6. Amounts are exact literals made of the integers. */
 
 import type { Candle } from '../domain/candle.ts';
 import { type Json, JsonText, writeJson } from '../domain/json.ts';
@@ -23,9 +23,9 @@ export const snapshotFrame = (markets: readonly Market[]): string =>
   writeJson({ type: 'snapshot', markets: markets.map(publishedMarket) });
 
 /**
- * A market's ticker, on the general stream and inside its market frames. `mark` and `index` are null while
- * nothing prices the market.
- * @param day undefined: it never traded
+ * Writes a market's ticker, for the general stream and for its market frames. `mark` and `index` are null while nothing
+ * prices the market.
+ * @param day undefined: the market never traded
  */
 export function tickerFrame(market: Market, sources: MarkSources, day: DayFigures | undefined): string {
   const mark = markOf(market, sources);
@@ -40,7 +40,7 @@ export function tickerFrame(market: Market, sources: MarkSources, day: DayFigure
   });
 }
 
-/** What all timeframes of a market share in a tick, written once. */
+/** The part of a market that all timeframes share in a tick, written once. */
 export interface MarketPart {
   readonly ticker: string;
   readonly book: string;

@@ -1,4 +1,4 @@
-/** Builds what the streams show, once a tick over all replicas, and publishes it. */
+/** Builds the frames of the streams, once a tick over all replicas, and publishes them. */
 
 import type { Logger } from 'pino';
 import type { Market } from '../domain/market.ts';
@@ -33,16 +33,13 @@ export interface SnapshotOptions {
 }
 
 export interface Snapshots {
-  /**
-   * Builds and publishes this moment's tick, unless it is another's already. Rejects when the queue's Redis is
-   * away.
-   */
+  /** Builds and publishes this moment's tick, unless another process has it. Rejects when the queue's Redis is away. */
   tick(): Promise<{ taken: boolean; untilNextMs: number }>;
-  /** How long the last tick of this process took to build, in milliseconds; 0 before the first. */
+  /** Milliseconds that the last tick of this process took; 0 before the first. */
   buildMs(): number;
 }
 
-/** One look at the markets: each is read once in a tick, however many timeframes of it are watched. */
+/** The markets at one moment. Each is read once in a tick, however many timeframes of it are watched. */
 class Look {
   readonly #data: MarketData;
   readonly #markets = new Map<string, Market>();
@@ -68,7 +65,7 @@ class Look {
     return new Look(data, markets, tickers);
   }
 
-  /** Undefined: there is no such market. */
+  /** Returns undefined when no such market exists. */
   async frame(view: MarketView): Promise<string | undefined> {
     const market = this.#markets.get(view.symbol);
     if (market === undefined) return undefined;
@@ -103,7 +100,7 @@ class Look {
   }
 }
 
-/** A tick that is ours. Each message of it is written once and is the same for whoever asks again. */
+/** A tick that this process has taken. Each message is written once and serves every subscriber. */
 class Tick {
   readonly #publisher: Publisher;
   readonly #number: number;
@@ -119,7 +116,7 @@ class Tick {
     this.#endsAtMs = endsAtMs;
   }
 
-  /** Afterwards it may be another's turn. */
+  /** True when another process may take the next tick. */
   get isOver(): boolean {
     return performance.now() >= this.#endsAtMs;
   }
@@ -150,7 +147,7 @@ export function createSnapshots({ engine, marketData, publisher, log }: Snapshot
   let lastBuildMs = 0;
   let tickEndsAtMs = 0;
 
-  /** One market that cannot be shown takes no other's frames away. */
+  /** Publishes one market. A market that cannot be shown does not keep the others back. */
   const publish = async (tick: Tick, channel: string): Promise<void> => {
     try {
       await tick.publish(channel);
@@ -186,7 +183,7 @@ export function createSnapshots({ engine, marketData, publisher, log }: Snapshot
 
   return {
     async tick() {
-      // Who cannot build leaves the tick to another.
+      // A process that cannot build leaves the tick to another.
       if (building || !engine.isOpen()) return { taken: false, untilNextMs: untilNextTickMs() };
       building = true;
       let taken = false;

@@ -1,4 +1,7 @@
-/** Money: one asset's balances and reservations in the engine, against the ledger's entries and live orders. */
+/**
+ * Checks the money of one asset: balances and reservations in the engine, against entries and live orders of the
+ * ledger.
+ */
 
 import { formatScaled } from '../../domain/units.ts';
 import { CUSTODY } from '../../ledger/index.ts';

@@ -1,4 +1,4 @@
-/** Books, their levels, and the list of live orders, against the orders that are live in the ledger. */
+/** Checks books, their levels and the list of live orders against the live orders of the ledger. */
 
 import type { Side } from '../../domain/order.ts';
 import {
@@ -116,7 +116,10 @@ export async function checkBooks(audited: Audited): Promise<CheckResult[]> {
   ];
 }
 
-/** Rows before a book belong to no book. @param prefix null: all that are left */
+/**
+ * Passes over rows before a book, which belong to no book.
+ * @param prefix null: all rows that are left
+ */
 async function passOver(rows: LiveOrders, prefix: string | null, orders: Comparison): Promise<void> {
   for (;;) {
     const row = await rows.peek();

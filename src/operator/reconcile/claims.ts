@@ -1,4 +1,4 @@
-/** Ids that count once for ever: each that the ledger has must still be taken by the engine. */
+/** Checks used ids: the engine must still know each one that the ledger has. */
 
 import { claimName, FIELDS_TOGETHER, type UsedId } from '../../engine/index.ts';
 import type { AuditedId } from '../../ledger/index.ts';
@@ -104,7 +104,7 @@ async function compareBatch(
   const [older, newer] = await Promise.all(
     GENERATIONS.map((generation) => audited.engine.readFields({ of: 'claims', generation }, names)),
   );
-  // A generation that turned meanwhile lets go of ids of before.
+  // A generation that turned meanwhile has dropped older ids.
   const since = await turnedAt(audited);
   ids.forEach((id, index) => {
     const found = older!.values[index] ?? newer!.values[index] ?? null;

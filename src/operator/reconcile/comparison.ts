@@ -1,7 +1,7 @@
-/** What a check compares and what it finds. */
+/** Collects what a check compares and the differences that it finds. */
 
 export interface Difference {
-  /** What it is about: an account, an order, a transaction. */
+  /** Subject of the difference: an account, an order, a transaction. */
   readonly subject: string;
   readonly expected: string;
   readonly found: string;
@@ -9,11 +9,11 @@ export interface Difference {
 
 export interface CheckResult {
   readonly name: string;
-  /** The asset it is about, or null. */
+  /** Asset of the difference, or null. */
   readonly asset: string | null;
   /** The rule, in a sentence. */
   readonly meaning: string;
-  /** How much was looked at, like `1204 accounts`. */
+  /** Number and kind of the compared things, like `1204 accounts`. */
   readonly compared: string;
   /** Number of violations. */
   readonly count: number;

@@ -57,11 +57,11 @@ export interface OrderedSet {
   has(order: AuditedOrder | FollowedOrder): boolean;
   /** @param remainingSteps more than zero */
   placeOf(order: AuditedOrder | FollowedOrder): Place;
-  /** Told of each row of the ledger as it comes. */
+  /** Called with each row of the ledger as it comes. */
   settled?(order: AuditedOrder): void;
 }
 
-/** Told of each order that is there or should be; members in hex. */
+/** Called with each order that is there or should be; members in hex. */
 export type SeeMember = (expected: string | null, found: string | null) => void;
 
 /**

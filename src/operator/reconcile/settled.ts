@@ -1,4 +1,4 @@
-/** Reconciling begins once Postgres has what the engine did before. */
+/** Waits until Postgres has the engine's events, before a reconcile begins. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorRefusal } from '../../domain/errors.ts';

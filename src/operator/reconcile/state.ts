@@ -1,4 +1,4 @@
-/** The engine's own hash, its markets and its assets, against the ledger and the stream. */
+/** Checks the engine's own hash, its markets and its assets against the ledger and the stream. */
 
 import { canonicalMarketRecord, readMarketRecord } from '../../domain/market-record.ts';
 import type { Switches } from '../../domain/switches.ts';
@@ -11,7 +11,7 @@ import type { Servers } from './settled.ts';
 
 const NOTHING = 'nothing';
 
-/** Fields that are neither switches nor marks of trading: how far settlement is, and which generation is in use. */
+/** Fields that are neither switches nor marks of trading: progress of settlement, and the generations in use. */
 const MARKS =
   /^(?:format|sequence for format 1|server|epoch|trade|sequence|time|settled|mark|mark:at|filter|filter:generations|(?:unsettled|claims)(?::turned_at|:ready_at)?)$/;
 /** The format, and the field that keeps releases of format 1 from opening the engine. */
@@ -22,7 +22,7 @@ const HIGHEST_EPOCH = 65_535;
 /** Epochs begin their trade ids at multiples of this. */
 const TRADE_IDS_OF_EPOCH = 2n ** 37n;
 
-/** Each switch that is not as it is by default, by name. */
+/** Returns each switch that differs from its default, by name. */
 const switchFields = (switches: Switches): Map<string, string> =>
   new Map([
     ...(switches.paused ? [['paused', '1'] as const] : []),
@@ -91,7 +91,10 @@ function lastTradeId({ summary, follower }: Audited): bigint {
   return BigInt(summary.lastTrades.reduce((last, { tradeId }) => Math.max(last, tradeId), 0));
 }
 
-/** The counter is the last trade id, or where the ids of its epoch begin. A new epoch is no event: both are read at once. */
+/**
+ * Compares epoch and counter. The counter is the last trade id, or the first of its epoch. A new epoch is no event, so
+ * both are read at once.
+ */
 async function compareEpoch(trading: Comparison, marks: Comparison, audited: Audited): Promise<void> {
   const { engine, audit, follower } = audited;
   const { sequence, values } = await engine.readFields({ of: 'engine' }, ['server', 'epoch', 'trade']);
@@ -190,7 +193,7 @@ export async function checkAssetList(audited: Audited): Promise<CheckResult> {
   );
 }
 
-/** The ledger's last event is the engine's, and the engine's count ends where its stream does. */
+/** Checks that the ledger's last event is the engine's, and that the engine's count ends where its stream does. */
 export async function checkHistory({ engine, ledger }: Servers, lost: number | null): Promise<CheckResult> {
   const comparison = new Comparison();
   const cursor = await ledger.cursor();
