@@ -5,7 +5,7 @@ import { marketGrid } from '../domain/market.ts';
 import type { Side } from '../domain/order.ts';
 import { countOf, parseDecimal } from '../domain/units.ts';
 import { drawSize, type Level, type LiveMarket, levelsAround, openWalk, priceText } from './live-market.ts';
-import type { Random } from './random.ts';
+import { random } from './random.ts';
 import { DemoStopped, type PlacedOrder, type Trader } from './trader.ts';
 
 export interface Wallets {
@@ -29,9 +29,12 @@ export const MOST_CHANGES = 8;
 const REACH = 4n;
 const TRADE_CHANCE = 0.8;
 
-export function openDesk(live: LiveMarket, { makers, takers }: Wallets, random: Random): Desk {
+/** @param seed of the walk of the price, and of what the wallets do there */
+export function openDesk(live: LiveMarket, { makers, takers }: Wallets, seed: number): Desk {
   const { market, gapTicks } = live;
-  const step = openWalk(live, random);
+  // How much the wallets draw depends on their fills. The walk has draws of its own, so that its seed repeats it.
+  const step = openWalk(live, random(seed));
+  const choices = random(~seed);
   let midTicks = live.startTicks;
   let trades = 0;
   /** The side of a taker that would meet the order of somebody else where a quote should stand. */
@@ -55,7 +58,7 @@ export function openDesk(live: LiveMarket, { makers, takers }: Wallets, random: 
 
   async function placeQuotes(maker: Trader, missing: readonly Level[]): Promise<void> {
     for (const { side, priceTicks } of missing) {
-      const size = drawSize(live, random);
+      const size = drawSize(live, choices);
       const price = priceText(live, priceTicks);
       const order = { market: market.symbol, side, type: 'limit', price, size, postOnly: true } as const;
       const placed = await placeIfFunded(maker, order);
@@ -64,8 +67,8 @@ export function openDesk(live: LiveMarket, { makers, takers }: Wallets, random: 
   }
 
   async function trade(side: Side): Promise<void> {
-    const taker = random.pick(takers);
-    const size = drawSize(live, random);
+    const taker = choices.pick(takers);
+    const size = drawSize(live, choices);
     const reach = side === 'buy' ? REACH : -REACH;
     const price = priceText(live, midTicks + reach * gapTicks);
     const order = { market: market.symbol, side, type: 'limit', price, size, timeInForce: 'IOC' } as const;
@@ -82,10 +85,10 @@ export function openDesk(live: LiveMarket, { makers, takers }: Wallets, random: 
       midTicks = step();
       await quote();
       const drift = midTicks > beforeTicks ? 'buy' : 'sell';
-      const side = inTheWay ?? (random.chance(0.6) ? drift : random.pick(['buy', 'sell'] as const));
-      const trades = inTheWay !== undefined || random.chance(TRADE_CHANCE);
+      const side = inTheWay ?? (choices.chance(0.6) ? drift : choices.pick(['buy', 'sell'] as const));
+      const isTrading = inTheWay !== undefined || choices.chance(TRADE_CHANCE);
       inTheWay = undefined;
-      if (trades) await trade(side);
+      if (isTrading) await trade(side);
     },
   };
 }

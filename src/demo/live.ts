@@ -21,7 +21,7 @@ export interface LiveOptions {
   readonly print: (line: string) => void;
   /** Ends the demo when it is aborted. */
   readonly signal: AbortSignal;
-  /** The same seed on the same market makes the same walk. */
+  /** The same seed makes the same walk from the same price. */
   readonly seed: number;
   /** Symbol of the only market to trade on; otherwise the first few. */
   readonly market?: string | undefined;
@@ -57,7 +57,7 @@ export async function runLive(options: LiveOptions): Promise<number> {
   try {
     const markets = await findLiveMarkets(services.engine, options.market, MOST_MARKETS);
     for (const trader of all) await prepare(trader, markets, services);
-    const desks = markets.map((live, at) => openDesk(live, wallets, random(seed + at)));
+    const desks = markets.map((live, at) => openDesk(live, wallets, seed + at));
     const symbols = markets.map(({ market }) => market.symbol).join(' and ');
     print(`${all.length} wallets trade ${symbols} at ${baseUrl} until Ctrl-C.`);
     print(`The seed is ${seed}: --seed ${seed} repeats the walk of the prices.`);

@@ -6,7 +6,7 @@ import { openConnection } from '../../src/client/index.ts';
 import { runDemo } from '../../src/demo/index.ts';
 import { type LiveOptions, runLive } from '../../src/demo/live.ts';
 import { MOST_CHANGES, openDesk } from '../../src/demo/live-desk.ts';
-import { findLiveMarkets } from '../../src/demo/live-market.ts';
+import { findLiveMarkets, openWalk, priceText } from '../../src/demo/live-market.ts';
 import { random } from '../../src/demo/random.ts';
 import { makeTrader } from '../../src/demo/trader.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
@@ -228,7 +228,7 @@ describe('demo', function () {
       expect(lines.join()).to.include(`NO/ONE is no open market; open are ${SYMBOLS.join(', ')}`);
     });
 
-    it('makes a bounded number of requests in a turn', async () => {
+    it('makes a bounded number of requests in a turn, and walks as its seed says', async () => {
       let requests = 0;
       server.on('request', () => {
         requests += 1;
@@ -248,10 +248,12 @@ describe('demo', function () {
             size: '1',
           });
       }
-      const desk = openDesk(live!, { makers, takers: makers }, random(runSeed()));
+      const desk = openDesk(live!, { makers, takers: makers }, runSeed());
+      const walk = openWalk(live!, random(runSeed()));
       for (let turn = 0; turn < 2; turn += 1) {
         requests = 0;
         await desk.turn();
+        expect(desk.price()).to.equal(priceText(live!, walk()));
         expect(requests).to.be.within(makers.length, makers.length * (1 + 2 * MOST_CHANGES) + 1);
       }
       for (const maker of makers) await maker.cancelAll();
