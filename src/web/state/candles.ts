@@ -63,7 +63,9 @@ function readNewest(of: Subject): () => void {
   const run = (): void => {
     read(of, { limit: CANDLES_A_READ }).then(
       (count) => {
-        if (count !== null) historyState.value = 'read';
+        if (count === null) return;
+        if (count < CANDLES_A_READ) olderOf = of;
+        historyState.value = 'read';
       },
       () => {
         if (ended) return;

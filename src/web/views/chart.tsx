@@ -10,6 +10,7 @@ import { currentMarket, timeframe } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
 import { drawnTheme } from '../state/theme.ts';
 import { CandleDrawing } from './candle-drawing.ts';
+import { Scroller } from './scroller.tsx';
 
 /** Unix seconds of the candle that the reader points at. */
 const pointedAt = signal<number | null>(null);
@@ -124,7 +125,7 @@ function CandleTable({ market }: { market: Market }) {
   return (
     <details class="candle-table">
       <summary>The last {TABLE_ROWS} candles as a table</summary>
-      <div class="candle-rows">
+      <Scroller name="Last candles" class="candle-rows">
         <table>
           <caption class="visually-hidden">
             Candles of {market.symbol}, {timeframe.value}
@@ -159,7 +160,7 @@ function CandleTable({ market }: { market: Market }) {
               ))}
           </tbody>
         </table>
-      </div>
+      </Scroller>
     </details>
   );
 }

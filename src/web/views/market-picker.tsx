@@ -3,6 +3,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { pickerOpen } from '../state/markets.ts';
 import { selectedTicker, symbolOf } from '../state/selected-market.ts';
+import { Dialog } from './dialog.tsx';
 import { MarketTable } from './market-table.tsx';
 
 /** Keys of the page count only where the reader is not typing. */
@@ -16,11 +17,19 @@ function openBySlash(event: KeyboardEvent): void {
   pickerOpen.value = true;
 }
 
+const close = (): void => {
+  pickerOpen.value = false;
+};
+
 export function MarketPicker() {
+  const content = useRef<HTMLDivElement>(null);
   useEffect(() => {
     addEventListener('keydown', openBySlash);
     return () => removeEventListener('keydown', openBySlash);
   }, []);
+  useEffect(() => {
+    if (pickerOpen.value) content.current?.querySelector('input')?.focus();
+  }, [pickerOpen.value]);
   return (
     <>
       <h1 class="picker">
@@ -40,39 +49,11 @@ export function MarketPicker() {
           </svg>
         </button>
       </h1>
-      {pickerOpen.value && <PickerDialog />}
-    </>
-  );
-}
-
-const close = (): void => {
-  pickerOpen.value = false;
-};
-
-function PickerDialog() {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const shown = dialog.current!;
-    // A click beside the dialog is one on the dialog itself. Keyboards close it with Escape.
-    const onClick = (event: MouseEvent): void => {
-      if (event.target === shown) close();
-    };
-    shown.addEventListener('click', onClick);
-    shown.showModal();
-    shown.querySelector('input')?.focus();
-    return () => shown.removeEventListener('click', onClick);
-  }, []);
-  return (
-    <dialog ref={dialog} class="picker-dialog" aria-labelledby="picker-heading" onClose={close}>
-      <div class="picker-content">
-        <div class="panel-head">
-          <h2 id="picker-heading">Markets</h2>
-          <button type="button" class="button quiet small" onClick={close}>
-            Close
-          </button>
-        </div>
-        <MarketTable onChoose={close} />
+      <div ref={content}>
+        <Dialog open={pickerOpen.value} title="Markets" onClose={close}>
+          <MarketTable onChoose={close} />
+        </Dialog>
       </div>
-    </dialog>
+    </>
   );
 }
