@@ -249,7 +249,7 @@ describe('the trading page', () => {
       sizes
         .filter(({ name }) => (name === 'demo-wallet.js') === isDemo)
         .reduce((total, { bytes }) => total + bytes, 0);
-    expect(sum(false), JSON.stringify(sizes)).to.be.at.most(120 * 1024);
-    expect(sum(true), JSON.stringify(sizes)).to.be.at.most(15 * 1024);
+    expect(sum(false), JSON.stringify(sizes)).to.be.at.most(120_000);
+    expect(sum(true), JSON.stringify(sizes)).to.be.at.most(15_000);
   });
 });

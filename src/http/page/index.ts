@@ -56,7 +56,7 @@ const settingsFor = (request: Request, { settings }: Services): PageSettings => 
   demo: settings.demoFaucet && isLocalCaller(request),
 });
 
-/** False only if no market has this ticker id. The page needs no engine to be shown, and tells by itself if it is away. */
+/** Returns false only when the engine says that no market has this ticker id. While it is away, the page is shown. */
 async function mayBeMarket(engine: Engine, tickerId: string): Promise<boolean> {
   try {
     await marketOfTicker(engine, tickerId.toUpperCase());
