@@ -1,4 +1,4 @@
-/** Sign-in by EIP-712 typed data: contract 2.1, 4.1 and 4.2. */
+/** Sign-in by EIP-712 typed data: docs/api.md 2.1, 4.1 and 4.2. */
 
 import { randomBytes } from 'node:crypto';
 import { type TypedDataDomain, TypedDataEncoder } from 'ethers';
@@ -6,7 +6,7 @@ import { Refusal } from '../domain/errors.ts';
 import type { Challenges } from './challenges.ts';
 import { recoverSigner, signatureFault } from './signature.ts';
 
-/** What a wallet signs. No chain id, so that the login does not depend on the selected network. */
+/** Typed data that a wallet signs. It has no chain id, so that the login does not depend on the selected network. */
 export interface LoginTypedData {
   readonly domain: { readonly name: string; readonly version: '1' };
   readonly types: { readonly Login: readonly { readonly name: string; readonly type: string }[] };
@@ -37,7 +37,7 @@ const LOGIN = [
 /** 32 hex digits: 128 random bits. */
 export const randomNonce = (): string => randomBytes(16).toString('hex');
 
-/** Issues the challenge of a wallet; it replaces any earlier one of this flow. */
+/** Issues the challenge of a wallet. It replaces any earlier one of this flow. */
 export async function issueChallenge(
   challenges: Challenges,
   serviceName: string,
@@ -49,7 +49,7 @@ export async function issueChallenge(
   return { typedData: typedDataOf(serviceName, message), expiresIn: '5m' };
 }
 
-/** Stands in for a record that is not there: judging a signature then takes as long as with one. */
+/** Stands in for a missing record, so that judging a signature takes as long as with one. */
 const NO_RECORD = `${'0'.repeat(32)} 1970-01-01T00:00:00.000Z`;
 
 const NO_ANSWER =
@@ -58,15 +58,15 @@ const NO_ANSWER =
 
 const EXPIRED = 'the challenge is more than five minutes old: request a new one and sign that';
 
-/** A wallet that is called directly takes the domain's type from the payload, and none given for an empty one. */
+/** A wallet that is called directly takes the domain's type from the payload. Without one it signs an empty domain. */
 const EMPTY_DOMAIN =
   'the typed data was signed with an empty EIP712Domain type: set types.EIP712Domain = ' +
   "[{name:'name',type:'string'},{name:'version',type:'string'}] in the payload of eth_signTypedData_v4 and sign again";
 
 /**
- * Passes if `signature` is the wallet's, over the typed data it was issued, and uses the challenge up.
- * Throws `BAD_REQUEST` otherwise, and then burns nothing. The messages tell nobody but the holder of the wallet's key
- * whether there is a challenge: a missing one is judged like one that somebody else was issued.
+ * Passes if `signature` is the wallet's, over the typed data it was issued, and consumes the challenge. Throws
+ * `BAD_REQUEST` otherwise, and then consumes nothing. The messages reveal only to the holder of the wallet's key
+ * whether a challenge exists: a missing one is judged like another wallet's.
  */
 export async function answerChallenge(
   challenges: Challenges,
@@ -86,7 +86,7 @@ export async function answerChallenge(
   if (standing !== 'current') throw new Refusal('BAD_REQUEST', standing === 'expired' ? EXPIRED : NO_ANSWER);
 }
 
-/** All that the message does not share with every other one of the wallet; the reverse of `messageOf`. */
+/** Returns the parts of a message that change with each challenge of a wallet. The reverse of `messageOf`. */
 const recordOf = (message: LoginMessage): string => `${message.nonce} ${message.issuedAt}`;
 
 /** The message exactly as it was issued: nothing the client sends takes part in what is verified. */

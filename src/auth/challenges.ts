@@ -1,20 +1,20 @@
-/** Login challenges in Redis: issued, looked at, consumed once. */
+/** Keeps login challenges in Redis. Each is issued, looked at, and consumed once. */
 
 import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
 import { loadScript, runScript } from '../redis/lua.ts';
 import { challengeKey, type Flow } from './keys.ts';
 
-/** How long a challenge may be answered. */
+/** Time within which a challenge may be answered. */
 export const CHALLENGE_LIFETIME_MS = 5 * 60_000;
 
 /**
- * How long its record is kept after that, so that a late answer is told `nonce_expired`, not `nonce_invalid`.
- * An hour covers the tab somebody comes back to; anybody may ask for challenges, so it must not be for ever.
+ * Time that an expired record is kept, so that a late answer gets `nonce_expired` and not `nonce_invalid`. An hour
+ * covers the tab that a user comes back to. Anybody may ask for challenges, so the time is bounded.
  */
 export const EXPIRED_RECORD_KEPT_MS = 60 * 60_000;
 
-/** What a record is to the wallet and flow it was answered for. */
+/** State of a record for the wallet and flow that answer it. */
 export type Standing = 'current' | 'expired' | 'invalid';
 
 /**
@@ -23,12 +23,12 @@ export type Standing = 'current' | 'expired' | 'invalid';
  * the record is gone; the client asks for a new challenge.
  */
 export interface Challenges {
-  /** Makes `record` the current one; any earlier one of this wallet and flow is gone. */
+  /** Makes `record` the current one, in place of any earlier one of this wallet and flow. */
   issue(flow: Flow, wallet: string, record: string): Promise<void>;
-  /** The latest record unless it was used, expired ones included for a while. */
+  /** Returns the latest record unless it was used, expired ones included for a while. */
   find(flow: Flow, wallet: string): Promise<string | null>;
   look(flow: Flow, wallet: string, record: string): Promise<Standing>;
-  /** Like `look`, and a current record is used up: one caller in all replicas hears `current`. */
+  /** Consumes a current record. Over all replicas one caller gets `current`. */
   consume(flow: Flow, wallet: string, record: string): Promise<Standing>;
 }
 

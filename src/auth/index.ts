@@ -1,4 +1,4 @@
-/** Sign-in: two ways to prove that one holds a wallet's key, one kind of session. */
+/** Sign-in: two ways to prove control of a wallet's key, and one kind of session. */
 
 import type { Redis } from 'ioredis';
 import { readAddress } from '../domain/address.ts';
@@ -11,7 +11,7 @@ export type { Challenge, LoginMessage, LoginTypedData } from './challenge.ts';
 export { SESSION_SECONDS } from './session.ts';
 
 export interface AuthOptions {
-  /** Keeps the challenges; need not be the engine's Redis. */
+  /** Redis that keeps the challenges. It need not be the engine's. */
   readonly redis: Redis;
   /** Name of the EIP-712 domain, and `iss` of the tokens. */
   readonly serviceName: string;
@@ -19,7 +19,7 @@ export interface AuthOptions {
   readonly webHosts: readonly string[];
   /** At least 32 bytes. */
   readonly jwtSecret: string;
-  /** Verifies the tokens of before the secret was changed. */
+  /** Verifies tokens that were signed before the secret changed. */
   readonly jwtSecretPrevious?: string | undefined;
   /** Unix milliseconds; default the system clock. The age of a challenge is read from Redis' clock instead. */
   readonly nowMs?: () => number;
@@ -30,15 +30,15 @@ export interface AuthOptions {
  * answers `SERVICE_UNAVAILABLE` when Redis fails; `session` needs neither.
  */
 export interface Auth {
-  /** A new EIP-712 challenge; replaces any earlier one of the wallet. */
+  /** Issues an EIP-712 challenge, in place of any earlier one of the wallet. */
   challenge(address: string): Promise<Challenge>;
   /** Throws `BAD_REQUEST` unless the signature answers the wallet's current challenge. */
   verify(address: string, signature: string): Promise<{ verified: true; token: string }>;
-  /** A new SIWE nonce, 32 hex digits; replaces any earlier one of the wallet. */
+  /** Issues a SIWE nonce of 32 hex digits, in place of any earlier one of the wallet. */
   nonce(address: string): Promise<string>;
   /** Throws the lower-case code of the first check that fails. */
   verifySiwe(address: string, message: string, signature: string): Promise<{ sessionToken: string }>;
-  /** Whose session an `Authorization` header carries; throws `UNAUTHORIZED`. */
+  /** Returns the wallet of the session in an `Authorization` header; throws `UNAUTHORIZED`. */
   session(authorization: string | undefined): { wallet: string };
 }
 

@@ -1,4 +1,4 @@
-/** The one place that names what sign-in keeps in Redis. */
+/** Keys of sign-in in Redis, built here alone. */
 
 import { TAG } from '../redis/tag.ts';
 

@@ -1,4 +1,4 @@
-/** Bearer sessions: contract 2.2 and 5. A JWT, HS256 and nothing else, for eight hours. */
+/** Bearer sessions: docs/api.md 2.2 and 5. JWTs, HS256 alone, for eight hours. */
 
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import jwt from 'jsonwebtoken';
@@ -6,7 +6,7 @@ import { Refusal } from '../domain/errors.ts';
 
 export const SESSION_SECONDS = 8 * 60 * 60;
 
-/** How far the clock of the replica that issued a token may be ahead of ours. */
+/** Largest lead of the clock of the replica that issued a token. */
 const CLOCK_SKEW_SECONDS = 60;
 
 const MIN_SECRET_BYTES = 32;
@@ -17,11 +17,11 @@ const REMEMBERED_TOKENS = 10_000;
 const USUAL = 'Bearer ';
 const BEARER = /^Bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i;
 
-/** The subject as it is issued; a token for the same wallet written otherwise was not issued here. */
+/** Form of a subject. A token with the same wallet in another form was not issued here. */
 const SUBJECT = /^0x[0-9a-f]{40}$/;
 
 export interface SessionOptions {
-  /** `iss` of every token; one of another service with the same secret is not ours. */
+  /** `iss` of every token, so that a token of another service with the same secret is refused. */
   readonly issuer: string;
   /** At least 32 bytes; signs and verifies. */
   readonly secret: string;
@@ -31,9 +31,12 @@ export interface SessionOptions {
 }
 
 export interface Sessions {
-  /** A new token for a wallet (lower case). */
+  /** Issues a token for a wallet (lower case). */
   issue(wallet: string): string;
-  /** The wallet of an `Authorization` header; throws `UNAUTHORIZED` unless it carries a token of ours that is valid. */
+  /**
+   * Returns the wallet of an `Authorization` header; throws `UNAUTHORIZED` unless the header carries a valid token of
+   * this service.
+   */
   read(authorization: string | undefined): string;
 }
 
@@ -56,7 +59,7 @@ export function openSessions(options: SessionOptions): Sessions {
     },
 
     read(authorization) {
-      // The header as clients write it needs no taking apart: nothing but a whole token is remembered.
+      // The usual header needs no parsing, because only whole tokens are remembered.
       const usual = authorization?.startsWith(USUAL) && remembered.get(authorization.slice(USUAL.length));
       if (usual && usual.expiresMs > nowMs()) return usual.wallet;
       const token = BEARER.exec(authorization ?? '')?.[1];
@@ -82,8 +85,8 @@ function secretKey(secret: string): KeyObject {
 }
 
 /**
- * The whole token is the key, signature included: a shorter one would let a forged token pass for the one it
- * copies. Only verified tokens get in, so nobody can fill it with others; the oldest makes room.
+ * Remembers a verified token. The key is the whole token with its signature, because a shorter key would let a forged
+ * token pass for the one it copies. Only verified tokens are kept, and the oldest makes room.
  */
 function remember(remembered: Map<string, Session>, token: string, session: Session): void {
   if (remembered.size >= REMEMBERED_TOKENS) {
@@ -105,13 +108,13 @@ function verify(
       const claims = jwt.verify(token, key, { algorithms: ['HS256'], issuer, clockTimestamp: nowSeconds });
       return sessionOf(claims, nowSeconds);
     } catch {
-      // Not by this key, or no token at all: whatever the library stumbles over is not a session.
+      // The token is not signed by this key, or is no token at all.
     }
   }
   return undefined;
 }
 
-/** jsonwebtoken checks `exp` only where there is one, and neither `iat` nor how long a token was made to live. */
+/** Checks the claims that jsonwebtoken leaves unchecked: a missing `exp`, `iat`, and the lifetime of the token. */
 function sessionOf(claims: string | jwt.JwtPayload, nowSeconds: number): Session | undefined {
   if (typeof claims === 'string') return undefined;
   const { sub, iat, exp } = claims;

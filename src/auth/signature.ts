@@ -1,4 +1,4 @@
-/** Who signed: secp256k1 recovery with the narrow reading of a signature that both flows share. */
+/** Recovers the signer of a message, with the strict reading of a signature that both flows share. */
 
 import { hashMessage, recoverAddress } from 'ethers';
 

@@ -12,7 +12,7 @@ import { Refusal } from '../domain/errors.ts';
 import type { Challenges } from './challenges.ts';
 import { recoverMessageSigner, signatureFault } from './signature.ts';
 
-/** The parts of a message that are checked. */
+/** Parts of a message that are checked. */
 export interface SiweMessage {
   /** host[:port] as written, without a scheme. */
   readonly host: string;
@@ -32,9 +32,9 @@ export interface SiweLogin {
 }
 
 /**
- * Passes if the login holds all five checks, and uses the nonce up; throws the refusal of the first that fails.
- * A message is read once its signature holds, before any of its lines is judged, so `malformed_message` comes
- * second. The nonce is judged before the expiration time, but consumed only if that holds too.
+ * Passes if the login holds all five checks, and consumes the nonce; throws the refusal of the first check that fails.
+ * A message is read once its signature holds, before any of its lines is judged, so `malformed_message` comes second.
+ * The nonce is judged before the expiration time, but consumed only if that holds too.
  */
 export async function checkSiweLogin(
   challenges: Challenges,

@@ -1,10 +1,10 @@
-/** Candles of the past and of now: what is settled, joined with what is not settled yet. */
+/** Joins settled candles with the executions that are not settled yet. */
 
 import { bucketStartMs, type Candle, candleOfSum, joinCandles, type Timeframe } from '../domain/candle.ts';
 import type { CandleRange, Ledger } from '../ledger/index.ts';
 import { executionsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
-/** The newest candles of a market in a range, oldest first; buckets without executions are left out. */
+/** Returns the newest candles of a market in a range, oldest first. Buckets without executions are left out. */
 export async function readCandles(
   unsettled: Pick<UnsettledReader, 'read'>,
   ledger: Pick<Ledger, 'candlesOfMarket'>,
@@ -20,7 +20,7 @@ export async function readCandles(
     const openMs = bucketStartMs(timeframe, execution.timeMs);
     if (openMs < fromMs || openMs > toMs) continue;
     const candle = candleOfSum(openMs, execution);
-    // Times never run backwards: what is not settled belongs to the last bucket, or to a later one.
+    // Times never run backwards, so an unsettled execution belongs to the last bucket or a later one.
     const last = candles.at(-1);
     if (last?.openMs === openMs) candles[candles.length - 1] = joinCandles(last, candle);
     else candles.push(candle);

@@ -1,4 +1,4 @@
-/** The candle that is being made, of any timeframe: folded from settled minutes and what is not settled yet. */
+/** Folds the current candle of any timeframe from settled minutes and unsettled executions. */
 
 import {
   bucketStartMs,
@@ -11,7 +11,7 @@ import {
 import type { Ledger } from '../ledger/index.ts';
 import { executionsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
-/** What cannot change any more of a bucket: a month is folded once, then a minute at a time. */
+/** The closed part of a bucket. A month is folded once, then a minute at a time. */
 interface Kept {
   readonly bucketMs: number;
   readonly closed: Candle | null;
@@ -30,13 +30,13 @@ export class CurrentCandles {
     this.#ledger = ledger;
   }
 
-  /** @param notBeforeMs a time that is known to have come */
+  /** @param notBeforeMs a time that has certainly come */
   async read(symbol: string, timeframe: Timeframe, notBeforeMs = 0): Promise<Candle | null> {
     const unsettled = await this.#unsettled.read();
     const bucketMs = bucketStartMs(timeframe, Math.max(unsettled.timeMs, notBeforeMs));
     const kept = this.#keptOf(symbol, timeframe, bucketMs);
     const { cursor, closed, last } = await this.#ledger.minutesOfMarket(symbol, kept.fromMs);
-    // The next bucket began between the two reads, and something was executed and settled in it.
+    // The next bucket began between the two reads, and an execution in it is settled already.
     if (last !== null && bucketStartMs(timeframe, last.openMs) > bucketMs) {
       return this.read(symbol, timeframe, last.openMs);
     }
@@ -62,6 +62,6 @@ export class CurrentCandles {
   }
 }
 
-/** Consecutive candles as one; null when all are. */
+/** Joins consecutive candles into one; null when all are null. */
 const joined = (candles: readonly (Candle | null)[]): Candle | null =>
   candles.reduce((whole, part) => (whole && part ? joinCandles(whole, part) : (whole ?? part)), null);

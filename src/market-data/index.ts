@@ -1,4 +1,4 @@
-/** Public market data: what was executed and what is offered, settled or not, each execution exactly once. */
+/** Public market data: executions and books, with unsettled events included, each execution exactly once. */
 
 import type { Candle, Timeframe } from '../domain/candle.ts';
 import { Refusal } from '../domain/errors.ts';
@@ -19,17 +19,17 @@ export type { Figures } from './rolling-figures.ts';
 /** Best first. `timeMs` is the engine's clock when it was read, `sequence` the last event that it contains. */
 export type Book = BookLevels;
 
-/** Levels a side of a whole book, and of what most ask for, which costs the engine a fifth of that. */
+/** Levels a side of a whole book, and of the usual request, which costs the engine a fifth of that. */
 export const BOOK_LEVELS = 250;
 const FEW_LEVELS = 50;
 
 /** A client that spreads its 300 requests a minute never uses this up; one that sends them at once does. */
 const CHEAP_BURST = 40;
-/** Some milliseconds each with fifty markets. */
+/** Such a read takes some milliseconds with fifty markets. */
 const DEAR_BURST = 20;
 
 export interface TradeFilter {
-  /** The taker's. */
+  /** Side of the taker. */
   readonly side?: Side | undefined;
   readonly limit: number;
   /** Whole Unix seconds, inclusive. */
@@ -37,31 +37,33 @@ export interface TradeFilter {
   readonly toSeconds?: number | undefined;
 }
 
-/** Everything that lists of markets show. */
+/** The contents of lists of markets. */
 export interface Board {
-  /** Every market as it is now. */
+  /** Every market with its present rules. */
   readonly markets: readonly Market[];
-  /** Whether trading is paused for all of them. */
+  /** True while trading is paused for all markets. */
   readonly paused: boolean;
   readonly figures: Figures;
-  /** Of the markets that ever traded, by symbol. */
+  /** Quotes of the markets that ever traded, by symbol. */
   readonly quotes: ReadonlyMap<string, Quotes>;
 }
 
 /**
- * Symbols are those of markets that exist. Every method may throw `Refusal` SERVICE_UNAVAILABLE; `book` and
- * `markets` go on while only Postgres is away. What they answer is shared and must not be changed; the same
- * object means the same answer. All is as of after the call but for the figures; under a flood of calls it may
- * be 100 ms old.
+ * Symbols are those of existing markets. Every method may throw `Refusal` SERVICE_UNAVAILABLE; `book` and `markets`
+ * work while only Postgres is away. Answers are shared and must not be changed, and the same object means the same
+ * answer. Answers are read after the call, except the figures; under a flood of calls they may be 100 ms old.
  */
 export interface MarketData {
   /** At most one second old; equal to a full recomputation over the executions of its window. */
   figures(): Promise<Figures>;
-  /** @param levels how many of each side are wanted, at most 250; there may be more in the answer */
+  /** @param levels wanted levels of each side, at most 250; the answer may have more */
   book(symbol: string, levels?: number): Promise<Book>;
   /** Newest first; an execution is there once its order was answered. */
   trades(symbol: string, filter: TradeFilter): Promise<PublicTrade[]>;
-  /** The bucket that the engine's clock is in, flat when nothing was executed in it; null: never traded. */
+  /**
+   * Returns the candle of the bucket that the engine's clock is in, flat when nothing was executed in it; null: the
+   * market never traded.
+   */
   candle(symbol: string, timeframe: Timeframe): Promise<Candle | null>;
   /** The newest candles in a range, oldest first, the current one included; buckets without executions are left out. */
   candles(symbol: string, timeframe: Timeframe, range: CandleRange): Promise<Candle[]>;
@@ -69,7 +71,7 @@ export interface MarketData {
   board(): Promise<Board>;
 }
 
-/** Nothing is read before somebody asks, and nothing needs to be closed. */
+/** Opens the market data. Nothing is read before the first call, and nothing needs to be closed. */
 export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Ledger }): MarketData {
   const unsettled = new UnsettledReader(engine, ledger);
   const figures = new RollingFigures(unsettled, ledger);
@@ -110,7 +112,8 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
         toMs: filter.toSeconds === undefined ? undefined : (filter.toSeconds + 1) * 1000,
       });
       const fresh: PublicTrade[] = [];
-      // From the newest on, and no more of them than are asked for: of a long backlog most lie in the stream only.
+      // The walk goes from the newest backwards and ends at the limit, because most of a long backlog lies in the
+      // stream only.
       for (const execution of executionsBeyond(cursor, beyond).toReversed()) {
         if (fresh.length >= filter.limit) break;
         if (execution.market !== symbol || !passes(filter, execution)) continue;
@@ -123,7 +126,10 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
 
 const noMarket = (symbol: string): Refusal => new Refusal('NOT_FOUND', `there is no market ${symbol}`);
 
-/** The engine tells the time of its last event; a quiet book is no old one. */
+/**
+ * Reads a book with the present time of the engine, which by itself tells the time of its last event: a quiet book is
+ * not old.
+ */
 async function readBook(engine: Engine, symbol: string, levels: number): Promise<Book> {
   const [timeMs, book] = await Promise.all([engine.time(), engine.readBook(symbol, levels)]);
   if (book === undefined) throw noMarket(symbol);

@@ -1,4 +1,7 @@
-/** The rolling 24 hours of every market: each settled trade is read once, what is not settled is added on top. */
+/**
+ * Keeps the rolling 24 hours of every market. Each settled trade is read once, and unsettled executions are added on
+ * top.
+ */
 
 import type { Cursor } from '../domain/event.ts';
 import { DAY_SECONDS, type DayFigures, RollingDay } from '../domain/rolling-day.ts';
@@ -7,7 +10,7 @@ import { oneAtATime } from './shared-read.ts';
 import { type Execution, executionsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
 export interface Figures {
-  /** End of the window, not in it: a whole second of the engine's clock. It begins 24 hours earlier. */
+  /** End of the window, exclusive: a whole second of the engine's clock. The window begins 24 hours earlier. */
   readonly asOfMs: number;
   /** Every market that ever traded. */
   readonly bySymbol: ReadonlyMap<string, DayFigures>;
@@ -15,18 +18,18 @@ export interface Figures {
 
 const SECOND_MS = 1000;
 const DAY_MS = DAY_SECONDS * SECOND_MS;
-/** Trades that one statement adds up, however much there is to catch up with: 100 ms when each is of its own second. */
+/** Most trades that one statement adds up: 100 ms when each is in a second of its own. */
 const TRADES_A_READ = 20_000;
 
 export class RollingFigures {
   readonly #unsettled: Pick<UnsettledReader, 'read'>;
   readonly #ledger: Pick<Ledger, 'lastTradesBefore' | 'secondsAfter'>;
-  /** By market, of the settled trades up to `#lastTradeId`. */
+  /** Figures of the settled trades up to `#lastTradeId`, by market. */
   readonly #days = new Map<string, RollingDay>();
   /** Undefined: nothing was read yet. */
   #lastTradeId: number | undefined;
   #current: Figures = { asOfMs: 0, bySymbol: new Map() };
-  /** By this process' clock: when the engine's reaches the next whole second. */
+  /** Moment of the engine's next whole second, by this process' clock. */
   #freshUntil = 0;
 
   constructor(
@@ -53,7 +56,7 @@ export class RollingFigures {
     return this.#current;
   });
 
-  /** Reads the trades that were settled since, up to a time; after a failure it goes on where it was. */
+  /** Reads trades that were settled since, up to a time. After a failure it continues at the same place. */
   async #catchUp(asOfMs: number): Promise<Cursor> {
     this.#lastTradeId ??= await this.#begin(asOfMs - DAY_MS);
     for (;;) {
@@ -64,7 +67,10 @@ export class RollingFigures {
     }
   }
 
-  /** Where the first window begins: the last trade of each market before it. @returns the id of the last of all */
+  /**
+   * Reads the last trade of each market before the first window.
+   * @returns the id of the last of all
+   */
   async #begin(fromMs: number): Promise<number> {
     const trades = await this.#ledger.lastTradesBefore(fromMs);
     for (const { market, priceTicks } of trades) this.#days.set(market, new RollingDay(priceTicks));

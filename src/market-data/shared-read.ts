@@ -1,9 +1,9 @@
 /** Reads that concurrent callers share. */
 
 /**
- * At most one read is under way; all who ask meanwhile share the one that begins after it. So nobody is answered
- * with what was read before they asked. A read that fails is the failure of those as well who wait for the next one:
- * a server that hangs is waited for once.
+ * Makes at most one read at a time. Callers who come meanwhile share the next read, so no caller gets an answer from
+ * before its call. If a read fails, the callers who wait for the next one fail too, so that a server that hangs is
+ * waited for once.
  */
 export function oneAtATime<T>(read: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<unknown> = Promise.resolve();
@@ -27,12 +27,12 @@ export function oneAtATime<T>(read: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** A flood of requests costs this many reads a second, and sees answers at most that old. */
+/** Most reads a second under a flood of requests. Answers are then at most that old. */
 const READS_PER_SECOND = 10;
 
 /**
- * As `oneAtATime`; when more is asked than the server should pay for, the last read is shared for 100 ms.
- * @param burst reads that are made as they are asked for before that begins
+ * Works as `oneAtATime`; above a burst, callers share the last read for 100 ms.
+ * @param burst reads that are made one by one before sharing begins
  */
 export function cappedReads<T>(burst: number, read: () => Promise<T>): () => Promise<T> {
   let credit = burst;
@@ -53,7 +53,7 @@ export function cappedReads<T>(burst: number, read: () => Promise<T>): () => Pro
 
 const SHARED_MS = 1_000;
 
-/** Reads at most once a second: all who ask share a read until it ends and until a second has passed since it began. */
+/** Reads at most once a second. Callers share a read until it has ended and a second has passed since it began. */
 export function sharedForASecond<T>(read: () => Promise<T>): () => Promise<T> {
   let last: { readonly answer: Promise<T>; readonly begunAtMs: number } | undefined;
   let isReading = false;

@@ -1,4 +1,4 @@
-/** Executions that Postgres may not have yet: the end of the engine's event stream, each event read once. */
+/** Reads executions that Postgres may not have yet: the end of the engine's event stream, each event once. */
 
 import { Refusal } from '../domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
@@ -8,7 +8,10 @@ import type { Engine } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { oneAtATime } from './shared-read.ts';
 
-/** Sum of the trades of one incoming order, at one moment, in one market. The single trades are kept only for a while. */
+/**
+ * Sum of the trades of one incoming order. All are of one moment and one market. The single trades are kept only for a
+ * while.
+ */
 export interface Execution extends Cursor, SecondOfTrades {
   readonly takerSide: Side;
   readonly timeMs: number;
@@ -16,33 +19,33 @@ export interface Execution extends Cursor, SecondOfTrades {
   list: readonly Trade[] | null;
 }
 
-/** What was executed after a cursor of Postgres, up to the end of the stream at one moment. */
+/** Executions after a cursor of Postgres, up to the end of the stream at one moment. */
 export interface UnsettledTrades {
-  /** Of the engine's clock: whatever was executed before is in Postgres or in here. */
+  /** Moment of the read by the engine's clock. Earlier executions are in Postgres or in here. */
   readonly timeMs: number;
   readonly after: Cursor;
   /** In the order of execution. */
   readonly executions: readonly Execution[];
 }
 
-/** Events, and executions, of one read: some 20 ms of decoding, so that other requests get their turn. */
+/** Most events, and executions, of one read: some 20 ms of decoding, so that other requests get their turn. */
 const PAGE_EVENTS = 1_000;
 const PAGE_WEIGHT = 5_000;
-/** Newest trades of a backlog that are kept one by one: as many as lists ask for, but for rare filters. */
+/** Newest trades of a backlog that are kept one by one: as many as lists ask for, except with rare filters. */
 const TRADES_KEPT = 20_000;
 
-/** Postgres and the stream tell different stories; settlement alarms, an operator looks. */
+/** Postgres and the stream contradict each other. Settlement raises the alarm for the operator. */
 const contradiction = (): Refusal =>
   new Refusal('SERVICE_UNAVAILABLE', 'market data is unavailable until the ledger has caught up');
 
 export class UnsettledReader {
   readonly #engine: Pick<Engine, 'isOpen' | 'time' | 'readEvents'>;
   readonly #ledger: Pick<Ledger, 'cursor'>;
-  /** As far as Postgres is known to have come. */
+  /** Cursor that Postgres has certainly reached. */
   #settled: Cursor = { epoch: 0, sequence: 0 };
-  /** As far as the stream was read; with a digest when that is further than Postgres. */
+  /** Last event that was read; with a digest when Postgres does not have it yet. */
   #last: Cursor & { readonly digest?: string } = this.#settled;
-  /** Of the events between the two. */
+  /** Executions between the two. */
   #executions: readonly Execution[] = [];
   #timeMs = 0;
 
@@ -52,11 +55,11 @@ export class UnsettledReader {
   }
 
   /**
-   * To be read before Postgres: what is settled in between is then in both, and the cursor of the Postgres
-   * snapshot tells it apart. The other way round it would be in neither.
+   * Must be read before Postgres: an event that is settled in between is then in both, and the cursor of the Postgres
+   * snapshot tells it apart. In the other order it would be in neither.
    */
   readonly read = oneAtATime(async (): Promise<UnsettledTrades> => {
-    // An engine that is not open may be another server than before: its events are not looked at.
+    // A closed engine may be another server than before, so its events are not read.
     if (!this.#engine.isOpen()) throw new Refusal('SERVICE_UNAVAILABLE');
     const [timeMs, settled] = await Promise.all([this.#engine.time(), this.#ledger.cursor()]);
     this.#letGo(settled);
@@ -79,11 +82,11 @@ export class UnsettledReader {
     this.#executions = [];
   }
 
-  /** @returns whether there may be more */
+  /** Reads a page. Returns true when there may be more. */
   async #readPage(): Promise<boolean> {
     const events = await this.#engine.readEvents(this.#last, PAGE_EVENTS, PAGE_WEIGHT);
     if (!this.#isStillThere(events)) {
-      // The engine came back without events that Postgres does not have either: what it says now counts.
+      // The engine came back without events that Postgres lacks too, so its present stream counts.
       this.#beginAgain();
       return true;
     }
@@ -96,16 +99,16 @@ export class UnsettledReader {
     return fresh.length >= PAGE_EVENTS || weightOfAll(fresh) >= PAGE_WEIGHT;
   }
 
-  /** The trades of an execution, in their order; of one whose list was let go, as the stream has them. */
+  /** Returns the trades of an execution, in their order. If its list was dropped, the stream still has them. */
   async tradesOf(execution: Execution): Promise<readonly Trade[]> {
     if (execution.list !== null) return execution.list;
     const [event] = await this.#engine.readEvents(execution, 0, 1);
-    // Gone: settled in the meantime, and for seconds.
+    // The event is gone, because it was settled seconds ago.
     if (event?.sequence !== execution.sequence || event.epoch !== execution.epoch) throw contradiction();
     return event.kind === 'order_placed' ? event.trades : [];
   }
 
-  /** The event that was read last, unless it is settled, must begin what is read next. */
+  /** True while the event that was read last, unless it is settled, begins the next page. */
   #isStillThere([first]: readonly EngineEvent[]): boolean {
     const { epoch, sequence, digest } = this.#last;
     if (digest === undefined) return true;
@@ -124,7 +127,7 @@ const executionOf = (event: EngineEvent): Execution[] =>
       ]
     : [];
 
-/** Lets go of the lists of all executions but the newest. */
+/** Drops the lists of all executions but the newest. */
 function letGoOfLists(executions: Execution[]): Execution[] {
   let kept = 0;
   for (let at = executions.length - 1; at >= 0; at -= 1) {
@@ -144,7 +147,7 @@ const isAfter = (event: Cursor, other: Cursor): boolean =>
   event.epoch > other.epoch || event.sequence > other.sequence;
 
 /**
- * The executions that a Postgres snapshot does not have.
+ * Returns the executions that a Postgres snapshot does not have.
  * @param cursor of that snapshot, which was taken after `unsettled` was read
  */
 export function executionsBeyond(cursor: Cursor, unsettled: UnsettledTrades): readonly Execution[] {

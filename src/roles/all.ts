@@ -1,4 +1,4 @@
-/** The whole service in one process, on servers of its own unless others are named. */
+/** Runs the whole service in one process, on servers of its own unless others are named. */
 
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
@@ -19,8 +19,8 @@ export const logFileOf = ({ dataDir }: Pick<Config, 'dataDir'>): string =>
   resolve(join(dataDir, 'redbook.log'));
 
 /**
- * Starts everything and tells on `print`, in plain words, what goes on and what to try.
- * @param openLog called once the data folder is ours, where the log may be
+ * Starts everything, and tells on `print`, in plain words, the progress and the next steps.
+ * @param openLog called once the data folder is locked, where the log may be
  * @throws StartRefusal
  */
 export async function startAll(
@@ -89,8 +89,8 @@ export async function startAll(
 }
 
 /**
- * Where there is no market at all, the demo's are published. The servers may go away at any moment, so each step is
- * tried until it is done; one whose answer was lost finds its market there.
+ * Publishes the demo's markets where no market exists. The servers may go away at any moment, so each step is tried
+ * until it is done. A step whose answer was lost finds its market there.
  */
 async function createDemoMarkets(engine: Engine, networkId: string): Promise<void> {
   if ((await untilDone(() => engine.markets())).length > 0) return;

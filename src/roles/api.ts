@@ -1,4 +1,4 @@
-/** The API: a stateless replica; any number of them serve one engine. */
+/** The API: a stateless replica. Any number of replicas serve one engine. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openAuth } from '../auth/index.ts';
@@ -22,7 +22,7 @@ export interface RunningApi extends RunningRole {
 }
 
 /**
- * Listens at once, so that a process that waits is alive to an orchestrator: a restart would not bring the engine
+ * Listens at once, so that a process that waits is alive to an orchestrator, whose restart would not bring the engine
  * back. Until Postgres has its tables and the engine is open, every route but the probes answers 503.
  * @returns when the API is served
  */
@@ -38,7 +38,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   const listening = await listen(server, config.port);
   await untilMigrated(backends);
   await untilTrue(() => engine.isOpen());
-  // A busy day takes a while to add up: it is begun before anybody waits for it.
+  // The figures of a busy day take a while, so they are begun before a client waits for them.
   marketData.figures().catch((error) => logger.warn({ err: error }, 'the figures of the day'));
   const wakeUps = openWakeUps({ connection: queueOptions, onError: queueTrouble(backends) });
   const services: Services = {
@@ -76,8 +76,8 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
 }
 
 /**
- * An api replica can do its job while its engine is open; lists want Postgres, but trading goes on without. Servers are
- * asked, because one that hangs keeps its connections: for the time, which the users of an api process may ask of both.
+ * A replica is ready while its engine is open. Lists need Postgres, but trading goes on without it. Both servers are
+ * asked for the time, because a server that hangs keeps its connections.
  */
 function readinessOf(backends: Backends, stage: () => string): () => Promise<Readiness> {
   const { engineState, engineRedis, queueRedis, logger } = backends;

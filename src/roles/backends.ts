@@ -1,4 +1,4 @@
-/** The servers behind every role: connections, and the engine and ledger on them. */
+/** Opens the servers behind every role: connections, and the engine and ledger on them. */
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
@@ -18,7 +18,7 @@ import { keepEngineOpen } from './engine-gate.ts';
 import { OF_ENGINE, type Outages, openOutages } from './outages.ts';
 import { passwordsOf, type ServerNames, serverNames } from './server-names.ts';
 
-/** What every role has. The engine is open only where Postgres is at hand; markets can be read without. */
+/** Connections of every role. The engine opens only where Postgres is at hand; markets can be read without it. */
 export interface Connections {
   readonly config: Config;
   readonly logger: Logger;
@@ -26,29 +26,29 @@ export interface Connections {
   readonly names: ServerNames;
   readonly outages: Outages;
   readonly engineRedis: Redis;
-  /** Challenges, limits, frames. */
+  /** Redis of challenges, limits and frames. */
   readonly queueRedis: Redis;
-  /** A connection of its own to the same server, for pub/sub. */
+  /** Opens a separate connection to the same server, for pub/sub. */
   openSubscriber(purpose: string): Redis;
   readonly engine: Engine;
   close(): Promise<void>;
 }
 
 export interface Backends extends Connections {
-  /** Of the queue's Redis, for BullMQ. */
+  /** Options of the queue's Redis, for BullMQ. */
   readonly queueOptions: ServerOptions;
   readonly ledger: Ledger;
-  /** `ok` while the engine is open, and otherwise why it is not; for `/readyz`. */
+  /** `ok` while the engine is open, otherwise the reason why not; for `/readyz`. */
   engineState(): string;
-  /** One for all roles of the process, so that a day's figures are kept once. */
+  /** Shared by all roles of the process, so that a day's figures are kept once. */
   readonly marketData: MarketData;
 }
 
-/** Where the servers are; a configuration whose gaps have been filled. */
+/** Configuration with the address of every server. */
 export type ServedConfig = Config & {
   readonly redisUrl: string;
   readonly databaseUrl: string;
-  /** Which of them no setting names, because they are the all-in-one's. */
+  /** Servers that no setting names, because they are the all-in-one's own. */
   readonly own?: { readonly redis: boolean; readonly postgres: boolean };
 };
 
@@ -58,7 +58,10 @@ const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: ServedConfig): Place => (
   ca: redisCa,
 });
 
-/** Begins to connect and returns at once: what is away is waited for, and told. Connections carry the role's name. */
+/**
+ * Begins to connect and returns at once. A server that is away is waited for and reported. Connections carry the role's
+ * name.
+ */
 export function openConnections(
   role: string,
   config: ServedConfig,
@@ -95,7 +98,7 @@ export function openConnections(
   };
 }
 
-/** As openConnections, with Postgres and with an engine that is opened as soon as it can be. */
+/** Does the same as `openConnections`, with Postgres and with an engine that is opened as soon as it can be. */
 export function openBackends(
   role: string,
   config: ServedConfig,
@@ -127,7 +130,9 @@ export function openBackends(
 
 const TOLD_EVERY_MS = 10_000;
 
-/** The engine is asked to open several times a second, and has the same to say each time. */
+/**
+ * Passes a message on once in a while. The engine is asked to open several times a second, and says the same each time.
+ */
 function onceAWhile(tell: (message: string) => void): (message: string) => void {
   let toldMs = 0;
   return (message) => {

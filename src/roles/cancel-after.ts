@@ -1,9 +1,9 @@
-/** Dead-man switches, in each api process: fired, counted and handed on when the process stops. */
+/** Runs dead-man switches in each `api` process: fires them, counts them, and hands them on when the process stops. */
 
 import { type DueCancelsWorker, startDueCancels } from '../workers/due-cancels.ts';
 import type { Backends } from './backends.ts';
 
-/** Runs until it is stopped; looks at nothing while the engine is not open. */
+/** Runs until it is stopped. Does nothing while the engine is closed. */
 export function startCancelAfter(
   { engine, logger, metrics }: Backends,
   wake: () => void,

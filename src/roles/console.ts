@@ -1,4 +1,4 @@
-/** The serious lines of a log, as a person at a terminal reads them. */
+/** Shows the serious lines of a log to a person at a terminal. */
 
 interface LogLine {
   readonly msg?: string;
@@ -10,8 +10,8 @@ const SAID_EVERY_MS = 10_000;
 const MOST_SENTENCES = 100;
 
 /**
- * A stream for pino: each line becomes one sentence, its error without the stack. A sentence that was written within
- * the last ten seconds is left out.
+ * Makes a stream for pino. Each line becomes one sentence, its error without the stack. A sentence that was written
+ * within the last ten seconds is left out.
  */
 export function consoleOf(
   print: (line: string) => void,

@@ -1,4 +1,4 @@
-/** Keeps the engine open: asks the server who it is after each reconnection, before anything trades on it. */
+/** Keeps the engine open. It asks for the server's identity after each reconnection, before anything trades on it. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
@@ -10,9 +10,9 @@ import { type Outages, openOutages } from './outages.ts';
 import type { ServerNames } from './server-names.ts';
 
 const RETRY_MS = 250;
-/** An engine can be emptied and rebuilt without breaking a connection. */
+/** Time between confirmations of an open engine, which can be emptied and rebuilt without breaking a connection. */
 const CONFIRM_MS = 1_000;
-/** An operator who has acted need not wait for the processes. */
+/** Time between attempts to open an engine that was refused: an operator who has acted need not wait for long. */
 const RETRY_REFUSED_MS = 1_000;
 
 /** Name under which the servers' connections report outages. */
@@ -28,7 +28,7 @@ const REFUSED: readonly (readonly [kind: new (...parameters: never[]) => Error, 
 ];
 
 export interface EngineGate {
-  /** `ok` while the engine is open, and otherwise why it is not; for `/readyz`. */
+  /** `ok` while the engine is open, otherwise the reason why not; for `/readyz`. */
   state(): string;
   stop(): void;
 }
@@ -38,7 +38,7 @@ export function keepEngineOpen(parts: {
   readonly engine: Engine;
   readonly ledger: Pick<Ledger, 'cursor'>;
   readonly logger: Logger;
-  /** Between two looks at an engine that an operator must mend or rebuild. */
+  /** Milliseconds between two looks at an engine that an operator must mend or rebuild. */
   readonly retryRefusedMs?: number;
   readonly names?: Pick<ServerNames, 'engine' | 'postgres'>;
   readonly outages?: Outages;
@@ -53,7 +53,7 @@ export function keepEngineOpen(parts: {
     if (opening) return;
     opening = true;
     while (!stopped && !engine.isOpen() && redis.status === 'ready') {
-      // Postgres is only needed when the server is another one than last time; the engine says so then.
+      // Postgres is needed only for a new server. The engine says so then.
       let lacking: unknown;
       const cursor = await ledger.cursor().catch((error: unknown) => {
         lacking = error;

@@ -1,19 +1,19 @@
-/** How the server of a role listens, and ends without cutting anybody off. */
+/** Listens with the server of a role, and ends it without cutting off any client. */
 
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { StartRefusal } from '../domain/errors.ts';
 
 const CLOSE_IDLE_EVERY_MS = 50;
-/** Requests under way that take longer are cut off: an orchestrator kills the process soon after. */
+/** Longest time that requests under way get. An orchestrator kills the process soon after. */
 const LAST_REQUESTS_MS = 10_000;
 
 export interface Listening {
-  /** Which the system chose, if 0 was asked for. */
+  /** The port that was taken; the system chooses one for 0. */
   readonly port: number;
   /**
-   * From now on each reply is the last on its connection. A proxy or a client that keeps connections leaves them one
-   * by one, each after a reply, and not at a moment of ours at which its next request may be on its way.
+   * Makes each reply from now on the last on its connection. Proxies and clients that keep connections leave them one
+   * by one, each after a reply. The server would close at a moment when the next request may be on its way.
    */
   turnAway(): void;
   /** Takes no more connections, lets requests under way end, and closes each connection when it is idle. */
@@ -37,11 +37,12 @@ export async function listen(server: Server, port: number, setting = 'PORT'): Pr
     },
     async close(lastRequestsMs = LAST_REQUESTS_MS) {
       const closed = new Promise((resolve) => server.close(resolve));
-      // A closed server has no time limits any more: who sends slowly, or nothing at all, would hold it for ever.
+      // A closed server enforces no time limits any more: a client that sends slowly, or nothing at all, would hold it
+      // for ever.
       const cutting = setTimeout(() => server.closeAllConnections(), lastRequestsMs);
       const closing = setInterval(() => {
         server.closeIdleConnections();
-        // Opened ahead, as browsers do: to Node they are not idle before their first request.
+        // Browsers open connections ahead. Node does not count them as idle before their first request.
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       }, CLOSE_IDLE_EVERY_MS);
       await closed;
@@ -53,7 +54,7 @@ export async function listen(server: Server, port: number, setting = 'PORT'): Pr
 
 /**
  * Tries a port before work begins that only a process with this port can use.
- * @returns the port, or a free one if it is 0
+ * @returns the port, or a free one for 0
  * @throws StartRefusal when it cannot be had
  */
 export async function tryPort(port: number): Promise<number> {
@@ -80,11 +81,11 @@ function bind(server: Server, port: number, setting: string): Promise<void> {
   });
 }
 
-/** Each connection, until it is closed. */
+/** Returns the set of open connections, kept up to date. */
 function track(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
-    // A connection begins anew when a request on it has offered an upgrade.
+    // A connection is announced again when a request on it has offered an upgrade.
     if (sockets.has(socket)) return;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));

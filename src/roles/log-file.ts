@@ -1,18 +1,18 @@
-/** The log of the all-in-one: files beside its data that together never grow beyond a bound. */
+/** Writes the log of the all-in-one: files beside its data that together never grow beyond a bound. */
 
 import { chmodSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
 import { destination } from 'pino';
 
-/** The log and its predecessors, `redbook.log.1` being the newest of these. */
+/** Number of files: the log and its predecessors, of which `redbook.log.1` is the newest. */
 const FILES = 5;
 const FILE_BYTES = 20_000_000;
-/** Lines that wait for a disk that does not take them; later ones are lost. */
+/** Most bytes that wait for a slow disk. Later lines are lost. */
 const MOST_WAITING_BYTES = 4_000_000;
 const OWNER_ONLY = 0o600;
 
 /**
  * Opens a log file for appending. A full one becomes the first predecessor, and the oldest predecessor is removed.
- * Lines that wait are written when the process ends. A disk that fails costs lines, and nothing else.
+ * Waiting lines are written when the process ends. A disk that fails costs lines only.
  */
 export function openLogFile(path: string, fileBytes = FILE_BYTES): ReturnType<typeof destination> {
   if (existsSync(path)) {
@@ -20,7 +20,7 @@ export function openLogFile(path: string, fileBytes = FILE_BYTES): ReturnType<ty
     if (statSync(path).size >= fileBytes) moveOn(path);
   }
   let bytes = existsSync(path) ? statSync(path).size : 0;
-  // Open when this returns: a process that ends at once can end its log.
+  // The file is open when this returns, so that a process that ends at once can write its log.
   const dest = openSync(path, 'a', OWNER_ONLY);
   const file = destination({ dest, mode: OWNER_ONLY, sync: false, maxLength: MOST_WAITING_BYTES });
   // Given a descriptor, it does not know the path that it is to open anew.
@@ -39,7 +39,7 @@ export function openLogFile(path: string, fileBytes = FILE_BYTES): ReturnType<ty
       isMoving = true;
       file.reopen();
     } catch {
-      // It goes on in the same file, and tries again when it has grown by as much.
+      // The log goes on in the same file, and tries again when the file has grown by as much.
       bytes = 0;
     }
   });

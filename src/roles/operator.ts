@@ -1,4 +1,6 @@
-/** Servers for one operator's command: those that are configured, or those of the all-in-one that runs here. */
+/**
+ * Opens the servers for one operator's command: those that are configured, or those of the all-in-one that runs here.
+ */
 
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -10,9 +12,9 @@ import { openWakeUps } from '../queue/index.ts';
 import { openBackends, type ServedConfig } from './backends.ts';
 import { untilTrue } from './waiting.ts';
 
-/** A command is typed by somebody who waits. */
+/** Longest wait of a command, for whose end a person waits. */
 const PATIENCE_MS = 10_000;
-/** A server that is away is told of sooner: it may never come. */
+/** Time after which a server that is away is reported, since it may never come. */
 const OUTAGE_PATIENCE_MS = 1_500;
 
 /** @throws ConfigError when no servers are named and none run here */

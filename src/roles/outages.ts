@@ -1,4 +1,6 @@
-/** Tells which servers are away: each at once, by the setting that names it, and again every ten seconds meanwhile. */
+/**
+ * Reports servers that are away: at once, by the setting that names the server, and again every ten seconds meanwhile.
+ */
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
@@ -16,15 +18,16 @@ const SILENT_STEPS = 10;
 
 export interface Outages {
   /**
-   * A server cannot be used. The sentence is told if the server could be used before, or was told ten seconds ago.
-   * @param server in words, with the setting that names it
+   * Reports that a server cannot be used. The sentence is written if the server could be used before, or if it was
+   * written ten seconds ago.
+   * @param server name of the server, with the setting that names it
    * @param user of the server: the outage ends when all of its users have cleared it
    */
   report(server: string, user: string, error: unknown): void;
   clear(server: string, user: string): void;
   /**
    * Reports the server as silent, unless it is reported or cleared within a second.
-   * @returns to be called when the server has answered, whatever it said
+   * @returns a function to call when the server has answered anything
    */
   expect(server: string, user: string): () => void;
   /** Returns the listener of one connection to a server that is expected to be there. */
@@ -43,7 +46,7 @@ interface Outage {
   toldMs: number;
 }
 
-/** @param secrets texts that no sentence may contain, whoever wrote it */
+/** @param secrets texts that no sentence may contain */
 export function openOutages(
   log: Pick<Logger, 'error' | 'warn' | 'debug'>,
   secrets: readonly string[],
@@ -111,7 +114,9 @@ export function openOutages(
   return self;
 }
 
-/** BullMQ's connections fail as often as ours to the same server, which has told of it by then. */
+/**
+ * Logs errors of BullMQ's connections while ours to the same server works. Otherwise ours has reported them already.
+ */
 export const queueTrouble =
   ({ logger, queueRedis }: { readonly logger: Logger; readonly queueRedis: Redis }, what = 'queue') =>
   (error: Error): void => {

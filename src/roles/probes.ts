@@ -1,4 +1,4 @@
-/** Liveness, readiness and metrics of a process that serves no API. */
+/** Serves liveness, readiness and metrics of a process without the API. */
 
 import { createProbeApp } from '../http/app.ts';
 import { createHttpServer } from '../http/server.ts';
@@ -7,7 +7,7 @@ import { listen } from './listening.ts';
 import { askedServer } from './readiness.ts';
 import type { RunningRole } from './running-role.ts';
 
-/** @param stage `ok` while the role does its work; before and after, what it is about */
+/** @param stage `ok` while the role does its work; otherwise the stage of starting or stopping */
 export async function startProbes(backends: Backends, stage: () => string): Promise<RunningRole> {
   const { config, logger, metrics, engineState, ledger } = backends;
   const askPostgres = askedServer('Postgres', logger, () => ledger.cursor());

@@ -1,4 +1,4 @@
-/** The words in which `/readyz` tells how a server is doing. */
+/** Words of `/readyz` for the state of a server. */
 
 import type { Logger } from 'pino';
 import { errorRecord } from '../http/redact.ts';
@@ -6,7 +6,8 @@ import { errorRecord } from '../http/redact.ts';
 export const NO_ANSWER = 'does not answer';
 
 /**
- * Asks a server. `/readyz` is public: it says that the server does not answer, and the log says why, once an outage.
+ * Asks a server. `/readyz` is public, so it only says that the server does not answer; the log has the reason, once an
+ * outage.
  * @returns `ok` or `does not answer`
  */
 export function askedServer(

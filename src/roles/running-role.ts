@@ -1,10 +1,7 @@
-/** A role that runs, and how it ends. */
+/** A running role. */
 export interface RunningRole {
-  /** Why the role does not do its work although it runs, for `/readyz`; undefined while it does. */
+  /** Reason why a running role does not do its work, for `/readyz`; undefined while it does. */
   trouble?(): string | undefined;
-  /**
-   * Ends in order: not ready any more, `drainMs` of going on for those who have not heard yet, then what is
-   * under way is finished.
-   */
+  /** Ends in order: turns unready, serves on for `drainMs`, then finishes the requests under way. */
   stop(drainMs: number): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Why a server cannot be used, in words for whoever set its URL. */
+/** Says in words why a server cannot be used, for the person who set its URL. */
 
 const BY_CODE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection is refused',
@@ -27,13 +27,13 @@ const BY_TEXT: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * The reason of a failure: one line, without a stack.
- * @param secrets texts that no reason may contain, whoever wrote it
+ * Returns the reason of a failure in one line, without a stack.
+ * @param secrets texts that no reason may contain
  */
 export function reasonOf(error: unknown, secrets: readonly string[] = []): string {
   if (!(error instanceof Error)) return hidden(String(error), secrets);
   const { code, cause, errors } = error as Error & { code?: unknown; errors?: unknown[] };
-  // A refusal for clients: what the driver said is behind it. A name of several addresses failed at each.
+  // A refusal for clients hides the driver's error. A name with several addresses failed at each.
   if (cause instanceof Error) return reasonOf(cause, secrets);
   const [line = ''] = error.message.split('\n');
   const said = BY_TEXT.find(([pattern]) => pattern.test(line))?.[1];

@@ -1,4 +1,6 @@
-/** Settlement: moves what the engine did into Postgres; any number of them run, one works at a time. */
+/**
+ * The role settlement: writes the engine's events into Postgres. Any number of processes run, and one works at a time.
+ */
 
 import type { Engine, FilterLoad } from '../engine/index.ts';
 import type { Metrics, Reading } from '../http/metrics.ts';
@@ -16,7 +18,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   await untilMigrated(backends);
   const settlement = createSettlement({ engine, ledger, log: logger });
   const onError = queueTrouble(backends);
-  // Until the engine is open its events may be another server's: they are not looked at.
+  // Before the engine is open, its events may be those of another server, and are not read.
   const run = async (): Promise<void> => {
     if (engine.isOpen()) await settlement.run();
   };
@@ -47,7 +49,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   };
 }
 
-/** A reconcile is a command that ends; what the last one found is told by processes that stay. */
+/** Exports the result of the last reconcile. The command ends, and this process stays. */
 function addReconcileMetrics(metrics: Metrics, ledger: Ledger): void {
   const ofTheLast =
     (read: (last: LastReconciliation) => number): (() => Promise<Reading>) =>
@@ -67,7 +69,7 @@ function addReconcileMetrics(metrics: Metrics, ledger: Ledger): void {
   );
 }
 
-/** The filter is the engine's, so one role tells of it. A scrape reads 64 KiB of it once. */
+/** Exports the load of the engine's claim filter, from one role only. A scrape reads 64 KiB of the filter once. */
 function addClaimFilterMetrics(metrics: Metrics, engine: Engine): void {
   const read = oneAtATime(() => engine.claimFilterLoad());
   const gauge = (name: string, help: string, figure: (load: FilterLoad) => number): void =>

@@ -1,4 +1,4 @@
-/** A role as a process of its own, on servers that are configured. */
+/** Runs a role as a process of its own, on servers that are configured. */
 
 import type { Logger } from 'pino';
 import { type Config, requireFor } from '../config.ts';
@@ -16,7 +16,7 @@ import type { RunningRole } from './running-role.ts';
 import { passwordsOf, postgresName } from './server-names.ts';
 import { untilMigrated } from './waiting.ts';
 
-/** A role that serves no API answers probes on the same port. */
+/** Adds probes to a role that serves no API, on the same port. */
 const withProbes =
   (start: (backends: Backends) => Promise<RunningRole>) =>
   async (backends: Backends): Promise<RunningRole> => {
@@ -36,7 +36,7 @@ const withProbes =
     };
   };
 
-/** A role on the servers it needs, which are left when it has stopped. */
+/** Runs a role on the servers it needs, and closes them when it has stopped. */
 const on =
   <Opened extends Connections>(
     open: (role: string, config: ServedConfig, logger: Logger) => Opened,
@@ -57,7 +57,7 @@ const on =
     };
   };
 
-/** The code of a role is loaded when its connections are being made, so that a wrong URL is told of before. */
+/** The code of a role is loaded while its connections are being made, so that a wrong URL is reported early. */
 const STARTS = {
   api: on(openBackends, async (backends) => {
     const { startApi } = await import('./api.ts');
@@ -76,7 +76,7 @@ const STARTS = {
 
 export type StandaloneRole = keyof typeof STARTS;
 
-/** @throws ConfigError naming what the role needs and was not given */
+/** @throws ConfigError that names the missing settings of the role */
 export async function startStandalone(
   role: StandaloneRole,
   config: Config,
@@ -88,7 +88,7 @@ export async function startStandalone(
   return running;
 }
 
-/** Brings the database to this release and ends. */
+/** Migrates the database to this release and ends. */
 export async function migrate(config: Config, logger: Logger): Promise<void> {
   requireFor('migrate', config);
   const served = config as ServedConfig;

@@ -1,4 +1,4 @@
-/** The streams: a replica that passes on what the snapshot worker publishes; any number of them run. */
+/** The role stream: relays the frames that the snapshot worker publishes. Any number of replicas run. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openFollower } from '../feed/index.ts';
@@ -11,11 +11,11 @@ import { NO_ANSWER } from './readiness.ts';
 import type { RunningRole } from './running-role.ts';
 
 export interface RunningStreams extends RunningRole {
-  /** Whether frames can come. */
+  /** True while frames can come. */
   isOpen(): boolean;
 }
 
-/** The streams on a server that serves something else as well. */
+/** Serves the streams on a server that serves something else as well. */
 export function openStreamsOn(server: HttpServer, connections: Connections): RunningStreams {
   const { config, logger, metrics, engine, queueRedis } = connections;
   const follower = openFollower({ redis: queueRedis, subscriber: connections.openSubscriber('frames') });
@@ -44,7 +44,7 @@ export function openStreamsOn(server: HttpServer, connections: Connections): Run
   });
   return {
     isOpen: () => follower.isOpen(),
-    // For the first half of the time new clients still come, from balancers that have not heard.
+    // New clients still come in the first half of the time, from balancers that do not know yet.
     async stop(drainMs) {
       await sleep(drainMs / 2);
       await streams.drain(drainMs / 2);

@@ -1,4 +1,4 @@
-/** Start-up waits for what it depends on, however long that is away. `Outages` tells for what. */
+/** Waits at start-up for servers that are away, however long. `Outages` reports them. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '../engine/index.ts';
@@ -8,7 +8,7 @@ import type { ServerNames } from './server-names.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** An operator who has rebuilt the engine need not wait for the processes. */
+/** Time between looks at the engine's format. An operator who has rebuilt the engine need not wait for long. */
 const FORMAT_PAUSE_MS = 500;
 
 /** Tries `attempt` until it succeeds, with growing pauses. */
@@ -33,8 +33,8 @@ export async function untilTrue(holds: () => boolean): Promise<void> {
 
 /**
  * Waits until Postgres answers and has the tables of this release. While the engine has another format, nothing is
- * migrated: the release that wrote it settles into the tables that it knows. The gate tells why the engine is refused.
- * @param parts.engine absent: nobody is asked
+ * migrated, because the release that wrote it settles into the tables that it knows. The gate reports the reason.
+ * @param parts.engine absent: no engine is asked
  */
 export async function untilMigrated(parts: {
   readonly engine?: Pick<Engine, 'checkFormat'>;

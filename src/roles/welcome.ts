@@ -1,4 +1,4 @@
-/** What `npm start` says when the service is ready. */
+/** The text of `npm start` when the service is ready. */
 
 import type { Config } from '../config.ts';
 

@@ -1,4 +1,4 @@
-/** Whom a connection counts for. */
+/** Finds the address that a connection is counted for. */
 
 import type { IncomingMessage } from 'node:http';
 import { clientAddress } from '../domain/client-address.ts';

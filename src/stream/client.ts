@@ -7,9 +7,9 @@ export class Client {
   readonly #ws: WebSocket;
   readonly #socket: Duplex;
   #isAlive = true;
-  /** By performance.now(); undefined while it keeps up. */
+  /** Time since which the client lags, by performance.now(); undefined while it keeps up. */
   #behindSinceMs: number | undefined;
-  /** Whether it was shown anything yet. */
+  /** True once the client was shown a frame. */
   greeted = false;
 
   constructor(ws: WebSocket, socket: Duplex) {
@@ -21,10 +21,10 @@ export class Client {
   }
 
   /**
-   * Writes whole frames past the WebSocket object, which would make a header for each client and message (the
-   * frames are then those of all clients, in one write). A client that has not taken what it was sent before
-   * loses them: at most one tick of frames ever waits for it. One that lags for too long is dropped.
-   * @returns whether they were sent
+   * Writes whole frames past the WebSocket object, which would make a header for each client and message; all clients
+   * share the same bytes. A client that has not taken its last frames loses these, so at most one tick waits for it. A
+   * client that lags for too long is dropped.
+   * @returns true when the frames were sent
    */
   show(frames: Buffer, maxLagMs: number): boolean {
     if (this.#ws.readyState !== WebSocket.OPEN) return false;
@@ -38,9 +38,9 @@ export class Client {
     return true;
   }
 
-  /** Drops it when it has not answered the last time, and asks again. */
+  /** Drops a client that has not answered the last ping, and pings it again otherwise. */
   probe(): void {
-    // A ping behind frames that wait would only wait as well; how long they may is decided by `show`.
+    // A ping would wait behind frames that wait; `show` decides how long they may.
     if (this.#ws.readyState !== WebSocket.OPEN || this.#socket.writableLength > 0) return;
     if (this.#isAlive) this.#ws.ping();
     else this.#ws.terminate();

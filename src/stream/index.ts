@@ -1,4 +1,4 @@
-/** The two public streams: contract 6. Frames come ready made and go to every client as they are. */
+/** Serves the two public streams: docs/api.md 6. Frames come ready made and go to every client unchanged. */
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -20,7 +20,7 @@ const VERSIONS = 'Sec-WebSocket-Version: 13, 8';
 const HEARTBEAT_MS = 30_000;
 const LONGEST_MESSAGE_BYTES = 1_024;
 const GOING_AWAY = 1001;
-/** Clients that are told to go are spread over this time when they come back. */
+/** Clients that are told to go come back spread over this time. */
 const RECONNECT_WITHIN_MS = 2_000;
 const CLOSED_WITHIN_MS = 1_000;
 const DRAIN_STEP_MS = 20;
@@ -28,7 +28,7 @@ const DRAIN_STEP_MS = 20;
 export interface StreamSettings {
   readonly wsMaxClients: number;
   readonly wsMaxClientsPerAddress: number;
-  /** How long a client may leave frames unread. */
+  /** Longest time that a client may leave frames unread. */
   readonly wsMaxLagMs: number;
   readonly trustProxyHops: number;
   readonly heartbeatMs?: number;
@@ -38,7 +38,7 @@ export interface StreamOptions {
   readonly follower: Follower;
   readonly settings: StreamSettings;
   readonly log: Pick<Logger, 'error'>;
-  /** Rejects when nobody can tell. */
+  /** Rejects when neither the engine nor Redis can tell. */
   hasMarket(symbol: string): Promise<boolean>;
 }
 
@@ -46,11 +46,13 @@ export interface Streams {
   /** Answers the `upgrade` of a server: a WebSocket handshake, with what came behind it. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   clients(): { general: number; market: number };
-  /** Ticks' frames written to clients, and those that clients who lag have lost. */
+  /** Frames written to clients, and frames that lagging clients lost. */
   tally(): Readonly<Tally>;
-  /** Since the last frames of the general stream came; undefined before the first. */
+  /** Milliseconds since the last frames of the general stream; undefined before the first. */
   frameAgeMs(): number | undefined;
-  /** Takes no more clients and tells all to reconnect elsewhere, evenly over that time. Afterwards none is left. */
+  /**
+   * Takes no more clients and tells all to reconnect elsewhere, evenly over that time. No client is left afterwards.
+   */
   drain(overMs: number): Promise<void>;
 }
 
@@ -161,7 +163,7 @@ class StreamServer implements Streams {
   }
 
   #welcome(ws: WebSocket, socket: Duplex, asked: Asked, refusal: StreamRefusal | undefined): void {
-    // ws closes by itself what breaks the protocol; there is nothing to add.
+    // ws closes a connection that breaks the protocol by itself.
     ws.on('error', () => undefined);
     const client = new Client(ws, socket);
     this.#clients.add(client);

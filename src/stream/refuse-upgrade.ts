@@ -1,12 +1,12 @@
-/** Replies to upgrades that are refused, as HTTP: the socket is all there is. */
+/** Refuses upgrades with an HTTP reply, written on the socket. */
 
 import type { Duplex } from 'node:stream';
 import { bareReply } from '../domain/bare-reply.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 
-/** Long enough for a crowd to thin out. */
+/** Time after which a refused client may try again, long enough for a crowd to thin out. */
 const RETRY_AFTER_SECONDS = 5;
-/** Refusals of a client that may well be let in later. */
+/** Refusals that may pass. */
 const PASSING: readonly ErrorCode[] = ['RATE_LIMITED', 'SERVICE_UNAVAILABLE'];
 
 export interface UpgradeRefusal {

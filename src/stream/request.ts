@@ -1,4 +1,4 @@
-/** What an upgrade request asks for. */
+/** Reads the stream that an upgrade request asks for. */
 
 import { TIMEFRAMES } from '../domain/candle.ts';
 import type { ErrorCode } from '../domain/errors.ts';
@@ -8,7 +8,7 @@ import type { MarketView } from '../feed/index.ts';
 export const BAD_REQUEST = 4400;
 export const NOT_FOUND = 4404;
 
-/** A stream that cannot be shown: told in a frame, then closed with the code. */
+/** A stream that cannot be shown. The client gets a frame with the reason, then the close code. */
 export interface StreamRefusal {
   readonly closeCode: number;
   readonly code: ErrorCode;
@@ -31,7 +31,7 @@ export const unknownMarket = (symbol: string): StreamRefusal => ({
   error: `no market has the symbol ${JSON.stringify(symbol.slice(0, 64))}`,
 });
 
-/** Undefined: there is no such path. */
+/** Returns undefined for a path that is no stream. */
 export function readRequest(url: string): Asked | undefined {
   const [path, query = ''] = url.split(/\?(.*)/s, 2);
   if (path === '/ws') return { stream: 'general' };

@@ -1,4 +1,4 @@
-/** WebSocket text frames made once for everybody: a server's frames are not masked, so all clients get the same bytes. */
+/** Writes WebSocket text frames once for all clients: frames of a server are not masked, so the bytes are the same. */
 
 const FINAL_TEXT = 0x81;
 const SHORTEST_16_BIT = 126;
@@ -18,6 +18,6 @@ function header(length: number): Buffer {
   return bytes;
 }
 
-/** Several messages as one piece of bytes, to be written to any number of sockets. */
+/** Joins several messages into one piece of bytes, for any number of sockets. */
 export const textFrames = (payloads: readonly Buffer[]): Buffer =>
   Buffer.concat(payloads.flatMap((payload) => [header(payload.length), payload]));

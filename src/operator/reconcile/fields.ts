@@ -1,4 +1,4 @@
-/** Holds a hash of the engine against what it must hold, page by page, each at the event of the page. */
+/** Compares a hash of the engine with its expected fields, page by page, each at the event of the page. */
 
 import { type Engine, type EngineHash, FIELDS_TOGETHER } from '../../engine/index.ts';
 import type { Follower } from './follower.ts';
@@ -7,7 +7,7 @@ import type { Follower } from './follower.ts';
 export interface Expectation {
   /** Null: no such field. */
   value(name: string): string | null;
-  /** Notes that the field was found. @returns false when it was found before */
+  /** Notes that the field was found. Returns false when it was found before. */
   find(name: string): boolean;
   /** Fields that must be there and were not found so far. */
   unfound(): string[];
@@ -19,7 +19,7 @@ export interface Amount {
   isFound: boolean;
 }
 
-/** Amounts: as the snapshot has them, and what was added since. A field of zero is as good as none. */
+/** Expected amounts: those of the snapshot, and the changes since. A field of zero equals a missing one. */
 export class ExpectedAmounts implements Expectation {
   readonly #settled: ReadonlyMap<string, Amount>;
   readonly #added: ReadonlyMap<string, bigint>;
@@ -65,7 +65,7 @@ export class ExpectedAmounts implements Expectation {
   }
 }
 
-/** Texts: as the snapshot has them, and what was set since, null for what was removed. */
+/** Expected texts: those of the snapshot, and the changes since; null for a removed field. */
 export class ExpectedTexts implements Expectation {
   readonly #settled: ReadonlyMap<string, string>;
   readonly #set: ReadonlyMap<string, string | null>;
@@ -94,7 +94,7 @@ export class ExpectedTexts implements Expectation {
   }
 }
 
-/** Told of every field that is there or should be. */
+/** Called with every field that is there or should be. */
 export type See = (name: string, expected: string | null, found: string | null) => void;
 
 const textOf = (value: Buffer | null): string | null => (value === null ? null : value.toString());

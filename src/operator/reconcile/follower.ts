@@ -152,7 +152,7 @@ export class Follower {
     }
   }
 
-  /** Looks orders of the ledger up that the events change. */
+  /** Looks up the ledger's orders that the events change. */
   async #meet(events: readonly EngineEvent[]): Promise<void> {
     const placed = new Set<string>();
     const missing = new Set<string>();
@@ -237,7 +237,7 @@ export class Follower {
     }
   }
 
-  /** The rest of an order rests at its price and is reserved. */
+  /** Sets the size that rests at the order's price and is reserved for it. */
   #setRemaining(order: FollowedOrder, remainingSteps: bigint): void {
     const { priceTicks } = order;
     if (priceTicks === null) return;

@@ -29,9 +29,9 @@ export interface Reconciliation {
 }
 
 export interface ReconcileOptions {
-  /** How long settlement may stand still before it is given up on. */
+  /** Longest time that settlement may stand still before the command gives up. */
   readonly patienceMs: number;
-  /** Told of each check as it is done. */
+  /** Called with each check when it is done. */
   readonly onCheck?: (check: CheckResult) => void;
 }
 
@@ -39,7 +39,7 @@ export interface ReconcileOptions {
 const ATTEMPTS = 2;
 
 /**
- * What is found is noted in the ledger, where settlement processes read it for their metrics.
+ * Runs all checks and notes the result in the ledger, where settlement processes read it for their metrics.
  * @throws OperatorRefusal SETTLEMENT_STALLED; Refusal SERVICE_UNAVAILABLE when a server is away
  */
 export async function reconcile(servers: Servers, options: ReconcileOptions): Promise<Reconciliation> {
@@ -105,7 +105,7 @@ async function compareEngine(servers: Servers, audit: Audit): Promise<CheckResul
   return results;
 }
 
-/** Whatever is known anywhere: an asset or a market that one side forgot is looked at all the same. */
+/** Collects the assets and markets of both sides, so that one which a side forgot is checked too. */
 async function everything(
   engine: Engine,
   audit: Audit,
@@ -118,7 +118,7 @@ async function everything(
       const market = readMarketRecord(record);
       markets.set(market.symbol, market);
     } catch {
-      // The check of the markets says so.
+      // The check of the markets reports it.
     }
   });
   for (const market of audit.switches.markets) markets.set(market.symbol, market);

@@ -1,4 +1,6 @@
-/** Holds a sorted set of the engine against the live orders of the ledger, page by page, each at the event of the page. */
+/**
+ * Compares a sorted set of the engine with the live orders of the ledger, page by page, each at the event of the page.
+ */
 
 import type { MemberPage } from '../../engine/index.ts';
 import type { AuditedOrder } from '../../ledger/index.ts';
@@ -15,12 +17,12 @@ export class LiveOrders {
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
-  /** Begins, which sorts all of them in Postgres. */
+  /** Begins the read, which sorts all orders in Postgres. */
   async begin(follower: Follower): Promise<void> {
     await follower.during(this.#fetch());
   }
 
-  /** The next row, which stays. */
+  /** Returns the next row without taking it. */
   async peek(): Promise<AuditedOrder | undefined> {
     while (this.#at === this.#chunk.length && !this.#isOver) await this.#fetch();
     return this.#chunk[this.#at];
