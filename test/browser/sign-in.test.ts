@@ -1,0 +1,162 @@
+/** Signing in with wallets of the browser: each way in which a wallet answers, and what the page says to it. */
+
+import { expect } from 'chai';
+import { chooseWallet, expectSignedOut, signedInAs, signIn, untilRead } from './screen.ts';
+import { type Stage, sharedStage } from './stage.ts';
+import { browserTest } from './visit.ts';
+import { type BrowserWallet, createWallet, emit, noSuchMethod, promptPending, refusal } from './wallets.ts';
+
+const SYMBOL = 'SIGN/USDC';
+
+/** A wallet that answers one method in another way. */
+function answering(wallet: BrowserWallet, method: string, answer: () => unknown): BrowserWallet {
+  wallet.override = async (called, params, usual) => (called === method ? answer() : usual(called, params));
+  return wallet;
+}
+
+const throwing = (error: Error) => (): never => {
+  throw error;
+};
+
+describe('signing in', () => {
+  let stage: Stage;
+  let url: string;
+  before(async () => {
+    stage = await sharedStage();
+    await stage.market({ symbol: SYMBOL }, { SIGN: 8, USDC: 6 });
+    url = `${stage.url}/trade/SIGN_USDC`;
+  });
+
+  browserTest('offers each wallet by its name, and signs in with the one that was chosen', async (open) => {
+    const wallets = [createWallet({ name: 'First Wallet' }), createWallet({ name: 'Second Wallet' })];
+    const { page } = await open(url, { wallets });
+    await signIn(page, wallets[1]!);
+    await signedInAs(page, wallets[1]!.addresses[0]!);
+    expect(wallets[0]!.calls).to.deep.equal([]);
+    expect(wallets[1]!.calls).to.include.members(['eth_requestAccounts', 'eth_signTypedData_v4']);
+  });
+
+  browserTest('takes signatures that end with 0 or 1', async (open) => {
+    const wallet = createWallet({ recoveryBase: 0 });
+    const { page } = await open(url, { wallets: [wallet] });
+    await signIn(page, wallet);
+    await signedInAs(page, wallet.addresses[0]!);
+  });
+
+  const FAULTS: Readonly<Record<string, readonly [method: string, answer: () => unknown, told: RegExp]>> = {
+    'a refused signature': ['eth_signTypedData_v4', throwing(refusal()), /refused/i],
+    'a prompt that is open already': ['eth_requestAccounts', throwing(promptPending()), /prompt is open/i],
+    'a wallet that signs no typed data': [
+      'eth_signTypedData_v4',
+      throwing(noSuchMethod('eth_signTypedData_v4')),
+      /typed data/i,
+    ],
+    'a locked wallet': ['eth_requestAccounts', () => [], /unlock/i],
+  };
+  browserTest(
+    'explains each way in which a wallet does not sign, and lets the reader try again',
+    async (open) => {
+      const wallet = createWallet();
+      const { page } = await open(url, { wallets: [wallet] });
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      const choice = page.getByRole('button', { name: wallet.info.name, exact: true });
+      for (const [fault, [method, answer, told]] of Object.entries(FAULTS)) {
+        answering(wallet, method, answer);
+        await choice.click();
+        await untilRead(
+          () => page.getByRole('dialog').textContent(),
+          (text) => told.test(text ?? ''),
+        ).catch((error: Error) => {
+          throw new Error(`${fault}: ${error.message}`);
+        });
+      }
+      wallet.override = undefined;
+      await choice.click();
+      await signedInAs(page, wallet.addresses[0]!);
+    },
+  );
+
+  browserTest('explains a signature by another account than the wallet named', async (open) => {
+    const [wallet, other] = [createWallet(), createWallet()];
+    answering(wallet, 'eth_requestAccounts', () => wallet.addresses);
+    wallet.override = async (method, params, usual) =>
+      method === 'eth_signTypedData_v4'
+        ? other.answer(method, [other.addresses[0], ...params.slice(1)])
+        : usual(method, params);
+    const { page, tolerate } = await open(url, { wallets: [wallet] });
+    tolerate(/status of 400/);
+    await chooseWallet(page, wallet);
+    await page
+      .getByText(/signature/i)
+      .first()
+      .waitFor();
+    await expectSignedOut(page);
+  });
+
+  browserTest('waits for a slow wallet, and says what it waits for', async (open) => {
+    const wallet = createWallet();
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    wallet.override = async (method, params, usual) => {
+      if (method === 'eth_signTypedData_v4') await released;
+      return usual(method, params);
+    };
+    const { page } = await open(url, { wallets: [wallet], prepare: ({ page }) => page.clock.install() });
+    await chooseWallet(page, wallet);
+    await page
+      .getByText(/wallet/i)
+      .first()
+      .waitFor();
+    await page.clock.fastForward(61_000);
+    await expectSignedOut(page);
+    release();
+    await signedInAs(page, wallet.addresses[0]!);
+  });
+
+  browserTest('signs out when the wallet changes its account', async (open) => {
+    const wallet = createWallet({ accounts: 2 });
+    const { page } = await open(url, { wallets: [wallet] });
+    await signIn(page, wallet);
+    await emit(page, wallet, 'accountsChanged', [wallet.addresses[1]!.toLowerCase()]);
+    await expectSignedOut(page);
+  });
+
+  browserTest('shows names and icons of wallets as text and pictures, whatever is in them', async (open) => {
+    const script = 'document.title="owned"';
+    const hostile = createWallet({
+      name: `<img src=x onerror='${script}'>`,
+      icon: `data:image/svg+xml,${encodeURIComponent(
+        `<svg xmlns="http://www.w3.org/2000/svg" onload='${script}'><script>${script}</script></svg>`,
+      )}`,
+    });
+    const scheme = createWallet({ name: 'Scheme', icon: `javascript:${script}` });
+    const foreign = createWallet({ name: 'Foreign', icon: 'https://elsewhere.test/icon.png' });
+    const { page } = await open(url, { wallets: [hostile, scheme, foreign] });
+    await signIn(page, hostile);
+    await signedInAs(page, hostile.addresses[0]!);
+    expect(await page.title()).to.not.equal('owned');
+  });
+
+  browserTest(
+    'forgets the session with the page, unless the reader asked to stay signed in',
+    async (open) => {
+      const wallet = createWallet();
+      const { page } = await open(url, { wallets: [wallet] });
+      await signIn(page, wallet);
+      await page.reload();
+      await expectSignedOut(page);
+      expect(
+        await page.evaluate(() => [...Object.values(sessionStorage), ...Object.values(localStorage)].join()),
+      ).to.not.match(/eyJ/);
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await page.getByRole('checkbox', { name: /stay signed in/i }).check();
+      await page.getByRole('button', { name: wallet.info.name, exact: true }).click();
+      await signedInAs(page, wallet.addresses[0]!);
+      await page.reload();
+      await signedInAs(page, wallet.addresses[0]!);
+      expect(await page.evaluate(() => Object.values(localStorage).join())).to.not.match(/eyJ/);
+    },
+  );
+});
