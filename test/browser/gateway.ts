@@ -17,16 +17,23 @@ export interface Gateway {
    * @returns when that has happened
    */
   loseNextReply(method: string, path: string, meanwhile?: () => Promise<void>): Promise<void>;
-  /** Loses the next request that matches: it never reaches the service. @returns when that has happened */
-  loseNextRequest(method: string, path: string): Promise<void>;
+  /** Loses every request that matches, from now on: none reaches the service. Chromium sends some of them twice. */
+  loseRequests(method: string, path: string): LostRequests;
   /** Method and path of each request so far, the oldest first. */
   readonly requests: readonly string[];
   close(): void;
 }
 
+export interface LostRequests {
+  /** Resolves when the first one is lost. */
+  readonly first: Promise<void>;
+  /** Lets requests through again. */
+  stop(): void;
+}
+
+/** A reply that is going to be lost. */
 interface Loss {
   readonly line: string;
-  readonly isRequest: boolean;
   readonly meanwhile: (() => Promise<void>) | undefined;
   readonly done: () => void;
 }
@@ -83,16 +90,18 @@ export async function openGateway(ports: Ports): Promise<Gateway> {
   const agent = new Agent({ keepAlive: true });
   const requests: string[] = [];
   const losses: Loss[] = [];
+  const swallowing = new Map<string, () => void>();
   const server = createServer((request, response) => {
     const line = lineOf(request);
     requests.push(line);
-    const index = losses.findIndex((loss) => loss.line === line);
-    const loss = index < 0 ? undefined : losses.splice(index, 1)[0];
-    if (loss?.isRequest) {
+    const swallowed = swallowing.get(line);
+    if (swallowed !== undefined) {
       request.socket.destroy();
-      loss.done();
+      swallowed();
       return;
     }
+    const index = losses.findIndex((loss) => loss.line === line);
+    const loss = index < 0 ? undefined : losses.splice(index, 1)[0];
     forward(request, response, ports.api, agent, loss);
   });
   const clients = new Set<Socket>();
@@ -102,17 +111,18 @@ export async function openGateway(ports: Ports): Promise<Gateway> {
     forwardUpgrade(request, socket, head, ports.stream);
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const lose = (loss: Omit<Loss, 'done'>): Promise<void> =>
-    new Promise((done) => {
-      losses.push({ ...loss, done });
-    });
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
     loseNextReply: (method, path, meanwhile) =>
-      lose({ line: `${method} ${path}`, isRequest: false, meanwhile }),
-    loseNextRequest: (method, path) =>
-      lose({ line: `${method} ${path}`, isRequest: true, meanwhile: undefined }),
+      new Promise((done) => {
+        losses.push({ line: `${method} ${path}`, meanwhile, done });
+      }),
+    loseRequests(method, path) {
+      const line = `${method} ${path}`;
+      const first = new Promise<void>((resolve) => swallowing.set(line, resolve));
+      return { first, stop: () => swallowing.delete(line) };
+    },
     close() {
       agent.destroy();
       server.close();

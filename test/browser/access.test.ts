@@ -1,0 +1,130 @@
+/** Access for everybody: no violations of axe's rules, no sideways scrolling, and a session by keyboard alone. */
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import { expect } from 'chai';
+import type { Locator, Page } from 'playwright-core';
+import { newWallet, placeLimit } from './grids.ts';
+import { bookState, cancelButton, showTab, signIn, tableNamed } from './screen.ts';
+import { type Stage, sharedStage } from './stage.ts';
+import { browserTest } from './visit.ts';
+import { createWallet } from './wallets.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const SYMBOL = 'AXE/USDC';
+const WIDTHS = [360, 768, 1280, 1920];
+/** CSS pixels; WCAG 2.2 asks for targets of this size. */
+const AXE_WIDTHS = [360, 1280];
+const TABS = ['Open orders', 'Fills', 'Balances'];
+
+/** Runs axe in the page. @returns each violated rule, with the first element that violates it */
+async function violationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() =>
+    (window as unknown as { axe: { run(context: Document): Promise<AxeResults> } }).axe.run(document),
+  );
+  return violations.map(({ id, help, nodes }) => {
+    const [first] = nodes;
+    return `${id}: ${help} (${nodes.length} elements)\n${first?.html}\n${first?.failureSummary}`;
+  });
+}
+
+/** By how many pixels the page is wider than the window. */
+const overflowOf = (page: Page): Promise<number> =>
+  page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+
+describe('access to the page', () => {
+  let stage: Stage;
+  let url: string;
+  const trader = createWallet();
+  before(async () => {
+    stage = await sharedStage();
+    await stage.market({ symbol: SYMBOL }, { AXE: 8, USDC: 6 });
+    url = `${stage.url}/trade/AXE_USDC`;
+    const maker = newWallet();
+    for (const wallet of [maker, trader.addresses[0]!])
+      await stage.credit(wallet, { AXE: '100', USDC: '1000000' });
+    for (let level = 1; level <= 20; level += 1) {
+      const rest = stage.as(maker);
+      const size = `${level}.5`;
+      await placeLimit(rest, { market: SYMBOL, side: 'sell', price: `${2000 + level}.25`, size: '1.5' });
+      await placeLimit(rest, { market: SYMBOL, side: 'buy', price: `${2000 - level}.75`, size });
+    }
+    const rest = stage.as(trader.addresses[0]);
+    await placeLimit(rest, { market: SYMBOL, side: 'buy', price: '2001.25', size: '0.25' });
+    await placeLimit(rest, { market: SYMBOL, side: 'buy', price: '1990', size: '1' });
+  });
+
+  for (const theme of ['light', 'dark'] as const)
+    browserTest(`has no violation of axe's rules and no sideways scrolling, ${theme}`, async (open) => {
+      const { page } = await open(url, { theme, wallets: [trader] });
+      await bookState(page, 'live').waitFor();
+      const found: string[] = [];
+      const look = async (state: string): Promise<void> => {
+        for (const width of WIDTHS) {
+          await page.setViewportSize({ width, height: 800 });
+          const overflow = await overflowOf(page);
+          if (overflow > 0) found.push(`${state} at ${width}: ${overflow} px too wide`);
+          if (!AXE_WIDTHS.includes(width)) continue;
+          for (const line of await violationsOf(page)) found.push(`${state} at ${width}: ${line}`);
+        }
+      };
+      await look('signed out');
+      await signIn(page, trader);
+      await cancelButton(page, 'buy 1 AXE at 1990').waitFor();
+      await look('signed in');
+      for (const tab of TABS) {
+        await showTab(page, tab);
+        for (const line of await violationsOf(page)) found.push(`${tab}: ${line}`);
+      }
+      await page.goto(`${stage.url}/`);
+      await page.getByRole('table', { name: 'Markets' }).waitFor();
+      await look('overview');
+      expect(found.join('\n\n')).to.equal('');
+    });
+
+  /** Presses Tab until the element has the focus. @throws if it never gets it */
+  async function tabTo(page: Page, target: Locator, most = 80): Promise<void> {
+    await target.waitFor();
+    for (let pressed = 0; pressed < most; pressed += 1) {
+      if (await target.evaluate((element) => element === document.activeElement)) return;
+      await page.keyboard.press('Tab');
+    }
+    throw new Error(`Tab does not reach ${target}`);
+  }
+
+  browserTest('takes a whole session by keyboard: sign in, buy, cancel, sign out', async (open) => {
+    const wallet = createWallet();
+    await stage.credit(wallet.addresses[0]!, { USDC: '10000' });
+    const { page } = await open(url, { wallets: [wallet] });
+    await bookState(page, 'live').waitFor();
+    const keyboard = page.keyboard;
+
+    await tabTo(page, page.getByRole('button', { name: 'Sign in', exact: true }));
+    await keyboard.press('Enter');
+    await tabTo(page, page.getByRole('button', { name: wallet.info.name, exact: true }));
+    await keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor({ state: 'detached' });
+
+    await tabTo(page, page.getByRole('radio', { name: 'Buy side', exact: true }));
+    await tabTo(page, page.getByRole('textbox', { name: 'Price', exact: true }));
+    await keyboard.press('Control+A');
+    await keyboard.type('1900.5');
+    await tabTo(page, page.getByRole('textbox', { name: 'Size', exact: true }));
+    await keyboard.type('0.25');
+    await tabTo(page, page.getByRole('button', { name: 'Buy', exact: true }));
+    await keyboard.press('Enter');
+
+    const cancel = cancelButton(page, 'buy 0.25 AXE at 1900.5');
+    await tabTo(page, cancel);
+    await keyboard.press('Enter');
+    await cancel.waitFor({ state: 'detached' });
+    const { body } = await stage.as(wallet.addresses[0])('GET', '/v1/orders');
+    expect(body.orders.map(({ status }: { status: string }) => status)).to.deep.equal(['cancelled']);
+    await tableNamed(page, 'Open orders')
+      .or(page.getByText(/no open orders/i))
+      .first()
+      .waitFor();
+  });
+});

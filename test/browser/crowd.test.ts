@@ -1,0 +1,60 @@
+/** A wallet with as many live orders as it may have. */
+
+import { expect } from 'chai';
+import { parseDecimal } from '../../src/domain/units.ts';
+import { bookState, readTable, showTab, signIn, untilRead } from './screen.ts';
+import { type Stage, sharedStage } from './stage.ts';
+import { browserTest } from './visit.ts';
+import { createWallet } from './wallets.ts';
+
+const SYMBOL = 'CROWD/USDC';
+const ORDERS = 10_000;
+const AT_ONCE = 500;
+const LISTED = 100;
+
+/** Places bids of one unit, all at once in batches, past HTTP. */
+async function placeMany(stage: Stage, wallet: string): Promise<void> {
+  const rules = { timeInForce: 'GTC', postOnly: false, reduceOnly: false, leverage: null } as const;
+  for (let placed = 0; placed < ORDERS; placed += AT_ONCE)
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, (_none, index) =>
+        stage.engine.placeOrder({
+          wallet: wallet.toLowerCase(),
+          request: {
+            ...{ ...rules, market: SYMBOL, side: 'buy', type: 'limit', clientOrderId: null },
+            ...{ size: parseDecimal('1')!, price: parseDecimal(`${1 + ((placed + index) % 200)}`)! },
+          },
+        }),
+      ),
+    );
+}
+
+describe('a wallet with 10,000 live orders', () => {
+  let stage: Stage;
+  const wallet = createWallet();
+  before(async () => {
+    stage = await sharedStage();
+    await stage.market({ symbol: SYMBOL }, { CROWD: 8, USDC: 6 });
+    await stage.credit(wallet.addresses[0]!, { USDC: '10000000' });
+    await placeMany(stage, wallet.addresses[0]!);
+  });
+
+  browserTest('sees its newest 100, loads more, and learns what the others reserve', async (open) => {
+    const { page } = await open(`${stage.url}/trade/CROWD_USDC`, { wallets: [wallet] });
+    await bookState(page, 'live').waitFor();
+    await signIn(page, wallet);
+    await showTab(page, 'Open orders');
+    const rest = stage.as(wallet.addresses[0]);
+    const { orders } = (await rest('GET', '/v1/orders?status=live&limit=100')).body;
+    const rowsOf = async (): Promise<number> => (await readTable(page, 'Open orders')).rows.length;
+    await untilRead(rowsOf, (count) => count === LISTED);
+    expect(orders).to.have.length(LISTED);
+    await page.getByRole('button', { name: 'Load more' }).click();
+    await untilRead(rowsOf, (count) => count === 2 * LISTED);
+    // 10,000 bids at 1 to 200, of which the 200 newest are listed: 49 times 20,100, with the fee of 10 bps.
+    await page
+      .getByText(/985884\.9/)
+      .first()
+      .waitFor();
+  });
+});

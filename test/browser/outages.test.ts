@@ -1,0 +1,149 @@
+/** What the page shows while parts of the service stand still, die, or lose answers. */
+
+import { expect } from 'chai';
+import { watchOverMachine } from '../support/machine.ts';
+import { newWallet, placeLimit } from './grids.ts';
+import {
+  bookState,
+  cancelButton,
+  fillForm,
+  readTable,
+  signIn,
+  submit,
+  tableNamed,
+  untilRead,
+} from './screen.ts';
+import { type Stage, sharedStage } from './stage.ts';
+import { browserTest } from './visit.ts';
+import { createWallet } from './wallets.ts';
+
+const SYMBOL = 'LOST/USDC';
+/** The page calls a book stale within this time of its last frame. */
+const STALE_MS = 6_000;
+const PATIENCE_MS = 20_000;
+/** The browser's own lines on replies and connections that are lost. */
+const NETWORK_NOISE = [/net::ERR_/, /status of 50\d/, /WebSocket connection/];
+
+describe('the page during outages', () => {
+  let stage: Stage;
+  let url: string;
+  before(async () => {
+    stage = await sharedStage();
+    await stage.market({ symbol: SYMBOL }, { LOST: 8, USDC: 6 });
+    url = `${stage.url}/trade/LOST_USDC`;
+    const maker = newWallet();
+    await stage.credit(maker, { LOST: '100', USDC: '100000' });
+    const rest = stage.as(maker);
+    await placeLimit(rest, { market: SYMBOL, side: 'sell', price: '2100', size: '1' });
+    await placeLimit(rest, { market: SYMBOL, side: 'buy', price: '1900', size: '1' });
+  });
+
+  const signal = (role: 'snapshot' | 'stream', name: NodeJS.Signals): void => {
+    process.kill(stage.process(role).child.pid!, name);
+  };
+
+  browserTest(
+    'shows a book without updates as stale, not clickable, and recovers by itself',
+    async (open) => {
+      let lastFrameMs = 0;
+      const { page } = await open(url, {
+        prepare: async ({ page }) => {
+          page.on('websocket', (socket) => {
+            if (socket.url().includes('/ws/market'))
+              socket.on('framereceived', () => {
+                lastFrameMs = performance.now();
+              });
+          });
+        },
+      });
+      const row = tableNamed(page, 'Order book').getByRole('button', { name: '2100', exact: true });
+      await bookState(page, 'live').waitFor();
+      expect(await row.isEnabled()).to.equal(true);
+      const stopWatch = watchOverMachine();
+      signal('snapshot', 'SIGSTOP');
+      try {
+        await bookState(page, 'stale').waitFor({ timeout: PATIENCE_MS });
+        const tookMs = performance.now() - lastFrameMs;
+        expect(tookMs).to.be.below(STALE_MS + stopWatch());
+        expect(await row.isEnabled()).to.equal(false);
+      } finally {
+        signal('snapshot', 'SIGCONT');
+      }
+      await bookState(page, 'live').waitFor({ timeout: PATIENCE_MS });
+      await untilRead(() => row.isEnabled(), Boolean);
+    },
+  );
+
+  browserTest('says that it is offline when the stream is gone, and comes back by itself', async (open) => {
+    const { page, tolerate } = await open(url);
+    tolerate(...NETWORK_NOISE);
+    await bookState(page, 'live').waitFor();
+    await stage.process('stream').end('SIGKILL');
+    await bookState(page, 'offline').waitFor();
+    await stage.restart('stream');
+    await bookState(page, 'live').waitFor({ timeout: PATIENCE_MS });
+  });
+
+  browserTest('finds an order whose answer was lost with the api, and has placed it once', async (open) => {
+    const wallet = createWallet();
+    await stage.credit(wallet.addresses[0]!, { USDC: '10000' });
+    const { page, tolerate } = await open(url, { wallets: [wallet] });
+    tolerate(...NETWORK_NOISE);
+    await signIn(page, wallet);
+    await fillForm(page, { side: 'buy', price: '2000', size: '0.5' });
+    const killed = stage.gateway.loseNextReply('POST', '/v1/orders', async () => {
+      await stage.process('api').end('SIGKILL');
+    });
+    await submit(page, 'buy');
+    await killed;
+    await page
+      .getByText(/no answer: looking it up/i)
+      .first()
+      .waitFor();
+    await stage.restart('api');
+    await cancelButton(page, 'buy 0.5 LOST at 2000').waitFor({ timeout: PATIENCE_MS });
+    const { body } = await stage.as(wallet.addresses[0])('GET', '/v1/orders');
+    expect(body.orders.map(({ status, size }: Record<string, string>) => [status, size])).to.deep.equal([
+      ['resting', '0.5'],
+    ]);
+    expect((await readTable(page, 'Open orders')).rows).to.have.length(1);
+  });
+
+  browserTest('never says that an order was placed, or refused, that did not arrive', async (open) => {
+    const wallet = createWallet();
+    await stage.credit(wallet.addresses[0]!, { USDC: '10000' });
+    const { page, tolerate } = await open(url, { wallets: [wallet] });
+    tolerate(...NETWORK_NOISE, /status of 404/);
+    await signIn(page, wallet);
+    await fillForm(page, { side: 'buy', type: 'Market', size: '0.5' });
+    const lost = stage.gateway.loseRequests('POST', '/v1/orders');
+    await submit(page, 'buy');
+    await lost.first;
+    const sent = page.getByRole('list', { name: 'Orders you sent' });
+    await sent.getByText(/no answer: looking it up/i).waitFor();
+    await sent.getByText(/unknown/i).waitFor({ timeout: PATIENCE_MS });
+    lost.stop();
+    const { body } = await stage.as(wallet.addresses[0])('GET', '/v1/orders');
+    expect(body.orders).to.deep.equal([]);
+  });
+
+  browserTest('sends an order that can rest again by itself when it did not arrive', async (open) => {
+    const wallet = createWallet();
+    await stage.credit(wallet.addresses[0]!, { USDC: '10000' });
+    const { page, tolerate } = await open(url, { wallets: [wallet] });
+    tolerate(...NETWORK_NOISE, /status of 404/);
+    await signIn(page, wallet);
+    await fillForm(page, { side: 'buy', type: 'Limit', price: '1800', size: '0.5' });
+    const lost = stage.gateway.loseRequests('POST', '/v1/orders');
+    await submit(page, 'buy');
+    await lost.first;
+    await page
+      .getByText(/no answer: looking it up/i)
+      .first()
+      .waitFor();
+    lost.stop();
+    await cancelButton(page, 'buy 0.5 LOST at 1800').waitFor({ timeout: PATIENCE_MS });
+    const { body } = await stage.as(wallet.addresses[0])('GET', '/v1/orders');
+    expect(body.orders.map(({ status }: Record<string, string>) => status)).to.deep.equal(['resting']);
+  });
+});
