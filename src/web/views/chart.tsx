@@ -77,8 +77,11 @@ function Legend() {
 }
 
 function HistoryState() {
-  if (historyState.value !== 'failed') return null;
-  return <p class="note warn history-state">Older candles cannot be read now. The page tries again.</p>;
+  if (historyState.value === 'failed') {
+    return <p class="note warn history-state">Older candles cannot be read now. The page tries again.</p>;
+  }
+  const isEmpty = historyState.value === 'read' && candles.value.length === 0;
+  return isEmpty ? <p class="empty">No candles: nothing was traded on this market yet.</p> : null;
 }
 
 function Drawing({ market }: { market: Market }) {

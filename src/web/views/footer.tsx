@@ -1,11 +1,13 @@
 /** Attribution of the chart, and the way to the documents of the API. */
 
 import { overviewAddress } from '../state/selected-market.ts';
+import { ReconcileBadge } from './reconcile-badge.tsx';
 import { ShortcutsButton } from './shortcuts.tsx';
 
 export function Footer() {
   return (
     <footer class="footer">
+      <ReconcileBadge />
       <p>
         <a href={`${overviewAddress()}docs`}>API documentation</a>
         <ShortcutsButton />
