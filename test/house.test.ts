@@ -19,7 +19,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['config', 'embedded', 'http', 'stream', 'workers', 'demo'],
   ['web'],
   ['operator', 'client'],
-  ['market-data'],
+  ['books', 'market-data'],
   ['auth', 'engine', 'feed', 'ledger', 'queue'],
   ['redis', 'contract'],
   ['domain'],

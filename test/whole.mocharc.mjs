@@ -13,11 +13,11 @@ const TIMED = [
 const LONG = [
   ...['equivalence/equivalence', 'roles/processes', 'equivalence/mutations', 'redis-cluster/streams'],
   ...['embedded/embedded', 'roles/upgrade', 'redis-cluster/engine', 'redis-cluster/settlement'],
-  ...['roles/batch-kills', 'redis/failover', 'commands/sweeps/sweeps', 'operator/rebuild', 'ledger/kill'],
-  ...['operator/reconcile', 'operator/earlier-release', 'engine/long-walks', 'engine/numbers'],
+  ...['roles/batch-kills', 'redis/failover', 'commands/sweeps/sweeps', 'books/rebuild', 'ledger/kill'],
+  ...['books/reconcile', 'books/earlier-release', 'engine/long-walks', 'engine/numbers'],
   ...['http/market-data-large-book', 'deployment/engine-settings', 'equivalence/isolation'],
-  ...['roles/first-minute', 'stream/streams', 'http/pages', 'auth/siwe-fuzz', 'operator/corruptions'],
-  ...['operator/lost-rules', 'workers/settlement', 'redis-cluster/http', 'redis/tls', 'roles/starting'],
+  ...['roles/first-minute', 'stream/streams', 'http/pages', 'auth/siwe-fuzz', 'books/corruptions'],
+  ...['books/lost-rules', 'workers/settlement', 'redis-cluster/http', 'redis/tls', 'roles/starting'],
   ...['http/lists', 'ledger/outage', 'roles/diverged'],
 ];
 

@@ -9,10 +9,10 @@
  */
 
 import { createHash } from 'node:crypto';
+import { assetOf, atomsOf, moveUnlessKnown } from '../books/movements.ts';
+import type { Servers } from '../books/servers.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import { parseDecimal } from '../domain/units.ts';
-import { assetOf, atomsOf, moveUnlessKnown } from '../operator/movements.ts';
-import type { OperatorServices } from '../operator/services.ts';
 import { FAUCET_AMOUNTS } from './markets.ts';
 
 /** Credits of one asset that a wallet can have. */
@@ -38,10 +38,7 @@ export interface Faucet {
 }
 
 /** @param creditsInAll of each asset: a power of two */
-export function openFaucet(
-  services: Pick<OperatorServices, 'engine' | 'ledger'>,
-  creditsInAll = CREDITS_IN_ALL,
-): Faucet {
+export function openFaucet(services: Servers, creditsInAll = CREDITS_IN_ALL): Faucet {
   /** The wallet that each reference was used for, as far as this process has met it. It never changes. */
   const takers = new Map<string, string>();
 

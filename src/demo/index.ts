@@ -7,15 +7,16 @@
  * of reach of other orders, and at the end nothing of it rests in the book.
  */
 
+import { moveFundsOnce } from '../books/movements.ts';
+import { reconcile } from '../books/reconcile/index.ts';
+import type { Servers } from '../books/servers.ts';
 import { type Order, openConnection } from '../client/index.ts';
 import { Refusal } from '../domain/errors.ts';
 import { formatScaled } from '../domain/units.ts';
 import { renderReconciliation } from '../operator/ledger.ts';
-import { moveFundsOnce } from '../operator/movements.ts';
-import { reconcile } from '../operator/reconcile/index.ts';
 import { COLOURED, PLAIN } from '../operator/terminal.ts';
 import { COLUMNS, openScript, type Script } from './script.ts';
-import { type DemoServices, isRunning, tellNotRunning, withdrawAll } from './service.ts';
+import { isRunning, tellNotRunning, withdrawAll } from './service.ts';
 import { type Stage, setStage } from './stage.ts';
 import { DemoStopped, makeTrader, type Trader } from './trader.ts';
 
@@ -25,7 +26,7 @@ export interface DemoOptions {
   /** A web host that a SIWE message may name. */
   readonly webHost: string;
   /** For what an operator does; they stay the caller's to close. */
-  readonly services: DemoServices;
+  readonly services: Servers;
   readonly print: (line: string) => void;
   /** Whether the lines may be painted. */
   readonly colours?: boolean;

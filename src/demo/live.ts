@@ -4,20 +4,21 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { moveFundsOnce } from '../books/movements.ts';
+import type { Servers } from '../books/servers.ts';
 import { openConnection } from '../client/index.ts';
 import { Refusal } from '../domain/errors.ts';
-import { moveFundsOnce } from '../operator/movements.ts';
 import { type Desk, openDesk, type Wallets } from './live-desk.ts';
 import { findLiveMarkets, type LiveMarket } from './live-market.ts';
 import { type Random, random } from './random.ts';
-import { type DemoServices, isRunning, tellNotRunning, withdrawAll } from './service.ts';
+import { isRunning, tellNotRunning, withdrawAll } from './service.ts';
 import { DemoStopped, makeTrader, type Trader } from './trader.ts';
 
 export interface LiveOptions {
   /** Of the running service, like `http://localhost:8080`. */
   readonly baseUrl: string;
   /** For what an operator does; they stay the caller's to close. */
-  readonly services: DemoServices;
+  readonly services: Servers;
   readonly print: (line: string) => void;
   /** Ends the demo when it is aborted. */
   readonly signal: AbortSignal;
@@ -75,11 +76,7 @@ export async function runLive(options: LiveOptions): Promise<number> {
 }
 
 /** Signs in, accepts the terms and takes funds. */
-async function prepare(
-  trader: Trader,
-  markets: readonly LiveMarket[],
-  services: DemoServices,
-): Promise<void> {
+async function prepare(trader: Trader, markets: readonly LiveMarket[], services: Servers): Promise<void> {
   await trader.signInByTypedData();
   const { termsVersion } = await services.engine.state();
   if (termsVersion !== null) await trader.acceptTerms(termsVersion);
@@ -145,7 +142,7 @@ const pause = (durationMs: number, signal: AbortSignal): Promise<void> =>
 /** Cancels every order and withdraws every balance. @returns the exit status */
 async function leave(
   traders: readonly Trader[],
-  services: DemoServices,
+  services: Servers,
   print: (line: string) => void,
 ): Promise<number> {
   let cancelled = 0;

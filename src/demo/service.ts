@@ -1,11 +1,9 @@
 /** What both demos ask of the running service, and do in its operator's place. */
 
+import { moveFundsOnce } from '../books/movements.ts';
+import type { Servers } from '../books/servers.ts';
 import { formatScaled } from '../domain/units.ts';
-import { moveFundsOnce } from '../operator/movements.ts';
-import type { OperatorServices } from '../operator/services.ts';
 import type { Trader } from './trader.ts';
-
-export type DemoServices = Pick<OperatorServices, 'engine' | 'ledger'>;
 
 export const isRunning = async (baseUrl: string): Promise<boolean> =>
   fetch(`${baseUrl}/livez`).then(
@@ -24,10 +22,7 @@ export function tellNotRunning(baseUrl: string, print: (line: string) => void): 
  * Withdraws all that is available to a wallet; once for each wallet and asset.
  * @returns what was withdrawn, in words
  */
-export async function withdrawAll(
-  { wallet }: Pick<Trader, 'wallet'>,
-  services: DemoServices,
-): Promise<string[]> {
+export async function withdrawAll({ wallet }: Pick<Trader, 'wallet'>, services: Servers): Promise<string[]> {
   const assets = await services.engine.assets();
   const withdrawn: string[] = [];
   for (const { asset, availableAtoms } of await services.engine.balancesOf(wallet)) {

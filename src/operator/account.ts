@@ -1,14 +1,14 @@
 /** Credits, debits, shows, holds and releases a wallet's account. */
 
 import type { Command } from 'commander';
+import { liveOrdersOf } from '../books/live-orders.ts';
+import { assetOf, atomsOf, moveFundsOnce } from '../books/movements.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import { type Market, marketGrid } from '../domain/market.ts';
 import { type Decimal, formatCount, formatScaled } from '../domain/units.ts';
 import { readDecimal, readWallet } from './arguments.ts';
 import { closedOrders } from './closed-orders.ts';
-import { liveOrdersOf } from './live-orders.ts';
-import { assetOf, atomsOf, moveFundsOnce } from './movements.ts';
 import type { OperatorServices } from './services.ts';
 import { column, renderFacts, renderTable, shown } from './table.ts';
 import { type Answer, addNoun, type Perform, said } from './verb.ts';

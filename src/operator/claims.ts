@@ -1,10 +1,9 @@
 /** Rebuilds the engine's filter of used client order ids and references. */
 
 import type { Command } from 'commander';
+import { rebuildClaimFilter } from '../books/claim-filter.ts';
 import type { FilterRebuilt } from '../engine/index.ts';
 import { readWholeNumber } from './arguments.ts';
-import { usedIds } from './rebuild.ts';
-import { untilSettled } from './reconcile/settled.ts';
 import { formatCounted } from './table.ts';
 import { addNoun, type Perform, said } from './verb.ts';
 
@@ -22,11 +21,8 @@ command that broke off. Every process must run a release that knows CLAIM_FILTER
     )
     .description('fill the filter anew from Postgres, in the size that is set now, while trading goes on')
     .action(({ patience }: { patience: number }) =>
-      perform(async ({ engine, ledger }) => {
-        const rebuilt = await engine.rebuildClaimFilter({
-          untilSettled: (sequence) => untilSettled({ engine, ledger }, sequence, patience * 1_000),
-          usedIds: () => usedIds(ledger),
-        });
+      perform(async (services) => {
+        const rebuilt = await rebuildClaimFilter(services, { patienceMs: patience * 1_000 });
         return said(describe(rebuilt), rebuilt);
       }),
     );

@@ -1,12 +1,12 @@
 /** Commands on the books: reconcile, export and rebuild. */
 
 import { type Command, Option } from 'commander';
+import { rebuildEngine } from '../books/rebuild.ts';
+import { type CheckResult, type Reconciliation, reconcile } from '../books/reconcile/index.ts';
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { EntriesFilter } from '../ledger/index.ts';
 import { readEntryId, readTimeMs, readWholeNumber } from './arguments.ts';
 import { EXPORT_FORMATS, type ExportFormat, exportText } from './ledger-export.ts';
-import { rebuildEngine } from './rebuild.ts';
-import { type CheckResult, type Reconciliation, reconcile } from './reconcile/index.ts';
 import { column, formatCounted, renderTable, shown } from './table.ts';
 import { type Paint, write } from './terminal.ts';
 import { type Answer, addNoun, type Perform, said } from './verb.ts';

@@ -1,15 +1,12 @@
 /** Services that the operator's commands need from their process. */
 
-import type { Engine } from '../engine/index.ts';
-import type { Ledger } from '../ledger/index.ts';
+import type { Servers } from '../books/servers.ts';
 
 /**
  * Services that are opened for one command and closed after it. A call to a server that is away rejects with `Refusal`
  * SERVICE_UNAVAILABLE; `status` reports that instead of failing.
  */
-export interface OperatorServices {
-  readonly engine: Engine;
-  readonly ledger: Ledger;
+export interface OperatorServices extends Servers {
   /** Network ID of a new market that does not name its own. */
   readonly networkId: string;
   /** Jobs of the wake-up queue by state. */

@@ -1,11 +1,11 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { expect } from 'chai';
 import request, { type Response } from 'supertest';
+import { reconcile } from '../../src/books/reconcile/index.ts';
 import { CREDITS_PER_WALLET, type Faucet, openFaucet } from '../../src/demo/faucet.ts';
 import { DEMO_MARKETS, FAUCET_AMOUNTS } from '../../src/demo/markets.ts';
 import type { Refusal } from '../../src/domain/errors.ts';
 import { isLocalCaller } from '../../src/http/local-caller.ts';
-import { reconcile } from '../../src/operator/reconcile/index.ts';
 import { assetContents } from '../support/engine-contents.ts';
 import { type Fixture, openFixture, type Trader, traderOf } from './fixture.ts';
 

@@ -1,9 +1,9 @@
 /** An exchange with many resting orders, written into Postgres by one statement and from there into Redis. */
 
 import type { Redis } from 'ioredis';
+import { rebuildEngine } from '../../src/books/rebuild.ts';
 import type { Engine } from '../../src/engine/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
-import { rebuildEngine } from '../../src/operator/rebuild.ts';
 import { query } from '../ledger/tables.ts';
 
 export interface Exchange {

@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Claimed } from '../../src/engine/index.ts';
 import { changeState } from '../engine/fixture.ts';
-import { type Desk, marketRules, openDesk, WALLET } from './fixture.ts';
+import { type Desk, marketRules, openDesk, WALLET } from '../operator/fixture.ts';
 
 const [ALICE, BOB] = [WALLET('a'), WALLET('b')];
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const SMALL = 64 * KIB;
 
-describe('operator: claims rebuild', function () {
+describe('books: rebuild of the claim filter', function () {
   this.timeout(30_000);
   let desk: Desk;
 

@@ -1,15 +1,21 @@
-/** Waits until Postgres has the engine's events, before a reconcile begins. */
+/** Waits until Postgres has the engine's events. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OperatorRefusal } from '../../domain/errors.ts';
-import type { OperatorServices } from '../services.ts';
-
-export type Servers = Pick<OperatorServices, 'engine' | 'ledger'>;
+import { OperatorRefusal } from '../domain/errors.ts';
+import type { Servers } from './servers.ts';
 
 const LOOK_EVERY_MS = 50;
 
-/** Waits until the ledger contains an event. */
-export async function untilSettled({ ledger }: Servers, sequence: number, patienceMs: number): Promise<void> {
+/**
+ * Waits until the ledger contains an event.
+ * @param patienceMs how long settlement may stand still meanwhile
+ * @throws OperatorRefusal SETTLEMENT_STALLED
+ */
+export async function untilSettled(
+  { ledger }: Pick<Servers, 'ledger'>,
+  sequence: number,
+  patienceMs: number,
+): Promise<void> {
   let settled = (await ledger.cursor()).sequence;
   let movedAtMs = performance.now();
   while (settled < sequence) {

@@ -5,7 +5,7 @@ import type { AccountMoved } from '../domain/event.ts';
 import type { Asset } from '../domain/market.ts';
 import { type Decimal, formatDecimal, toScaled } from '../domain/units.ts';
 import { checkSameMovement, type Engine, type Moment } from '../engine/index.ts';
-import type { OperatorServices } from './services.ts';
+import type { Servers } from './servers.ts';
 
 /** Most looks into Postgres. One is enough unless it took minutes. */
 const LOOKS = 3;
@@ -17,11 +17,11 @@ const LOOKS = 3;
  * @throws OperatorRefusal REFERENCE_CONFLICT when it stands for another one, and what `Engine.moveFunds` throws
  */
 export async function moveFundsOnce(
-  services: Pick<OperatorServices, 'engine' | 'ledger'>,
+  servers: Servers,
   movement: AccountMoved,
   scale?: number,
 ): Promise<{ duplicate: boolean }> {
-  const earlier = await moveUnlessKnown(services, movement, scale);
+  const earlier = await moveUnlessKnown(servers, movement, scale);
   if (earlier !== null) checkSameMovement(movement, earlier);
   return { duplicate: earlier !== null };
 }
@@ -33,7 +33,7 @@ export async function moveFundsOnce(
  * @throws what `Engine.moveFunds` throws
  */
 export async function moveUnlessKnown(
-  { engine, ledger }: Pick<OperatorServices, 'engine' | 'ledger'>,
+  { engine, ledger }: Servers,
   movement: AccountMoved,
   scale?: number,
 ): Promise<AccountMoved | null> {

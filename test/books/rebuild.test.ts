@@ -2,14 +2,14 @@
 
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import { rebuildEngine } from '../../src/books/rebuild.ts';
 import { Refusal } from '../../src/domain/errors.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
-import { rebuildEngine } from '../../src/operator/rebuild.ts';
 import { dump } from '../engine/fixture.ts';
 import { query } from '../ledger/tables.ts';
+import { type Desk, marketRules, openDesk, WALLET } from '../operator/fixture.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
-import { type Desk, marketRules, openDesk, WALLET } from './fixture.ts';
 import { contentOf as contentOfEngine } from './rebuilt-engine.ts';
 
 const WALLETS = [1, 2, 3, 4].map(WALLET);
@@ -82,7 +82,7 @@ const contentOf = (redis: Redis): Promise<Record<string, unknown>> => contentOfE
 const newestTrade = async (ledger: Ledger): Promise<number> =>
   Math.max(...(await ledger.lastTradesBefore(Number.MAX_SAFE_INTEGER)).map(({ tradeId }) => tradeId));
 
-describe('operator: ledger rebuild', function () {
+describe('books: rebuild', function () {
   this.timeout(60_000);
   let desk: Desk;
   let before: Record<string, unknown>;
@@ -228,7 +228,7 @@ describe('operator: ledger rebuild', function () {
   });
 });
 
-describe('operator: ledger rebuild of an engine of another format', function () {
+describe('books: rebuild of an engine of another format', function () {
   this.timeout(60_000);
   let desk: Desk;
 
@@ -370,7 +370,7 @@ describe('operator: ledger rebuild of an engine of another format', function () 
   });
 });
 
-describe('operator: ledger rebuild of nothing', () => {
+describe('books: rebuild of nothing', () => {
   it('is refused: an empty engine opens by itself', async () => {
     const desk = await openDesk();
     try {

@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Response } from 'supertest';
 import request from 'supertest';
+import { rebuildEngine } from '../../src/books/rebuild.ts';
+import { reconcile } from '../../src/books/reconcile/index.ts';
 import { writeJson } from '../../src/domain/json.ts';
 import type { Market, MarketChange } from '../../src/domain/market.ts';
 import { readMarketRecord } from '../../src/domain/market-record.ts';
 import { publishedMarket } from '../../src/domain/published-market.ts';
 import { KEYS } from '../../src/engine/keys.ts';
-import { rebuildEngine } from '../../src/operator/rebuild.ts';
-import { reconcile } from '../../src/operator/reconcile/index.ts';
 import { type EngineGate, keepEngineOpen } from '../../src/roles/engine-gate.ts';
 import { type Fixture, openFixture, type Replica, type Trader, traderOf } from '../http/fixture.ts';
 
@@ -157,7 +157,7 @@ async function expectRulesOfRedis(exchange: Exchange): Promise<void> {
   await expectPublished(exchange);
 }
 
-describe('operator: changes of markets that were lost with the engine', function () {
+describe('books: changes of markets that were lost with the engine', function () {
   this.timeout(120_000);
   let exchange: Exchange;
 

@@ -4,10 +4,10 @@ import { canonicalMarketRecord, readMarketRecord } from '../../domain/market-rec
 import type { Switches } from '../../domain/switches.ts';
 import { ENGINE_FORMAT } from '../../engine/index.ts';
 import { storable } from '../../ledger/index.ts';
+import type { Servers } from '../servers.ts';
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
 import { compareFields, type Expectation, ExpectedTexts } from './fields.ts';
-import type { Servers } from './settled.ts';
 
 const NOTHING = 'nothing';
 

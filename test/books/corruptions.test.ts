@@ -5,12 +5,12 @@
 
 import { expect } from 'chai';
 import pg from 'pg';
+import { reconcile } from '../../src/books/reconcile/index.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { readState, STATE } from '../../src/engine/state.ts';
-import { reconcile } from '../../src/operator/reconcile/index.ts';
 import { query, TABLES } from '../ledger/tables.ts';
-import { MAKER, openBusyDesk, TAKER } from './busy-desk.ts';
-import { type Desk, WALLET } from './fixture.ts';
+import { MAKER, openBusyDesk, TAKER } from '../operator/busy-desk.ts';
+import { type Desk, WALLET } from '../operator/fixture.ts';
 
 const HELD = WALLET('e');
 const PREFIX = '{redbook}:';
@@ -96,7 +96,7 @@ const TABLES_WITH_RECORDS = [...TABLES, 'reconciliations'];
 
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-describe('operator: ledger reconcile sees', function () {
+describe('books: reconcile sees', function () {
   this.timeout(300_000);
   let desk: Desk;
   let client: pg.Client;

@@ -1,9 +1,10 @@
-/** `ledger rebuild`: makes the engine anew from the ledger, in place of none or of one of another format. */
+/** Rebuilds the engine from the ledger, in place of none or of one of another format. */
 
 import type { Cursor } from '../domain/event.ts';
-import { type Engine, EngineFormat, type EngineImage, type Rebuilt, type UsedId } from '../engine/index.ts';
+import { type Engine, EngineFormat, type EngineImage, type Rebuilt } from '../engine/index.ts';
 import { CUSTODY, type Ledger } from '../ledger/index.ts';
-import type { OperatorServices } from './services.ts';
+import type { Servers } from './servers.ts';
+import { usedIds } from './used-ids.ts';
 
 /**
  * Rebuilds the engine. Settlement writes nothing meanwhile, so all pages are of one event.
@@ -12,10 +13,7 @@ import type { OperatorServices } from './services.ts';
  * @throws OperatorRefusal NOTHING_SETTLED | LEDGER_BUSY | ENGINE_NOT_EMPTY | ENGINE_UNSETTLED | ENGINE_BEHIND |
  *   REBUILD_REPLACED | LEDGER_INCONSISTENT
  */
-export async function rebuildEngine({
-  engine,
-  ledger,
-}: Pick<OperatorServices, 'engine' | 'ledger'>): Promise<Rebuilt> {
+export async function rebuildEngine({ engine, ledger }: Servers): Promise<Rebuilt> {
   if (await hasOtherFormat(engine)) await ledger.atRest(({ cursor }) => engine.retire(cursor));
   await ledger.migrate();
   return ledger.atRest(async (rest) => {
@@ -50,15 +48,6 @@ async function imageOf(
       for await (const balance of ledger.balancesAt(asset, cursor.sequence))
         if (balance.account !== CUSTODY) yield balance;
     },
-    usedIds: () => usedIds(ledger),
+    usedIds: () => usedIds({ ledger }),
   };
-}
-
-/** Yields every settled id that was ever used, in no order. */
-export async function* usedIds(
-  ledger: Pick<Ledger, 'clientOrderIds' | 'movementReferences'>,
-): AsyncGenerator<UsedId> {
-  for await (const { wallet, clientOrderId } of ledger.clientOrderIds())
-    yield { kind: 'order', wallet, clientOrderId };
-  yield* ledger.movementReferences();
 }

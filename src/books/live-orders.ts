@@ -2,7 +2,7 @@
 
 import type { EngineEvent } from '../domain/event.ts';
 import { isLive, type Lot, type Side } from '../domain/order.ts';
-import type { OperatorServices } from './services.ts';
+import type { Servers } from './servers.ts';
 
 export interface LiveOrder {
   readonly id: string;
@@ -22,10 +22,7 @@ export interface LiveOrder {
  * The walk passes the live orders of every wallet, in Postgres, where it holds nobody up. It is made for an operator
  * who looks at one account, not for serving requests.
  */
-export async function liveOrdersOf(
-  { engine, ledger }: Pick<OperatorServices, 'engine' | 'ledger'>,
-  wallet: string,
-): Promise<LiveOrder[]> {
+export async function liveOrdersOf({ engine, ledger }: Servers, wallet: string): Promise<LiveOrder[]> {
   const unsettled = await engine.unsettledOf(wallet);
   const { sequence } = await ledger.cursor();
   const orders = new Map<string, LiveOrder>();

@@ -1,17 +1,17 @@
 /** `ledger reconcile`: that it holds, also under load; what it prints; and how much of the engine it looks at at once. */
 
 import { expect } from 'chai';
-import { reconcile } from '../../src/operator/reconcile/index.ts';
+import { reconcile } from '../../src/books/reconcile/index.ts';
+import { BUSY_MARKETS, MAKER, openBusyDesk, TAKER } from '../operator/busy-desk.ts';
+import { type Desk, openDesk, WALLET } from '../operator/fixture.ts';
 import { seedRestingOrders } from '../support/resting-orders.ts';
 import { random, runSeed } from '../support/seed.ts';
-import { BUSY_MARKETS, MAKER, openBusyDesk, TAKER } from './busy-desk.ts';
-import { type Desk, openDesk, WALLET } from './fixture.ts';
 
 const HELD = WALLET('e');
 const TRADERS = [MAKER, TAKER, WALLET('c'), WALLET('d')];
 const CHECKS = 40;
 
-describe('operator: ledger reconcile', function () {
+describe('books: reconcile', function () {
   this.timeout(60_000);
   let desk: Desk;
   before(async () => {
@@ -160,7 +160,7 @@ describe('operator: ledger reconcile', function () {
   });
 });
 
-describe('operator: ledger reconcile of a large book', function () {
+describe('books: reconcile of a large book', function () {
   this.timeout(60_000);
   const ORDERS = 6_000;
   let desk: Desk;

@@ -10,13 +10,14 @@ import type { Market } from '../../domain/market.ts';
 import { readMarketRecord } from '../../domain/market-record.ts';
 import type { Engine } from '../../engine/index.ts';
 import type { Audit, AuditSummary } from '../../ledger/index.ts';
+import type { Servers } from '../servers.ts';
+import { untilSettled } from '../until-settled.ts';
 import { checkAsset } from './assets.ts';
 import type { Audited } from './audited.ts';
 import { checkBooks, checkLiveList } from './books.ts';
 import { checkFilter, checkRecentClaims } from './claims.ts';
 import { type CheckResult, Comparison, DIFFERENCES_KEPT } from './comparison.ts';
 import { EventsLost, Follower } from './follower.ts';
-import { type Servers, untilSettled } from './settled.ts';
 import { checkAssetList, checkEngineHash, checkHistory, checkMarkets } from './state.ts';
 
 export type { CheckResult, Difference } from './comparison.ts';

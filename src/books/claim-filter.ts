@@ -1,0 +1,20 @@
+/** Rebuilds the engine's filter of used client order ids and references from Postgres. */
+
+import type { FilterRebuilt } from '../engine/index.ts';
+import type { Servers } from './servers.ts';
+import { untilSettled } from './until-settled.ts';
+import { usedIds } from './used-ids.ts';
+
+/**
+ * Fills a new filter while trading goes on. The present one stays in force until the new one is complete.
+ * @param patienceMs how long settlement may stand still meanwhile
+ * @throws OperatorRefusal SETTLEMENT_STALLED, and what `Engine.rebuildClaimFilter` throws
+ */
+export const rebuildClaimFilter = (
+  servers: Servers,
+  { patienceMs }: { patienceMs: number },
+): Promise<FilterRebuilt> =>
+  servers.engine.rebuildClaimFilter({
+    untilSettled: (sequence) => untilSettled(servers, sequence, patienceMs),
+    usedIds: () => usedIds(servers),
+  });
