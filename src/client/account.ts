@@ -1,5 +1,8 @@
 /** The routes of a signed-in wallet, but for placing orders. Reads are repeated after a lost answer. */
 
+import type { AbortSignalLike } from './connection.ts';
+import { type ErrorCode, RedbookError } from './errors.ts';
+import { pause } from './limits.ts';
 import type { CallOptions } from './market-data.ts';
 import type {
   CancelAfter,
@@ -13,7 +16,15 @@ import type {
 } from './replies.ts';
 import { askAs, type Session, sendAs } from './session.ts';
 
-const orderPath = (orderId: string): string => `/v1/orders/${encodeURIComponent(orderId)}`;
+/**
+ * Path of an order. An empty id would name the list of all orders, and cancelling that cancels all of them; so would
+ * dots, which URLs drop.
+ */
+function orderPath(orderId: string, code: ErrorCode): string {
+  if (!/^\.{0,2}$/.test(orderId)) return `/v1/orders/${encodeURIComponent(orderId)}`;
+  throw new RedbookError({ code, message: ERROR_OF_ID, outcome: 'refused' });
+}
+const ERROR_OF_ID = 'there is no order with such an id';
 
 /** Returns the wallet's balances and their value. */
 export const getPortfolio = (session: Session, { signal }: CallOptions = {}): Promise<Portfolio> =>
@@ -42,7 +53,13 @@ export const getOrder = async (
   orderId: string,
   { signal }: CallOptions = {},
 ): Promise<Order> =>
-  (await askAs<{ order: Order }>(session, { method: 'GET', path: orderPath(orderId), signal }, true)).order;
+  (
+    await askAs<{ order: Order }>(
+      session,
+      { method: 'GET', path: orderPath(orderId, 'NOT_FOUND'), signal },
+      true,
+    )
+  ).order;
 
 export interface WalletTradesQuery {
   /** Symbol of a market, like `ETH/USDC`: only its trades. */
@@ -65,15 +82,49 @@ export const getTrades = (
   return askAs(session, { method: 'GET', path: '/v1/trades', query, signal }, true);
 };
 
+/** Requests to cancel one order, until the last lost answer is reported. */
+const CANCEL_ATTEMPTS = 3;
+const CANCEL_PAUSE_MS = 250;
+
 /**
- * Cancels a live order.
- * @throws RedbookError `ORDER_NOT_FOUND` when it is closed already
+ * Cancels a live order. After a lost answer the request is sent again; when the order is closed by then, the order
+ * tells whether it was cancelled.
+ * @throws RedbookError `ORDER_NOT_FOUND` when the order was closed before
  */
-export const cancel = (
+export async function cancel(
   session: Session,
   orderId: string,
   { signal }: CallOptions = {},
-): Promise<ClosedOrder> => sendAs(session, { method: 'DELETE', path: orderPath(orderId), signal });
+): Promise<ClosedOrder> {
+  const call = { method: 'DELETE', path: orderPath(orderId, 'ORDER_NOT_FOUND'), signal } as const;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await sendAs<ClosedOrder>(session, call);
+    } catch (error) {
+      if (!(error instanceof RedbookError)) throw error;
+      if (error.code === 'ORDER_NOT_FOUND' && attempt > 1)
+        return await cancelledOrder(session, orderId, error, signal);
+      if (error.outcome === 'refused' || error.code === 'ABORTED' || attempt === CANCEL_ATTEMPTS) throw error;
+    }
+    await pause(session.connection, CANCEL_PAUSE_MS, signal);
+  }
+}
+
+/** What an earlier request came to whose answer was lost. @throws RedbookError `refusal` when it cancelled nothing */
+async function cancelledOrder(
+  session: Session,
+  orderId: string,
+  refusal: RedbookError,
+  signal: AbortSignalLike | undefined,
+): Promise<ClosedOrder> {
+  const { id, clientOrderId, market, status } = await getOrder(
+    session,
+    orderId,
+    signal === undefined ? {} : { signal },
+  );
+  if (status !== 'cancelled' && status !== 'partially_filled_cancelled') throw refusal;
+  return { id, clientOrderId, market, status };
+}
 
 export interface CancelAllFilter {
   /** Symbol of a market: only its orders. */

@@ -18,6 +18,8 @@ import type {
 import type { challengeSchema } from '../contract/login.ts';
 import type { marketSchema } from '../contract/market.ts';
 import type {
+  historicalCandleSchema,
+  historicalCandlesSchema,
   historicalTradeSchema,
   historicalTradesSchema,
   orderBookSchema,
@@ -70,23 +72,9 @@ export type HistoricalTrade = Read<typeof historicalTradeSchema>;
 export type HistoricalTrades = Read<typeof historicalTradesSchema>;
 
 export type Timeframe = z.infer<typeof timeframe>;
-/** A candle of `getCandles`. */
-export interface HistoricalCandle {
-  /** Unix seconds of the start, as a string. */
-  readonly time: string;
-  readonly open: Amount;
-  readonly high: Amount;
-  readonly low: Amount;
-  readonly close: Amount;
-  readonly base_volume: Amount;
-  readonly target_volume: Amount;
-}
-export interface HistoricalCandles {
-  readonly ticker_id: string;
-  readonly tf: Timeframe;
-  /** Oldest first. Intervals without executions have no candle. */
-  readonly candles: readonly HistoricalCandle[];
-}
+/** A candle of `getCandles`; `time` is Unix seconds as a string. */
+export type HistoricalCandle = Read<typeof historicalCandleSchema>;
+export type HistoricalCandles = Read<typeof historicalCandlesSchema>;
 export type Status = Read<typeof statusSchema>;
 
 export type LoginTypedData = Read<typeof challengeSchema>['typedData'];

@@ -1,0 +1,193 @@
+/** Placing through a real proxy at which things go wrong, against the real service; and looking orders up. */
+
+import { expect } from 'chai';
+import { openConnection, place, restoreSession } from '../../src/client/index.ts';
+import { lookupCall } from '../../src/client/lookup.ts';
+import type { Trader } from '../http/fixture.ts';
+import { random, runSeed } from '../support/seed.ts';
+import { drawOrder } from './drawn-orders.ts';
+import { drawFate } from './fates.ts';
+import { type FaultyProxy, openFaultyProxy } from './faulty-proxy.ts';
+import { type ClientFixture, openClientFixture } from './fixture.ts';
+import { judge, type Report } from './judging.ts';
+import { OrderRoute, type RouteRequest, type Verdict } from './order-route.ts';
+
+const CASES = 50;
+const WALLETS = 10;
+const AT_ONCE = 12;
+/** The client's clock runs this much faster. */
+const HASTE = 5;
+const BID = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: '1', size: '1' } as const;
+const startMs = Date.now();
+const now = (): number => startMs + (Date.now() - startMs) * HASTE;
+const clock = {
+  now,
+  sleep: (ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, ms / HASTE);
+      signal?.addEventListener('abort', () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      });
+    }),
+};
+
+describe('placing at the service', () => {
+  let fixture: ClientFixture;
+  before(async () => {
+    fixture = await openClientFixture();
+  });
+  after(() => fixture.close());
+
+  const signerOf = ({ signer }: Trader) => ({
+    ...{ address: signer.address, prompts: false },
+    signTypedData: (typedData: unknown) =>
+      signer.signTyped(typedData as Parameters<typeof signer.signTyped>[0]),
+  });
+
+  async function playCase(number: number, trader: Trader, proxy: FaultyProxy): Promise<Report> {
+    const draw = random(Math.imul(runSeed(), 10_007) + number);
+    const order = { ...drawOrder(draw, number), clientOrderId: `case ${number}` };
+    // An id that no path can carry, once for each wallet.
+    const named = number < WALLETS ? { ...order, clientOrderId: number % 2 === 0 ? '.' : '..' } : order;
+    const connection = openConnection({ baseUrl: proxy.urlFor(String(number)), clock });
+    const placed = await place(restoreSession(connection, trader.token, signerOf(trader)), named);
+    const sendings = (): Report['sendings'] =>
+      proxy.passings(String(number)).filter(({ body }) => body.includes('"market"'));
+    return { order: named, placed, sendings: sendings() };
+  }
+
+  it(`never reports what is not so, in ${CASES} cases`, async function () {
+    this.timeout(60_000);
+    const fates = new Map<string, ReturnType<typeof random>>();
+    const proxy = await openFaultyProxy({
+      ...{ port: fixture.port, now, haste: HASTE },
+      fateOf(name) {
+        const draw = fates.get(name) ?? random(Math.imul(runSeed(), 31) + Number(name));
+        fates.set(name, draw);
+        return drawFate(draw, 0.5);
+      },
+    });
+    try {
+      const traders = await Promise.all(
+        Array.from({ length: WALLETS }, () => fixture.trader({ USDC: '5000', ETH: '3' })),
+      );
+      // What is slow the first time shall not pass for a lost answer.
+      const first = await fixture.trader({ USDC: '5000' });
+      const warm = restoreSession(fixture.connect(), first.token);
+      for (const clientOrderId of ['1', '2', '3']) await place(warm, { ...BID, clientOrderId });
+      // So few at a time that the service answers each of them in time.
+      const reports: Report[] = [];
+      let next = 0;
+      const lane = async (): Promise<void> => {
+        for (let number = next++; number < CASES; number = next++) {
+          reports[number] = await playCase(number, traders[number % WALLETS]!, proxy);
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, lane));
+      await proxy.quiet();
+      const outcomes: Record<string, number> = {};
+      for (const [index, trader] of traders.entries()) {
+        const { orders } = (await trader.get('/v1/orders')).body as {
+          orders: { clientOrderId: string; status: string }[];
+        };
+        const statuses = new Map(orders.map(({ clientOrderId, status }) => [clientOrderId, status]));
+        expect(statuses.size, 'one order for each id').to.equal(orders.length);
+        for (const [number, report] of reports.entries()) {
+          if (number % WALLETS !== index) continue;
+          const { placed, order } = report;
+          outcomes[placed.outcome] = (outcomes[placed.outcome] ?? 0) + 1;
+          try {
+            judge(report, statuses.get(order.clientOrderId));
+          } catch (error) {
+            throw new Error(`case ${number} of seed ${runSeed()}: ${(error as Error).message}`, {
+              cause: error,
+            });
+          }
+          statuses.delete(order.clientOrderId);
+        }
+        expect([...statuses.keys()], 'no order under another id').to.deep.equal([]);
+      }
+      console.log(`      ${JSON.stringify(outcomes)}`);
+      expect(outcomes.placed).to.be.at.least(CASES / 10);
+    } finally {
+      proxy.close();
+    }
+  });
+
+  it('looks orders up in ways that never place one', async () => {
+    const trader = await fixture.trader({ USDC: '5000' });
+    const ids = ['plain', '.', '..', 'a/b?c#d', '%2e', '\u{1F642}', 'x'.repeat(128)];
+    const ask = ({ method, path, body }: ReturnType<typeof lookupCall>) =>
+      method === 'GET' ? trader.get(path) : trader.post(path, body!);
+    for (const id of ids) {
+      const { status } = await ask(lookupCall(id));
+      expect(status, id).to.equal(lookupCall(id).method === 'GET' ? 404 : 400);
+    }
+    expect(ids.filter((id) => lookupCall(id).method === 'POST')).to.deep.equal(['.', '..']);
+    const listed = await trader.get('/v1/orders');
+    expect(listed.body.orders, 'nothing was placed').to.deep.equal([]);
+    for (const clientOrderId of ids) {
+      const placed = await trader.order({ size: 0.002, clientOrderId });
+      const found = await ask(lookupCall(clientOrderId));
+      expect([found.status, found.body.order.id], clientOrderId).to.deep.equal([200, placed.body.id]);
+    }
+    expect((await trader.get('/v1/orders')).body.orders).to.have.length(ids.length);
+  });
+
+  it('has a model that answers as the service does', async () => {
+    const trader = await fixture.trader({ USDC: '2100' });
+    const limit = { market: 'BTC/USDC', side: 'buy', type: 'limit', price: '2000', size: '0.5' };
+    const steps: [method: string, path: string, body: object | undefined, verdict?: Verdict][] = [
+      ['POST', '/v1/orders', { clientOrderId: 'a' }],
+      ['GET', '/v1/orders/by-client-id/a', undefined],
+      ['POST', '/v1/orders', { ...limit, clientOrderId: 'a' }, 'rest'],
+      ['POST', '/v1/orders', { ...limit, clientOrderId: 'a' }],
+      ['POST', '/v1/orders', { clientOrderId: 'a' }],
+      ['GET', '/v1/orders/by-client-id/a', undefined],
+      ['POST', '/v1/orders', { ...limit, size: '900', clientOrderId: 'b' }, 'no funds'],
+      ['GET', '/v1/orders/by-client-id/b', undefined],
+      ['POST', '/v1/orders', { ...limit, timeInForce: 'FOK', clientOrderId: 'b' }, 'reject'],
+      ['POST', '/v1/orders', { ...limit, timeInForce: 'FOK', clientOrderId: 'b' }],
+      ['GET', '/v1/orders/by-client-id/b', undefined],
+      ['POST', '/v1/orders', { ...limit, timeInForce: 'IOC', clientOrderId: 'c' }, 'expire'],
+      ['GET', '/v1/orders/by-client-id/a%2Fb', undefined],
+    ];
+    let verdict: Verdict | undefined;
+    const model = new OrderRoute(random(1), Date.now, () => verdict!);
+    const token = model.signIn(trader.wallet);
+    const facts = (status: number, body: Record<string, unknown>): unknown => {
+      const { order = {}, code = null, accepted = null, rejectCode = null } = body;
+      const { clientOrderId, status: state } = order as Record<string, unknown>;
+      return { status, code, accepted, rejectCode, clientOrderId, state };
+    };
+    for (const [method, path, body, said] of steps) {
+      verdict = said;
+      const real = method === 'GET' ? await trader.get(path) : await trader.post(path, body!);
+      const request: RouteRequest = {
+        method,
+        path,
+        token,
+        requestId: 'r',
+        body: body && JSON.stringify(body),
+      };
+      const modelled = model.handle(request);
+      expect(
+        facts(modelled.status, JSON.parse(modelled.text)),
+        `${method} ${path} ${JSON.stringify(body)}`,
+      ).to.deep.equal(facts(real.status, real.body));
+    }
+    const stranger = await fixture.connect().fetch(`${fixture.baseUrl}/v1/orders`, {
+      ...{ method: 'POST', headers: { Authorization: 'Bearer a.b.c' }, signal: new AbortController().signal },
+    });
+    expect(stranger.status).to.equal(model.handle({ ...EMPTY, token: 'a.b.c' }).status);
+  });
+});
+
+const EMPTY: RouteRequest = {
+  method: 'POST',
+  path: '/v1/orders',
+  token: undefined,
+  requestId: 'r',
+  body: '{}',
+};
