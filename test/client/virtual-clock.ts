@@ -14,6 +14,8 @@ export interface VirtualClock extends Clock {
   until<Result>(promise: Promise<Result>): Promise<Result>;
   /** Timers stand still, as in a tab that a browser has frozen; then all that are due ring at once. */
   freeze(ms: number): void;
+  /** What the clock shows goes back; timers ring when they would have. */
+  turnBack(ms: number): void;
   /** Calls back everybody who wants to know that the tab is shown again. */
   wake(): void;
 }
@@ -25,6 +27,7 @@ const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolv
 
 export function virtualClock(startMs = 1_767_605_400_000): VirtualClock {
   let nowMs = startMs;
+  let backMs = 0;
   const sleepers = new Set<Sleeper>();
   const wakeListeners = new Set<() => void>();
   const next = (): Sleeper | undefined => {
@@ -43,7 +46,7 @@ export function virtualClock(startMs = 1_767_605_400_000): VirtualClock {
     return true;
   };
   return {
-    now: () => nowMs,
+    now: () => nowMs - backMs,
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason);
@@ -79,6 +82,9 @@ export function virtualClock(startMs = 1_767_605_400_000): VirtualClock {
     },
     freeze(ms) {
       nowMs += ms;
+    },
+    turnBack(ms) {
+      backMs += ms;
     },
     wake() {
       for (const listener of wakeListeners) listener();

@@ -1,0 +1,278 @@
+/** Limits, renewal and repetition on a virtual clock, against a service that answers from a list. */
+
+import { expect } from 'chai';
+import {
+  cancel,
+  cancelAll,
+  type Fetch,
+  getMarkets,
+  getOrders,
+  getPairs,
+  openConnection,
+  place,
+  restoreSession,
+  type Session,
+  signIn,
+} from '../../src/client/index.ts';
+import { errorOf } from './fixture.ts';
+import { type VirtualClock, virtualClock } from './virtual-clock.ts';
+
+interface Scripted {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: object | string;
+  /** The connection fails. */
+  readonly cut?: true;
+}
+
+interface Seen {
+  readonly atMs: number;
+  readonly route: string;
+  readonly token: string | undefined;
+}
+
+const ADDRESS = `0x${'a1'.repeat(20)}`;
+const LIFE_S = 8 * 3_600;
+const BID = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: '1', size: '1' } as const;
+
+/** @param answer to a request, by its route and the number of requests before it */
+function stage(answer: (route: string, number: number, clock: VirtualClock) => Scripted) {
+  const clock = virtualClock();
+  const startMs = clock.now();
+  const seen: Seen[] = [];
+  const fetch: Fetch = async (url, { method, headers }) => {
+    const route = `${method} ${new URL(url).pathname}`;
+    const scripted = answer(route, seen.length, clock);
+    seen.push({ atMs: clock.now() - startMs, route, token: headers.Authorization?.replace('Bearer ', '') });
+    if (scripted.cut) throw new TypeError('fetch failed');
+    const { status = 200, body = {} } = scripted;
+    const replyHeaders: Readonly<Record<string, string>> = { ...scripted.headers };
+    return {
+      status,
+      headers: { get: (name) => replyHeaders[name] ?? null },
+      text: async () => (typeof body === 'string' ? body : JSON.stringify(body)),
+    };
+  };
+  const random = (bytes: Uint8Array): void => void crypto.getRandomValues(bytes as Uint8Array<ArrayBuffer>);
+  return {
+    clock,
+    seen,
+    startMs,
+    connection: openConnection({ baseUrl: 'http://model', fetch, clock, random }),
+  };
+}
+
+let tokens = 0;
+function tokenAt(clock: VirtualClock, lifeS = LIFE_S): string {
+  tokens += 1;
+  const iat = Math.floor(clock.now() / 1_000);
+  const claims = { sub: ADDRESS, iat, exp: iat + lifeS, jti: tokens };
+  return `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
+}
+
+const signer = (prompts: boolean) => ({ address: ADDRESS, prompts, signTypedData: async () => '0x' });
+const CHALLENGE = { typedData: { message: {} }, expiresIn: '5m' };
+const UNAUTHORIZED = { status: 401, body: { code: 'UNAUTHORIZED', error: 'expired' } };
+const dateOf = (ms: number): string => new Date(ms).toUTCString();
+
+describe('limits', () => {
+  it('are waited for until the window moves, by the clock of the service', async () => {
+    // The client is an hour ahead: what counts is the service's own `Date`.
+    const behindMs = 3_600_000;
+    const { clock, seen, connection } = stage((_route, number, { now }) => {
+      const serverMs = now() - behindMs;
+      const reset = String(Math.ceil(serverMs / 1_000) + 30);
+      const headers = { Date: dateOf(serverMs), 'RateLimit-Remaining': String(Math.max(0, 1 - number)) };
+      return { headers: { ...headers, 'RateLimit-Reset': reset }, body: [] };
+    });
+    await clock.until(Promise.all([getPairs(connection)]));
+    await clock.until(getPairs(connection));
+    expect(seen.map(({ atMs }) => atMs)).to.deep.equal([0, 0]);
+    await clock.until(Promise.all([getPairs(connection), getPairs(connection)]));
+    expect(seen.map(({ atMs }) => atMs)).to.deep.equal([0, 0, 30_000, 60_000]);
+  });
+
+  it('do not let a clock that is wrong make a read wait for more than a minute', async () => {
+    const { clock, seen, connection } = stage(() => ({
+      headers: { 'RateLimit-Remaining': '0', 'RateLimit-Reset': '99999999999' },
+      body: [],
+    }));
+    for (let read = 0; read < 2; read += 1) await clock.until(getPairs(connection));
+    expect(seen[1]!.atMs).to.be.within(60_000, 61_000);
+  });
+
+  it('are waited for after a 429, and reported in the end', async () => {
+    const { clock, seen, connection } = stage(() => ({
+      ...{ status: 429, headers: { 'Retry-After': '7' }, body: { code: 'RATE_LIMITED', error: 'too many' } },
+    }));
+    const error = await clock.until(errorOf(getPairs(connection)));
+    expect(error).to.include({ code: 'RATE_LIMITED', retryAfterMs: 7_000, outcome: 'refused' });
+    expect(seen).to.have.length(5);
+    for (const [index, { atMs }] of seen.entries())
+      if (index > 0) expect(atMs - seen[index - 1]!.atMs).to.be.at.least(7_000);
+  });
+
+  it('never hold an order or a cancel back', async () => {
+    const { clock, seen, connection } = stage(() => ({
+      ...{ status: 429, headers: { 'Retry-After': '7' }, body: 'a proxy’s words' },
+    }));
+    const session = restoreSession(connection, tokenAt(clock));
+    expect((await errorOf(cancel(session, 'an order'))).code).to.equal('RATE_LIMITED');
+    expect((await errorOf(cancelAll(session))).code).to.equal('RATE_LIMITED');
+    const placed = await place(session, BID);
+    expect(placed.outcome === 'refused' && placed.error).to.include({
+      code: 'RATE_LIMITED',
+      retryAfterMs: 7_000,
+    });
+    expect(seen.map(({ atMs }) => atMs)).to.deep.equal([0, 0, 0]);
+  });
+
+  it('end a wait when the caller aborts it', async () => {
+    const { connection, clock } = stage(() => ({ status: 429, headers: { 'Retry-After': '50' } }));
+    const controller = new AbortController();
+    const read = errorOf(getPairs(connection, { signal: controller.signal }));
+    await clock.pass(1_000);
+    controller.abort();
+    expect((await read).code).to.equal('ABORTED');
+  });
+});
+
+describe('a read', () => {
+  it('is repeated after a lost answer, three times in all', async () => {
+    const mended = stage((_route, number) => (number < 2 ? { cut: true } : { body: { markets: [] } }));
+    expect(await mended.clock.until(getMarkets(mended.connection))).to.deep.equal([]);
+    const lost = stage(() => ({ status: 503, body: { code: 'SERVICE_UNAVAILABLE', error: 'away' } }));
+    const error = await lost.clock.until(errorOf(getMarkets(lost.connection)));
+    expect([error.code, error.outcome, lost.seen.length]).to.deep.equal([
+      'SERVICE_UNAVAILABLE',
+      'unknown',
+      3,
+    ]);
+  });
+});
+
+describe('a cancel', () => {
+  const CLOSED = { status: 400, body: { code: 'ORDER_NOT_FOUND', error: 'closed' } };
+  const order = (status: string): Scripted => ({
+    body: { order: { id: 'x', clientOrderId: null, market: 'ETH/USDC', status } },
+  });
+
+  it('is sent again after a lost answer, and reports the order that it closed', async () => {
+    const { clock, seen, connection } = stage((route, number) =>
+      route.startsWith('GET') ? order('cancelled') : number === 0 ? { cut: true } : CLOSED,
+    );
+    const closed = await clock.until(cancel(restoreSession(connection, tokenAt(clock)), 'x'));
+    expect(closed).to.deep.equal({ id: 'x', clientOrderId: null, market: 'ETH/USDC', status: 'cancelled' });
+    expect(seen).to.have.length(3);
+  });
+
+  it('reports an order that was filled meanwhile as not found', async () => {
+    const { clock, connection } = stage((route, number) =>
+      route.startsWith('GET') ? order('filled') : number === 0 ? { cut: true } : CLOSED,
+    );
+    const error = await clock.until(errorOf(cancel(restoreSession(connection, tokenAt(clock)), 'x')));
+    expect(error.code).to.equal('ORDER_NOT_FOUND');
+  });
+
+  it('of all orders is sent once, and so is none without an id', async () => {
+    const { clock, seen, connection } = stage(() => ({ cut: true }));
+    const session = restoreSession(connection, tokenAt(clock));
+    expect(await clock.until(errorOf(cancelAll(session)))).to.include({
+      code: 'NETWORK_ERROR',
+      outcome: 'unknown',
+    });
+    expect(seen).to.have.length(1);
+    for (const id of ['', '.', '..'])
+      expect(await clock.until(errorOf(cancel(session, id)))).to.include({ code: 'ORDER_NOT_FOUND' });
+    expect(seen).to.have.length(1);
+  });
+});
+
+describe('a session', () => {
+  /** A service that signs in whoever asks, and counts how often. */
+  function service() {
+    let signIns = 0;
+    const staged = stage((route, _number, clock) => {
+      if (route.endsWith('/challenge')) return { body: CHALLENGE };
+      if (!route.endsWith('/verify')) return { body: { orders: [], nextCursor: null } };
+      signIns += 1;
+      return { body: { verified: true, token: tokenAt(clock) } };
+    });
+    return { ...staged, signIns: () => signIns };
+  }
+
+  it('of a local signer is renewed before it is over, in the background', async () => {
+    const { clock, connection, seen, signIns } = service();
+    const session = await clock.until(signIn(connection, signer(false)));
+    const first = session.token;
+    await clock.pass(LIFE_S * 890);
+    await clock.until(getOrders(session));
+    expect([signIns(), session.token]).to.deep.equal([1, first]);
+    await clock.pass(LIFE_S * 20);
+    await clock.until(Promise.all([getOrders(session), getOrders(session)]));
+    expect(
+      seen.filter(({ token }) => token === first),
+      'no read waits for it',
+    ).to.have.length(3);
+    await clock.pass(0);
+    expect([signIns(), session.token === first]).to.deep.equal([2, false]);
+    expect(session.expiresAt - clock.now()).to.be.within(LIFE_S * 1_000 - 60_000, LIFE_S * 1_000);
+  });
+
+  it('of a wallet that prompts is renewed only when the caller says so', async () => {
+    const { clock, connection, signIns } = service();
+    const session = await clock.until(signIn(connection, signer(true)));
+    await clock.pass(LIFE_S * 2_000);
+    await clock.until(getOrders(session));
+    expect(signIns()).to.equal(1);
+  });
+
+  it('is renewed once after a 401, however many requests are refused', async () => {
+    const [old, fresh] = [{ token: '' }, { token: '' }];
+    const { clock, connection, seen } = stage((route, _number, now) => {
+      if (route.endsWith('/challenge')) return { body: CHALLENGE };
+      if (route.endsWith('/verify')) {
+        fresh.token = tokenAt(now);
+        return { body: { verified: true, token: fresh.token } };
+      }
+      return fresh.token === '' ? UNAUTHORIZED : { body: { orders: [], nextCursor: null } };
+    });
+    old.token = tokenAt(clock);
+    const session: Session = restoreSession(connection, old.token, signer(false));
+    await clock.until(Promise.all([getOrders(session), getOrders(session), getOrders(session)]));
+    expect(seen.filter(({ route }) => route.endsWith('/verify'))).to.have.length(1);
+    expect(seen.filter(({ token }) => token === fresh.token)).to.have.length(3);
+
+    const prompting = restoreSession(connection, old.token, signer(true));
+    fresh.token = '';
+    expect((await clock.until(errorOf(getOrders(prompting)))).code).to.equal('UNAUTHORIZED');
+    expect(seen.filter(({ route }) => route.endsWith('/verify'))).to.have.length(1);
+  });
+
+  it('asks for one challenge at a time for an address', async () => {
+    const { clock, connection, seen } = service();
+    await clock.until(Promise.all([signIn(connection, signer(false)), signIn(connection, signer(false))]));
+    const steps = seen.map(({ route }) => route.split('/').at(-1));
+    expect(steps).to.deep.equal(['challenge', 'verify', 'challenge', 'verify']);
+  });
+
+  it('is not made of a token that is another wallet’s, and tells what a signer threw', async () => {
+    const strange = stage((route, _number, clock) =>
+      route.endsWith('/challenge')
+        ? { body: CHALLENGE }
+        : { body: { verified: true, token: tokenAt(clock) } },
+    );
+    const other = { ...signer(false), address: `0x${'b2'.repeat(20)}` };
+    expect((await strange.clock.until(errorOf(signIn(strange.connection, other)))).code).to.equal(
+      'UNREADABLE_ANSWER',
+    );
+    const refusal = Object.assign(new Error('the user rejected it'), { code: 4001 });
+    const refusing = { ...signer(true), signTypedData: () => Promise.reject(refusal) };
+    const error = await strange.clock.until(errorOf(signIn(strange.connection, refusing)));
+    expect([error.code, error.cause, error.message]).to.deep.equal([
+      'SIGNING_FAILED',
+      refusal,
+      refusal.message,
+    ]);
+  });
+});

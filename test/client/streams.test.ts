@@ -1,0 +1,220 @@
+/** Watches on a virtual clock: what they say about how fresh they are, and when they connect again. */
+
+import { expect } from 'chai';
+import {
+  type MarketFrame,
+  openConnection,
+  type WatchState,
+  watchMarket,
+  watchMarkets,
+} from '../../src/client/index.ts';
+import { type FakeSocket, fakeSockets } from './fake-socket.ts';
+import { virtualClock } from './virtual-clock.ts';
+
+const FRAME = {
+  ...{ type: 'market', symbol: 'ETH/USDC', tf: '1m', trades: [], candle: null },
+  ticker: {
+    type: 'ticker',
+    symbol: 'ETH/USDC',
+    mark: 1,
+    index: 1,
+    volume24h: 0,
+    openInterest: 0,
+    change24h: -0.5,
+  },
+};
+/** Digits that no double keeps. */
+const FRAME_TEXT = `${JSON.stringify(FRAME).slice(0, -1)},"book":{"bids":[{"price":1000000000.000001,"size":0.123456789}],"asks":[]}}`;
+
+function stage() {
+  const clock = virtualClock();
+  const sockets = fakeSockets();
+  const random = (bytes: Uint8Array): void => void bytes.fill(128);
+  const connection = openConnection({
+    ...{ baseUrl: 'https://redbook.example/path/', clock, random },
+    WebSocket: sockets.WebSocket,
+  });
+  const states: WatchState[] = [];
+  const frames: MarketFrame[] = [];
+  const watch = watchMarket(
+    connection,
+    { symbol: 'ETH/USDC', tf: '5m' },
+    {
+      onFrame: (frame) => frames.push(frame),
+      onState: (state) => states.push(state),
+    },
+  );
+  const goLive = async (): Promise<FakeSocket> => {
+    sockets.last().open();
+    sockets.last().say(FRAME_TEXT);
+    await clock.pass(0);
+    return sockets.last();
+  };
+  return { clock, sockets, connection, states, frames, watch, goLive, state: () => watch.state.state };
+}
+
+describe('a watch', () => {
+  it('is connecting until a frame comes, and then live for five seconds', async () => {
+    const { clock, sockets, states, frames, watch, goLive, state } = stage();
+    expect(sockets.last().url).to.equal('wss://redbook.example/path/ws/market?symbol=ETH%2FUSDC&tf=5m');
+    expect(watch.state).to.deep.equal({ state: 'connecting', lastFrameAt: null, retryAt: null, error: null });
+    await goLive();
+    const liveAt = clock.now();
+    expect(states.at(-1)).to.deep.equal({ state: 'live', lastFrameAt: liveAt, retryAt: null, error: null });
+    expect(frames[0]?.book.bids).to.deep.equal([{ price: '1000000000.000001', size: '0.123456789' }]);
+    expect(frames[0]?.ticker.change24h).to.equal(-0.5);
+    await clock.pass(5_000);
+    expect(state()).to.equal('live');
+    await clock.pass(1);
+    expect(watch.state).to.deep.equal({ state: 'stale', lastFrameAt: liveAt, retryAt: null, error: null });
+    sockets.last().say(FRAME_TEXT);
+    expect(watch.state).to.deep.include({ state: 'live', lastFrameAt: clock.now() });
+    watch.close();
+  });
+
+  it('is live by frames alone: an open connection that says nothing is stale', async () => {
+    const { clock, sockets, state, watch } = stage();
+    sockets.last().open();
+    await clock.pass(5_000);
+    expect(state()).to.equal('connecting');
+    await clock.pass(1);
+    expect(state()).to.equal('stale');
+    watch.close();
+  });
+
+  it('replaces a connection that is silent for ten seconds, and stays stale until a frame comes', async () => {
+    const { clock, sockets, state, watch, goLive } = stage();
+    const silent = await goLive();
+    await clock.pass(9_999);
+    expect([state(), sockets.count()]).to.deep.equal(['stale', 1]);
+    await clock.pass(1);
+    expect([silent.isClosed, sockets.count()]).to.deep.equal([true, 2]);
+    sockets.last().open();
+    await clock.pass(1_000);
+    expect(state()).to.equal('stale');
+    silent.say(FRAME_TEXT);
+    expect(state(), 'frames of the old connection count for nothing').to.equal('stale');
+    sockets.last().say(FRAME_TEXT);
+    expect(state()).to.equal('live');
+    watch.close();
+  });
+
+  it('backs off, at most fifteen seconds, and begins anew after a frame', async () => {
+    const { clock, sockets, watch, goLive } = stage();
+    const waits: number[] = [];
+    for (let attempt = 0; attempt < 7; attempt += 1) {
+      sockets.last().break();
+      expect(watch.state.state).to.equal('offline');
+      waits.push(watch.state.retryAt! - clock.now());
+      const before = sockets.count();
+      await clock.pass(waits.at(-1)! - 1);
+      expect(sockets.count(), 'not yet').to.equal(before);
+      await clock.pass(1);
+      expect(sockets.count(), 'now').to.equal(before + 1);
+      expect(watch.state).to.include({ state: 'offline', retryAt: null });
+    }
+    // Of 0.5 s doubled each time: three quarters, for the chance of this test is always a half.
+    for (const [index, longest] of [1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000].entries())
+      expect(waits[index]).to.be.within(longest / 2, longest);
+    await goLive();
+    sockets.last().break();
+    expect(watch.state.retryAt! - clock.now()).to.be.at.most(500);
+    watch.close();
+  });
+
+  it('comes back when the service says so', async () => {
+    const { clock, sockets, watch, goLive } = stage();
+    await goLive();
+    sockets.last().break(1001, 'reconnect in 1234 ms');
+    expect(watch.state.retryAt).to.equal(clock.now() + 1_234);
+    watch.close();
+  });
+
+  it('tries again at once when the network is back', async () => {
+    const { clock, sockets, watch } = stage();
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      sockets.last().break();
+      await clock.pass(15_000);
+    }
+    sockets.last().break();
+    const before = sockets.count();
+    clock.wake();
+    await clock.pass(0);
+    expect(sockets.count()).to.equal(before + 1);
+    watch.close();
+  });
+
+  it('does not show frames that waited while the page stood still', async () => {
+    for (const wakesFirst of [true, false]) {
+      const { clock, sockets, frames, state, watch, goLive } = stage();
+      const old = await goLive();
+      clock.freeze(60_000);
+      if (wakesFirst) clock.wake();
+      old.say(FRAME_TEXT);
+      await clock.pass(0);
+      expect([frames.length, state(), old.isClosed, sockets.count()]).to.deep.equal([1, 'stale', true, 2]);
+      await goLive();
+      expect([frames.length, state()]).to.deep.equal([2, 'live']);
+      watch.close();
+    }
+  });
+
+  it('notices silence with timers that are late, and with a clock that went back', async () => {
+    const { clock, sockets, state, watch, goLive } = stage();
+    await goLive();
+    clock.freeze(8_000);
+    await clock.pass(0);
+    expect(state(), 'a timer that is late').to.equal('stale');
+    sockets.last().say(FRAME_TEXT);
+    clock.turnBack(3_600_000);
+    await clock.pass(10_002);
+    expect(state(), 'an hour earlier').to.equal('stale');
+    watch.close();
+  });
+
+  it('ends for good when the service refuses it', async () => {
+    const { clock, sockets, watch } = stage();
+    sockets.last().open();
+    sockets.last().say({ type: 'error', code: 'MARKET_NOT_FOUND', error: 'no market has the symbol' });
+    expect(watch.state).to.include({ state: 'offline', retryAt: null });
+    expect(watch.state.error).to.include({ code: 'MARKET_NOT_FOUND', outcome: 'refused' });
+    await clock.pass(60_000);
+    expect(sockets.count()).to.equal(1);
+  });
+
+  it('replaces a connection that says what is no frame', async () => {
+    const { clock, sockets, watch, goLive } = stage();
+    await goLive();
+    sockets.last().say('<html>');
+    await clock.pass(500);
+    expect(sockets.count()).to.equal(2);
+    watch.close();
+  });
+
+  it('says nothing after it was closed, and leaves no timer behind', async () => {
+    const { clock, sockets, states, frames, watch, goLive } = stage();
+    const socket = await goLive();
+    const told = states.length;
+    watch.close();
+    socket.say(FRAME_TEXT);
+    socket.break();
+    clock.wake();
+    await clock.pass(60_000);
+    expect([states.length, frames.length, sockets.count(), socket.isClosed]).to.deep.equal([
+      told,
+      1,
+      1,
+      true,
+    ]);
+  });
+
+  it('watches all markets, and needs a WebSocket class', () => {
+    const { connection, sockets, watch } = stage();
+    const all = watchMarkets(connection, { onFrame: () => undefined });
+    expect(sockets.last().url).to.equal('wss://redbook.example/path/ws');
+    for (const one of [watch, all]) one.close();
+    const { WebSocket: _, ...without } = connection;
+    const start = () => watchMarkets({ ...without, WebSocket: undefined }, { onFrame: () => undefined });
+    expect(start).to.throw(TypeError, 'WebSocket');
+  });
+});
