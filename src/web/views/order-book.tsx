@@ -18,6 +18,7 @@ import { openOrders } from '../state/account.ts';
 import { currentMarket, feedState, frame } from '../state/market-feed.ts';
 import { gridOfMarket } from '../state/markets.ts';
 import { fillPrice } from '../state/order-draft.ts';
+import { selectedTicker } from '../state/selected-market.ts';
 import { BookScroll } from './book-scroll.ts';
 import { FeedState } from './feed-state.tsx';
 import { Scroller } from './scroller.tsx';
@@ -37,7 +38,7 @@ const factor = computed(() => (factors.value.includes(chosenFactor.value) ? chos
 
 // Another market has another tick.
 effect(() => {
-  void currentMarket.value?.symbol;
+  void selectedTicker.value;
   chosenFactor.value = 1n;
 });
 
