@@ -8,9 +8,10 @@ import {
   signIn,
   type TypedDataSigner,
 } from '../../client/index.ts';
+import type { DiscoveredWallet } from '../wallets/announcement.ts';
 import { connectWallet, watchAccount } from '../wallets/browser-signer.ts';
 import type { DemoWallet } from '../wallets/demo-wallet.ts';
-import { type DiscoveredWallet, discoveredWallets } from '../wallets/discovery.ts';
+import { discoveredWallets } from '../wallets/discovery.ts';
 import { isRefusal, walletFault } from '../wallets/wallet-fault.ts';
 import { announce } from './announcements.ts';
 import { connection } from './connection.ts';

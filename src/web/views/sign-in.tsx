@@ -17,7 +17,8 @@ import {
   stopAsking,
 } from '../state/session.ts';
 import { demoOffered } from '../state/settings.ts';
-import { type DiscoveredWallet, discoveredWallets, discoverWallets } from '../wallets/discovery.ts';
+import type { DiscoveredWallet } from '../wallets/announcement.ts';
+import { discoveredWallets, discoverWallets } from '../wallets/discovery.ts';
 import { Dialog } from './dialog.tsx';
 import { focusIfLost } from './lost-focus.ts';
 import { WalletDialog } from './wallet-dialog.tsx';

@@ -1,7 +1,7 @@
 /** Signs in with a browser wallet: asks for an account, then for a signature over typed data. */
 
 import { type TypedDataSigner, walletTypedData } from '../../client/index.ts';
-import type { DiscoveredWallet, Provider } from './discovery.ts';
+import type { DiscoveredWallet, Provider } from './announcement.ts';
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 

@@ -1,0 +1,43 @@
+/** Reads what a browser wallet says of itself (EIP-6963). All of it is foreign: any extension can announce anything. */
+
+/** The part of an EIP-1193 provider that is used. */
+export interface Provider {
+  request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>;
+  on?(event: 'accountsChanged', listener: (accounts: unknown) => void): void;
+  removeListener?(event: 'accountsChanged', listener: (accounts: unknown) => void): void;
+}
+
+/** Name and icon are foreign text: shown as text nodes and as the source of an image, never as markup. */
+export interface DiscoveredWallet {
+  readonly uuid: string;
+  readonly name: string;
+  /** A `data:image/` URL; null when the wallet gave none that may be shown. */
+  readonly icon: string | null;
+  /** Reverse domain name that names the product, the same on each visit. */
+  readonly rdns: string;
+  readonly provider: Provider;
+}
+
+const LONGEST_NAME = 60;
+const LONGEST_ICON = 100_000;
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Reads an announcement; null when it is not one. */
+export function readAnnouncement(detail: unknown): DiscoveredWallet | null {
+  if (!isRecord(detail) || !isRecord(detail.info) || !isRecord(detail.provider)) return null;
+  const { uuid, name, icon, rdns } = detail.info;
+  const shown = textOf(name).trim();
+  if (textOf(uuid) === '' || shown === '' || typeof detail.provider.request !== 'function') return null;
+  const image = textOf(icon);
+  return {
+    uuid: textOf(uuid),
+    name: shown.length > LONGEST_NAME ? `${shown.slice(0, LONGEST_NAME)}…` : shown,
+    icon: /^data:image\//i.test(image) && image.length <= LONGEST_ICON ? image : null,
+    rdns: textOf(rdns),
+    provider: detail.provider as unknown as Provider,
+  };
+}
