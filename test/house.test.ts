@@ -25,6 +25,47 @@ const FLOORS: readonly (readonly string[])[] = [
   ['domain'],
 ];
 
+interface Uses {
+  /** Rooms whose code it runs. */
+  readonly runs?: readonly string[];
+  /** Rooms that it knows by their types alone: another room hands it what it works with. */
+  readonly types?: readonly string[];
+}
+
+/** Rooms that each room may import, all of them on floors below it. Nothing stands here that no file needs. */
+const MAY_USE: Readonly<Record<string, Uses>> = {
+  main: { runs: ['roles', 'operator', 'config', 'http', 'domain'] },
+  roles: {
+    runs: [
+      ...['config', 'embedded', 'http', 'stream', 'workers', 'demo', 'market-data'],
+      ...['auth', 'engine', 'feed', 'ledger', 'queue', 'redis', 'domain'],
+    ],
+    types: ['operator'],
+  },
+  config: { runs: ['redis', 'domain'] },
+  embedded: { runs: ['domain'] },
+  http: {
+    runs: ['market-data', 'ledger', 'redis', 'contract', 'domain'],
+    types: ['auth', 'engine'],
+  },
+  stream: { runs: ['feed', 'domain'] },
+  workers: { runs: ['ledger', 'feed', 'domain'], types: ['engine', 'market-data'] },
+  demo: { runs: ['client', 'operator', 'books', 'domain'], types: ['engine'] },
+  web: { runs: ['client', 'domain'] },
+  client: { types: ['contract', 'domain'] },
+  operator: { runs: ['books', 'engine', 'ledger', 'domain'] },
+  books: { runs: ['engine', 'ledger', 'domain'] },
+  'market-data': { runs: ['domain'], types: ['engine', 'ledger'] },
+  auth: { runs: ['redis', 'domain'] },
+  engine: { runs: ['redis', 'domain'] },
+  feed: { runs: ['redis', 'domain'] },
+  ledger: { runs: ['domain'] },
+  queue: { runs: ['redis'] },
+  redis: {},
+  contract: { runs: ['domain'] },
+  domain: {},
+};
+
 /** Each package of ours has one home; a type alone may be imported anywhere where `typesAnywhere` says so. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   express: ['http'],
@@ -65,6 +106,8 @@ const PAGE_PACKAGES = [
 const TYPES_ANYWHERE = new Set(['ioredis', 'pino', 'express', 'zod']);
 /** They pack the client as a package, and are no part of it. */
 const PACKING = ['client/pack.ts', 'client/declarations.ts'];
+/** They build or pack other rooms before anything runs. */
+const BUILDING = ['embedded/install.mjs', ...PACKING];
 const NO_NAMES = ['utils', 'helpers', 'common', 'misc', 'types'];
 
 interface Import {
@@ -146,6 +189,26 @@ describe('the house', () => {
       return room !== other && floorOf(other) <= floorOf(room);
     });
     expect(upward.map(named)).to.deep.equal([]);
+  });
+
+  it('gives each room the rooms that it may use', () => {
+    const used = inside
+      .filter(({ from, file }) => roomOf(from) !== roomOf(file) && !BUILDING.includes(relative(SRC, from)))
+      .map((one) => ({ one, room: roomOf(one.from), other: roomOf(one.file) }));
+    const strangers = used.filter(({ one, room, other }) => {
+      const { runs = [], types = [] } = MAY_USE[room] ?? {};
+      return !(runs.includes(other) || (one.typeOnly && types.includes(other)));
+    });
+    expect(strangers.map(({ one }) => named(one))).to.deep.equal([]);
+    const idle = Object.entries(MAY_USE).flatMap(([room, { runs = [], types = [] }]) => {
+      const isUsed = (other: string, typeOnly: boolean): boolean =>
+        used.some((use) => use.room === room && use.other === other && (typeOnly || !use.one.typeOnly));
+      return [
+        ...runs.filter((other) => !isUsed(other, false)),
+        ...types.filter((other) => !isUsed(other, true)),
+      ].map((other) => `${room} does not use ${other}`);
+    });
+    expect(idle).to.deep.equal([]);
   });
 
   it('keeps zod and the schemas of the contract out of the bundles of client and page', () => {
@@ -307,6 +370,17 @@ describe('docs/api.md', () => {
     expect(
       [...new Set(cited)].filter((section) => !new RegExp(`^##+ ${section}\\.? `, 'm').test(text)),
     ).to.deep.equal([]);
+  });
+});
+
+describe('docs/architecture.md', () => {
+  it('has the floors of the rooms, from top to bottom', () => {
+    const text = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
+    const [, section = ''] = text.split('\n## Rooms of the code\n');
+    const floors = [...section.split('\n## ')[0]!.matchAll(/^\| [^|]+ \| (.*`.*) \|$/gm)].map(([, rooms]) =>
+      [...rooms!.matchAll(/`([\w-]+)`/g)].map(([, room]) => room!).sort(),
+    );
+    expect(floors).to.deep.equal(FLOORS.map((rooms) => [...rooms].sort()));
   });
 });
 
