@@ -131,8 +131,8 @@ function BookTable({ market }: { market: Market }) {
                 <span class="muted">{frame.value === null ? 'Waiting for the book…' : 'No spread'}</span>
               ) : (
                 <>
-                  <span class="muted">Mid</span> <strong>{spread.mid}</strong>
-                  <span class="muted">Spread</span> <span>{spread.spread}</span>
+                  <span class="muted">Mid</span> <strong>{spread.mid}</strong>{' '}
+                  <span class="muted">Spread</span> <span>{spread.spread}</span>{' '}
                   <span class="muted">{spread.percent} %</span>
                 </>
               )}
