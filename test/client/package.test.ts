@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { build } from 'esbuild';
 import { type ClientFixture, openClientFixture } from './fixture.ts';
 import { type PackedClient, packClient } from './packed.ts';
 
@@ -93,6 +94,19 @@ describe('the packed client', function () {
     const own = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     expect({ version, engines }).to.deep.equal({ version: own.version, engines: own.engines });
     expect(installed('index.js') + installed('index.d.ts')).to.not.match(/\bzod\b|from '\.|node:/);
+  });
+
+  it('leaves out of a bundle what the bundle does not use', async () => {
+    packed.write('reads.js', "import { getMarkets } from 'redbook-client'; console.log(getMarkets);");
+    const { outputFiles } = await build({
+      ...{ entryPoints: [join(packed.folder, 'reads.js')], bundle: true, format: 'esm', write: false },
+      external: ['lossless-json'],
+    });
+    const text = outputFiles[0]!.text;
+    expect(text)
+      .to.include('/v1/markets')
+      .and.not.match(/clientOrderId|WeakSet|WebSocket\(|eth_sign|EIP712|Bearer of/);
+    expect(text.length).to.be.at.most(installed('index.js').length / 2);
   });
 
   it('has types that strict projects compile with: for Node.js, for browsers, and for neither', async () => {
