@@ -1,6 +1,7 @@
 /** Signs a wallet in and out. */
 
 import { type Signal, signal } from '@preact/signals';
+import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Session } from '../../client/index.ts';
 import {
@@ -73,13 +74,7 @@ export function SignIn() {
   );
 }
 
-function SignedIn({
-  opened,
-  account,
-}: {
-  opened: Session;
-  account: { readonly current: HTMLButtonElement | null };
-}) {
+function SignedIn({ opened, account }: { opened: Session; account: RefObject<HTMLButtonElement> }) {
   return (
     <>
       {minutesLeft.value !== null && (
@@ -88,7 +83,7 @@ function SignedIn({
         </button>
       )}
       <button
-        ref={account as never}
+        ref={account}
         type="button"
         class="button"
         onClick={() => {

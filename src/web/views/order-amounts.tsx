@@ -1,0 +1,109 @@
+/** The amounts of the order form: price, size and quote amount, and parts of the available balance. */
+
+import { marketGrid, type Market as Rules } from '../../domain/market.ts';
+import { countOf, formatCount, formatScaled, parseDecimal } from '../../domain/units.ts';
+import { readAmount } from '../figures/draft-request.ts';
+import { shareSteps } from '../figures/shares.ts';
+import { announce } from '../state/announcements.ts';
+import { problemAt, tellsMissing } from '../state/form-problems.ts';
+import { frame } from '../state/market-feed.ts';
+import { draft, focusRequest, typeInto } from '../state/order-draft.ts';
+import { availableAtoms, draftTexts, otherSide } from '../state/order-preview.ts';
+import { session } from '../state/session.ts';
+import { serverProblem } from '../state/submissions.ts';
+import { AmountInput } from './amount-field.tsx';
+
+export function Amounts({ market }: { market: Rules }) {
+  const { tick, step, minSteps } = marketGrid(market);
+  const isMarket = draft.type.value === 'market';
+  const book = frame.value?.book;
+  const near = (draft.side.value === 'buy' ? book?.asks : book?.bids)?.[0]?.price;
+  const best = near === undefined ? 1n : countOf(parseDecimal(near)!, tick)!;
+  const [base, quote] = [market.base.symbol, market.quote.symbol];
+  const atom = { coefficient: 1n, places: market.quote.scale };
+  return (
+    <>
+      <Available market={market} />
+      {!isMarket && (
+        <AmountInput
+          name="price"
+          label="Price"
+          unit={quote}
+          grid={tick}
+          start={best}
+          problem={problemAt('price')}
+        />
+      )}
+      <AmountInput
+        name="size"
+        label="Size"
+        unit={base}
+        grid={step}
+        start={minSteps ?? 1n}
+        problem={isMarket && draft.amount.value !== '' ? undefined : problemAt('size')}
+      />
+      {isMarket && draft.side.value === 'buy' && (
+        <AmountInput
+          name="amount"
+          label="Amount"
+          unit={quote}
+          grid={atom}
+          start={1n}
+          problem={problemAt('amount')}
+        />
+      )}
+    </>
+  );
+}
+
+function Available({ market }: { market: Rules }) {
+  if (availableAtoms.value === null) return null;
+  const { symbol, scale } = draft.side.value === 'buy' ? market.quote : market.base;
+  return (
+    <p class="available">
+      <span class="muted">Available</span> {formatScaled(availableAtoms.value, scale)} {symbol}
+    </p>
+  );
+}
+
+const SHARES = [25, 50, 75, 100] as const;
+
+/** Fills the size that a part of the available balance pays for. */
+export function Shares({ market }: { market: Rules }) {
+  if (session.value === null) return null;
+  return (
+    <fieldset class="shares" aria-label="Part of what is available">
+      {SHARES.map((percent) => (
+        <button key={percent} type="button" class="button small" onClick={() => fillShare(market, percent)}>
+          {percent === 100 ? 'Max' : `${percent} %`}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+function fillShare(market: Rules, percent: number): void {
+  const steps = stepsOfShare(market, percent);
+  if (typeof steps === 'string') announce(steps);
+  else {
+    serverProblem.value = null;
+    typeInto('size', formatCount(steps, marketGrid(market).step));
+  }
+}
+
+/** Steps that a part of the available balance pays for, or why there are none. */
+function stepsOfShare(market: Rules, percent: number): bigint | string {
+  const available = availableAtoms.value;
+  if (available === null) return 'Your balance is not known yet.';
+  const texts = draftTexts.value;
+  const price = readAmount(texts.price);
+  const ticks = price === undefined ? undefined : countOf(price, marketGrid(market).tick);
+  if (texts.side === 'buy' && texts.type === 'limit' && ticks === undefined) {
+    tellsMissing.value = true;
+    focusRequest.value = 'price';
+    return 'Type a price first.';
+  }
+  const limit = texts.type === 'limit' ? (ticks ?? null) : null;
+  const steps = shareSteps(market, texts, limit, otherSide.value, available, percent);
+  return steps > 0n ? steps : `${percent} % of what is available does not pay for one step.`;
+}
