@@ -92,7 +92,7 @@ function figuresOf(
     { term: side === 'buy' ? 'You pay at once' : 'You give at once', value: paidText(market, paidAtoms) },
     { term: 'You receive at once', value: gotText(market, receivedAtoms) },
     {
-      term: `Fee (taker, ${market.feeBps} bps, each fill rounded up to an atom)`,
+      term: `Fee (taker, ${market.feeBps} bps, each fill rounded up)`,
       value: quoteText(market, walk.feeAtoms),
     },
     { term: 'Reserved while it rests', value: paidText(market, reservedAtoms) },

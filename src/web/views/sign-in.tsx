@@ -74,7 +74,7 @@ export function SignIn() {
   );
 }
 
-function SignedIn({ opened, account }: { opened: Session; account: RefObject<HTMLButtonElement> }) {
+function SignedIn({ opened, account }: { opened: Session; account: RefObject<HTMLButtonElement | null> }) {
   return (
     <>
       {minutesLeft.value !== null && (
