@@ -6,7 +6,7 @@ import { amount, assetSymbol } from './values.ts';
 export const faucetCreditSchema = z
   .strictObject({
     asset: assetSymbol,
-    amount: amount.describe('what was credited'),
+    amount: amount.describe('credited amount'),
     creditsLeft: z.int().min(0).describe('further credits of this asset that the wallet can have'),
   })
   .meta({ examples: [{ asset: 'USDC', amount: 10000, creditsLeft: 4 }] });

@@ -46,7 +46,7 @@ export const summaryEntrySchema = z
     trading_pairs: tickerId,
     base_currency: assetSymbol,
     quote_currency: assetSymbol,
-    last_price: decimalText.describe('of the latest execution'),
+    last_price: decimalText.describe('price of the latest execution'),
     lowest_ask: decimalText.nullable(),
     highest_bid: decimalText.nullable(),
     base_volume: decimalText.describe(`base quantity ${executed}`),
@@ -88,7 +88,7 @@ export const tickerSchema = z
   .strictObject({
     ticker_id: tickerId,
     ...currencies,
-    last_price: decimalText.describe('of the latest execution'),
+    last_price: decimalText.describe('price of the latest execution'),
     base_volume: decimalText.describe(`base quantity ${executed}`),
     target_volume: decimalText.describe(`sum of price x base quantity ${executed}`),
     pool_id: poolId,

@@ -15,7 +15,7 @@ export const marketSchema = z
     status: z.enum(MARKET_STATUSES),
     tradingEnabled: z.boolean(),
     feeBps: feeBps.describe('equal to `takerFeeBps`'),
-    takerFeeBps: feeBps.describe('of notional, in basis points, in the quote asset'),
+    takerFeeBps: feeBps.describe('basis points of notional, paid in the quote asset'),
     makerFeeBps: z.literal(0),
     tickSize: rule('prices are multiples of it'),
     sizeStep: rule('sizes are multiples of it'),

@@ -70,7 +70,7 @@ export const orderSchema = z
       .describe('live: `open`, `resting` and `partially_filled`; all others are terminal'),
     clientOrderId: clientOrderId.describe('null: none was given'),
     createdAt: timestamp,
-    updatedAt: timestamp.describe('of the last change of status or fills; ISO 8601'),
+    updatedAt: timestamp.describe('time of the last change of status or fills; ISO 8601'),
     fillCount: z.int().min(0).describe('number of all fills of the order'),
     fills: z
       .array(fillSchema)

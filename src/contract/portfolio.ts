@@ -8,7 +8,7 @@ export const balanceSchema = z
     asset: assetSymbol,
     total: amount,
     reserved: amount.describe('held by resting orders: bids hold the quote asset, asks the base asset'),
-    available: amount.describe('what new orders and withdrawals can use'),
+    available: amount.describe('usable by new orders and withdrawals'),
     amount: amount.describe('equal to `total`'),
   })
   .meta({ examples: [{ asset: 'USDC', total: 5000, reserved: 1200, available: 3800, amount: 5000 }] });

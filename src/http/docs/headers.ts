@@ -12,16 +12,16 @@ export const HEADERS = {
     description: 'Requests of one session, or of one address without one, in any 60 seconds.',
     schema: integer(1),
   },
-  'RateLimit-Remaining': { description: 'How many more there may be now.', schema: integer(0) },
+  'RateLimit-Remaining': { description: 'Requests that are left in the window.', schema: integer(0) },
   'RateLimit-Reset': {
-    description: 'Unix seconds: when the oldest request of the last 60 seconds no longer counts.',
+    description: 'Unix seconds at which the oldest request of the last 60 seconds stops counting.',
     schema: integer(0),
   },
   'Retry-After': { description: 'Seconds to wait.', schema: integer(1) },
-  ETag: { description: 'For `If-None-Match`.', schema: text },
-  'Cache-Control': { description: 'No cache makes a reply older than by a second.', schema: text },
+  ETag: { description: 'Tag of the reply, for `If-None-Match`.', schema: text },
+  'Cache-Control': { description: 'Caches may keep the reply for a second.', schema: text },
   Deprecation: { description: 'The path is deprecated.', schema: { type: 'string', const: 'true' } },
-  Link: { description: 'Where the same is found from now on.', schema: text },
+  Link: { description: 'The path that replaces this one.', schema: text },
 } as const;
 
 export type HeaderName = keyof typeof HEADERS;

@@ -35,11 +35,11 @@ import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import { ORDER_BODIES } from './order-bodies.ts';
 
 export const TAGS = {
-  Login: 'A wallet proves itself by a signature and gets a bearer token for eight hours.',
-  Markets: 'The rules that orders must keep, and whether trading is on.',
-  Trading: 'Of the wallet of the session, and of no other.',
-  'Market data': 'Public and without a key: only genuine executions, every amount a decimal string.',
-  Operation: 'What orchestrators and monitors ask every process.',
+  Login: 'A wallet signs a challenge and gets a bearer token, which is valid for eight hours.',
+  Markets: 'Order rules of each market, and the state of trading.',
+  Trading: 'Orders, cancels, trades and balances of the wallet that the session belongs to.',
+  'Market data': 'Public data without a key. Only genuine executions count, and every amount is a decimal string.',
+  Operation: 'Probes and metrics of a process, for orchestrators and monitors.',
 } as const;
 
 export interface Operation {
@@ -68,31 +68,31 @@ const codesOf = (producer: string): ErrorCode[] =>
 
 const orderBook: Omit<Operation, 'id'> = {
   tag: 'Market data',
-  summary: 'The best levels of a book',
+  summary: 'Returns the best levels of an order book',
   reply: orderBookSchema,
   codes: ['VALIDATION_ERROR', 'NOT_FOUND'],
 };
 
 const historicalTrades: Omit<Operation, 'id'> = {
   tag: 'Market data',
-  summary: 'Executions of a market, newest first',
+  summary: 'Returns executions of a market, newest first',
   reply: historicalTradesSchema,
   codes: ['VALIDATION_ERROR', 'NOT_FOUND'],
 };
 
 const candles: Omit<Operation, 'id'> = {
   tag: 'Market data',
-  summary: 'Candles of a market, oldest first',
+  summary: 'Returns candles of a market, oldest first',
   description:
-    'The newest `limit` candles of the range, the current one included. An interval without executions has no candle.',
+    'Returns the newest `limit` candles of the range, with the current one. An interval without executions has no candle.',
   reply: historicalCandlesSchema,
   codes: ['VALIDATION_ERROR', 'NOT_FOUND'],
 };
 
 const siweNonce: Omit<Operation, 'id'> = {
   tag: 'Login',
-  summary: 'The nonce of a SIWE message',
-  description: 'For one login within five minutes; replaces any earlier nonce of the address.',
+  summary: 'Issues a nonce for a SIWE message',
+  description: 'The nonce is valid for one login within five minutes. It replaces any earlier nonce of the address.',
   reply: nonceText,
   contentType: 'text/plain',
   codes: ['VALIDATION_ERROR'],
@@ -117,7 +117,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /v1/auth/challenge': {
     id: 'issueChallenge',
     tag: 'Login',
-    summary: 'Typed data to sign in with',
+    summary: 'Issues typed data to sign in with',
     description:
       'Sign `typedData` as EIP-712 data within five minutes, and post the signature to `/v1/auth/verify`. ethers and ' +
       'viem take `domain`, `types` and `message` as they are. A wallet that is called directly (EIP-1193, ' +
@@ -129,7 +129,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /v1/auth/verify': {
     id: 'verifyChallenge',
     tag: 'Login',
-    summary: 'A signed challenge for a session',
+    summary: 'Exchanges a signed challenge for a session',
     description:
       'A wrong signature, and a challenge that was used, replaced or is more than five minutes old, answer ' +
       '`BAD_REQUEST`. The message names the reason where the signature shows one: its form, or an empty ' +
@@ -147,7 +147,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /api/auth/verify': {
     id: 'verifySiwe',
     tag: 'Login',
-    summary: 'A signed SIWE message for a session',
+    summary: 'Exchanges a signed SIWE message for a session',
     description:
       'The message is an EIP-4361 text, signed by `personal_sign`: it names a web host of the service, the address ' +
       'and its current nonce. Checked in the order of the codes below; the nonce is used up last.',
@@ -157,22 +157,22 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /v1/markets': {
     id: 'getMarkets',
     tag: 'Markets',
-    summary: 'Every market and its rules',
+    summary: 'Returns every market and its rules',
     reply: marketsSchema,
   },
   'GET /v1/status': {
     id: 'getStatus',
     tag: 'Markets',
-    summary: 'Whether trading is on, the required terms, and the last check of the books',
+    summary: 'Returns the state of trading, the required terms and the last reconcile',
     description:
-      'Answers as long as the engine does; each replica reads its stores at most once a second for it. While Postgres ' +
-      'is away, trading goes on, and `reconcile` is what the replica read last.',
+      'Answers as long as the engine does. Each replica reads its stores at most once a second for this route. While ' +
+      'Postgres is away, trading goes on, and `reconcile` is the result that the replica read last.',
     reply: statusSchema,
   },
   'GET /v1/portfolio/:address': {
     id: 'getPortfolio',
     tag: 'Trading',
-    summary: 'What the wallet holds',
+    summary: 'Returns the balances of the wallet and their value',
     reply: portfolioSchema,
     codes: ['FORBIDDEN'],
     parameters: { address },
@@ -182,7 +182,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'Trading',
     summary: 'Places an order',
     description:
-      'A `clientOrderId` that is known already answers its order as it stands now, whatever else the request says: ' +
+      'A `clientOrderId` that is known already returns its order as it stands now, whatever else the request says: ' +
       'repeat a request whose reply was lost. A body with a `clientOrderId` alone is a look-up: it answers the order ' +
       'of that id and never places one; an id that is not used yet answers `VALIDATION_ERROR`. Post-only orders that would cross and fill-or-kill orders that cannot ' +
       'be filled are answered with 200, `accepted: false` and the status `rejected`. A request that is refused with ' +
@@ -194,10 +194,10 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /v1/orders': {
     id: 'getOrders',
     tag: 'Trading',
-    summary: 'The orders of the wallet, newest first',
+    summary: 'Returns orders of the wallet, newest first',
     description:
-      'Pages of live and terminal orders, by the time they were placed; the latest 100 unless asked otherwise. ' +
-      'Pages show no order twice, and each order that has the asked status all the while. ' +
+      'Returns pages of live and terminal orders by the time of placing, 100 orders a page unless `limit` is smaller. ' +
+      'Pages show no order twice. They show each order that has the requested status all the while. ' +
       READS_IN_TURN,
     reply: ordersSchema,
     codes: ['RATE_LIMITED'],
@@ -205,15 +205,15 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /v1/orders/:orderId': {
     id: 'getOrder',
     tag: 'Trading',
-    summary: 'One order',
-    description: `An unknown order and another wallet's answer \`NOT_FOUND\` alike. ${READS_IN_TURN}`,
+    summary: 'Returns one order',
+    description: `An unknown order and another wallet's order both answer \`NOT_FOUND\`. ${READS_IN_TURN}`,
     reply: orderReplySchema,
     codes: ['NOT_FOUND', 'RATE_LIMITED'],
   },
   'GET /v1/orders/by-client-id/:clientOrderId': {
     id: 'getOrderByClientId',
     tag: 'Trading',
-    summary: 'One order, by its client order id',
+    summary: 'Returns one order by its client order id',
     description:
       `Answers \`NOT_FOUND\` when the wallet has not used the id. ${READS_IN_TURN} Most clients drop \`.\` and ` +
       '`..` from a path, also when they are encoded; look such an id up by `POST /v1/orders`.',
@@ -227,13 +227,13 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     description: 'Works while trading is paused.',
     reply: closedOrderSchema,
     codes: codesOf('cancelling'),
-    parameters: { orderId: z.string().describe('as `id` of the order') },
+    parameters: { orderId: z.string().describe('the `id` of an order') },
   },
   'DELETE /v1/orders': {
     id: 'cancelOrders',
     tag: 'Trading',
     summary: 'Cancels all live orders, or those of one market',
-    description: 'Works while trading is paused. Orders that are placed after it began are not included.',
+    description: 'Works while trading is paused. Orders that are placed after the request began are not included.',
     reply: closedOrdersSchema,
     codes: ['MARKET_NOT_FOUND'],
   },
@@ -243,7 +243,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Sets, renews or switches off the dead-man switch',
     description:
       'All live orders of the wallet are cancelled at `cancelAt` unless the request is made again in time. Each ' +
-      'request replaces the one before; a wallet has one switch, whatever the session. It works while trading is ' +
+      'request replaces the one before. A wallet has one switch, whatever the session. The switch works while trading is ' +
       'paused. Orders that are placed after the cancelling began stay. A switch that was due while the service was ' +
       'away fires when the service is back. The cancelling ends the switch.',
     reply: cancelAfterSchema,
@@ -251,24 +251,24 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /v1/trades': {
     id: 'getTrades',
     tag: 'Trading',
-    summary: 'Own trades, newest first',
-    description: `Pages of the wallet's trades as maker or taker. ${READS_IN_TURN}`,
+    summary: 'Returns trades of the wallet, newest first',
+    description: `Returns pages of the wallet's trades as maker or taker. ${READS_IN_TURN}`,
     reply: walletTradesSchema,
     codes: ['MARKET_NOT_FOUND', 'RATE_LIMITED'],
   },
   'POST /v1/account/terms': {
     id: 'acceptTerms',
     tag: 'Trading',
-    summary: 'Accepts the terms version that is required',
+    summary: 'Accepts the required version of the terms',
     reply: acceptedTermsSchema,
     codes: codesOf('accepting terms'),
   },
   'POST /v1/demo/faucet': {
     id: 'requestFunds',
     tag: 'Trading',
-    summary: 'Play money for a wallet that tries the service out',
+    summary: 'Credits play money to a wallet that tries the service',
     description:
-      'Answers callers on the machine of the service alone; to all others, and to requests that a proxy passed on, it ' +
+      'Answers only callers on the machine of the service. For all others, and for requests that a proxy passed on, it ' +
       'is an unknown route. Credits a fixed amount of an asset, a few times for each wallet and asset. When the wallet ' +
       'has had its credits, or none is left for any wallet, the answer is `BAD_REQUEST`. After a lost answer, read the ' +
       'balance before you ask again: each request is a credit of its own.',
@@ -278,19 +278,19 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /v1/market-data/pairs': {
     id: 'getPairs',
     tag: 'Market data',
-    summary: 'Markets that can be traded',
+    summary: 'Returns the markets that can be traded',
     reply: pairsSchema,
   },
   'GET /v1/market-data/summary': {
     id: 'getSummary',
     tag: 'Market data',
-    summary: 'The last 24 hours of every market that traded in them',
+    summary: 'Returns the last 24 hours of every market that traded in them',
     reply: summarySchema,
   },
   'GET /v1/market-data/tickers': {
     id: 'getTickers',
     tag: 'Market data',
-    summary: 'The last 24 hours of the pairs',
+    summary: 'Returns the last 24 hours of each pair',
     description: 'A pair that has not traded for 24 hours has volumes of 0, and neither high nor low.',
     reply: tickersSchema,
   },
@@ -303,22 +303,22 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /livez': {
     id: 'getLiveness',
     tag: 'Operation',
-    summary: 'The process runs',
+    summary: 'Tells that the process runs',
     reply: livenessSchema,
   },
   'GET /readyz': {
     id: 'getReadiness',
     tag: 'Operation',
-    summary: 'Whether the process can do its job',
+    summary: 'Tells if the process can do its job',
     reply: readinessSchema,
     alsoWith: [503],
   },
   'GET /metrics': {
     id: 'getMetrics',
     tag: 'Operation',
-    summary: 'Figures of the process',
+    summary: 'Returns metrics of the process',
     description:
-      'One read a second is shared by all who ask. Where `METRICS_PORT` is set, only that port answers.',
+      'All callers share one read a second. Where `METRICS_PORT` is set, only that port answers.',
     reply: metricsText,
     contentType: 'text/plain',
   },

@@ -41,7 +41,7 @@ const orderByQuoteAmount = z
 
 const orderLookup = z
   .strictObject({
-    clientOrderId: clientOrderId.describe('of the order to look up'),
+    clientOrderId: clientOrderId.describe('client order id of the order to look up'),
     side: absent('a body with a side is an order'),
   })
   .meta({
