@@ -1,13 +1,14 @@
 /**
- * Decimal <-> integer: the only arithmetic on decimals in the service, and the only home of decimal.js.
+ * Decimal <-> integer: the only arithmetic on decimals in the service, and the only home of decimal.js, which reads
+ * exponents. The trading page leaves decimal.js out, and refuses exponents.
  *
- * Amounts are integers everywhere else. Here a decimal text becomes an exact count of a unit, or is refused;
- * nothing is ever rounded on the way in.
+ * Amounts are integers everywhere else. Here a decimal text becomes an exact count of a unit, or is refused.
+ * Reading never rounds.
  */
 
 import { Decimal as DecimalJs } from 'decimal.js';
 
-/** Exact decimals: construction keeps every digit, and no operation below rounds. */
+/** Reads exponents: construction keeps every digit. */
 const Exact = DecimalJs.clone({ precision: 1200, toExpNeg: -9e15, toExpPos: 9e15 });
 
 /** A decimal of at most 15 digits, none of them behind an exponent, as almost every amount of an order is. */
@@ -23,8 +24,19 @@ class ShortDecimal {
   }
 }
 
-/** An exact decimal number, opaque to callers. decimal.js reads only what is no `ShortDecimal`: it takes ten times as long. */
-export type Decimal = ShortDecimal | DecimalJs;
+/** Any other decimal, coefficient / 10^places, in lowest terms. Reading one takes ten times as long. */
+class LongDecimal {
+  readonly coefficient: bigint;
+  readonly places: number;
+
+  constructor(coefficient: bigint, places: number) {
+    this.coefficient = coefficient;
+    this.places = places;
+  }
+}
+
+/** An exact decimal number, opaque to callers. */
+export type Decimal = ShortDecimal | LongDecimal;
 
 const DECIMAL_TEXT = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?$/;
 /** Longest decimal text that is read; far past any amount, short enough to stay cheap. */
@@ -59,18 +71,49 @@ export function parseDecimal(text: string): Decimal | undefined {
   const short = readShort(text);
   if (short !== undefined) return short;
   if (text.length > LONGEST_TEXT || !DECIMAL_TEXT.test(text)) return undefined;
-  const value = new Exact(text);
-  return value.isFinite() && value.e <= HIGHEST_EXPONENT && value.e >= -1e6 ? value : undefined;
+  const value = /[eE]/.test(text) ? readExponent(text) : readPlain(text);
+  return value !== undefined && exponentOf(value) <= HIGHEST_EXPONENT ? value : undefined;
 }
 
-const exact = (value: Decimal): DecimalJs =>
-  value instanceof ShortDecimal ? new Exact(`${value.coefficient}e-${value.places}`) : value;
+/** Reads digits with a point and a sign. */
+function readPlain(text: string): LongDecimal {
+  const point = text.indexOf('.');
+  const places = point === -1 ? 0 : text.length - point - 1;
+  return inLowestTerms(BigInt(text.replace('.', '')), places);
+}
+
+/** The smallest exponent that is read: far below any amount, and its decimal still has a size. */
+const LOWEST_EXPONENT = -1e6;
+
+/** Reads digits with an exponent; undefined for a number that is infinite or too close to 0. */
+function readExponent(text: string): LongDecimal | undefined {
+  const value = new Exact(text);
+  if (!value.isFinite() || value.e < LOWEST_EXPONENT || value.e > HIGHEST_EXPONENT) return undefined;
+  const places = value.decimalPlaces();
+  return new LongDecimal(BigInt(value.times(`1e${places}`).toFixed()), places);
+}
+
+function inLowestTerms(coefficient: bigint, places: number): LongDecimal {
+  let lowest = { coefficient, places };
+  while (lowest.places > 0 && lowest.coefficient % 10n === 0n) {
+    lowest = { coefficient: lowest.coefficient / 10n, places: lowest.places - 1 };
+  }
+  return new LongDecimal(lowest.coefficient, lowest.places);
+}
+
+const long = (value: Decimal): LongDecimal =>
+  value instanceof ShortDecimal ? inLowestTerms(BigInt(value.coefficient), value.places) : value;
+
+const digitsOf = (integer: bigint): number => (integer < 0n ? -integer : integer).toString().length;
+
+/** The exponent of the first digit: 2 for 123, -2 for 0.01. */
+const exponentOf = ({ coefficient, places }: LongDecimal): number => digitsOf(coefficient) - 1 - places;
 
 /** value x 10^scale as an integer, or undefined when digits would be lost. */
 export function toScaled(value: Decimal, scale: number): bigint | undefined {
-  if (!(value instanceof ShortDecimal))
-    return value.decimalPlaces() <= scale ? BigInt(value.toFixed(scale).replace('.', '')) : undefined;
   const { coefficient, places } = value;
+  if (typeof coefficient === 'bigint')
+    return places <= scale ? coefficient * powerOfTen(scale - places) : undefined;
   if (places <= scale) return scaledUp(coefficient, scale - places);
   const power = POWERS[places - scale]!;
   return coefficient % power === 0 ? BigInt(coefficient / power) : undefined;
@@ -82,9 +125,12 @@ function scaledUp(coefficient: number, exponent: number): bigint {
   return product <= Number.MAX_SAFE_INTEGER ? BigInt(product) : BigInt(coefficient) * powerOfTen(exponent);
 }
 
-/** value x 10^scale, what is finer cut off. For positive values: the most whole atoms it pays for. */
+/** value x 10^scale, rounded towards zero. For positive values: the most whole atoms that the value pays for. */
 export function toScaledDown(value: Decimal, scale: number): bigint {
-  return BigInt(exact(value).toFixed(scale, DecimalJs.ROUND_DOWN).replace('.', ''));
+  const { coefficient, places } = long(value);
+  if (places <= scale) return coefficient * powerOfTen(scale - places);
+  // The power of a decimal close to 0 would have a million digits.
+  return places - scale >= digitsOf(coefficient) ? 0n : coefficient / powerOfTen(places - scale);
 }
 
 /** A whole number: a bigint, or its decimal digits, which a reply can show without making a number of them. */
@@ -133,9 +179,8 @@ export interface Grid {
 export function gridOf(text: string): Grid | undefined {
   const decimal = parseDecimal(text);
   if (decimal === undefined || !isPositive(decimal)) return undefined;
-  const value = exact(decimal);
-  const places = value.decimalPlaces();
-  return places > 30 || value.e > 30 ? undefined : { coefficient: toScaled(value, places)!, places };
+  const { coefficient, places } = long(decimal);
+  return places > 30 || digitsOf(coefficient) - places > 31 ? undefined : { coefficient, places };
 }
 
 /** How many units of the grid a value is; undefined when it is no whole number of them. */
@@ -180,12 +225,9 @@ export function atomsIn(scale: number, ...grids: readonly Grid[]): bigint | unde
   return coefficient % divisor === 0n ? coefficient / divisor : undefined;
 }
 
-const inLowestTerms = (coefficient: bigint, places: number): Grid => {
-  let lowest = { coefficient, places };
-  while (lowest.places > 0 && lowest.coefficient % 10n === 0n) {
-    lowest = { coefficient: lowest.coefficient / 10n, places: lowest.places - 1 };
-  }
-  return lowest;
+const gridInLowestTerms = (units: bigint, decimals: number): Grid => {
+  const { coefficient, places } = inLowestTerms(units, decimals);
+  return { coefficient, places };
 };
 
 /**
@@ -206,7 +248,7 @@ export function finestGrid(scale: number, other: Grid): Grid {
   }
   const coefficient = numerator / divisor;
   return places >= 0
-    ? inLowestTerms(coefficient, places)
+    ? gridInLowestTerms(coefficient, places)
     : { coefficient: coefficient * powerOfTen(-places), places: 0 };
 }
 
@@ -215,11 +257,14 @@ export function commonGrid(a: Grid, b: Grid): Grid {
   const places = Math.max(a.places, b.places);
   const left = a.coefficient * powerOfTen(places - a.places);
   const right = b.coefficient * powerOfTen(places - b.places);
-  return inLowestTerms((left * right) / greatestCommonDivisor(left, right), places);
+  return gridInLowestTerms((left * right) / greatestCommonDivisor(left, right), places);
 }
 
-/** a x b as a plain decimal. */
-export const multiplyExactly = (a: string, b: string): string => new Exact(a).times(b).toFixed();
+/** a x b of two decimal texts, as a plain decimal. */
+export function multiplyExactly(a: string, b: string): string {
+  const [one, other] = [long(parseDecimal(a)!), long(parseDecimal(b)!)];
+  return formatScaled(one.coefficient * other.coefficient, one.places + other.places);
+}
 
 /** An amount in atoms of 10^-scale, and the price of a whole unit, a plain decimal that is not negative. */
 export interface Priced {
@@ -242,13 +287,30 @@ export function sumOfProducts(products: readonly Priced[]): string {
 }
 
 /** Half of a plain decimal. */
-export const halfExactly = (value: string): string => new Exact(value).times('0.5').toFixed();
+export const halfExactly = (value: string): string => multiplyExactly(value, '0.5');
 
-export const isPositive = (value: Decimal): boolean =>
-  value instanceof ShortDecimal ? value.coefficient > 0 : value.isPositive() && !value.isZero();
+export const isPositive = ({ coefficient }: Decimal): boolean => coefficient > 0;
+
 /** value compared with a plain decimal: negative, 0 or positive. */
-export const compareWith = (value: Decimal, other: string | number): number => exact(value).comparedTo(other);
+export function compareWith(value: Decimal, other: string | number): number {
+  const [one, two] = [long(value), long(parseDecimal(String(other))!)];
+  const distance = signOf(one) - signOf(two);
+  if (distance !== 0 || one.coefficient === 0n) return distance;
+  const larger = exponentOf(one) - exponentOf(two);
+  if (larger !== 0) return larger * signOf(one);
+  // Of the same magnitude, so the difference of their places is that of their digits.
+  const places = Math.max(one.places, two.places);
+  const [left, right] = [toScaled(one, places)!, toScaled(two, places)!];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+const signOf = ({ coefficient }: LongDecimal): number => (coefficient < 0n ? -1 : coefficient > 0n ? 1 : 0);
+
 /** Without exponent. */
-export const formatDecimal = (value: Decimal): string => exact(value).toFixed();
-export const isWhole = (value: Decimal): boolean => exact(value).isInteger();
-export const toInteger = (value: Decimal): number => exact(value).toNumber();
+export function formatDecimal(value: Decimal): string {
+  const { coefficient, places } = long(value);
+  return formatScaled(coefficient, places);
+}
+
+export const isWhole = (value: Decimal): boolean => long(value).places === 0;
+export const toInteger = (value: Decimal): number => Number(formatDecimal(value));

@@ -33,6 +33,7 @@ const output = join(dist, 'web');
 
 const MAIN = 'src/web/main.tsx';
 const STYLE = 'src/web/style.css';
+const NO_EXPONENTS = './src/web/no-exponents.ts';
 /** Texts that whoever gets the bundle must get too. */
 const LICENCES = ['NOTICE', 'LICENSE'];
 /** Files that decide what the bundle is, beside the sources that it is made of. */
@@ -140,6 +141,7 @@ async function files(esbuild, entryPoints, chunks) {
     ...{ bundle: true, minify: true, write: false, metafile: true, logLevel: 'silent' },
     ...{ format: 'esm', platform: 'browser', target: 'es2022', charset: 'utf8' },
     ...{ jsx: 'automatic', jsxImportSource: 'preact', loader: { '.svg': 'dataurl' } },
+    alias: { 'decimal.js': NO_EXPONENTS },
     tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
     legalComments: 'none',
     banner: { js: `/*! Licences: ${NOTICE} */`, css: `/*! Licences: ${NOTICE} */` },

@@ -1,15 +1,19 @@
-/** Short decimals have a path of their own: here it is held against the one of decimal.js. */
+/** Short and long decimals have paths of their own, which are compared with each other and with decimal.js. */
 
 import { expect } from 'chai';
+import { Decimal as DecimalJs } from 'decimal.js';
 import {
   compareWith,
   countOf,
   type Decimal,
   formatCount,
+  formatDecimal,
   formatScaled,
   gridOf,
+  halfExactly,
   isPositive,
   isWhole,
+  multiplyExactly,
   parseDecimal,
   subtract,
   sumOfProducts,
@@ -46,6 +50,69 @@ describe('decimals', () => {
       // An exponent makes it a text that only decimal.js reads.
       expect(readings(parseDecimal(text)!), text).to.deep.equal(readings(parseDecimal(`${text}e0`)!));
     }
+  });
+
+  it('of many digits, signs and exponents are what decimal.js makes of them', () => {
+    const Exact = DecimalJs.clone({ precision: 1200, toExpNeg: -9e15, toExpPos: 9e15 });
+    const dice = random(runSeed());
+    const others = ['0', '1', '-1', '123456789012345678901', '0.00000000000000000001'];
+    const edges = [
+      '-0',
+      '-0.0',
+      '0e5',
+      '1e-400',
+      '-1e-1000000',
+      '9e308',
+      '1e30',
+      '1e31',
+      `0.${'0'.repeat(397)}1`,
+    ];
+    const drawn = Array.from({ length: 1_500 }, () => {
+      const text = `${dice.chance(0.3) ? '-' : ''}${digits(dice, 40)}${dice.chance(0.7) ? `.${digits(dice, 40)}` : ''}`;
+      return dice.chance(0.3) ? `${text}e${dice.below(120) - 60}` : text;
+    });
+    for (const text of [...edges, ...drawn]) {
+      const [value, expected] = [parseDecimal(text)!, new Exact(text)];
+      const plain = expected.toFixed().replace(/^-0$/, '0');
+      expect(formatDecimal(value), text).to.equal(plain);
+      expect([isPositive(value), isWhole(value)], text).to.deep.equal([
+        expected.greaterThan(0),
+        expected.isInteger(),
+      ]);
+      for (const scale of [0, 9, 30]) {
+        const down = BigInt(expected.toFixed(scale, DecimalJs.ROUND_DOWN).replace('.', ''));
+        expect(toScaledDown(value, scale), `${text} ${scale}`).to.equal(down);
+        expect(toScaled(value, scale), `${text} ${scale}`).to.equal(
+          expected.decimalPlaces() <= scale ? down : undefined,
+        );
+      }
+      for (const other of others)
+        expect(Math.sign(compareWith(value, other)), `${text} ? ${other}`).to.equal(
+          new Exact(text).comparedTo(other),
+        );
+      const grid = gridOf(text);
+      const isGrid = expected.greaterThan(0) && expected.decimalPlaces() <= 30 && expected.e <= 30;
+      expect(grid === undefined ? undefined : formatCount(1n, grid), text).to.equal(
+        isGrid ? plain : undefined,
+      );
+      if (plain.length < 200) {
+        expect(multiplyExactly(plain, '-1.25'), text).to.equal(
+          new Exact(plain).times('-1.25').toFixed().replace(/^-0$/, '0'),
+        );
+        expect(halfExactly(plain), text).to.equal(
+          new Exact(plain).times('0.5').toFixed().replace(/^-0$/, '0'),
+        );
+      }
+    }
+    for (const text of [
+      '1e309',
+      `1${'0'.repeat(309)}`,
+      '-1e309',
+      '1e-1000001',
+      '1e999999999',
+      '1e9999999999',
+    ])
+      expect(parseDecimal(text), text).to.equal(undefined);
   });
 
   it('are refused when the text is none', () => {
