@@ -38,7 +38,8 @@ export const TAGS = {
   Login: 'A wallet signs a challenge and gets a bearer token, which is valid for eight hours.',
   Markets: 'Order rules of each market, and the state of trading.',
   Trading: 'Orders, cancels, trades and balances of the wallet that the session belongs to.',
-  'Market data': 'Public data without a key. Only genuine executions count, and every amount is a decimal string.',
+  'Market data':
+    'Public data without a key. Only genuine executions count, and every amount is a decimal string.',
   Operation: 'Probes and metrics of a process, for orchestrators and monitors.',
 } as const;
 
@@ -92,7 +93,8 @@ const candles: Omit<Operation, 'id'> = {
 const siweNonce: Omit<Operation, 'id'> = {
   tag: 'Login',
   summary: 'Issues a nonce for a SIWE message',
-  description: 'The nonce is valid for one login within five minutes. It replaces any earlier nonce of the address.',
+  description:
+    'The nonce is valid for one login within five minutes. It replaces any earlier nonce of the address.',
   reply: nonceText,
   contentType: 'text/plain',
   codes: ['VALIDATION_ERROR'],
@@ -233,7 +235,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     id: 'cancelOrders',
     tag: 'Trading',
     summary: 'Cancels all live orders, or those of one market',
-    description: 'Works while trading is paused. Orders that are placed after the request began are not included.',
+    description:
+      'Works while trading is paused. Orders that are placed after the request began are not included.',
     reply: closedOrdersSchema,
     codes: ['MARKET_NOT_FOUND'],
   },
@@ -317,8 +320,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     id: 'getMetrics',
     tag: 'Operation',
     summary: 'Returns metrics of the process',
-    description:
-      'All callers share one read a second. Where `METRICS_PORT` is set, only that port answers.',
+    description: 'All callers share one read a second. Where `METRICS_PORT` is set, only that port answers.',
     reply: metricsText,
     contentType: 'text/plain',
   },

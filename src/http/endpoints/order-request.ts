@@ -25,7 +25,9 @@ export const orderFields = {
   market: text.describe('symbol of a market'),
   side: oneOf(['buy', 'sell']),
   type: oneOf(['limit', 'market']),
-  price: positiveDecimal.optional().describe('limit price, required for limit orders: a multiple of `tickSize`'),
+  price: positiveDecimal
+    .optional()
+    .describe('limit price, required for limit orders: a multiple of `tickSize`'),
   // Any finite size passes here: the engine refuses one that is not positive as INVALID_ORDER, in its turn.
   size: decimal.meta({ ...POSITIVE_DECIMAL_JSON, description: 'in base units: a multiple of `sizeStep`' }),
   quoteAmount: positiveDecimal.describe(
