@@ -51,8 +51,8 @@ export async function ask(
   }
 }
 
-const isLost = ({ code, status }: RedbookError): boolean =>
-  code === 'NETWORK_ERROR' || code === 'TIMEOUT' || code === 'UNREADABLE_ANSWER' || AWAY.has(status);
+const isLost = ({ code, status, outcome }: RedbookError): boolean =>
+  outcome === 'unknown' && code !== 'ABORTED' && (status === 0 || AWAY.has(status));
 
 /** Asks without a session. */
 export const askPublicly = (connection: Connection, call: Call, asking: Asking): Promise<Answer> =>

@@ -32,14 +32,12 @@ const KEPT_REQUEST_IDS = 1_000;
 
 const sentRequests = /* @__PURE__ */ new WeakMap<Connection, Set<string>>();
 
-/** True for the id of an earlier request: then the answer is not the one to this request. */
-function isEarlier(connection: Connection, answeredId: string | null, ownId: string): boolean {
+/** Ids of the requests of a connection, the last ones. */
+function requestsOf(connection: Connection): Set<string> {
   const sent = sentRequests.get(connection) ?? new Set();
   sentRequests.set(connection, sent);
-  if (answeredId !== null && answeredId !== ownId && sent.has(answeredId)) return true;
-  sent.add(ownId);
   if (sent.size > KEPT_REQUEST_IDS) sent.delete(sent.values().next().value!);
-  return false;
+  return sent;
 }
 
 /**
@@ -50,6 +48,8 @@ export async function exchange(connection: Connection, call: Call): Promise<Answ
   const { method, path, query = {}, body, token } = call;
   // Other headers would make a browser ask for leave first; routes with a session make it ask anyway.
   const requestId = token === undefined ? undefined : randomId(connection);
+  const sent = requestsOf(connection);
+  if (requestId !== undefined) sent.add(requestId);
   const headers: Record<string, string> = {};
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (token !== undefined) headers.Authorization = `Bearer ${token}`;
@@ -65,7 +65,8 @@ export async function exchange(connection: Connection, call: Call): Promise<Answ
     const response = await connection.fetch(url, { ...init, signal });
     const text = await response.text();
     const answeredId = response.headers.get('X-Request-Id');
-    if (requestId !== undefined && isEarlier(connection, answeredId, requestId))
+    // Proxies may write ids of their own; one of another request of ours is that request's answer.
+    if (answeredId !== null && answeredId !== requestId && sent.has(answeredId))
       throw unreadable('the answer belongs to another request', { status: response.status });
     const header = (name: string): string | null => response.headers.get(name);
     return { status: response.status, text, requestId: answeredId ?? requestId ?? null, header };
@@ -96,7 +97,7 @@ async function inTime<Result>(
   });
   const named = `${method} ${path}`;
   const onAbort = (): void => fail(aborted(signal));
-  if (signal?.aborted) throw aborted(signal);
+  if (signal?.aborted) throw aborted(signal, 'refused');
   signal?.addEventListener('abort', onAbort);
   clock.sleep(timeoutMs, timer.signal).then(
     () => fail(failure('TIMEOUT', `${named} was not answered within ${timeoutMs} ms`)),
@@ -116,9 +117,13 @@ async function inTime<Result>(
 const failure = (code: 'NETWORK_ERROR' | 'TIMEOUT', message: string, cause?: unknown): RedbookError =>
   new RedbookError({ code, message, cause, outcome: 'unknown' });
 
-export const aborted = (signal: AbortSignalLike | undefined): RedbookError =>
+/** @param outcome `refused` when nothing was sent */
+export const aborted = (
+  signal: AbortSignalLike | undefined,
+  outcome: RedbookError['outcome'] = 'unknown',
+): RedbookError =>
   new RedbookError({
-    ...{ code: 'ABORTED', message: 'the caller aborted the request', outcome: 'unknown' },
+    ...{ code: 'ABORTED', message: 'the caller aborted the request', outcome },
     cause: signal?.reason,
   });
 

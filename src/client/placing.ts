@@ -113,10 +113,17 @@ type Result = OrderPlaced | OrderRefused | RedbookError;
 export async function place(session: Session, order: NewOrder, options: PlaceOptions = {}): Promise<Placed> {
   const { connection } = session;
   const body = { ...order, clientOrderId: order.clientOrderId ?? randomId(connection) };
-  await freshen(session);
-  if (options.signal?.aborted) throw aborted(options.signal);
+  await freshen(session).catch(throwUnsent);
+  if (options.signal?.aborted) throw aborted(options.signal, 'refused');
   const errand: Errand = { session, body, firstSentAt: connection.clock.now(), unanswered: 0 };
   return await follow(errand, await send(errand, options.signal), options);
+}
+
+/** The session could not be renewed: whatever became of that, the order was not sent. */
+function throwUnsent(cause: unknown): never {
+  if (!(cause instanceof RedbookError)) throw cause;
+  const { code, message, status, requestId, retryAfterMs } = cause;
+  throw new RedbookError({ code, message, status, requestId, retryAfterMs, cause, outcome: 'refused' });
 }
 
 const canRest = ({ type, timeInForce = 'GTC' }: NewOrder): boolean =>
@@ -200,7 +207,9 @@ async function follow(errand: Errand, first: Result, options: PlaceOptions): Pro
   let notBefore = 0;
   for (const atMs of isPaused(first) ? LOOKUPS_AT_MS.slice(0, 1) : LOOKUPS_AT_MS) {
     if (error.code === 'ABORTED') break;
-    onLookup?.({ clientOrderId: body.clientOrderId, error });
+    const lookup = { clientOrderId: body.clientOrderId, error };
+    // An exception of the caller's must not hide what became of the order.
+    if (onLookup !== undefined) queueMicrotask(() => onLookup(lookup));
     const waitMs = Math.max(lostAt + atMs, notBefore) - clock.now();
     if (!(await slept(session, waitMs, signal))) return unknown(errand, aborted(signal));
     const looked = await look(errand, signal);

@@ -249,6 +249,18 @@ describe('a session', () => {
     expect(seen.filter(({ route }) => route.endsWith('/verify'))).to.have.length(1);
   });
 
+  it('that cannot be renewed keeps an order from being sent, and says so', async () => {
+    const { clock, connection, seen } = stage(() => ({ cut: true }));
+    const session = restoreSession(connection, tokenAt(clock, 60), signer(false));
+    await clock.pass(60_000);
+    const error = await clock.until(errorOf(place(session, BID)));
+    expect(error).to.include({ code: 'NETWORK_ERROR', outcome: 'refused' });
+    expect(new Set(seen.map(({ route }) => route))).to.deep.equal(new Set(['POST /v1/auth/challenge']));
+    const signal = AbortSignal.abort();
+    const fresh = restoreSession(connection, tokenAt(clock));
+    expect(await errorOf(place(fresh, BID, { signal }))).to.include({ code: 'ABORTED', outcome: 'refused' });
+  });
+
   it('asks for one challenge at a time for an address', async () => {
     const { clock, connection, seen } = service();
     await clock.until(Promise.all([signIn(connection, signer(false)), signIn(connection, signer(false))]));

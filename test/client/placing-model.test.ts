@@ -104,7 +104,9 @@ describe('placing over a network on which anything can happen', () => {
       const numbers = Array.from({ length: Math.min(AT_ONCE, CASES - first) }, (_, index) => first + index);
       await Promise.all(numbers.map((number) => playNamed(number, tally)));
     }
-    console.log(`      ${JSON.stringify(Object.fromEntries(tally.outcomes))}, ${tally.sentAgain} sent again`);
+    console.log(
+      `      seed ${runSeed()}: ${JSON.stringify(Object.fromEntries(tally.outcomes))}, ${tally.sentAgain} sent again`,
+    );
     for (const outcome of ['placed', 'refused', 'unknown'])
       expect(tally.outcomes.get(outcome), outcome).to.be.at.least(CASES / 50);
     expect(tally.fates.size).to.equal(FAULT_COUNT);

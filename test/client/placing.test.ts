@@ -108,7 +108,7 @@ describe('placing at the service', () => {
         }
         expect([...statuses.keys()], 'no order under another id').to.deep.equal([]);
       }
-      console.log(`      ${JSON.stringify(outcomes)}`);
+      console.log(`      seed ${runSeed()}: ${JSON.stringify(outcomes)}`);
       expect(outcomes.placed).to.be.at.least(CASES / 10);
     } finally {
       proxy.close();
