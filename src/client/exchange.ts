@@ -127,6 +127,28 @@ export const aborted = (
     cause: signal?.reason,
   });
 
+/**
+ * Ends with the promise, or when the signal is aborted. For what cannot be aborted itself, like a wallet's prompt.
+ * @throws RedbookError `ABORTED`
+ */
+export async function untilAborted<Result>(
+  promise: Promise<Result>,
+  signal: AbortSignalLike | undefined,
+): Promise<Result> {
+  if (signal === undefined) return promise;
+  let onAbort = (): void => undefined;
+  const ended = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(aborted(signal));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort);
+  });
+  try {
+    return await Promise.race([promise, ended]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
 export const unreadable = (
   message: string,
   answer: { readonly status: number; readonly requestId?: string | null },

@@ -3,7 +3,16 @@
 import { ask, askPublicly } from './asking.ts';
 import type { AbortSignalLike, Connection } from './connection.ts';
 import { RedbookError } from './errors.ts';
-import { type Answer, type Call, errorOf, exchange, isSuccess, replyOf, unreadable } from './exchange.ts';
+import {
+  type Answer,
+  type Call,
+  errorOf,
+  exchange,
+  isSuccess,
+  replyOf,
+  unreadable,
+  untilAborted,
+} from './exchange.ts';
 import type { CallOptions } from './market-data.ts';
 import type { LoginTypedData } from './replies.ts';
 import { type SignInMessageOptions, signInMessage } from './sign-in-message.ts';
@@ -88,7 +97,7 @@ export async function signIn(
   { signal }: CallOptions = {},
 ): Promise<Session> {
   const again = (until: AbortSignalLike | undefined): Promise<Token> =>
-    inTurn(connection, signer.address, () => tokenByTypedData(connection, signer, until));
+    inTurn(connection, signer.address, until, () => tokenByTypedData(connection, signer, until));
   return openSession(connection, await again(signal), { signIn: again, prompts: signer.prompts });
 }
 
@@ -99,7 +108,7 @@ export async function signInWithMessage(
   options: SignInMessageOptions & CallOptions,
 ): Promise<Session> {
   const again = (until: AbortSignalLike | undefined): Promise<Token> =>
-    inTurn(connection, signer.address, () => tokenByMessage(connection, signer, options, until));
+    inTurn(connection, signer.address, until, () => tokenByMessage(connection, signer, options, until));
   return openSession(connection, await again(options.signal), { signIn: again, prompts: signer.prompts });
 }
 
@@ -111,7 +120,7 @@ export function restoreSession(connection: Connection, token: string, signer?: T
   const read = readToken(connection, token, undefined);
   if (signer === undefined) return openSession(connection, read, { signIn: undefined, prompts: false });
   const again = (until: AbortSignalLike | undefined): Promise<Token> =>
-    inTurn(connection, signer.address, () => tokenByTypedData(connection, signer, until));
+    inTurn(connection, signer.address, until, () => tokenByTypedData(connection, signer, until));
   return openSession(connection, read, { signIn: again, prompts: signer.prompts });
 }
 
@@ -190,6 +199,7 @@ const signingIn = /* @__PURE__ */ new WeakMap<Connection, Map<string, Promise<un
 async function inTurn<Result>(
   connection: Connection,
   address: string,
+  signal: AbortSignalLike | undefined,
   run: () => Promise<Result>,
 ): Promise<Result> {
   const turns = signingIn.get(connection) ?? new Map<string, Promise<unknown>>();
@@ -197,11 +207,11 @@ async function inTurn<Result>(
   const name = address.toLowerCase();
   const turn = (turns.get(name) ?? Promise.resolve()).then(run, run);
   turns.set(name, turn);
-  try {
-    return await turn;
-  } finally {
+  const over = (): void => {
     if (turns.get(name) === turn) turns.delete(name);
-  }
+  };
+  turn.then(over, over);
+  return untilAborted(turn, signal);
 }
 
 async function tokenByTypedData(
@@ -214,7 +224,7 @@ async function tokenByTypedData(
   const asked = await askPublicly(connection, challenge, { bucket: 'challenge', repeatable: true });
   const { typedData } = replyOf<{ typedData?: LoginTypedData }>(asked);
   if (typedData === undefined) throw unreadable('the answer has no challenge', asked);
-  const signature = await signed(() => signer.signTypedData(typedData));
+  const signature = await signed(() => signer.signTypedData(typedData), signal);
   const verify = { method: 'POST', path: '/v1/auth/verify', body: { address, signature }, signal } as const;
   const verified = await askPublicly(connection, verify, { bucket: 'verify', repeatable: false });
   return readToken(connection, replyOf<{ token: string }>(verified).token, address);
@@ -232,20 +242,19 @@ async function tokenByMessage(
   if (!isSuccess(asked)) throw errorOf(asked);
   const issuedAt = new Date(connection.clock.now()).toISOString();
   const message = signInMessage({ ...options, address, nonce: asked.text, issuedAt });
-  const signature = await signed(() => signer.signMessage(message));
+  const signature = await signed(() => signer.signMessage(message), signal);
   const body = { address, message, signature };
   const verify = { method: 'POST', path: '/api/auth/verify', body, signal } as const;
   const verified = await askPublicly(connection, verify, { bucket: 'verify', repeatable: false });
   return readToken(connection, replyOf<{ sessionToken: string }>(verified).sessionToken, address);
 }
 
-async function signed(sign: () => Promise<string>): Promise<string> {
-  try {
-    return await sign();
-  } catch (cause) {
+async function signed(sign: () => Promise<string>, signal: AbortSignalLike | undefined): Promise<string> {
+  const signing = (async () => sign())().catch((cause: unknown) => {
     const message = cause instanceof Error ? cause.message : 'the signer did not sign';
     throw new RedbookError({ code: 'SIGNING_FAILED', message, cause, outcome: 'refused' });
-  }
+  });
+  return untilAborted(signing, signal);
 }
 
 interface Claims {

@@ -22,6 +22,7 @@ import {
   RedbookError,
   renew,
   restoreSession,
+  signIn,
   signInWithMessage,
 } from '../../src/client/index.ts';
 import { eventually } from '../support/service.ts';
@@ -138,6 +139,20 @@ describe('the client', () => {
     expect((await getPortfolio(session)).address).to.equal(session.wallet);
     const wrong = await errorOf(signInWithMessage(connection, signer, { host: 'phishing.example' }));
     expect(wrong).to.include({ code: 'domain_mismatch', status: 401, outcome: 'refused' });
+  });
+
+  it('ends a sign-in whose prompt stays open when its caller aborts it, and lets the next one begin', async () => {
+    const connection = fixture.connect();
+    const signer = localSigner();
+    const prompted = new AbortController();
+    const silent = { ...signer, signTypedData: () => new Promise<string>(() => prompted.abort()) };
+    const waiting = new AbortController();
+    const first = errorOf(signIn(connection, silent, { signal: prompted.signal }));
+    const second = errorOf(signIn(connection, signer, { signal: waiting.signal }));
+    waiting.abort();
+    expect((await second).code).to.equal('ABORTED');
+    expect((await first).code).to.equal('ABORTED');
+    expect((await signIn(connection, signer)).wallet).to.equal(signer.address.toLowerCase());
   });
 
   it('reports refusals with their code, their status and the id of the request', async () => {
