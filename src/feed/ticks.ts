@@ -1,10 +1,9 @@
 /** Ticks: every two seconds one, by the clock of the Redis they are counted in; the first to ask gets it. */
 
 import type { Redis } from 'ioredis';
+import { TICK_MS } from '../domain/tick.ts';
 import { loadScript, runScript } from '../redis/lua.ts';
 import { TICKS } from './keys.ts';
-
-export const TICK_MS = 2_000;
 
 export interface Claim {
   /** The tick that is ours to build, larger than any before it; null: it is another's already. */

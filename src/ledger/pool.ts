@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { Refusal } from '../domain/errors.ts';
+import { withTimeLimit } from '../domain/time-limit.ts';
 
 const INT8 = 20;
 
@@ -88,15 +89,9 @@ const readerError = (error: unknown): unknown =>
 const inTime = async <Result>(pool: pg.Pool, reading: Promise<Result>): Promise<Result> => {
   const limitMs = pool.options.query_timeout;
   if (limitMs === undefined) return reading;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(readerError(new Error('Postgres does not answer in time'))), limitMs);
+  return withTimeLimit(limitMs, reading, () => {
+    throw readerError(new Error('Postgres does not answer in time'));
   });
-  try {
-    return await Promise.race([reading, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 };
 
 /** Runs one statement and gives its rows. */

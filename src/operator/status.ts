@@ -1,10 +1,10 @@
 /** Shows the state of the service, as far as its servers answer. The command is useful while some of them are away. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { type Lag, lagBetween } from '../books/settlement-lag.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
-import type { EngineState } from '../engine/index.ts';
-import type { LastReconciliation, SettledCursor } from '../ledger/index.ts';
+import { withTimeLimit } from '../domain/time-limit.ts';
+import type { LastReconciliation } from '../ledger/index.ts';
 import type { OperatorServices } from './services.ts';
 import { formatCounted, renderFacts } from './table.ts';
 import type { Answer, Perform } from './verb.ts';
@@ -34,31 +34,17 @@ async function unlessAway<Result>(asking: Promise<Result>): Promise<Result | nul
  */
 async function ifKnown<Result>(ask: (() => Promise<Result>) | undefined): Promise<Result | null> {
   if (ask === undefined) return null;
-  const giveUp = new AbortController();
-  const late = sleep(PATIENCE_MS, null, { signal: giveUp.signal }).catch(() => null);
   try {
-    return await Promise.race([ask(), late]);
+    return await withTimeLimit(PATIENCE_MS, ask(), () => null);
   } catch {
     return null;
-  } finally {
-    giveUp.abort();
   }
 }
 
-interface Lag {
-  readonly events: number;
-  readonly seconds: number;
-}
-
-/** Returns the number of events that are not settled yet, and the age of the oldest. */
-async function lagOf(services: OperatorServices, state: EngineState, settled: SettledCursor): Promise<Lag> {
-  const events = Math.max(0, state.sequence - settled.sequence);
-  if (events === 0) return { events, seconds: 0 };
-  const next = await services.engine.readEvents(settled, 1);
-  const oldest = next.find((event) => event.sequence > settled.sequence);
-  const ageMs = oldest === undefined ? 0 : Math.max(0, Date.now() - oldest.timeMs);
-  return { events, seconds: Math.round(ageMs / 100) / 10 };
-}
+const inSeconds = ({ events, ageMs }: Lag): { events: number; seconds: number } => ({
+  events,
+  seconds: Math.round(ageMs / 100) / 10,
+});
 
 async function status(services: OperatorServices): Promise<Answer> {
   const { engine, ledger } = services;
@@ -72,7 +58,7 @@ async function status(services: OperatorServices): Promise<Answer> {
     ifKnown(services.replicas),
     ifKnown(services.snapshotAgeMs),
   ]);
-  const lag = state && settled && (await unlessAway(lagOf(services, state, settled)));
+  const lag = state && settled && (await unlessAway(lagBetween(engine, state, settled).then(inSeconds)));
   const away = [...(state ? [] : ['the engine’s Redis']), ...(settled ? [] : ['Postgres'])];
   return {
     document: {

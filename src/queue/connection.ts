@@ -1,8 +1,8 @@
 /** Opens and closes BullMQ's queues. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionOptions, Queue, Worker } from 'bullmq';
 import type { RedisOptions } from 'ioredis';
+import { withTimeLimit } from '../domain/time-limit.ts';
 import { TAG } from '../redis/tag.ts';
 
 const ANSWER_WITHIN_MS = 2_000;
@@ -24,22 +24,14 @@ export const at = (connection: RedisOptions) => ({
 });
 
 /** Rejects when the answer takes too long. BullMQ would wait without end for a Redis that is away. */
-export const withinLimit = async <Result>(answer: Promise<Result>): Promise<Result> => {
-  const answered = new AbortController();
-  const limit = sleep(ANSWER_WITHIN_MS, undefined, { signal: answered.signal }).then(() => {
+export const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
+  withTimeLimit(ANSWER_WITHIN_MS, answer, () => {
     throw new Error('the Redis of the queue does not answer');
   });
-  limit.catch(() => {});
-  try {
-    return await Promise.race([answer, limit]);
-  } finally {
-    answered.abort();
-  }
-};
 
 /** Closes in order while Redis answers, otherwise by force, because BullMQ would go on looking for its Redis. */
 export const closeAll = async (queue: Queue, worker?: Worker): Promise<void> => {
-  const answers = await withinLimit(queue.getJobCounts()).then(
+  const answers = await inTime(queue.getJobCounts()).then(
     () => true,
     () => false,
   );

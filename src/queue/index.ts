@@ -7,7 +7,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue, Worker } from 'bullmq';
-import { at, closeAll, FORGET, type QueueOptions, withinLimit } from './connection.ts';
+import { at, closeAll, FORGET, inTime, type QueueOptions } from './connection.ts';
 
 export type { QueueOptions } from './connection.ts';
 export { openSnapshotTicker, type SnapshotTickerOptions } from './snapshot-ticker.ts';
@@ -58,7 +58,7 @@ export const openWakeUps = ({ connection, onError = () => {} }: QueueOptions): W
       wanted = true;
       if (!sending) void send();
     },
-    counts: () => withinLimit(queue.getJobCounts()),
+    counts: () => inTime(queue.getJobCounts()),
     close: async () => {
       closed = true;
       await closeAll(queue);

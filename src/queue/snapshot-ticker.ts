@@ -5,11 +5,11 @@
  */
 
 import { Queue, Worker } from 'bullmq';
+import { TICK_MS } from '../domain/tick.ts';
 import { at, closeAll, FORGET, type QueueOptions } from './connection.ts';
 
 const QUEUE = 'snapshot';
 const TICKER = 'ticker';
-const TICK_MS = 2_000;
 /** Time that the timers leave to the job: well above the duration of a job, well below a delay that clients notice. */
 const GRACE_MS = 100;
 /** Shortest time between two attempts to set up the scheduler. */

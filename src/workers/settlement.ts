@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { lagBetween } from '../books/settlement-lag.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
 import { type Ledger, LedgerDiverged } from '../ledger/index.ts';
 
@@ -148,14 +149,8 @@ class Settler implements Settlement {
   async lag(): Promise<SettlementLag> {
     // The cursor first: what is settled between the two questions then counts as lag, never as a lead.
     const cursor = await this.#ledger.cursor();
-    const { sequence } = await this.#engine.state();
-    const events = await this.#engine.readEvents(cursor, 1, 1);
-    const oldest = events.find((event) => event.sequence > cursor.sequence);
-    return {
-      lagEvents: Math.max(0, sequence - cursor.sequence),
-      lagMs: oldest ? Math.max(0, Date.now() - oldest.timeMs) : 0,
-      lastSettledAtMs: cursor.settledAtMs,
-    };
+    const { events, ageMs } = await lagBetween(this.#engine, await this.#engine.state(), cursor);
+    return { lagEvents: events, lagMs: ageMs, lastSettledAtMs: cursor.settledAtMs };
   }
 
   diverged(): boolean {

@@ -2,6 +2,7 @@
 
 import type { Logger } from 'pino';
 import type { Market } from '../domain/market.ts';
+import { TICK_MS } from '../domain/tick.ts';
 import type { Engine } from '../engine/index.ts';
 import {
   type Claim,
@@ -9,7 +10,6 @@ import {
   type MarketView,
   marketChannel,
   type Publisher,
-  TICK_MS,
   viewOf,
   writeMessage,
 } from '../feed/index.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { TICK_MS } from '../../src/feed/index.ts';
+import { TICK_MS } from '../../src/domain/tick.ts';
 import { GENERAL } from '../../src/feed/keys.ts';
 import { readMessage } from '../../src/feed/message.ts';
 import { connectSubscriber } from '../../src/redis/connections.ts';

@@ -10,6 +10,7 @@ import type { Cursor, EngineEvent } from '../../domain/event.ts';
 import type { Asset } from '../../domain/market.ts';
 import { canonicalMarketRecord } from '../../domain/market-record.ts';
 import { type ClosedOrder, heldAtoms, isLive, type OrderTerms, type Trade } from '../../domain/order.ts';
+import { withTimeLimit } from '../../domain/time-limit.ts';
 import type { Engine } from '../../engine/index.ts';
 import {
   type Audit,
@@ -141,12 +142,8 @@ export class Follower {
     });
     done.catch(() => undefined);
     for (;;) {
-      let timer: NodeJS.Timeout | undefined;
-      const later = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, READS_ON_EVERY_MS);
-      });
-      await Promise.race([done.catch(() => undefined), later]);
-      clearTimeout(timer);
+      const ended = done.catch(() => undefined);
+      await withTimeLimit(READS_ON_EVERY_MS, ended, () => undefined);
       if (isDone) return done;
       await this.advanceTo((await this.#engine.state()).sequence);
     }

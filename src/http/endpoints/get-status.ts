@@ -1,6 +1,7 @@
 /** `GET /v1/status`: whether trading is on, the required terms and the last reconcile, for anyone. */
 
 import { Refusal } from '../../domain/errors.ts';
+import { withTimeLimit } from '../../domain/time-limit.ts';
 import type { Engine } from '../../engine/index.ts';
 import type { LastReconciliation, Ledger } from '../../ledger/index.ts';
 import { sharedForASecond } from '../../market-data/shared-read.ts';
@@ -28,15 +29,7 @@ class StatusReader {
   }
 
   async lastReconcile(): Promise<LastReconciliation | null> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, PATIENCE_MS);
-    });
-    try {
-      await Promise.race([this.#readReconcile(), late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    await withTimeLimit(PATIENCE_MS, this.#readReconcile(), () => undefined);
     return this.#reconcile;
   }
 }

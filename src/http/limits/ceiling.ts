@@ -7,6 +7,7 @@ import type { RequestHandler } from 'express';
 import { rateLimit, type Store } from 'express-rate-limit';
 import { RedisStore } from 'rate-limit-redis';
 import { Refusal } from '../../domain/errors.ts';
+import { withTimeLimit } from '../../domain/time-limit.ts';
 import { runScript, type Script, scriptOf } from '../../redis/lua.ts';
 import { WINDOW_MS } from './buckets.ts';
 import { addressOf } from './client.ts';
@@ -92,14 +93,7 @@ function scriptsOf(redis: CeilingServices['limitsRedis']) {
   };
 }
 
-async function inTime<Result>(answer: Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('Redis does not answer in time')), PATIENCE_MS);
+const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
+  withTimeLimit(PATIENCE_MS, answer, () => {
+    throw new Error('Redis does not answer in time');
   });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

@@ -1,5 +1,6 @@
 /** What held and what did not, and the figures behind it. */
 
+import { TICK_MS } from '../../../src/domain/tick.ts';
 import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
 import type { Outcome, Phase } from './drill.ts';
 import type { Failure } from './load.ts';
@@ -11,7 +12,6 @@ export interface Check {
   readonly holds: boolean;
 }
 
-const TICK_MS = 2_000;
 const BACK_WITHIN_MS = 5_000;
 /** Ticks are on time to within this; what keeps the whole machine from running comes on top. */
 const LEEWAY_MS = 500;
