@@ -51,8 +51,14 @@ export function chooseTimeInForce(timeInForce: TimeInForce): void {
   });
 }
 
+let lastTypedAt = Number.NEGATIVE_INFINITY;
+
+/** When a field was last typed into, by `performance.now()`. */
+export const typedAt = (): number => lastTypedAt;
+
 /** Types into a field. An order has a size or a quote amount, so writing one empties the other. */
 export function typeInto(field: AmountField, text: string): void {
+  lastTypedAt = performance.now();
   batch(() => {
     draft[field].value = text;
     if (text === '') return;

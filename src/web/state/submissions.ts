@@ -12,7 +12,7 @@ import {
 import { type Problem, placeOf } from '../figures/draft-request.ts';
 import { refreshAccount } from './account.ts';
 import { announce } from './announcements.ts';
-import { clearSent } from './order-draft.ts';
+import { clearSent, typedAt } from './order-draft.ts';
 import { endAfter, session } from './session.ts';
 import { askForTerms } from './terms.ts';
 
@@ -36,14 +36,15 @@ export const serverProblem: Signal<Problem | null> = signal(null);
 /** True until the order that was sent last is answered, or is being looked up. */
 export const isSending: Signal<boolean> = signal(false);
 
-/** Presses that follow an answer so soon belong to a double click. */
+/** Presses that follow an answer so soon may belong to a double click. */
 const DOUBLE_CLICK_MS = 600;
 
 let sent = 0;
 let answeredAt = Number.NEGATIVE_INFINITY;
 
-/** True while another press of the button must not send a second order. */
-export const isLocked = (): boolean => isSending.value || performance.now() - answeredAt < DOUBLE_CLICK_MS;
+/** True for the second press of a double click: nobody has typed since the answer to the first. */
+export const isSecondPress = (): boolean =>
+  performance.now() - answeredAt < DOUBLE_CLICK_MS && typedAt() < answeredAt;
 
 /** An order with the same words whose outcome is not known yet. */
 export const unsettledLike = (words: string): boolean =>
@@ -75,7 +76,7 @@ function release(): void {
 /** Sends an order. A call while another one is unanswered sends nothing. @param words the order as a sentence */
 export async function submitOrder(order: NewOrder, words: string): Promise<void> {
   const asked = session.peek();
-  if (asked === null || isLocked()) return;
+  if (asked === null || isSending.value) return;
   isSending.value = true;
   serverProblem.value = null;
   sent += 1;

@@ -21,7 +21,7 @@ import { draftTexts, orderWords, reading, rules } from '../state/order-preview.t
 import { confirmed } from '../state/question.ts';
 import { selectedTicker } from '../state/selected-market.ts';
 import { session } from '../state/session.ts';
-import { isLocked, isSending, serverProblem, submitOrder, unsettledLike } from '../state/submissions.ts';
+import { isSecondPress, isSending, serverProblem, submitOrder, unsettledLike } from '../state/submissions.ts';
 import { ProblemText } from './amount-field.tsx';
 import { Amounts, Shares } from './order-amounts.tsx';
 import { Conditions } from './order-conditions.tsx';
@@ -135,6 +135,7 @@ function Submit({ market }: { market: Rules }) {
         class={`button ${isBuy ? 'buy' : 'sell'}`}
         aria-describedby="order-sentence"
         aria-busy={isSending.value}
+        aria-disabled={isSending.value}
       >
         {isBuy ? 'Buy' : 'Sell'}
       </button>
@@ -146,7 +147,7 @@ const FIELDS: readonly AmountField[] = ['price', 'size', 'amount'];
 
 async function send(market: Rules): Promise<void> {
   if (session.value === null) return openSignIn();
-  if (isLocked()) return;
+  if (isSending.value || isSecondPress()) return;
   const read = reading.value;
   const [first] = read?.problems ?? [];
   if (read === null || first !== undefined) {
