@@ -1,0 +1,175 @@
+/** Orders from the form: the figures shown before, refusals beside their fields, fills and cancels after. */
+
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { formatScaled, parseDecimal, toScaled } from '../../src/domain/units.ts';
+import { GRIDS, type Grid, newWallet, placeLimit, tickerOf } from './grids.ts';
+import {
+  bookState,
+  cancelButton,
+  columnOf,
+  type Draft,
+  fillForm,
+  readTable,
+  showTab,
+  signIn,
+  submit,
+  untilRead,
+} from './screen.ts';
+import { type Rest, type Stage, sharedStage } from './stage.ts';
+import { browserTest } from './visit.ts';
+import { createWallet } from './wallets.ts';
+
+type Figures = Readonly<Record<string, string>>;
+
+/** The list of figures in the form, by the first word of each term. */
+const figuresOf = (page: Page): Promise<Figures> =>
+  page
+    .getByRole('region', { name: 'Place an order' })
+    .locator('dl')
+    .first()
+    .evaluate((list) =>
+      Object.fromEntries(
+        [...list.querySelectorAll('dt')].map((term) => [
+          /^\w+/.exec(term.textContent ?? '')![0],
+          term.nextElementSibling?.textContent ?? '',
+        ]),
+      ),
+    );
+
+/** The sum of the fees of an order's fills, as a literal. */
+const feeOf = (fills: readonly { readonly feeAmount: string }[], scale: number): string =>
+  formatScaled(
+    fills.reduce((sum, { feeAmount }) => sum + toScaled(parseDecimal(feeAmount)!, scale)!, 0n),
+    scale,
+  );
+
+const availableOf = async (rest: Rest, wallet: string, asset: string): Promise<string> => {
+  const { balances } = (await rest('GET', `/v1/portfolio/${wallet}`)).body;
+  return balances.find((balance: Record<string, string>) => balance.asset === asset)?.available ?? '0';
+};
+
+/** A grid under a name of its own, with a size that takes two levels and leaves a rest. */
+const own = (grid: Grid, large: string): Grid & { readonly large: string } => ({
+  ...grid,
+  ...{ large, symbol: `T${grid.symbol}` },
+  scales: { ...grid.scales, [`T${grid.symbol.split('/')[0]}`]: Object.values(grid.scales)[0]! },
+});
+
+describe('trading on the page', () => {
+  let stage: Stage;
+  before(async () => {
+    stage = await sharedStage();
+  });
+
+  /** Quotes both sides of a new market. @returns a funded wallet for the page */
+  async function openMarket(grid: Grid) {
+    const { symbol, tickSize, sizeStep, size, asks, bids } = grid;
+    await stage.market({ symbol, tickSize, sizeStep }, grid.scales);
+    const [base, quote] = symbol.split('/') as [string, string];
+    const funds = { [base]: Object.values(grid.funds)[0]!, [quote]: Object.values(grid.funds)[1]! };
+    const wallet = createWallet();
+    const maker = newWallet();
+    for (const address of [maker, wallet.addresses[0]!]) await stage.credit(address, funds);
+    const rest = stage.as(maker);
+    for (const price of asks) await placeLimit(rest, { market: symbol, side: 'sell', price, size });
+    for (const price of bids) await placeLimit(rest, { market: symbol, side: 'buy', price, size });
+    return { wallet, base, quote, url: `${stage.url}/trade/${tickerOf(symbol)}` };
+  }
+
+  for (const grid of [own(GRIDS[0]!, '3703701'), own(GRIDS[2]!, '0.000000021')])
+    browserTest(`shows before an order, to the atom, what it then does: ${grid.symbol}`, async (open) => {
+      const { wallet, base, quote, url } = await openMarket(grid);
+      const address = wallet.addresses[0]!;
+      const rest = stage.as(address);
+      const { page } = await open(url, { wallets: [wallet] });
+      await bookState(page, 'live').waitFor();
+      await signIn(page, wallet);
+      const drafts: readonly (Draft & { readonly paid: string })[] = [
+        { side: 'buy', type: 'Limit', price: grid.asks[1]!, size: grid.large, paid: quote },
+        { side: 'sell', type: 'Market', size: grid.sizeStep, paid: base },
+        { side: 'buy', type: 'Market', size: '', amount: '7.5', paid: quote },
+      ];
+      for (const { paid, ...draft } of drafts) {
+        const before = await availableOf(rest, address, paid);
+        const book = (await rest('GET', `/v1/market-data/orderbook/${tickerOf(grid.symbol)}`)).body;
+        const levels = [...book.asks.toReversed(), ...book.bids].map(([price]: string[]) => price);
+        await untilRead(
+          async () => columnOf(await readTable(page, 'Order book'), /price/i),
+          (prices) => prices.join() === levels.join(),
+        );
+        await fillForm(page, draft);
+        await page.getByText(`Available ${before} ${paid}`).first().waitFor();
+        const shown = await figuresOf(page);
+        await submit(page, draft.side);
+        const { order } = await untilRead(
+          async () => ({ order: (await rest('GET', '/v1/orders?limit=1')).body.orders[0] }),
+          ({ order }) => order?.side === draft.side && order?.type === draft.type?.toLowerCase(),
+        );
+        const quoteScale = grid.scales[quote]!;
+        expect(shown.Fee, JSON.stringify(draft)).to.equal(`${feeOf(order.fills, quoteScale)} ${quote}`);
+        expect(shown.Available).to.equal(`${await availableOf(rest, address, paid)} ${paid}`);
+        await page
+          .getByText(/answered in/i)
+          .first()
+          .waitFor();
+        // Figures do not foresee what the market's policy does to own orders that are in the way.
+        for (const live of (await rest('GET', '/v1/orders?status=live')).body.orders) {
+          const cancel = cancelButton(page, `buy ${live.remainingSize} ${base} at ${live.price}`);
+          await cancel.click();
+          await cancel.waitFor({ state: 'detached' });
+        }
+      }
+      await stage.settled();
+      await showTab(page, 'Fills');
+      const { trades } = (await rest('GET', '/v1/trades')).body;
+      const fees = await untilRead(
+        async () => columnOf(await readTable(page, 'Fills'), /fee/i),
+        (column) => column.length === trades.length,
+      );
+      expect(fees.map((fee) => fee.split(' ')[0])).to.deep.equal(
+        trades.map(({ feeAmount }: Record<string, string>) => feeAmount),
+      );
+    });
+
+  browserTest('refuses beside the field, cancels one order, and cancels all of the market', async (open) => {
+    const grid: Grid = {
+      ...{ symbol: 'FORM/USDC', tickSize: '0.01', sizeStep: '0.0001', scales: { FORM: 8, USDC: 6 } },
+      ...{ price: '2000', asks: ['2001'], bids: ['1999'], size: '1', funds: { FORM: '10', USDC: '10000' } },
+    };
+    const { wallet, url } = await openMarket(grid);
+    const { page, tolerate } = await open(url, { wallets: [wallet] });
+    tolerate(/status of 400/);
+    await signIn(page, wallet);
+    const price = page.getByRole('textbox', { name: 'Price', exact: true });
+    const size = page.getByRole('textbox', { name: 'Size', exact: true });
+    await fillForm(page, { side: 'buy', price: '1990.005', size: '0.5' });
+    await submit(page, 'buy');
+    await untilRead(
+      () => price.getAttribute('aria-invalid'),
+      (value) => value === 'true',
+    );
+    await fillForm(page, { side: 'buy', price: '1990.05', size: '50' });
+    await submit(page, 'buy');
+    await untilRead(
+      () => size.getAttribute('aria-invalid'),
+      (value) => value === 'true',
+    );
+    await page.getByText(/refused, INSUFFICIENT_BALANCE/).waitFor();
+    expect((await stage.as(wallet.addresses[0])('GET', '/v1/orders')).body.orders).to.deep.equal([]);
+    for (const one of ['1990.05', '1980', '1970.5']) {
+      await fillForm(page, { side: 'buy', price: one, size: '0.5' });
+      await submit(page, 'buy');
+      await cancelButton(page, `buy 0.5 FORM at ${one}`).waitFor();
+    }
+    await cancelButton(page, 'buy 0.5 FORM at 1980').click();
+    await cancelButton(page, 'buy 0.5 FORM at 1980').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Cancel all FORM/USDC' }).click();
+    await page.getByRole('button', { name: 'Cancel them' }).click();
+    await cancelButton(page, 'buy 0.5 FORM at 1970.5').waitFor({ state: 'detached' });
+    const { orders } = (await stage.as(wallet.addresses[0])('GET', '/v1/orders')).body;
+    expect(orders.map(({ status }: Record<string, string>) => status)).to.deep.equal(
+      Array(3).fill('cancelled'),
+    );
+  });
+});
