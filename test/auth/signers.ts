@@ -11,8 +11,8 @@ export interface Signer {
   signTyped(typedData: LoginTypedData): Promise<string>;
 }
 
-export function ethersSigner(): Signer {
-  const wallet = new Wallet(hexlify(randomBytes(32)));
+export function ethersSigner(privateKey = hexlify(randomBytes(32))): Signer {
+  const wallet = new Wallet(privateKey);
   return {
     address: wallet.address,
     signText: (text) => wallet.signMessage(text),

@@ -7,7 +7,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { closeSharedBrowser, sharedBrowser } from './chromium.ts';
+import { closeSharedBrowser, KEEP_NAMES, sharedBrowser } from './chromium.ts';
 import { type BrowserWallet, injectWallets } from './wallets.ts';
 
 export interface VisitOptions {
@@ -38,8 +38,6 @@ export type OpenVisit = (url: string, options?: VisitOptions) => Promise<Visit>;
 after(closeSharedBrowser);
 
 const PATIENCE_MS = 10_000;
-/** tsx compiles named functions to calls of `__name`, also in functions that are sent to the page. */
-const KEEP_NAMES = 'globalThis.__name = (named) => named;';
 const LOCAL_SCHEMES = /^(data|blob|about):/;
 
 /** The rate limits count by address; each visit comes from another one. */

@@ -15,6 +15,7 @@ import {
   toUtf8Bytes,
 } from 'ethers';
 import type { BrowserContext, Page } from 'playwright-core';
+import { ethersSigner, type Signer } from '../auth/signers.ts';
 
 export interface WalletOptions {
   readonly name?: string;
@@ -44,6 +45,8 @@ export interface BrowserWallet {
   /** Takes over from the usual answers; `usual` gives them. Undefined restores them. */
   override: ((method: string, params: readonly unknown[], usual: Answer) => Promise<unknown>) | undefined;
   answer: Answer;
+  /** The selected account, for calls without a browser. */
+  readonly signer: Signer;
 }
 
 /** An error of EIP-1193 or JSON-RPC. */
@@ -123,6 +126,7 @@ export function createWallet(options: WalletOptions = {}): BrowserWallet {
   const wallet: BrowserWallet = {
     info: { uuid: options.uuid ?? crypto.randomUUID(), name, icon, rdns: 'test.redbook' },
     addresses,
+    signer: ethersSigner(keys[0]!.privateKey),
     calls: [],
     override: undefined,
     answer: (method, params) => {
