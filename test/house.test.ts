@@ -89,7 +89,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   preact: ['web'],
   '@preact/signals': ['web'],
   'lightweight-charts': ['web'],
-  '@noble/curves': ['web'],
+  '@noble/secp256k1': ['web'],
   '@noble/hashes': ['web'],
   esbuild: ['web', 'client'],
   pino: ['main', 'roles'],
@@ -100,7 +100,7 @@ const PAGE_PACKAGES = [
   'preact',
   '@preact/signals',
   'lightweight-charts',
-  '@noble/curves',
+  '@noble/secp256k1',
   '@noble/hashes',
 ];
 const TYPES_ANYWHERE = new Set(['ioredis', 'pino', 'express', 'zod']);

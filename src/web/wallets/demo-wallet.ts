@@ -4,9 +4,15 @@
  * Signs only typed data whose fields are texts and addresses, as the login challenge is.
  */
 
-import { weierstrass } from '@noble/curves/abstract/weierstrass.js';
+import { hmac } from '@noble/hashes/hmac.js';
+import { sha256 } from '@noble/hashes/sha2.js';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
+import { getPublicKey, hashes, sign, utils } from '@noble/secp256k1';
+
+// The library has no hash of its own. WebCrypto's are missing on pages without TLS, such as a phone's view of a LAN.
+hashes.sha256 = sha256;
+hashes.hmacSha256 = (key, message) => hmac(sha256, key, message);
 
 /** EIP-712 typed data as the login challenge has it. */
 export interface TypedData {
@@ -26,21 +32,6 @@ export interface DemoWallet {
 }
 
 type Field = TypedData['types'][string][number];
-
-/**
- * secp256k1, from its parameters (SEC 2). The library's own module of the curve carries protocols that no login needs,
- * and twice the bytes.
- */
-const Point = weierstrass({
-  p: 0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2fn,
-  n: 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n,
-  h: 1n,
-  a: 0n,
-  b: 7n,
-  Gx: 0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798n,
-  Gy: 0x483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8n,
-});
-const Scalar = Point.Fn;
 
 const WORD_BYTES = 32;
 const ADDRESS_BYTES = 20;
@@ -86,39 +77,21 @@ export function typedDataDigest({ domain, types, primaryType, message }: TypedDa
   );
 }
 
-const numberOf = (bytes: Uint8Array): bigint => BigInt(`0x${bytesToHex(bytes)}`);
-
-const wordOf = (value: bigint): string => value.toString(16).padStart(WORD_BYTES * 2, '0');
-
-/** A random number from 1 to the order of the curve less 1, each as likely as any other. */
-function randomScalar(): bigint {
-  for (;;) {
-    const value = numberOf(crypto.getRandomValues(new Uint8Array(WORD_BYTES)));
-    if (Scalar.isValidNot0(value)) return value;
-  }
+/** r, s and v as hex. The library puts the recovery bit first, and chooses the lower s, as wallets do since EIP-2. */
+function signDigest(digest: Uint8Array, key: Uint8Array): string {
+  const signature = sign(digest, key, { prehash: false, format: 'recovered' });
+  const v = signature[0]! + RECOVERY_OFFSET;
+  return `0x${bytesToHex(signature.slice(1))}${v.toString(16)}`;
 }
 
-/** ECDSA with a random nonce, and the lower s of the two that fit, as wallets send it since EIP-2. */
-function signDigest(digest: Uint8Array, key: bigint): string {
-  const nonce = randomScalar();
-  const { x, y } = Point.BASE.multiply(nonce).toAffine();
-  const r = Scalar.create(x);
-  const s = Scalar.mul(Scalar.inv(nonce), Scalar.add(Scalar.create(numberOf(digest)), Scalar.mul(r, key)));
-  // Once in 2^127: the point's x is not below the curve's order, or a number is zero.
-  if (r !== x || r === 0n || s === 0n) return signDigest(digest, key);
-  const isHigh = s > Scalar.ORDER / 2n;
-  const recovery = (y % 2n === 1n) === isHigh ? 0 : 1;
-  return `0x${wordOf(r)}${wordOf(isHigh ? Scalar.neg(s) : s)}${(recovery + RECOVERY_OFFSET).toString(16)}`;
-}
+/** The address is the end of the hash of the public key without its leading byte. */
+const addressOf = (key: Uint8Array): string =>
+  `0x${bytesToHex(keccak_256(getPublicKey(key, false).slice(1)).slice(-ADDRESS_BYTES))}`;
 
-function addressOf(key: bigint): string {
-  const { x, y } = Point.BASE.multiply(key).toAffine();
-  return `0x${bytesToHex(keccak_256(hexToBytes(wordOf(x) + wordOf(y))).slice(-ADDRESS_BYTES))}`;
-}
-
-function readKey(text: string): bigint {
-  const key = /^0x[0-9a-fA-F]{64}$/.test(text) ? BigInt(text) : 0n;
-  if (!Scalar.isValidNot0(key)) throw new RangeError('not a private key: 0x and 64 hex digits');
+function readKey(text: string): Uint8Array {
+  const key = /^0x[0-9a-fA-F]{64}$/.test(text) ? hexToBytes(text.slice(2)) : undefined;
+  if (key === undefined || !utils.isValidSecretKey(key))
+    throw new RangeError('not a private key: 0x and 64 hex digits');
   return key;
 }
 
@@ -127,10 +100,10 @@ function readKey(text: string): bigint {
  * @throws RangeError for a text that is no key of the curve
  */
 export function openDemoWallet(privateKey?: string): DemoWallet {
-  const key = privateKey === undefined ? randomScalar() : readKey(privateKey);
+  const key = privateKey === undefined ? utils.randomSecretKey() : readKey(privateKey);
   return {
     address: addressOf(key),
-    privateKey: `0x${wordOf(key)}`,
+    privateKey: `0x${bytesToHex(key)}`,
     signTypedData: (typedData) => signDigest(typedDataDigest(typedData), key),
   };
 }
