@@ -10,8 +10,10 @@ import { frame } from '../state/market-feed.ts';
 import { draft, focusRequest, typeInto } from '../state/order-draft.ts';
 import { availableAtoms, draftTexts, otherSide } from '../state/order-preview.ts';
 import { session } from '../state/session.ts';
+import { demoOffered } from '../state/settings.ts';
 import { serverProblem } from '../state/submissions.ts';
 import { AmountInput } from './amount-field.tsx';
+import { DemoFunds } from './wallet-dialog.tsx';
 
 export function Amounts({ market }: { market: Rules }) {
   const { tick, step, minSteps } = marketGrid(market);
@@ -60,9 +62,12 @@ function Available({ market }: { market: Rules }) {
   if (availableAtoms.value === null) return null;
   const { symbol, scale } = draft.side.value === 'buy' ? market.quote : market.base;
   return (
-    <p class="available">
-      <span class="muted">Available</span> {formatScaled(availableAtoms.value, scale)} {symbol}
-    </p>
+    <>
+      <p class="available">
+        <span class="muted">Available</span> {formatScaled(availableAtoms.value, scale)} {symbol}
+      </p>
+      {demoOffered && availableAtoms.value === 0n && <DemoFunds />}
+    </>
   );
 }
 
