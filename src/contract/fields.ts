@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { ADDRESS_PATTERN } from '../domain/address.ts';
+import { hasCharacters, isValidText } from '../domain/text.ts';
 
 const requiredText = (what: string) => ({ error: ({ input }: { input?: unknown }) => said(input, what) });
 
@@ -35,8 +36,8 @@ const MOST_CHARACTERS = 128;
 /** 1 to 128 code points that every store can hold as they are: no U+0000, no half of a surrogate pair. */
 export const clientOrderId = z
   .string('must be a string')
-  .refine((id) => id !== '' && [...id].length <= MOST_CHARACTERS, 'must have 1 to 128 characters')
-  .refine((id) => !id.includes('\0') && id.isWellFormed(), 'must be valid text without U+0000')
+  .refine((id) => hasCharacters(id, MOST_CHARACTERS), 'must have 1 to 128 characters')
+  .refine(isValidText, 'must be valid text without U+0000')
   .meta({ minLength: 1, maxLength: MOST_CHARACTERS, pattern: '^[^\\u0000]*$' });
 
 /** For the digits of a query parameter: what they stand for, in place of the text that carries them. */

@@ -2,6 +2,7 @@
 
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
+import { hasCharacters, isValidText } from '../domain/text.ts';
 import { scriptClaim } from './claim-filter.ts';
 import { checkedAtMs, type Moment, movementClaim } from './claims.ts';
 import { walletBytes } from './codec.ts';
@@ -89,12 +90,7 @@ export class EngineFunds {
     if (amountAtoms <= 0n || amountAtoms > SUPPLY_LIMIT) {
       throw new OperatorRefusal('INVALID_AMOUNT', 'the amount must be positive and at most 2^62 atoms');
     }
-    if (
-      reference === '' ||
-      reference.includes('\0') ||
-      !reference.isWellFormed() ||
-      [...reference].length > 256
-    ) {
+    if (!hasCharacters(reference, 256) || !isValidText(reference)) {
       throw new OperatorRefusal(
         'INVALID_REFERENCE',
         'the reference must be 1 to 256 characters of valid text',

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isValidText } from '../domain/text.ts';
 
 /** In UTF-16 units; at most 1,536 bytes of UTF-8, well below what an index row of Postgres can hold. */
 const LONGEST = 512;
@@ -9,6 +10,6 @@ const LONGEST = 512;
  * So no text can stop settlement, and it is still found by the text it came as.
  */
 export const storable = (text: string): string =>
-  text.length <= LONGEST && !text.includes('\0') && text.isWellFormed()
+  text.length <= LONGEST && isValidText(text)
     ? text
     : `sha256:${createHash('sha256').update(JSON.stringify(text)).digest('hex')}`;

@@ -5,6 +5,7 @@
 
 import { InvalidArgumentError } from 'commander';
 import { ADDRESS_PATTERN } from '../domain/address.ts';
+import { hasCharacters, isValidText } from '../domain/text.ts';
 import { type Decimal, isWhole, parseDecimal, toInteger } from '../domain/units.ts';
 
 /** Reads a wallet address in any case. The checksum is not enforced, as on the public routes. */
@@ -51,8 +52,7 @@ export const readSwitch = (text: string): boolean => {
 };
 
 export function readTermsVersion(text: string): string {
-  const characters = [...text].length;
-  if (characters < 1 || characters > 128 || text.includes('\0') || !text.isWellFormed()) {
+  if (!hasCharacters(text, 128) || !isValidText(text)) {
     throw new InvalidArgumentError('A version is 1 to 128 characters of valid text.');
   }
   return text;

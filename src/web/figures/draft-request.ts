@@ -4,6 +4,7 @@ import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
 import type { OrderType, Side, TimeInForce } from '../../domain/order.ts';
 import { measureOrder, type OrderAmounts, type OrderRequest } from '../../domain/placing.ts';
+import { hasCharacters, isValidText } from '../../domain/text.ts';
 import { type Decimal, formatDecimal, isPositive, parseDecimal } from '../../domain/units.ts';
 
 /** The form's texts, as typed. */
@@ -108,8 +109,7 @@ function fieldProblem(name: 'price' | 'size' | 'amount', text: string): Problem 
 }
 
 function idProblem(id: string): Problem | null {
-  const isText = !id.includes('\0') && id.isWellFormed();
-  return [...id].length <= MOST_ID_CHARACTERS && isText
+  return id === '' || (hasCharacters(id, MOST_ID_CHARACTERS) && isValidText(id))
     ? null
     : problemAt('clientOrderId', 'VALIDATION_ERROR', 'clientOrderId must have 1 to 128 characters');
 }
