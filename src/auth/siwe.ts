@@ -1,5 +1,5 @@
 /**
- * Sign-in by an EIP-4361 message: contract 4.3, 4.4 and 7.2.
+ * Sign-in by an EIP-4361 message: docs/api.md 4.3, 4.4 and 7.2.
  *
  * The contract checks five things and leaves the rest of the message alone. siwe's own parser holds a message
  * to the whole grammar: it refuses lower-case addresses, other versions, odd URIs and missing lines, all of

@@ -1,4 +1,4 @@
-/** The frames of both streams: contract 6. The snapshot worker writes frames of these shapes. */
+/** The frames of both streams: docs/api.md 6. The snapshot worker writes frames of these shapes. */
 
 import { z } from 'zod';
 import { TIMEFRAMES } from '../domain/candle.ts';

@@ -1,4 +1,4 @@
-/** Public market data: contract 2.10. Every price and quantity is a decimal string. */
+/** Public market data: docs/api.md 2.10. Every price and quantity is a decimal string. */
 
 import { z } from 'zod';
 import { TIMEFRAMES } from '../domain/candle.ts';

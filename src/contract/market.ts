@@ -1,4 +1,4 @@
-/** The market record: contract 2.3. */
+/** The market record: docs/api.md 2.3. */
 
 import { z } from 'zod';
 import { HIGHEST_SCALE, MARKET_STATUSES } from '../domain/market.ts';

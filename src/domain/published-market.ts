@@ -1,4 +1,4 @@
-/** The market record: contract 2.3. The API and the streams publish the same. */
+/** The market record: docs/api.md 2.3. The API and the streams publish the same. */
 
 import { type Json, JsonText } from './json.ts';
 import type { Market } from './market.ts';

@@ -1,4 +1,4 @@
-/** The HTTP application: from the route table to Express. */
+/** Makes the HTTP application: gives the route table to Express. */
 
 import type { RequestListener } from 'node:http';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
@@ -38,7 +38,7 @@ import { sendPublic } from './send-public.ts';
 import type { ProbeServices, Services } from './services.ts';
 import { UnsentReplies, WalletReads } from './wallet-reads.ts';
 
-/** Probes that are answered by a read of their own; more than that at a time share one every 100 ms. */
+/** Probes that get a read of their own. Above that number, all share one read every 100 ms. */
 const PROBE_BURST = 10;
 
 /**
@@ -143,7 +143,7 @@ function closeApp(
   otherwise: readonly RequestHandler[] = [unknownRoute],
   probes = services.hasMetricsPort ? PROBES.filter(([, path]) => path !== METRICS_PATH) : PROBES,
 ): RequestListener {
-  // Probes are not limited, and each asks the servers: a flood of them shares what it is told.
+  // Probes are not limited, and each asks the servers, so a flood of them shares one answer.
   const shared = { ...services, ready: cappedReads(PROBE_BURST, () => services.ready()) };
   for (const [method, path, probe] of probes) {
     register(app, method, path, enter(path), async (_request, response) => {
@@ -158,7 +158,7 @@ function closeApp(
   return arrival(app, services, repeated);
 }
 
-/** What is done to every request, before Express looks for its route: as a middleware it would cost a dispatch more. */
+/** Handles every request before Express looks for its route. A middleware would cost one more dispatch. */
 function arrival(app: Express, services: ProbeServices, repeated: RepeatedLines): RequestListener {
   const observe = observer(services, repeated);
   return (incoming, outgoing) => {
@@ -167,7 +167,7 @@ function arrival(app: Express, services: ProbeServices, repeated: RepeatedLines)
     observe(request, response);
     const refusal = refusedHead(request);
     if (refusal === undefined) return app(request, response);
-    // A proxy that passed on two hosts, or none, is not to be agreed with on where the next request begins.
+    // A proxy that passed on two hosts, or none, may disagree with this server on where the next request begins.
     if (refusal.code === 'BAD_REQUEST') addHeader(response, 'Connection', 'close');
     send(response, refusalAnswer(refusal));
   };
@@ -188,7 +188,9 @@ const localCallersOnly: RequestHandler = (request, _response, next) => {
   else next('route');
 };
 
-/** Two handlers as one, the first of which goes on at once: Express' dispatch between them costs as much as they do. */
+/**
+ * Joins two handlers, the first of which goes on at once. Express' dispatch between them would cost as much as they do.
+ */
 const atOnce =
   (first: RequestHandler, second: RequestHandler): RequestHandler =>
   (request, response, next) => {

@@ -1,4 +1,4 @@
-/** What an endpoint is: from a call to an answer, with nothing of Express in between. */
+/** An endpoint takes a call and returns an answer, without anything of Express in between. */
 
 import type { z } from 'zod';
 import { Refusal } from '../domain/errors.ts';
@@ -9,14 +9,14 @@ import type { UnsentReplies, WalletReads } from './wallet-reads.ts';
 /** Values of the query string; a key given more than once has a list. */
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Through these a wallet's history is read: lists, and single orders, which no list holds up. */
+/** Reads of a wallet's history: lists, and single orders, which no list holds up. */
 export interface HistoryReads {
   readonly lists: WalletReads;
   readonly orders: WalletReads;
   readonly unsent: UnsentReplies;
 }
 
-/** A request that is allowed to be here. */
+/** A request that passed the checks of its route. */
 export interface Call {
   readonly services: Services;
   readonly params: Readonly<Record<string, string>>;
@@ -40,23 +40,23 @@ export interface Answer {
   readonly text: string;
   /** The text as bytes, where several replies may share them. */
   readonly bytes?: Buffer;
-  /** Caches may keep it for a second; the same object is sent to all it is the answer for. */
+  /** True: caches may keep the answer for a second, and the same object is sent to all who ask. */
   readonly isPublic?: true;
-  /** What caches are told of a public answer that stays as it is for longer. */
+  /** Cache-Control of a public answer that stays the same for longer. */
   readonly cacheControl?: string;
 }
 
 export interface Endpoint<Request = Call> {
-  /** What it requires of its body if it reads one, otherwise of its query and path: what the document says, too. */
+  /** Schema of the body if the endpoint reads one, otherwise of query and path. The API document shows it too. */
   readonly request?: z.ZodType;
-  /** Whether it reads a JSON body; the schema says what must be in it. */
+  /** True: the endpoint reads a JSON body. */
   readonly readsBody?: true;
   handle(call: Request): Promise<Answer>;
 }
 
 export type WalletEndpoint = Endpoint<WalletCall>;
 
-/** An endpoint that every process has, and that needs nothing of the request but its id. */
+/** An endpoint of every process. It needs only the id of the request. */
 export type Probe = (services: ProbeServices, requestId: string) => Promise<Answer>;
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -81,8 +81,8 @@ export const publicJsonText = (text: string): Answer => ({ ...jsonText(text), is
 const shared = new WeakMap<object, Map<string, Answer>>();
 
 /**
- * An answer that is written once for as long as what it is made of is the same object.
- * @param name tells apart what is made of the same object
+ * Returns an answer that is written once for each source object.
+ * @param name tells apart answers of the same source
  */
 export function sharedAnswer(source: object, name: string, write: () => Answer): Answer {
   let answers = shared.get(source);

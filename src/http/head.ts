@@ -1,6 +1,6 @@
 /**
- * The head of a reply: collected while the reply is made, and written at once, as Node writes a list of names and
- * values. Node's own `setHeader` looks each name up and keeps it twice, a tenth of what a small reply costs.
+ * The head of a reply. It is collected while the reply is made, and written at once as a list of names and values.
+ * Node's own `setHeader` looks each name up and keeps it twice, which is a tenth of the cost of a small reply.
  */
 
 import type { Response } from 'express';
@@ -8,8 +8,8 @@ import { takesLines } from './message-classes.ts';
 import { stateOf } from './reply-state.ts';
 
 /**
- * @param name one that the head does not have yet
- * @param value of ours, or checked: nobody looks at it again. A request's own text must not end the line.
+ * @param name not in the head yet
+ * @param value our own, or checked: nothing looks at it again, and a request's text must not end the line
  */
 export function addHeader(response: Response, name: string, value: string): void {
   stateOf(response).head.push(name, value);
@@ -23,7 +23,7 @@ export function replaceHeader(response: Response, name: string, value: string): 
 
 export const hasHeader = (response: Response, name: string): boolean => stateOf(response).head.includes(name);
 
-/** Those that Node must read itself: they say how long the reply is, and what becomes of the connection. */
+/** Headers that Node must read itself: the length of the reply, and the future of the connection. */
 const READ_BY_NODE: ReadonlySet<string> = new Set(['Content-Length', 'Connection']);
 
 export function writeHead(response: Response, status: number): void {

@@ -1,6 +1,6 @@
 /**
- * Adds what the engine did to what is settled. A list is read from the engine first and from Postgres second;
- * whatever was settled in between is in both, and the cursor of the Postgres snapshot tells it apart.
+ * Applies unsettled events to settled orders. A list is read from the engine first and from Postgres second: an event
+ * that was settled in between is in both, and the cursor of the Postgres snapshot tells it apart.
  */
 
 import type { Cursor, EngineEvent } from '../domain/event.ts';
@@ -15,7 +15,7 @@ import {
   walletTradeOf,
 } from '../domain/order.ts';
 
-/** An order as it stands, and those of its fills that are not settled, in the order of execution. */
+/** An order with its unsettled changes, and its unsettled fills in the order of execution. */
 export interface FoldedOrder {
   readonly order: ListedOrder;
   readonly unsettledFills: readonly Fill[];
@@ -109,14 +109,14 @@ function close(drafts: Drafts, { id, status }: ClosedOrder, timeMs: number): voi
   draft.order.updatedAtMs = timeMs;
 }
 
-/** Which of a wallet's trades a list asks for. */
+/** Filter of a list of trades. */
 export interface TradesFilter {
   readonly market?: string | undefined;
   readonly orderId?: string | undefined;
   readonly beforeTradeId?: number | undefined;
 }
 
-/** The wallet's trades of the events, as maker or taker, before those of the snapshot; newest first. */
+/** Returns the wallet's trades in the events, as maker or taker, followed by those of the snapshot; newest first. */
 export function foldTrades(
   settled: { readonly cursor: Cursor; readonly trades: readonly WalletTrade[] },
   events: readonly EngineEvent[],

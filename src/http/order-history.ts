@@ -1,4 +1,4 @@
-/** A wallet's orders and trades as they stand: what Postgres has, and what the engine did since. */
+/** Reads a wallet's orders and trades: those that Postgres has, with the unsettled events applied. */
 
 import type { Cursor, EngineEvent } from '../domain/event.ts';
 import {
@@ -18,14 +18,14 @@ import { touchedIds, unsettledEvents } from './unsettled.ts';
 
 type Stores = Pick<Services, 'engine' | 'ledger' | 'settings'>;
 
-/** Part of a list, and where the next part begins; null at the end. */
+/** Part of a list, and the position of the next part; null at the end. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly next: number | null;
 }
 
 export interface OrdersFilter {
-  /** All unless given. */
+  /** Absent: orders of every status. */
   readonly status?: 'live' | 'closed' | undefined;
   /** Only orders that were placed before this event. */
   readonly beforeSequence?: number | undefined;
@@ -63,7 +63,10 @@ function pageOf<Item>(found: readonly Item[], limit: number, positionOf: (item: 
   return { items, next: found.length > limit ? positionOf(items.at(-1)!) : null };
 }
 
-/** The orders with their newest fills. @param cursor of the read that found them */
+/**
+ * Returns the orders with their newest fills.
+ * @param cursor of the read that found them
+ */
 async function withFills(
   orders: readonly FoldedOrder[],
   cursor: Cursor,
@@ -89,7 +92,10 @@ const withNewest = (
   shown: { fillCount: order.fillCount, fills: newest([...settled, ...unsettledFills], count) },
 });
 
-/** A page of the wallet's trades, newest first. @throws Refusal SERVICE_UNAVAILABLE while Postgres is away */
+/**
+ * Returns a page of the wallet's trades, newest first.
+ * @throws Refusal SERVICE_UNAVAILABLE while Postgres is away
+ */
 export async function tradesOf(
   { engine, ledger }: Stores,
   wallet: string,

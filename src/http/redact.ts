@@ -1,4 +1,4 @@
-/** Keeps what signs people in out of the logs. */
+/** Keeps tokens, signatures and login messages out of the logs. */
 
 /** A JWT (base64url of `{"`), whatever the URL does to its dots; a signature; a login message or nonce by name. */
 const SECRETS =
@@ -6,7 +6,7 @@ const SECRETS =
 
 export const redacted = (text: string): string => text.replace(SECRETS, '[redacted]');
 
-/** Characters of a URL that are logged, and of an error's message and stack, in which a client's text may be. */
+/** Most characters of a URL, and of an error's message and stack, that are logged. A client's text may be in them. */
 const LONGEST_URL = 200;
 const LONGEST_MESSAGE = 1_000;
 const LONGEST_STACK = 4_000;
@@ -14,7 +14,9 @@ const LONGEST_STACK = 4_000;
 const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length)}…` : text;
 
-/** A URL as it is logged. Redacted whole and then cut, so that no part of a secret is left at its end. */
+/**
+ * Returns a URL for the log. The URL is redacted whole and then cut, so that no part of a secret is left at its end.
+ */
 export const loggedUrl = (url: string): string => cut(redacted(url), LONGEST_URL);
 
 interface ErrorRecord {
@@ -26,8 +28,8 @@ interface ErrorRecord {
 }
 
 /**
- * An error as it is logged. Not with all its properties: the drivers put a failed command with its arguments
- * there, and those of a login are its nonce and signature.
+ * Returns an error for the log, without all its properties: the drivers put a failed command with its arguments there,
+ * and those of a login are its nonce and signature.
  */
 export function errorRecord(error: unknown): ErrorRecord {
   if (!(error instanceof Error))

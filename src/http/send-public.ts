@@ -1,4 +1,4 @@
-/** Writes a public answer: one that many may share, compressed when they ask for it, unless they have it already. */
+/** Writes a public answer: shared by many, compressed when asked for, and not sent when the client has it already. */
 
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -7,12 +7,12 @@ import type { Request, Response } from 'express';
 import type { Answer } from './endpoint.ts';
 import { addHeader, writeHead } from './head.ts';
 
-/** No cache may make an answer older than by this second. */
+/** Caches may add at most this second to the age of an answer. */
 const CACHE_CONTROL = 'public, max-age=1, must-revalidate';
 
 const compress = promisify(gzip);
 
-/** What is made of an answer once, however many it is sent to. */
+/** Parts of an answer that are made once, however many clients it is sent to. */
 class Prepared {
   /** Bytes, because a text is copied twice on its way out. */
   readonly body: Buffer;
@@ -21,7 +21,7 @@ class Prepared {
 
   constructor(text: string) {
     this.body = Buffer.from(text);
-    // Weak: it stands for the compressed bytes too.
+    // Weak, because the tag stands for the compressed bytes too.
     this.etag = `W/"${createHash('sha1').update(this.body).digest('base64url')}"`;
   }
 
@@ -42,7 +42,7 @@ function prepare(answer: Answer): Prepared {
   return made;
 }
 
-/** @param cacheControl what caches are told, unless the answer says so itself */
+/** @param cacheControl used unless the answer has its own */
 export async function sendPublic(
   request: Request,
   response: Response,
@@ -67,7 +67,10 @@ export async function sendPublic(
   response.end(body);
 }
 
-/** Express compares the request with the headers that Node keeps, which only who names a tag is made to pay for. */
+/**
+ * True when the client has this answer. Express compares the request with headers that Node keeps, so they are set only
+ * for a client that sends a tag.
+ */
 function isKnown(request: Request, response: Response, etag: string): boolean {
   if (request.headers['if-none-match'] === undefined) return false;
   response.setHeader('ETag', etag);

@@ -1,4 +1,4 @@
-/** `GET /v1/markets`: every market and its rules, as the next order will meet them. */
+/** `GET /v1/markets`: returns every market with its present rules. */
 
 import { publishedMarket } from '../../domain/published-market.ts';
 import { type Endpoint, json, sharedAnswer } from '../endpoint.ts';

@@ -1,4 +1,4 @@
-/** `GET /v1/orders/{orderId}` and `GET /v1/orders/by-client-id/{clientOrderId}`: one order of the wallet. */
+/** `GET /v1/orders/{orderId}` and `GET /v1/orders/by-client-id/{clientOrderId}`: return one order of the wallet. */
 
 import { orderByClientIdRequest, orderByIdRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';

@@ -1,4 +1,4 @@
-/** `GET /v1/orders`: the wallet's orders, newest first, a page at a time; the latest 100 unless asked otherwise. */
+/** `GET /v1/orders`: returns the wallet's orders, newest first, in pages of at most 100. */
 
 import { ordersRequest } from '../../contract/requests.ts';
 import { checked, jsonPage, type WalletEndpoint } from '../endpoint.ts';

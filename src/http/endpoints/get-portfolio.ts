@@ -1,4 +1,4 @@
-/** `GET /v1/portfolio/{address}`: the wallet's balances, and what they are worth in the numeraire. */
+/** `GET /v1/portfolio/{address}`: returns the wallet's balances and their value in the numeraire. */
 
 import { Refusal } from '../../domain/errors.ts';
 import { markOf } from '../../domain/mark.ts';
@@ -8,7 +8,7 @@ import { portfolioReply } from '../replies/portfolio.ts';
 
 export const getPortfolio: WalletEndpoint = {
   async handle({ services, wallet, params }) {
-    // Whatever is not the caller's own address is refused alike, an address that is none included.
+    // Any text but the caller's own address is refused in the same way.
     if (params.address?.toLowerCase() !== wallet) throw new Refusal('FORBIDDEN');
     const { engine, settings } = services;
     const [balances, marks] = await Promise.all([
@@ -23,8 +23,8 @@ export const getPortfolio: WalletEndpoint = {
 };
 
 /**
- * Marks of the assets that have a market of their own in the numeraire, and of the numeraire itself: the quote asset of
- * the first market unless given.
+ * Returns marks of the assets that have a market of their own in the numeraire, and of the numeraire itself: the quote
+ * asset of the first market unless given.
  */
 async function marksIn(numeraire: string | undefined, engine: Engine): Promise<Map<string, string>> {
   const { markets, quotes } = await engine.quotes((all) =>

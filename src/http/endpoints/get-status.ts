@@ -1,4 +1,4 @@
-/** `GET /v1/status`: whether trading is on, the required terms and the last reconcile, for anyone. */
+/** `GET /v1/status`: returns the state of trading, the required terms and the last reconcile, to anyone. */
 
 import { Refusal } from '../../domain/errors.ts';
 import { withTimeLimit } from '../../domain/time-limit.ts';
@@ -8,7 +8,7 @@ import { sharedForASecond } from '../../market-data/shared-read.ts';
 import { type Endpoint, json } from '../endpoint.ts';
 import { timestamp } from '../replies/timestamp.ts';
 
-/** How long an answer waits for Postgres before it has the reconcile that was read last. */
+/** Longest wait for Postgres. After it, the answer has the reconcile that was read last. */
 const PATIENCE_MS = 500;
 
 /** The engine must answer. The ledger may be away: then the last reconcile that was read counts. */
@@ -34,7 +34,7 @@ class StatusReader {
   }
 }
 
-/** By the replica's engine. */
+/** Readers by the replica's engine. */
 const readers = new WeakMap<Engine, StatusReader>();
 
 function readerOf(engine: Engine, ledger: Ledger): StatusReader {

@@ -1,4 +1,4 @@
-/** `GET /v1/trades`: the wallet's own trades as maker or taker, newest first, a page at a time. */
+/** `GET /v1/trades`: returns the wallet's trades as maker or taker, newest first, in pages. */
 
 import { tradesRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';

@@ -1,4 +1,4 @@
-/** The body of `POST /v1/orders`: the members of an order, and how they are read. */
+/** Reads the body of `POST /v1/orders`. */
 
 import { z } from 'zod';
 import { address, clientOrderId, flag, oneOf, text } from '../../contract/fields.ts';
@@ -8,7 +8,7 @@ import { compareWith, type Decimal, isPositive, isWhole } from '../../domain/uni
 import { decimal, POSITIVE_DECIMAL_JSON, positiveDecimal, readDecimal } from '../decimals.ts';
 import { describeIssues } from '../endpoint.ts';
 
-/** Above 100 it is the engine's to refuse, as INVALID_ORDER. */
+/** Admits values above 100, which the engine refuses as INVALID_ORDER. */
 const isLeverage = (value: Decimal): boolean =>
   compareWith(value, 100) > 0 ||
   (isWhole(value) && compareWith(value, 1) >= 0 && compareWith(value, 50) <= 0);
@@ -63,7 +63,7 @@ export const orderSchema = z
 
 type OrderBody = z.infer<typeof orderSchema>;
 
-/** @returns why it is refused, unless it can be placed */
+/** @returns the order, or the refusal of an order that cannot be placed */
 export function readOrder(body: unknown, wallet: string): OrderRequest | Refusal {
   const plain = readPlainOrder(body as object);
   if (plain !== undefined) return plain;
@@ -94,8 +94,8 @@ const TYPES: ReadonlySet<unknown> = new Set(['limit', 'market']);
 const TIMES_IN_FORCE: ReadonlySet<unknown> = new Set(['GTC', 'IOC', 'FOK']);
 
 /**
- * Reads an order as most clients send them, in a tenth of the time that the schema takes.
- * @returns undefined for any other body, right or wrong: the schema judges it
+ * Reads an order in the form that most clients send, in a tenth of the time that the schema takes.
+ * @returns undefined for any other body, which the schema then judges
  */
 export function readPlainOrder(body: object): OrderRequest | undefined {
   const order = body as { readonly [Name in keyof OrderBody]: unknown };

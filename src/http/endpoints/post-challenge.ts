@@ -1,4 +1,4 @@
-/** `POST /v1/auth/challenge`: the typed data that a wallet signs to sign in. */
+/** `POST /v1/auth/challenge`: issues the typed data that a wallet signs to sign in. */
 
 import { challengeRequest } from '../../contract/requests.ts';
 import { checked, type Endpoint, jsonText } from '../endpoint.ts';

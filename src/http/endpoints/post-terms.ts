@@ -1,4 +1,4 @@
-/** `POST /v1/account/terms`: accepts the terms version that is required at present. */
+/** `POST /v1/account/terms`: accepts the required version of the terms. */
 
 import { termsRequest } from '../../contract/requests.ts';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';

@@ -1,4 +1,4 @@
-/** `POST /v1/auth/verify`: a signed challenge for a session. */
+/** `POST /v1/auth/verify`: exchanges a signed challenge for a session. */
 
 import { verifyRequest } from '../../contract/requests.ts';
 import { checked, type Endpoint, json } from '../endpoint.ts';

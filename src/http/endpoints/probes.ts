@@ -1,9 +1,9 @@
-/** `GET /livez`, `/readyz` and `/metrics`: what an orchestrator and a monitor ask every process. */
+/** `GET /livez`, `/readyz` and `/metrics`: probes and metrics of every process. */
 
 import { json, type Probe } from '../endpoint.ts';
 import { errorRecord } from '../redact.ts';
 
-/** The process runs; nothing else is asked, so that a lost database restarts nobody. */
+/** Asks no server, so that a lost database restarts no process. */
 export const getLivez: Probe = async () => json({ status: 'ok' });
 
 export const getReadyz: Probe = async (services, requestId) => {

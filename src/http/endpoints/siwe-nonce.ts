@@ -1,4 +1,4 @@
-/** `GET` and `POST /api/auth/nonce`: the nonce of a SIWE message, as plain text. */
+/** `GET` and `POST /api/auth/nonce`: issues the nonce of a SIWE message, as plain text. */
 
 import { siweNonceRequest } from '../../contract/requests.ts';
 import { checked, type Endpoint, plainText } from '../endpoint.ts';
@@ -11,7 +11,7 @@ export const getSiweNonce: Endpoint = {
   },
 };
 
-/** Takes the address from the query like GET, or from a body; the body is looked at only without it. */
+/** Takes the address from the query like GET. It reads a body only when the query has no address. */
 export const postSiweNonce: Endpoint = {
   request: siweNonceRequest,
   readsBody: true,

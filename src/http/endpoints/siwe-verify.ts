@@ -1,4 +1,4 @@
-/** `POST /api/auth/verify`: a signed SIWE message for a session. */
+/** `POST /api/auth/verify`: exchanges a signed SIWE message for a session. */
 
 import { siweVerifyRequest } from '../../contract/requests.ts';
 import { checked, type Endpoint, json } from '../endpoint.ts';

@@ -1,4 +1,4 @@
-/** What is limited and how far: one bucket for each row of the contract's table (section 8). */
+/** Limits of requests: one bucket for each row of docs/api.md 8. */
 
 /** Requests are counted over any stretch of this length. */
 export const WINDOW_MS = 60_000;
@@ -24,7 +24,7 @@ export const BUCKETS = {
 
 export type Bucket = keyof typeof BUCKETS;
 
-/** A record of what `make` makes for each bucket. */
+/** Makes a record with an entry for each bucket. */
 export const mapBuckets = <Made>(make: (bucket: Bucket) => Made): Readonly<Record<Bucket, Made>> =>
   Object.fromEntries((Object.keys(BUCKETS) as Bucket[]).map((bucket) => [bucket, make(bucket)])) as Record<
     Bucket,

@@ -1,6 +1,7 @@
 /**
- * The coarse ceiling for what is no part of the contract: unknown paths, the documents and the page that shows them. A
- * fixed window of rate-limit-redis is exact enough there, and no route of the contract pays for it.
+ * The coarse ceiling for requests outside the documented routes: unknown paths, the documents and the pages. A fixed
+ * window of rate-limit-redis is exact enough there. The documented limits need a sliding window, which that package
+ * does not have.
  */
 
 import type { RequestHandler } from 'express';
@@ -17,12 +18,12 @@ import { watchOutages } from './outage.ts';
 
 /** Requests of one address in a window, over all replicas. */
 const LIMIT = 600;
-/** A Redis that takes longer is away: nobody waits for the sake of a coarse count. */
+/** Longest wait for Redis, since the count is coarse. */
 const PATIENCE_MS = 1_000;
 
 type CeilingServices = Pick<LimitServices, 'limitsRedis' | 'logger' | 'metrics'>;
 
-/** While Redis is away requests are served, and one a second asks it again. */
+/** Serves requests while Redis is away. One request a second asks it again. */
 export function outsideCeiling(services: CeilingServices): RequestHandler {
   const limiter = rateLimit({
     windowMs: WINDOW_MS,
@@ -33,7 +34,7 @@ export function outsideCeiling(services: CeilingServices): RequestHandler {
     legacyHeaders: false,
     handler: (_request, _response, next) => next(new Refusal('RATE_LIMITED')),
     passOnStoreError: true,
-    // The store tells of its outages itself, and the checks look for mistakes in other set-ups.
+    // The store reports its outages itself, and the package's checks look for mistakes in other set-ups.
     logger: { error: () => undefined, warn: () => undefined },
     validate: false,
   });

@@ -1,16 +1,16 @@
-/** Whose request it is: that of a session, or that of an address. */
+/** Finds the client that a request is counted for: a session, or an address. */
 
 import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import type { Auth } from '../../auth/index.ts';
 import { clientAddress } from '../../domain/client-address.ts';
 
-/** Of a session's digest: 132 bits. */
+/** Length of a session's digest: 132 bits. */
 const SESSION_CHARACTERS = 22;
 
 /**
- * The address a request came from, as far as proxies are trusted: an IPv4 address, or an IPv6 network. A trusted
- * proxy that says something else (`unknown`) is counted itself.
+ * Returns the address a request came from, as far as proxies are trusted: an IPv4 address, or an IPv6 network. A
+ * trusted proxy that names no address (`unknown`) is counted itself.
  */
 export function addressOf({ ip = '', socket }: Request): string {
   return clientAddress(ip) ?? clientAddress(socket.remoteAddress ?? '') ?? 'gone';
@@ -27,7 +27,8 @@ export function sessionOf(auth: Auth, { headers: { authorization } }: Request): 
   } catch {
     return undefined;
   }
-  // Of the token alone: the scheme before it can be written in many ways. Hashed, because it opens the session.
+  // Only the token is hashed, because the scheme before it can be written in many ways. A hash is kept because the
+  // token opens the session.
   const token = authorization.slice(authorization.lastIndexOf(' ') + 1);
   return createHash('sha256').update(token).digest('base64url').slice(0, SESSION_CHARACTERS);
 }

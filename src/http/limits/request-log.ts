@@ -6,17 +6,17 @@ import { Refusal } from '../../domain/errors.ts';
 import { loadScript, runScript } from '../../redis/lua.ts';
 import { watchOutages } from './outage.ts';
 
-/** How the script keeps what it replies apart. */
+/** Separates the two numbers of a reply of the script. */
 const RESETS_UNIT = 1_000;
 
 export interface Count {
-  /** Whether the request was counted: there was room for it. */
+  /** True when there was room for the request and it was counted. */
   readonly counted: boolean;
-  /** How many more would be counted now. */
+  /** Number of further requests that would be counted now. */
   readonly remaining: number;
-  /** Unix seconds by Redis' clock, rounded up: when the oldest request leaves the window. */
+  /** Unix seconds by Redis' clock, rounded up, at which the oldest request leaves the window. */
   readonly resetsAtSeconds: number;
-  /** 0 when counted; otherwise how long to wait until one would be, at least 1. */
+  /** 0 when counted; otherwise seconds until a request would be, at least 1. */
   readonly retryAfterSeconds: number;
 }
 
@@ -27,7 +27,7 @@ export interface Count {
  */
 export type CountRequest = (logs: readonly string[]) => Promise<Count>;
 
-/** Of requests that are counted together: the script runs for at most half a millisecond. */
+/** Most requests that are counted together, so that the script runs for at most half a millisecond. */
 const MOST_TOGETHER = 100;
 
 interface Waiting {
@@ -39,9 +39,10 @@ interface Waiting {
 const countRequests = loadScript('count_requests');
 
 /**
- * Requests that arrive in the same turn of the event loop are counted by one script, each on its own terms: a
- * command to Redis costs this process more than counting costs Redis.
- * @returns makes the count of a bucket from the most requests in a window, below 1000, of each of a request's logs
+ * Counts requests that arrive in the same turn of the event loop by one script, each on its own terms. A command to
+ * Redis costs this process more than counting costs Redis.
+ * @returns a function that makes the counter of a bucket; its argument is the most requests in a window, below 1000,
+ *   for each of a request's logs
  */
 export function openRequestLogs(options: {
   readonly redis: Redis;

@@ -10,8 +10,8 @@ const MOST_BYTES = 16 * 1024;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The body, a JSON object. A request without a body has an empty one, so that the schema tells which fields it
- * wants, whatever type it claims to be.
+ * Reads the body, a JSON object. A request without a body has an empty one, of whatever type, so that the schema names
+ * the missing fields.
  * @throws Refusal EXPRESS_ERR_* for a body that cannot be read, VALIDATION_ERROR for one that is no object
  */
 export async function readBody(request: IncomingMessage): Promise<object> {
@@ -25,7 +25,7 @@ export async function readBody(request: IncomingMessage): Promise<object> {
   return bytes.length === 0 ? {} : readObject(decoded(bytes));
 }
 
-/** Not compressed either, so that 16 KB stay 16 KB. */
+/** Refuses other types, and compressed bodies, so that 16 KB stay 16 KB. */
 function checkType({ headers }: IncomingMessage): void {
   const isPlain = (headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity';
   if (!isPlain || !isJsonType(headers['content-type'])) {
@@ -45,7 +45,7 @@ function isJsonType(contentType = ''): boolean {
   );
 }
 
-/** The body, when all of it has arrived: without listeners it takes half the time. */
+/** Returns the body when all of it has arrived. Reading it without listeners takes half the time. */
 function readWhole(request: IncomingMessage): Buffer | null {
   if (!request.complete) return null;
   const bytes: Buffer | null = request.read();
@@ -53,7 +53,7 @@ function readWhole(request: IncomingMessage): Buffer | null {
   return bytes;
 }
 
-/** What comes past the limit is let go, so that the client can read why it was refused. */
+/** Reads to the end, and drops bytes past the limit, so that the client can read why it was refused. */
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
   if (request.destroyed && !request.complete) throw new Refusal('EXPRESS_ERR_BODY_ABORTED');
   return new Promise((resolve, reject) => {

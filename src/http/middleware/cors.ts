@@ -1,4 +1,4 @@
-/** Which web pages may read replies: any those of public routes, the service's own front ends those of the others. */
+/** CORS: pages of any origin may read public routes, and the service's own front ends may read the others. */
 
 import { validateHeaderValue } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
@@ -8,14 +8,14 @@ const EXPOSED = 'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-Af
 const REQUEST_HEADERS = 'Authorization, Content-Type, X-Request-Id';
 const PREFLIGHT_SECONDS = '600';
 
-/** Sets the headers that let the page a request comes from read the reply, where it may. */
+/** Sets the headers that let the page of a request read the reply. */
 export type Cors = (request: Request, response: Response) => void;
 
 export const anyOrigin: Cors = (request, response) => {
   if (request.headers.origin !== undefined) allow(response, '*');
 };
 
-/** For replies that caches keep: the same headers for every origin, and for none. */
+/** For replies that caches keep: the same headers for every origin, and without one. */
 export const everyOrigin: Cors = (_request, response) => allow(response, '*');
 
 /** @param webHosts host[:port] of the front ends; the `www.` form of each is one too */
@@ -38,7 +38,7 @@ function allow(response: Response, origin: string): void {
   addHeader(response, 'Access-Control-Expose-Headers', EXPOSED);
 }
 
-/** Answers OPTIONS of a path: what may be sent there, and for a preflight for how long that is known. */
+/** Answers OPTIONS of a path with the allowed methods and headers, and tells a preflight how long they hold. */
 export function preflight(methods: readonly string[]): RequestHandler {
   const allowed = ['OPTIONS', ...methods].join(', ');
   return (_request, response) => {

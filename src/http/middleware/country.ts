@@ -1,11 +1,11 @@
-/** Where the caller is, as a trusted proxy says it. */
+/** Reads the caller's country from a trusted proxy's header. */
 
 import type { Request } from 'express';
 import type { HttpSettings } from '../services.ts';
 
 /**
- * Whether a request comes from a blocked country. Without trusted proxies the header is the caller's own word
- * and is not looked at. When it came more than once, one blocked value is enough.
+ * Tells if a request comes from a blocked country. Without trusted proxies the header is the caller's own word and is
+ * ignored. If the header came more than once, one blocked value is enough.
  */
 export function blockedCountry(settings: HttpSettings): (request: Request) => boolean {
   const { countryHeader, trustProxyHops, blockedCountries } = settings;

@@ -1,9 +1,9 @@
-/** Tells callers of an old path that it is going, and where the same is found. */
+/** Tells callers of a deprecated path which path replaces it. */
 
 import type { Request, Response } from 'express';
 import { addHeader } from '../head.ts';
 
-/** What a path may not hold inside the angle brackets of a Link header. */
+/** Characters that a path may not hold inside the angle brackets of a Link header. */
 const DELIMITERS = /[<>"\s]/g;
 
 export const deprecation =

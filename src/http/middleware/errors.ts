@@ -1,4 +1,4 @@
-/** The one place where what went wrong becomes a reply. */
+/** Turns every error into a reply. */
 
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Logger } from 'pino';
@@ -31,7 +31,10 @@ export const errorReply =
     else send(response, refusal === undefined ? unexpectedAnswer('INTERNAL_ERROR') : refusalAnswer(refusal));
   };
 
-/** Most refusals are the client's affair; what an operator must know is told at a level that wakes one. */
+/**
+ * Logs an error. Most refusals concern the client alone; errors that an operator must know get a level that raises an
+ * alert.
+ */
 function report(
   logger: Logger,
   repeated: RepeatedLines,

@@ -1,6 +1,6 @@
 /**
- * Gives each request an id and each reply its first headers, and when it is over its place in the metrics and a line
- * in the log.
+ * Gives each request an id and each reply its first headers. When a request is over, counts it in the metrics and
+ * writes a line to the log.
  */
 
 import type { Request, Response } from 'express';
@@ -13,7 +13,7 @@ import { beginReply, type ReplyState, stateOf } from '../reply-state.ts';
 import type { ProbeServices } from '../services.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
-/** No reply was read to its end: the status that proxies use for it. */
+/** Status that proxies use when the client left before the end of the reply. */
 const CLIENT_CLOSED = 499;
 
 /**
@@ -22,7 +22,7 @@ const CLIENT_CLOSED = 499;
  * well, are logged at debug level: the metrics count them, and a line for each costs a tenth of the throughput.
  */
 export function observer({ logger, metrics }: ProbeServices, repeated: RepeatedLines) {
-  // One for all: a function of its own for each request is more for the collector than for the processor.
+  // One function for all requests: a closure for each costs the garbage collector more than the processor.
   function onClose(this: Response): void {
     const state = stateOf(this);
     const seconds = (performance.now() - state.begunMs) / 1000;

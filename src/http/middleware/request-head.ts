@@ -1,4 +1,4 @@
-/** Refuses requests whose head no route may answer, whatever they ask for. */
+/** Refuses requests whose head no route may answer. */
 
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from '../../domain/errors.ts';
@@ -6,10 +6,10 @@ import { Refusal } from '../../domain/errors.ts';
 export const ONE_HOST = 'exactly one Host header is required';
 
 const HOST = 'host';
-/** As Node reads it, which has told a client of HTTP/1.1 to go on by then. */
+/** As Node reads the header. By then, Node has told a client of HTTP/1.1 to go on. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
-/** @returns undefined when there is nothing to refuse */
+/** @returns undefined when the head is fine */
 export function refusedHead(request: IncomingMessage): Refusal | undefined {
   const { url, headers, httpVersion } = request;
   if (!hasOneHost(request)) return new Refusal('BAD_REQUEST', ONE_HOST);
@@ -31,7 +31,7 @@ export function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolea
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
 }
 
-/** A URL with a percent sign that stands for nothing is not, and Express would decode its query leniently. */
+/** A URL with a percent sign that stands for nothing is refused, because Express would decode its query leniently. */
 function isDecodable(url: string): boolean {
   if (!url.includes('%')) return true;
   try {

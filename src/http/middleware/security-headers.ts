@@ -2,7 +2,7 @@
 
 import helmet from 'helmet';
 
-/** What is only for pages is left out: no reply is one. */
+/** Headers for pages are left out, because replies of the API are no pages. */
 const secure = helmet({
   contentSecurityPolicy: {
     useDefaults: false,
@@ -17,7 +17,7 @@ const secure = helmet({
   xXssProtection: false,
 });
 
-/** helmet is asked once: what it answers does not depend on the request, and asking takes it 7 calls. */
+/** The headers never change, so helmet is asked once. Asking it for each request costs 7 calls. */
 export const SECURITY_HEADERS = headersOf(secure);
 
 function headersOf(middleware: typeof secure): readonly string[] {

@@ -1,4 +1,4 @@
-/** Public market data: contract 2.10. Amounts are plain decimal strings, exact, made of the integers. */
+/** Writes public market data: docs/api.md 2.10. Amounts are exact plain decimal strings, made of the integers. */
 
 import type { Candle, Timeframe } from '../../domain/candle.ts';
 import type { Json } from '../../domain/json.ts';
@@ -23,13 +23,13 @@ const tickerIdOf = ({ base, quote }: Market): string => `${base.symbol}_${quote.
 const tradeUrlOf = (market: Market, { webUrl }: HttpSettings): string =>
   `${webUrl}/trade/${tickerIdOf(market)}`;
 
-/** Stable: made of what never changes. */
+/** Returns the pool id, which never changes because its parts never do. */
 const poolIdOf = ({ base, quote }: Market, { serviceName }: HttpSettings): string =>
   `${serviceName}:${base.symbol}-${quote.symbol}`.toLowerCase();
 
 const isOpen = (market: Market): boolean => market.status === 'active' && market.tradingEnabled;
 
-/** Whether `pairs` lists it. */
+/** True when `pairs` lists the market. */
 const isListed = (market: Market): boolean => market.visible && isOpen(market);
 
 export const pairsReply = (markets: readonly Market[], settings: HttpSettings): Json =>
@@ -43,7 +43,7 @@ export const pairsReply = (markets: readonly Market[], settings: HttpSettings): 
     trade_url: tradeUrlOf(market, settings),
   }));
 
-/** Markets with executions in the last 24 hours, frozen ones too, but none that its operator hides. */
+/** Writes the markets with executions in the last 24 hours: frozen ones too, hidden ones not. */
 export function summaryReply({ markets, paused, figures, quotes }: Board, settings: HttpSettings): Json {
   const entries: Record<string, Json> = {};
   for (const market of markets) {
@@ -80,7 +80,7 @@ const summaryEntry = (
   trade_url: tradeUrlOf(market, settings),
 });
 
-/** Listed markets that have ever traded. */
+/** Writes listed markets that have ever traded. */
 export const tickersReply = ({ markets, figures, quotes }: Board, settings: HttpSettings): Json =>
   markets.filter(isListed).flatMap((market) => {
     const day = figures.bySymbol.get(market.symbol);
@@ -106,7 +106,7 @@ const tickerReply = (
   ...(day.lowTicks !== null && { low: priceOf(day.lowTicks, market) }),
 });
 
-/** @param levels most of each side */
+/** @param levels most levels of each side */
 export function orderBookReply(book: Book, levels: number): Json {
   const { market } = book;
   const side = (all: readonly Level[]): Json =>
@@ -121,7 +121,10 @@ export function orderBookReply(book: Book, levels: number): Json {
   };
 }
 
-/** As JSON text. @param trades newest first */
+/**
+ * Writes trades as JSON text.
+ * @param trades newest first
+ */
 export function historicalTradesReply(market: Market, trades: readonly PublicTrade[]): string {
   const sides = { buy: '', sell: '' };
   for (const trade of trades) {
@@ -136,7 +139,10 @@ const historicalTrade = (market: Market, trade: PublicTrade): string =>
   `"base_volume":"${sizeOf(trade.sizeSteps, market)}","target_volume":"${quoteOf(trade.notionalAtoms, market)}",` +
   `"trade_timestamp":"${Math.floor(trade.timeMs / 1000)}","type":"${trade.takerSide}"}`;
 
-/** As JSON text. @param candles oldest first */
+/**
+ * Writes candles as JSON text.
+ * @param candles oldest first
+ */
 export const candlesReply = (market: Market, timeframe: Timeframe, candles: readonly Candle[]): string =>
   `{"ticker_id":"${tickerIdOf(market)}","tf":"${timeframe}",` +
   `"candles":[${candles.map((candle) => historicalCandle(market, candle)).join(',')}]}`;

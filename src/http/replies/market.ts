@@ -1,10 +1,10 @@
-/** The markets that replies are about. */
+/** Finds the markets that a reply needs. */
 
 import { Refusal } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
 import type { Engine } from '../../engine/index.ts';
 
-/** Looks up the markets of a list's items: their grids turn its integers into decimals. */
+/** Looks up the markets of a list's items. Their grids turn the integers into decimals. */
 export async function marketsOf(
   engine: Engine,
   items: readonly { readonly market: string }[],

@@ -1,7 +1,7 @@
 /**
- * Orders, fills and wallet trades: contract 2.5 to 2.7. Amounts are exact literals made of the integers.
+ * Writes orders, fills and wallet trades: docs/api.md 2.5 to 2.7. Amounts are exact literals made of the integers.
  *
- * Orders, fills and trades are written by one template each: an object that is built first and then walked takes twice the
+ * Each shape is written by one template, because an object that is built first and walked afterwards takes twice the
  * time. The schemas of the contract say which members a template writes.
  */
 
@@ -33,7 +33,7 @@ const fillText = (fill: MemberTexts<typeof fillSchema>): string =>
   `"notional":${fill.notional},"feeAmount":${fill.feeAmount},"feeAsset":${fill.feeAsset},` +
   `"createdAt":${fill.createdAt}}`;
 
-/** Without its braces, for the placing reply has further members. */
+/** Writes the members without braces, because the placing reply has further members. */
 const orderMembers = (order: MemberTexts<typeof orderSchema>): string =>
   `"id":${order.id},"market":${order.market},"side":${order.side},"type":${order.type},` +
   `"timeInForce":${order.timeInForce},"postOnly":${order.postOnly},"price":${order.price},` +
@@ -100,8 +100,8 @@ export const orderReply = (order: OrderFacts, fills: ShownFills, market: Market)
   `{${membersOf(order, fills, market)}}`;
 
 /**
- * The placing reply, as JSON text: the order's members, and the order once more as `order`.
- * @param rejectReason why the engine refused it; null on a replay too
+ * Writes the placing reply as JSON text: the order's members, and the order once more as `order`.
+ * @param rejectReason reason of the engine's refusal; null on a replay too
  */
 export function placingReply(
   order: OrderFacts,

@@ -1,10 +1,10 @@
-/** Balances and their value: contract 2.4. */
+/** Writes balances and their value: docs/api.md 2.4. */
 
 import { type Json, JsonText } from '../../domain/json.ts';
 import type { Asset } from '../../domain/market.ts';
 import { formatScaled, sumOfProducts } from '../../domain/units.ts';
 
-/** What a wallet holds of an asset. */
+/** Balance of one asset. */
 export interface Holding {
   readonly asset: Asset;
   readonly availableAtoms: bigint;

@@ -1,4 +1,4 @@
-/** Times of replies. */
+/** Writes times of replies. */
 
 const DAY_MS = 86_400_000;
 
@@ -7,7 +7,7 @@ const padded = (count: number, digits: number): string[] =>
 
 const [TWO_DIGITS, THREE_DIGITS] = [padded(60, 2), padded(1_000, 3)];
 
-/** Most times of a list are of one day. */
+/** The last day that was written, since most times of a list are of one day. */
 let day = { number: Number.NaN, text: '' };
 
 /** A time in ISO 8601, UTC, with milliseconds: `Date.toISOString` at a quarter of its cost. @param timeMs Unix milliseconds */
