@@ -74,7 +74,7 @@ export const createMetricsApp = (services: Pick<ProbeServices, 'logger' | 'metri
     newApp(0),
     { ...services, ready: async () => ({ ready: true, checks: {} }) },
     [unknownRoute],
-    PROBES.filter(([, path]) => path === METRICS_PATH),
+    PROBES.filter(({ path }) => path === METRICS_PATH),
   );
 
 function newApp(trustProxyHops: number): Express {
@@ -97,16 +97,16 @@ function addRoutes(app: Express, services: Services, reads: HistoryReads): void 
   const deprecate = deprecation(legacyPrefix, MARKET_DATA_PREFIX);
   const limit = requestLimits(services);
   const routes = [
-    ...ROUTES.map((route) => ({ route, guards: [], setHeaders: [corsOf[route[2]]], announced: true })),
+    ...ROUTES.map((route) => ({ route, guards: [], setHeaders: [corsOf[route.caller]], announced: true })),
     ...(demoFaucet ? LOCAL_ROUTES : []).map((route) => ({
-      ...{ route, guards: [localCallersOnly], setHeaders: [corsOf[route[2]]], announced: true },
+      ...{ route, guards: [localCallersOnly], setHeaders: [corsOf[route.caller]], announced: true },
     })),
     ...legacyRoutes(legacyPrefix).map((route) => ({
-      ...{ route, guards: [], setHeaders: [corsOf[route[2]], deprecate], announced: false },
+      ...{ route, guards: [], setHeaders: [corsOf[route.caller], deprecate], announced: false },
     })),
   ];
   for (const { route, guards, setHeaders, announced } of routes) {
-    const [method, path, , , bucket] = route;
+    const { method, path, bucket } = route;
     const [entered, serveIt] = [enter(path, ...setHeaders), serve(route, services, reads, isBlocked)];
     const handlers =
       bucket === undefined ? [atOnce(entered, serveIt)] : [entered, limit(bucket, announced), serveIt];
@@ -114,7 +114,7 @@ function addRoutes(app: Express, services: Services, reads: HistoryReads): void 
     methods.set(path, [...(methods.get(path) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
   }
   for (const { route, guards, setHeaders } of routes) {
-    const path = route[1];
+    const { path } = route;
     app.options(path, ...guards, enter(path, ...setHeaders), preflight(methods.get(path)!));
   }
 }
@@ -127,7 +127,8 @@ function addDocumentation(
 ): void {
   for (const [path, endpoint] of documentation(services.settings)) {
     const setHeaders = path === VIEWER_PATH ? [everyOrigin, allowViewer] : [everyOrigin];
-    const serveIt = serve(['GET', path, 'public', endpoint], services, reads, () => false);
+    const route = { method: 'GET', path, caller: 'public', endpoint } as const;
+    const serveIt = serve(route, services, reads, () => false);
     register(app, 'GET', path, enter(path, ...setHeaders), ceiling, serveIt);
   }
 }
@@ -141,11 +142,11 @@ function closeApp(
   app: Express,
   services: ProbeServices,
   otherwise: readonly RequestHandler[] = [unknownRoute],
-  probes = services.hasMetricsPort ? PROBES.filter(([, path]) => path !== METRICS_PATH) : PROBES,
+  probes = services.hasMetricsPort ? PROBES.filter(({ path }) => path !== METRICS_PATH) : PROBES,
 ): RequestListener {
   // Probes are not limited, and each asks the servers, so a flood of them shares one answer.
   const shared = { ...services, ready: cappedReads(PROBE_BURST, () => services.ready()) };
-  for (const [method, path, probe] of probes) {
+  for (const { method, path, probe } of probes) {
     register(app, method, path, enter(path), async (_request, response) => {
       const state = stateOf(response);
       state.isProbe = true;
@@ -203,7 +204,7 @@ const atOnce =
  * error handler.
  */
 function serve(
-  [, , caller, endpoint]: Route,
+  { caller, endpoint }: Route,
   services: Services,
   reads: HistoryReads,
   isBlocked: (request: Request) => boolean,

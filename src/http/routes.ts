@@ -28,55 +28,77 @@ import type { Bucket } from './limits/index.ts';
 
 export type Method = 'GET' | 'POST' | 'DELETE';
 
-/**
- * Who may call: `anyone`; `public`, anyone, and caches may keep the answer; `login`, anyone outside the blocked
- * countries; `wallet`, the holder of a session. Routes with a bucket are limited: they share its count.
- */
-export type Route =
-  | readonly [
-      method: Method,
-      path: string,
-      caller: 'anyone' | 'public' | 'login',
-      endpoint: Endpoint,
-      bucket?: Bucket,
-    ]
-  | readonly [method: Method, path: string, caller: 'wallet', endpoint: WalletEndpoint];
+export type Route = OpenRoute | WalletRoute;
+
+interface OpenRoute {
+  readonly method: Method;
+  readonly path: string;
+  /** `public`: anyone, and caches may keep the answer. `login`: anyone outside the blocked countries. */
+  readonly caller: 'anyone' | 'public' | 'login';
+  readonly endpoint: Endpoint;
+  /** Limit of the route. Routes with the same bucket share its count; routes without one are not limited. */
+  readonly bucket?: Bucket;
+}
+
+interface WalletRoute {
+  readonly method: Method;
+  readonly path: string;
+  /** The holder of a session. */
+  readonly caller: 'wallet';
+  readonly endpoint: WalletEndpoint;
+  readonly bucket?: undefined;
+}
+
+const MARKET_DATA = { method: 'GET', caller: 'public', bucket: 'market-data' } as const;
 
 /** Express tries them in turn: what is asked for most comes first. */
 export const ROUTES: readonly Route[] = [
-  ['POST', '/v1/orders', 'wallet', postOrder],
-  ['GET', '/v1/orders', 'wallet', getOrders],
-  ['GET', '/v1/orders/:orderId', 'wallet', getOrder],
-  ['GET', '/v1/orders/by-client-id/:clientOrderId', 'wallet', getOrderByClientId],
-  ['DELETE', '/v1/orders/:orderId', 'wallet', deleteOrder],
-  ['DELETE', '/v1/orders', 'wallet', deleteOrders],
-  ['POST', '/v1/orders/cancel-after', 'wallet', postCancelAfter],
-  ['GET', '/v1/trades', 'wallet', getTrades],
+  { method: 'POST', path: '/v1/orders', caller: 'wallet', endpoint: postOrder },
+  { method: 'GET', path: '/v1/orders', caller: 'wallet', endpoint: getOrders },
+  { method: 'GET', path: '/v1/orders/:orderId', caller: 'wallet', endpoint: getOrder },
+  {
+    method: 'GET',
+    path: '/v1/orders/by-client-id/:clientOrderId',
+    caller: 'wallet',
+    endpoint: getOrderByClientId,
+  },
+  { method: 'DELETE', path: '/v1/orders/:orderId', caller: 'wallet', endpoint: deleteOrder },
+  { method: 'DELETE', path: '/v1/orders', caller: 'wallet', endpoint: deleteOrders },
+  { method: 'POST', path: '/v1/orders/cancel-after', caller: 'wallet', endpoint: postCancelAfter },
+  { method: 'GET', path: '/v1/trades', caller: 'wallet', endpoint: getTrades },
 
-  ['GET', '/v1/market-data/pairs', 'public', getPairs, 'market-data'],
-  ['GET', '/v1/market-data/summary', 'public', getSummary, 'market-data'],
-  ['GET', '/v1/market-data/tickers', 'public', getTickers, 'market-data'],
-  ['GET', '/v1/market-data/orderbook', 'public', getOrderbook, 'market-data'],
-  ['GET', '/v1/market-data/orderbook/:ticker_id', 'public', getOrderbook, 'market-data'],
-  ['GET', '/v1/market-data/trades', 'public', getHistoricalTrades, 'market-data'],
-  ['GET', '/v1/market-data/trades/:ticker_id', 'public', getHistoricalTrades, 'market-data'],
+  { ...MARKET_DATA, path: '/v1/market-data/pairs', endpoint: getPairs },
+  { ...MARKET_DATA, path: '/v1/market-data/summary', endpoint: getSummary },
+  { ...MARKET_DATA, path: '/v1/market-data/tickers', endpoint: getTickers },
+  { ...MARKET_DATA, path: '/v1/market-data/orderbook', endpoint: getOrderbook },
+  { ...MARKET_DATA, path: '/v1/market-data/orderbook/:ticker_id', endpoint: getOrderbook },
+  { ...MARKET_DATA, path: '/v1/market-data/trades', endpoint: getHistoricalTrades },
+  { ...MARKET_DATA, path: '/v1/market-data/trades/:ticker_id', endpoint: getHistoricalTrades },
 
-  ['GET', '/v1/market-data/candles', 'public', getCandles, 'market-data'],
-  ['GET', '/v1/market-data/candles/:ticker_id', 'public', getCandles, 'market-data'],
-  ['GET', '/v1/markets', 'anyone', getMarkets],
-  ['GET', '/v1/status', 'anyone', getStatus],
-  ['GET', '/v1/portfolio/:address', 'wallet', getPortfolio],
-  ['POST', '/v1/account/terms', 'wallet', postTerms],
+  { ...MARKET_DATA, path: '/v1/market-data/candles', endpoint: getCandles },
+  { ...MARKET_DATA, path: '/v1/market-data/candles/:ticker_id', endpoint: getCandles },
+  { method: 'GET', path: '/v1/markets', caller: 'anyone', endpoint: getMarkets },
+  { method: 'GET', path: '/v1/status', caller: 'anyone', endpoint: getStatus },
+  { method: 'GET', path: '/v1/portfolio/:address', caller: 'wallet', endpoint: getPortfolio },
+  { method: 'POST', path: '/v1/account/terms', caller: 'wallet', endpoint: postTerms },
 
-  ['POST', '/v1/auth/challenge', 'login', postChallenge, 'challenge'],
-  ['POST', '/v1/auth/verify', 'login', postVerify, 'verify'],
-  ['GET', '/api/auth/nonce', 'login', getSiweNonce, 'challenge'],
-  ['POST', '/api/auth/nonce', 'login', postSiweNonce, 'challenge'],
-  ['POST', '/api/auth/verify', 'login', postSiweVerify, 'verify'],
+  {
+    method: 'POST',
+    path: '/v1/auth/challenge',
+    caller: 'login',
+    endpoint: postChallenge,
+    bucket: 'challenge',
+  },
+  { method: 'POST', path: '/v1/auth/verify', caller: 'login', endpoint: postVerify, bucket: 'verify' },
+  { method: 'GET', path: '/api/auth/nonce', caller: 'login', endpoint: getSiweNonce, bucket: 'challenge' },
+  { method: 'POST', path: '/api/auth/nonce', caller: 'login', endpoint: postSiweNonce, bucket: 'challenge' },
+  { method: 'POST', path: '/api/auth/verify', caller: 'login', endpoint: postSiweVerify, bucket: 'verify' },
 ];
 
 /** Served where `demoFaucet` is on, to callers of this machine; to all others they are unknown routes. */
-export const LOCAL_ROUTES: readonly Route[] = [['POST', '/v1/demo/faucet', 'wallet', postFaucet]];
+export const LOCAL_ROUTES: readonly Route[] = [
+  { method: 'POST', path: '/v1/demo/faucet', caller: 'wallet', endpoint: postFaucet },
+];
 
 export const MARKET_DATA_PREFIX = '/v1/market-data';
 
@@ -85,17 +107,23 @@ const isNewer = (path: string): boolean => path.startsWith(`${MARKET_DATA_PREFIX
 
 /** The market-data routes once more under their old prefix. */
 export const legacyRoutes = (prefix: string): Route[] =>
-  ROUTES.filter(([, path]) => path.startsWith(`${MARKET_DATA_PREFIX}/`) && !isNewer(path)).map(
-    ([method, path, ...rest]) =>
-      [method, `${prefix}${path.slice(MARKET_DATA_PREFIX.length)}`, ...rest] as Route,
-  );
+  ROUTES.filter(({ path }) => path.startsWith(`${MARKET_DATA_PREFIX}/`) && !isNewer(path)).map((route) => ({
+    ...route,
+    path: `${prefix}${route.path.slice(MARKET_DATA_PREFIX.length)}`,
+  }));
 
 /** Served on the port of everything else, unless METRICS_PORT gives it one of its own. */
 export const METRICS_PATH = '/metrics';
 
 /** The probes that every process answers, with or without the API. */
-export const PROBES: readonly (readonly [method: Method, path: string, probe: Probe])[] = [
-  ['GET', '/livez', getLivez],
-  ['GET', '/readyz', getReadyz],
-  ['GET', METRICS_PATH, getMetrics],
+export const PROBES: readonly ProbeRoute[] = [
+  { method: 'GET', path: '/livez', probe: getLivez },
+  { method: 'GET', path: '/readyz', probe: getReadyz },
+  { method: 'GET', path: METRICS_PATH, probe: getMetrics },
 ];
+
+export interface ProbeRoute {
+  readonly method: Method;
+  readonly path: string;
+  readonly probe: Probe;
+}

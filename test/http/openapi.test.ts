@@ -217,7 +217,7 @@ describe('the documents', () => {
     it('documents every route, and nothing else', () => {
       const legacy = legacyRoutes(DOCUMENT_SETTINGS.legacyPrefix);
       const routes = [...ROUTES, ...LOCAL_ROUTES, ...legacy, ...PROBES];
-      const names = routes.map(([method, path]) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
+      const names = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
       expect(operations.map(({ name }) => name)).to.have.members(names);
     });
 
@@ -251,7 +251,7 @@ describe('the documents', () => {
     });
 
     it('wants a session where one is wanted, tells limits where they are told, and what is deprecated', () => {
-      for (const [method, path, caller, , bucket] of ROUTES) {
+      for (const { method, path, caller, bucket } of ROUTES) {
         const name = `${method} ${path.replace(/:(\w+)/g, '{$1}')}`;
         const { operation } = operations.find((one) => one.name === name)!;
         expect(operation.security, name).to.deep.equal(caller === 'wallet' ? [{ session: [] }] : []);
@@ -310,7 +310,8 @@ describe('the documents', () => {
 
   it('take and refuse the same orders as the service', () => {
     const isDocumented = schemasOf(openApi)(orderBody.schema);
-    const placing = ROUTES.find(([method, path]) => method === 'POST' && path === '/v1/orders')![3].request!;
+    const placing = ROUTES.find(({ method, path }) => method === 'POST' && path === '/v1/orders')!.endpoint
+      .request!;
     const order = { market: '"ETH/USDC"', side: '"buy"', type: '"limit"', price: '2000', size: '1' };
     const market = { ...order, type: '"market"', price: undefined };
     const amounts = [

@@ -95,7 +95,7 @@ describe('requests outside the contract', () => {
     expect(sent.filter(([name]) => name!.startsWith('eval'))).to.have.length(OUTSIDE.length);
     expect(sent.every((command) => command.includes(`{redbook}:limit:outside:${from}`))).to.equal(true);
     sent.length = 0;
-    for (const [method, path, , , bucket] of ROUTES) {
+    for (const { method, path, bucket } of ROUTES) {
       const url = path.replace(/:\w+/, '1');
       const before = sent.length;
       for (const token of ['', trader.token])

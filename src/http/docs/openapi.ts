@@ -13,7 +13,7 @@ import { statusSchema } from '../../contract/status.ts';
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { BUCKETS, type Bucket } from '../limits/buckets.ts';
-import { LOCAL_ROUTES, legacyRoutes, MARKET_DATA_PREFIX, PROBES, ROUTES } from '../routes.ts';
+import { LOCAL_ROUTES, legacyRoutes, MARKET_DATA_PREFIX, PROBES, ROUTES, type Route } from '../routes.ts';
 import type { HttpSettings } from '../services.ts';
 import { HEADERS, type HeaderName, headerRefs, LIMIT_HEADERS } from './headers.ts';
 import { type JsonSchema, nameReplies, nameRequests, type Part, requestJsonSchema } from './json-schema.ts';
@@ -77,16 +77,13 @@ interface Documented {
 }
 
 function documentedRoutes({ legacyPrefix, demoFaucet }: HttpSettings): Documented[] {
-  const describe = (
-    [method, path, caller, endpoint, bucket]: (typeof ROUTES)[number],
-    isDeprecated = false,
-  ) => {
+  const describe = ({ method, path, caller, endpoint, bucket }: Route, isDeprecated = false) => {
     const key = isDeprecated ? path.replace(legacyPrefix, MARKET_DATA_PREFIX) : path;
     return { method, path, caller, endpoint, bucket, isDeprecated, operation: operationOf(method, key) };
   };
   return [
     ...[...ROUTES, ...(demoFaucet ? LOCAL_ROUTES : [])].map((route) => describe(route)),
-    ...PROBES.map(([method, path]) => ({
+    ...PROBES.map(({ method, path }) => ({
       ...{ method, path, caller: 'anyone' as const, endpoint: {}, isDeprecated: false },
       operation: operationOf(method, path),
     })),
