@@ -1,6 +1,6 @@
 /**
  * What the order form shows before an order is sent is what the engine then does: fills, fee, reservation, balances
- * and refusals, to the atom, on books with one order a level.
+ * and refusals, to the atom, on books with one order a level, own orders among them.
  */
 
 import { expect } from 'chai';
@@ -120,17 +120,18 @@ async function publish({ engine }: Bench, index: number, grid: Grid): Promise<Ma
   return rules;
 }
 
-/** Offers of BOB at up to five prices on the side that the order meets, best first. */
+/** Offers at up to five prices on the side that the order meets, best first: of BOB, and some of ALICE herself. */
 async function fillBook(
   { engine }: Bench,
   market: Market,
   side: 'buy' | 'sell',
   middle: bigint,
   random: Random,
-): Promise<Level[]> {
+): Promise<{ levels: Level[]; own: Map<bigint, bigint> }> {
   const { tick, step } = marketGrid(market);
   const direction = side === 'buy' ? 1n : -1n;
   const levels: Level[] = [];
+  const own = new Map<bigint, bigint>();
   for (let away = 1n; away <= 5n; away += 1n) {
     if (random.chance(0.25)) continue;
     const level = { priceTicks: middle + direction * away, sizeSteps: BigInt(3 + random.below(10)) };
@@ -141,10 +142,12 @@ async function fillBook(
       formatCount(level.priceTicks, tick),
       formatCount(level.sizeSteps, step),
     );
-    await place(engine, BOB, order);
+    const isOwn = random.chance(0.15);
+    await place(engine, isOwn ? ALICE : BOB, order);
+    if (isOwn) own.set(level.priceTicks, level.sizeSteps);
     levels.push(level);
   }
-  return levels;
+  return { levels, own };
 }
 
 function drawTexts(market: Market, side: 'buy' | 'sell', middle: bigint, random: Random): DraftTexts {
@@ -178,24 +181,30 @@ const fundsOf = async ({ engine }: Bench, market: Market): Promise<Funds> => ({
   quote: await held(engine, ALICE, market.quote.symbol),
 });
 
-function previewOf(market: Market, texts: DraftTexts, draft: ReadDraft, levels: Level[], funds: Funds) {
+function previewOf(
+  market: Market,
+  texts: DraftTexts,
+  draft: ReadDraft,
+  book: { readonly levels: Level[]; readonly own: Map<bigint, bigint> },
+  funds: Funds,
+) {
   if (draft.amounts === null) return null;
   const [available] = texts.side === 'buy' ? funds.quote : funds.base;
-  const other = { levels, isCut: false, own: new Map<bigint, bigint>() };
-  return previewOrder(market, texts, draft.amounts, other, available);
+  return previewOrder(market, texts, draft.amounts, { ...book, isCut: false }, available);
 }
 
 async function tryOne(bench: Bench, market: Market, middle: bigint, random: Random): Promise<void> {
   const { engine } = bench;
   const side = random.pick(['buy', 'sell'] as const);
-  const levels = await fillBook(bench, market, side, middle, random);
+  const book = await fillBook(bench, market, side, middle, random);
   const texts = drawTexts(market, side, middle, random);
   const before = await fundsOf(bench, market);
   const draft = readDraft(texts, market);
-  const preview = previewOf(market, texts, draft, levels, before);
+  const preview = previewOf(market, texts, draft, book, before);
   const told = JSON.stringify({
     texts,
-    levels: levels.map((level) => `${level.priceTicks} x ${level.sizeSteps}`),
+    levels: book.levels.map((level) => `${level.priceTicks} x ${level.sizeSteps}`),
+    own: [...book.own.keys()].map(String),
   });
   const answer = await engine
     .placeOrder({ wallet: ALICE, request: draft.request! })

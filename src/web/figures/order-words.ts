@@ -111,7 +111,7 @@ function notesOf(market: Market, texts: DraftTexts, preview: Preview): string[] 
   if (restingSteps > 0n && walk.steps > 0n) {
     notes.push(`${formatCount(restingSteps, step)} ${base} would rest, free of a fee.`);
   }
-  if (droppedSteps > 0n && preview.rejectReason === null) {
+  if (droppedSteps > 0n && preview.rejectReason === null && walk.ownTicks === null) {
     notes.push(
       `${formatCount(droppedSteps, step)} ${base} would find no order at this price and be dropped.`,
     );
@@ -127,8 +127,8 @@ function notesOf(market: Market, texts: DraftTexts, preview: Preview): string[] 
     const other = texts.side === 'buy' ? 'sell' : 'buy';
     const price = formatCount(walk.ownTicks, tick);
     notes.push(
-      `Your own ${other} order at ${price} is in the way. Own orders never trade with each other: the market cancels ` +
-        'that order, or the rest of this one, or both.',
+      `Your own ${other} order at ${price} is in the way. Own orders never trade with each other: the rest of this one ` +
+        'is dropped, unless the market cancels the other one.',
     );
   }
   return notes;

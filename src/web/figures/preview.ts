@@ -39,7 +39,10 @@ export interface Walk {
   readonly isFeeExact: boolean;
   /** Price of the last level met; null: no level was met. */
   readonly worstTicks: bigint | null;
-  /** Price of the first own order met; null: none. */
+  /**
+   * Price of the own order at which the walk ended; null: none. By the usual policy of markets the rest of the order is
+   * dropped there; others are not published.
+   */
   readonly ownTicks: bigint | null;
   /** True when the walk ended because the shown book did. */
   readonly isPastShown: boolean;
@@ -118,10 +121,10 @@ export function walkBook(market: Market, asked: Asked, amounts: OrderAmounts, ot
     const own = other.own.get(priceTicks) ?? 0n;
     // A budget that buys no more whole step is used up; the first level shows that it buys none.
     if (wanted === 0n && walk.steps > 0n) return { ...walk, isOutOfBudget: amounts.sizeSteps === null };
-    if (own > 0n && walk.ownTicks === null) walk = { ...walk, ownTicks: priceTicks };
     const offered = sizeSteps > own ? sizeSteps - own : 0n;
     const met = least(wanted, offered);
     if (met > 0n) walk = afterFill(market, walk, priceTicks, met);
+    if (own > 0n && wanted > met) return { ...walk, ownTicks: priceTicks };
     if (amounts.sizeSteps === null && wanted < offered) return { ...walk, isOutOfBudget: true };
     if (amounts.sizeSteps !== null && walk.steps === amounts.sizeSteps) return walk;
   }
@@ -180,7 +183,7 @@ function splitOrder(market: Market, asked: Asked, amounts: OrderAmounts, other: 
   const walked = walkBook(market, asked, amounts, other);
   const walk = asked.postOnly ? { ...walked, ...NOTHING } : walked;
   const open = amounts.sizeSteps === null ? 0n : amounts.sizeSteps - walk.steps;
-  const rests = asked.type === 'limit' && asked.timeInForce === 'GTC';
+  const rests = asked.type === 'limit' && asked.timeInForce === 'GTC' && walk.ownTicks === null;
   return {
     ...{ walk, crosses, restingSteps: rests ? open : 0n, droppedSteps: rests ? 0n : open },
     rejectReason: rejectReasonOf(asked, amounts, walk, crosses),
