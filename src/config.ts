@@ -66,9 +66,9 @@ export class ConfigError extends StartRefusal {
 }
 
 interface Setting<T> {
-  /** Of the environment variable. */
+  /** Name of the environment variable. */
   readonly name: string;
-  /** As somebody would set it; null: there is none. */
+  /** Default in the form that a user would set; null: none. */
   readonly default: string | null;
   /** The default in words, where it depends on something. */
   readonly defaultNote?: string;
@@ -388,7 +388,7 @@ export const CONFIG_TABLE: readonly { name: string; default: string; meaning: st
   meaning: setting.meaning,
 }));
 
-/** Of the variables that hold a secret; each may be given as `NAME_FILE` instead, the path of a file that holds it. */
+/** Names of the variables that hold a secret. Each may be given as `NAME_FILE`, the path of a file that holds it. */
 export const SECRET_NAMES: readonly string[] = Object.values(SETTINGS as Record<string, Setting<unknown>>)
   .filter(({ secret }) => secret)
   .map(({ name }) => name);
@@ -445,7 +445,7 @@ export function listeningOn(config: Config, port: number): Config {
   };
 }
 
-/** What the environment says of a setting. Editors end a secret's file with a newline, which is no part of it. */
+/** Returns the text of a setting from the environment. Editors end a secret's file with a newline, which is removed. */
 function given({ name, secret }: Setting<unknown>, env: NodeJS.ProcessEnv): string | undefined {
   const [text, file] = [env[name], secret && env[`${name}_FILE`]];
   if (!file) return text || undefined;
@@ -465,7 +465,7 @@ function parse<T>(setting: Setting<T>, text: string | null): T | undefined {
   throw new ConfigError(`${setting.name} must be ${setting.mustBe}${found}.`);
 }
 
-/** What a process of each role cannot do without. `all` is one process: it makes what is missing, and keeps it. */
+/** Settings that a process of each role needs. `all` is one process: it makes missing ones, and keeps them. */
 const REQUIRED: Record<Role, readonly (keyof Config)[]> = {
   all: [],
   api: ['redisUrl', 'databaseUrl', 'jwtSecret', 'webHosts'],

@@ -110,7 +110,10 @@ export async function cancel(
   }
 }
 
-/** What an earlier request came to whose answer was lost. @throws RedbookError `refusal` when it cancelled nothing */
+/**
+ * Returns the result of an earlier request whose answer was lost.
+ * @throws RedbookError `refusal` when it cancelled nothing
+ */
 async function cancelledOrder(
   session: Session,
   orderId: string,

@@ -7,7 +7,7 @@ import { type Bucket, pause, withinLimits } from './limits.ts';
 
 export interface Asking {
   readonly bucket?: Bucket;
-  /** Whether it may be sent again after a lost answer. After a 429 it may be in any case. */
+  /** True when the request may be sent again after a lost answer. After a 429 every request may. */
   readonly repeatable: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Where the service is, and what this client uses of its surroundings: fetch, WebSocket, time and chance. */
+/** A connection: the address of the service, and the surroundings of the client: fetch, WebSocket, time and chance. */
 
 /** `AbortSignal`, where the surroundings declare one. */
 export type AbortSignalLike = typeof globalThis extends { AbortSignal: { prototype: infer Signal } }

@@ -81,7 +81,7 @@ function publicNames({ index = '', replies = '' }: Modules): Set<string> {
   ]);
 }
 
-/** What the types of the sources are derived by. */
+/** Types that derive the types of the sources. */
 const INTERNAL: ReadonlySet<string> = new Set(['Exact', 'PlainNumber', 'Read', 'NamesOfNumbers']);
 
 /** The compiler keeps the comment of a file, and it would pass for that of the first declaration. */
@@ -108,7 +108,7 @@ function declarationsIn(text: string): [name: string, text: string][] {
     });
 }
 
-/** What a parameter is called that the sources take apart. */
+/** Names of parameters that the sources take apart. */
 const PARAMETERS: readonly (readonly [type: RegExp, name: string])[] = [
   [/Query$/, 'query'],
   [/Options$/, 'options'],

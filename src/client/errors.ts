@@ -43,7 +43,7 @@ export class RedbookError extends Error {
   readonly status: number;
   /** Names the request in the service's log. */
   readonly requestId: string | null;
-  /** How long the service asks callers to wait, in milliseconds; null when it does not say. */
+  /** Milliseconds that the service asks callers to wait; null when it does not say. */
   readonly retryAfterMs: number | null;
   /** `refused`: the request had no effect. `unknown`: it may have had its effect, now or later. */
   readonly outcome: 'refused' | 'unknown';

@@ -15,7 +15,7 @@ export interface Call {
   readonly body?: object;
   readonly token?: string;
   readonly signal?: AbortSignalLike | undefined;
-  /** How long the answer may take, in milliseconds. */
+  /** Longest wait for the answer, in milliseconds. */
   readonly timeoutMs?: number;
 }
 
@@ -170,7 +170,7 @@ export function replyOf<Reply extends object>(answer: Answer): Reply {
   try {
     value = readExactJson(answer.text);
   } catch {
-    // Told below.
+    // The error is thrown below.
   }
   if (typeof value === 'object' && value !== null) return value as Reply;
   throw unreadable('the answer is not JSON, or only a part of it', answer);

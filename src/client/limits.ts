@@ -13,10 +13,10 @@ export type Bucket = 'challenge' | 'verify' | 'market-data';
 const LONGEST_WAIT_MS = 61_000;
 
 interface Count {
-  /** How many more requests will be let through; those under way are counted off. */
+  /** Number of requests that will still be let through; those under way are counted off. */
   remaining: number;
   underWay: number;
-  /** By the connection's clock: when the oldest request leaves the window. */
+  /** Time of the connection's clock at which the oldest request leaves the window. */
   resetsAt: number;
   /** Settles when nobody waits for the window any more. */
   queue: Promise<void>;

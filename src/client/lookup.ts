@@ -7,7 +7,10 @@ import type { CallOptions } from './market-data.ts';
 import type { Order } from './replies.ts';
 import { exchangeAs, type Session } from './session.ts';
 
-/** What URLs cannot carry: they drop `.` and `..` as path segments, and cannot encode half of a surrogate pair. */
+/**
+ * True when a URL can carry the id. URLs drop `.` and `..` as path segments, and cannot encode half of a surrogate
+ * pair.
+ */
 const fitsPath = (id: string): boolean =>
   id !== '' && id !== '.' && id !== '..' && !/\p{Surrogate}/u.test(id);
 
@@ -20,7 +23,7 @@ export const lookupCall = (clientOrderId: string): Call =>
     ? { method: 'GET', path: `/v1/orders/by-client-id/${encodeURIComponent(clientOrderId)}` }
     : { method: 'POST', path: '/v1/orders', body: { clientOrderId } };
 
-/** What the service answers about an id that it does not know, to either call. */
+/** Answers of the service about an id that it does not know, to either call. */
 const NOT_KNOWN: ReadonlySet<string> = /* @__PURE__ */ new Set(['NOT_FOUND', 'VALIDATION_ERROR']);
 
 /** @throws RedbookError for an answer that is not this order */
@@ -30,7 +33,7 @@ function orderOf(answer: Answer, clientOrderId: string): Order {
   return order;
 }
 
-/** How long a look-up may take; there is another one after it. */
+/** Longest time of a look-up, since another one follows. */
 const LOOKUP_WITHIN_MS = 3_000;
 
 /** Looks once; null when the service does not know the id. @throws RedbookError when the service does not tell */

@@ -1,4 +1,4 @@
-/** What everybody may read. Each call is repeated after a lost answer, and keeps to the limits of its route. */
+/** Public reads. Each call is repeated after a lost answer, and keeps to the limits of its route. */
 
 import { askPublicly } from './asking.ts';
 import type { AbortSignalLike, Connection } from './connection.ts';
@@ -75,7 +75,7 @@ export interface HistoricalTradesQuery {
   readonly tickerId: string;
   /** The taker's side. */
   readonly type?: 'all' | 'buy' | 'sell';
-  /** Of both sides together: at most 500, and 500 unless given. */
+  /** Most trades of both sides together: at most 500, and 500 unless given. */
   readonly limit?: number;
   /** Unix seconds, inclusive. */
   readonly startTime?: number;
@@ -102,7 +102,7 @@ export interface CandlesQuery {
   readonly startTime?: number;
   /** Unix seconds of a candle's start, inclusive. */
   readonly endTime?: number;
-  /** At most 1,000, and 500 unless given: the newest of the range. */
+  /** Most candles, the newest of the range: at most 1,000, and 500 unless given. */
   readonly limit?: number;
 }
 

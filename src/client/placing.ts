@@ -14,7 +14,7 @@ export interface NewOrder {
   readonly market: string;
   readonly side: 'buy' | 'sell';
   readonly type: 'limit' | 'market';
-  /** Of a limit order: a multiple of the market's `tickSize`. */
+  /** Price of a limit order: a multiple of the market's `tickSize`. */
   readonly price?: Amount;
   /** In base units: a multiple of the market's `sizeStep`. */
   readonly size?: Amount;
@@ -80,7 +80,7 @@ export interface PlaceOptions extends CallOptions {
   readonly onLookup?: (lookup: Lookup) => void;
 }
 
-/** How long an order may go unanswered until it is looked up. */
+/** Time after which an order without an answer is looked up. */
 const ANSWER_WITHIN_MS = 3_000;
 /** When the order is looked up, from the moment the answer is lost. */
 const LOOKUPS_AT_MS = [500, 1_000, 3_000, 10_000] as const;
@@ -96,7 +96,7 @@ interface Errand {
   unanswered: number;
 }
 
-/** What a request came to: an outcome, or the reason why there is none yet. */
+/** Result of a request: an outcome, or the reason why there is none yet. */
 type Result = OrderPlaced | OrderRefused | RedbookError;
 
 /**
@@ -182,7 +182,7 @@ const REJECTIONS: Readonly<Record<string, string>> = {
   FOK_NOT_FILLED: 'the order could not be filled as a whole',
 };
 
-/** What an order that the service has says about its placing. */
+/** Returns the outcome of placing that an order of the service shows. */
 function outcomeOf(
   order: Order,
   rejectCode: string | undefined,

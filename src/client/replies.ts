@@ -1,6 +1,6 @@
 /**
- * What the service answers and streams, as this client hands it on: the types of the contract, in which every amount
- * is a decimal string. `pack.ts` writes the same types out as interfaces.
+ * Replies and frames as this client hands them on: the types of the contract, in which every amount is a decimal
+ * string. `pack.ts` writes the same types out as interfaces.
  */
 
 import type { z } from 'zod';

@@ -21,8 +21,8 @@ interface Signer {
   /** `0x` and 40 hex digits, in any case. */
   readonly address: string;
   /**
-   * Whether a signature asks a person, as browser wallets do. Such a session is renewed only by a call of `renew`; that
-   * of any other signer is renewed by itself.
+   * True when a signature asks a person, as browser wallets do. Such a session is renewed only by a call of `renew`;
+   * that of any other signer is renewed by itself.
    */
   readonly prompts: boolean;
 }
@@ -56,7 +56,7 @@ const RENEWED_AT = 0.9;
 interface Token {
   readonly text: string;
   readonly wallet: string;
-  /** By the connection's clock. */
+  /** Time of renewal by the connection's clock. */
   readonly renewsAt: number;
   readonly expiresAt: number;
 }
@@ -281,7 +281,7 @@ function claimsOf(token: string): Claims {
     const claims = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as Claims;
     if (typeof claims.sub === 'string' && claims.exp > claims.iat) return claims;
   } catch {
-    // Told below.
+    // The error is thrown below.
   }
   throw unreadable('the text is not a session token', { status: 0 });
 }

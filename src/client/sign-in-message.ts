@@ -1,4 +1,4 @@
-/** What a wallet signs: the message of EIP-4361, and typed data as browser wallets take it. */
+/** Texts that a wallet signs: the message of EIP-4361, and typed data as browser wallets take it. */
 
 import type { LoginTypedData } from './replies.ts';
 

@@ -45,7 +45,7 @@ export const watchMarkets = (
 export interface MarketWatchQuery {
   /** Like `ETH/USDC`. */
   readonly symbol: string;
-  /** Of the candle; `1m` unless given. */
+  /** Timeframe of the candle; `1m` unless given. */
   readonly tf?: Timeframe;
 }
 

@@ -19,7 +19,7 @@ export const address = z
     examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],
   });
 
-/** Its form is judged by sign-in, under the codes of each flow. */
+/** Sign-in judges the form, under the codes of each flow. */
 export const signature = text.meta({
   description:
     'r, s and v of an ordinary account: 65 bytes as 0x and 130 hex digits. Not supported: the compact form of ' +

@@ -1,4 +1,4 @@
-/** What probes answer. */
+/** Replies of the probes. */
 
 import { z } from 'zod';
 

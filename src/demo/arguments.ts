@@ -1,11 +1,11 @@
-/** What may follow `npm run demo --`. */
+/** Reads the arguments of `npm run demo --`. */
 
 import { parseArgs } from 'node:util';
 
 export interface DemoArguments {
   readonly help: boolean;
   readonly live: boolean;
-  /** Of the live demo; drawn where it is not given. */
+  /** Seed of the live demo; drawn when it is not given. */
   readonly seed?: number | undefined;
   /** Symbol of the only market that the live demo trades on. */
   readonly market?: string | undefined;

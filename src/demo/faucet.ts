@@ -87,7 +87,7 @@ function* referencesOf(wallet: string, asset: string, count: number): Generator<
   for (let at = 0; at < count; at += 1) yield `faucet:${asset}:${(first + at * stride) % count}`;
 }
 
-/** What an operator would be told is a refusal of the request, for example that the market was never published. */
+/** Turns an operator's error into a refusal of the request, for example of a market that was never published. */
 function asRefusal(error: unknown): never {
   if (error instanceof OperatorRefusal) throw new Refusal('BAD_REQUEST', error.message, { cause: error });
   throw error;

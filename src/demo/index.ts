@@ -21,14 +21,14 @@ import { type Stage, setStage } from './stage.ts';
 import { DemoStopped, makeTrader, type Trader } from './trader.ts';
 
 export interface DemoOptions {
-  /** Of the running service, like `http://localhost:8080`. */
+  /** Address of the running service, like `http://localhost:8080`. */
   readonly baseUrl: string;
   /** A web host that a SIWE message may name. */
   readonly webHost: string;
   /** For what an operator does; they stay the caller's to close. */
   readonly services: Servers;
   readonly print: (line: string) => void;
-  /** Whether the lines may be painted. */
+  /** True when the lines may be coloured. */
   readonly colours?: boolean;
 }
 

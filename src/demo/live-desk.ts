@@ -17,7 +17,7 @@ export interface Desk {
   readonly live: LiveMarket;
   /** Moves the price by one step and trades there. @throws DemoStopped */
   turn(): Promise<void>;
-  /** Of this market, as the walk has it. */
+  /** Present price of the walk. */
   price(): string;
   /** Executions that the takers had so far. */
   trades(): number;
@@ -25,14 +25,15 @@ export interface Desk {
 
 /** Orders that a maker cancels, and that it places, in one turn at most. */
 export const MOST_CHANGES = 8;
-/** How far, in gaps, a taker goes past the price. */
+/** Distance, in gaps, that a taker goes past the price. */
 const REACH = 4n;
 const TRADE_CHANCE = 0.8;
 
 /** @param seed of the walk of the price, and of what the wallets do there */
 export function openDesk(live: LiveMarket, { makers, takers }: Wallets, seed: number): Desk {
   const { market, gapTicks } = live;
-  // How much the wallets draw depends on their fills. The walk has draws of its own, so that its seed repeats it.
+  // The number of draws of the wallets depends on their fills. The walk has draws of its own, so that its seed repeats
+  // it.
   const step = openWalk(live, random(seed));
   const choices = random(~seed);
   let midTicks = live.startTicks;
@@ -93,7 +94,7 @@ export function openDesk(live: LiveMarket, { makers, takers }: Wallets, seed: nu
   };
 }
 
-/** What a maker has to change so that its orders stand at its levels. */
+/** Plans the cancels and placements that bring a maker's orders to its levels. */
 function planQuotes(
   { market }: LiveMarket,
   levels: readonly Level[],

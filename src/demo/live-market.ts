@@ -12,12 +12,12 @@ import { DemoStopped } from './trader.ts';
 export const LEVELS = 8n;
 /** Most units that one order is for. */
 const MOST_UNITS = 4n;
-/** Where an order is still exact: the engine refuses one of 2^53 atoms. The walk may double the price. */
+/** Atoms up to which an order stays exact: the engine refuses one of 2^53. The walk may double the price. */
 const MOST_ATOMS = 2n ** 51n;
 
 export interface LiveMarket {
   readonly market: Market;
-  /** Where the walk begins. */
+  /** Price at which the walk begins. */
   readonly startTicks: bigint;
   /** Between two price levels. */
   readonly gapTicks: bigint;

@@ -15,7 +15,7 @@ import { isRunning, tellNotRunning, withdrawAll } from './service.ts';
 import { DemoStopped, makeTrader, type Trader } from './trader.ts';
 
 export interface LiveOptions {
-  /** Of the running service, like `http://localhost:8080`. */
+  /** Address of the running service, like `http://localhost:8080`. */
   readonly baseUrl: string;
   /** For what an operator does; they stay the caller's to close. */
   readonly services: Servers;

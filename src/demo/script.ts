@@ -1,4 +1,4 @@
-/** How the demo is printed: numbered scenes, sentences, tables. */
+/** Prints the demo: numbered scenes, sentences, tables. */
 
 import { type Column, column, renderTable } from '../operator/table.ts';
 import type { Paint } from '../operator/terminal.ts';

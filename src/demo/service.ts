@@ -1,4 +1,4 @@
-/** What both demos ask of the running service, and do in its operator's place. */
+/** Requests of both demos to the running service, and the operator's part in them. */
 
 import { moveFundsOnce } from '../books/movements.ts';
 import type { Servers } from '../books/servers.ts';

@@ -1,6 +1,6 @@
 /**
- * Where the story plays: a market, a price and sizes on its grid, out of reach of whatever rests there already.
- * On an empty book of ETH/USDC that is 3,000 and quarters of an ETH, every time.
+ * The stage of the story: a market, a price and sizes on its grid, out of reach of orders that rest there already. On
+ * an empty book of ETH/USDC that is 3,000 and quarters of an ETH, every time.
  */
 
 import { type Market, marketGrid } from '../domain/market.ts';
@@ -22,7 +22,7 @@ export interface Stage {
 
 /** The story quotes this many levels to either side. */
 const LEVELS = 3n;
-/** Of a market without any price, by its base asset. */
+/** Price of a market without any price, by its base asset. */
 const USUAL_PRICES: Readonly<Record<string, string>> = { BTC: '60000' };
 const USUAL_PRICE = '3000';
 

@@ -25,7 +25,7 @@ import {
 /** The service refused, or does not answer: the story cannot go on. */
 export class DemoStopped extends Error {
   override readonly name = 'DemoStopped';
-  /** Of the error table or the client, where a request failed. */
+  /** Code of the error table or of the client, for a request that failed. */
   readonly code: string | undefined;
 
   constructor(message: string, code?: string) {
@@ -46,9 +46,9 @@ export interface Trader {
   readonly name: string;
   /** Lower case, as the service writes it. */
   readonly wallet: string;
-  /** By an EIP-712 signature: the flow of ordinary wallets. */
+  /** Signs in by an EIP-712 signature, as ordinary wallets do. */
   signInByTypedData(): Promise<void>;
-  /** By a SIWE message (EIP-4361) that names a web host of the service. */
+  /** Signs in by a SIWE message (EIP-4361) that names a web host of the service. */
   signInByMessage(webHost: string): Promise<void>;
   isSignedIn(): boolean;
   acceptTerms(version: string): Promise<void>;

@@ -25,7 +25,7 @@ const WEEK_MS = 7 * DAY_MS;
 /** 1969-12-29, the last Monday before Unix time. */
 const MONDAY_MS = -3 * DAY_MS;
 
-/** Null: as long as the month is. */
+/** null: the length is that of the month. */
 const LENGTHS_MS: Readonly<Record<Timeframe, number | null>> = {
   '1m': MINUTE_MS,
   '5m': 5 * MINUTE_MS,
@@ -43,7 +43,7 @@ export interface BucketGrid {
   readonly originMs: number;
 }
 
-/** Null: calendar months. */
+/** Returns null for calendar months, which lie on no grid. */
 export function bucketGrid(timeframe: Timeframe): BucketGrid | null {
   const lengthMs = LENGTHS_MS[timeframe];
   return lengthMs === null ? null : { lengthMs, originMs: timeframe === '1W' ? MONDAY_MS : 0 };

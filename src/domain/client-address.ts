@@ -1,4 +1,4 @@
-/** Which client an address counts for. */
+/** Finds the client that an address counts for. */
 
 import { isIPv4, isIPv6 } from 'node:net';
 
@@ -37,7 +37,7 @@ function groupsOf(address: string): number[] {
   return [...head, ...zeros, ...tail];
 }
 
-/** Of a part without `::`; its last two may be written as IPv4. */
+/** Reads the groups of a part without `::`. The last two may be written as IPv4. */
 function hexGroups(part: string): number[] {
   return part
     .split(':')

@@ -8,9 +8,9 @@
 export interface ErrorRow {
   /** HTTP status of the reply. */
   readonly status: number;
-  /** What it means to a client; also the default message. */
+  /** Meaning for a client; also the default message. */
   readonly meaning: string;
-  /** Which part of the service produces it, or `reserved`. */
+  /** Part of the service that answers the code, or `reserved`. */
   readonly producer: string;
 }
 

@@ -1,4 +1,6 @@
-/** What the engine did, in order: the outbox that settlement projects into Postgres. */
+/**
+ * Events: the results of the engine's commands, in order. They are the outbox that settlement projects into Postgres.
+ */
 
 import type { Asset, Market } from './market.ts';
 import type { ClosedOrder, OrderStatus, OrderTerms, RejectReason, Trade } from './order.ts';
@@ -50,7 +52,7 @@ export interface TermsAccepted {
 
 export interface TermsRequired {
   readonly kind: 'terms_required';
-  /** Null when none is required any more. */
+  /** null: no version is required any more. */
   readonly version: string | null;
 }
 

@@ -9,7 +9,7 @@ export class JsonText {
   }
 }
 
-/** What a reply may be made of. Numbers are counts and HTTP statuses; amounts come as `JsonText`. */
+/** Values of a reply. Numbers are counts and HTTP statuses; amounts come as `JsonText`. */
 export type Json =
   | string
   | number

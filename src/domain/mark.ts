@@ -3,7 +3,7 @@
 import { type Market, marketGrid } from './market.ts';
 import { formatCount, halfExactly } from './units.ts';
 
-/** What the mark is made of, in ticks; null where there is none. */
+/** Prices that make the mark, in ticks; null for a missing one. */
 export interface MarkSources {
   readonly bestBidTicks: bigint | null;
   readonly bestAskTicks: bigint | null;

@@ -20,7 +20,7 @@ export const MARKET_STATUSES = ['active', 'pre_open', 'halted', 'delisted'] as c
 export type MarketStatus = (typeof MARKET_STATUSES)[number];
 
 export const SELF_TRADE_POLICIES = ['expire_taker', 'expire_maker', 'expire_both'] as const;
-/** What happens when an incoming order meets an order of its own wallet. */
+/** Outcome when an incoming order meets an order of its own wallet. */
 export type SelfTradePolicy = (typeof SELF_TRADE_POLICIES)[number];
 
 /** An asset and the number of decimals of its atom, 0 to 9. */
@@ -68,7 +68,7 @@ export interface Market {
 /** Highest market number: two bytes of an order id, the lowest bit is the side. */
 export const MOST_MARKETS = 32_000;
 
-/** What an operator says of a new market; decimals as text, null for a rule that is not enforced. */
+/** Rules of a new market as operators give them; decimals as text, null for a rule that is not enforced. */
 export type MarketSpec = Pick<
   Market,
   | 'symbol'
@@ -84,7 +84,7 @@ export type MarketSpec = Pick<
   | 'networkId'
 > & { readonly status: 'active' | 'pre_open' };
 
-/** What may be changed of a published market; never tick or step. */
+/** Rules of a published market that may change. Tick and step never do. */
 export type MarketChange = Partial<
   Pick<
     Market,

@@ -37,7 +37,7 @@ const ORDER_ID = /^[0-9a-f]{34}$/;
 /** True for 34 lower-case hex digits, the form of an order id. */
 export const isOrderId = (text: string): boolean => ORDER_ID.test(text);
 
-/** What an order was when it was placed; none of it changes afterwards. */
+/** Terms of an order, which never change after placing. */
 export interface OrderTerms {
   /** 34 lower-case hex digits; says market, side, price and sequence, opaque to clients. */
   readonly id: string;
@@ -49,9 +49,9 @@ export interface OrderTerms {
   readonly type: OrderType;
   readonly timeInForce: TimeInForce;
   readonly postOnly: boolean;
-  /** As sent, or null; stored, without effect on spot markets. */
+  /** The client's value, or null; stored, without effect on spot markets. */
   readonly leverage: number | null;
-  /** Null on a market order. */
+  /** null: a market order. */
   readonly priceTicks: bigint | null;
   readonly sizeSteps: bigint;
   readonly clientOrderId: string | null;
@@ -124,7 +124,7 @@ export type ListedOrder = Omit<
   Order,
   'wallet' | 'leverage' | 'lot' | 'priceTicks' | 'sizeSteps' | 'filledSteps'
 > & {
-  /** Null on a market order. */
+  /** null: a market order. */
   readonly priceTicks: Count | null;
   readonly sizeSteps: Count;
   readonly filledSteps: Count;

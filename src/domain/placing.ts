@@ -36,9 +36,9 @@ export const EXACT_LIMIT = 2n ** 53n;
 
 /** An order in integer units, admitted by every rule a replica can check. */
 export interface OrderAmounts {
-  /** Null on a market order. */
+  /** null: a market order. */
   readonly priceTicks: bigint | null;
-  /** Null for a quote amount. */
+  /** null: an order by quote amount. */
   readonly sizeSteps: bigint | null;
   /** Quote atoms the notional may reach; 2^53 stands for any larger amount. Null for a size. */
   readonly budgetAtoms: bigint | null;
@@ -79,7 +79,7 @@ const offGrid = (name: string, unit: string, published: string | null): string =
     ? `${name} must be a multiple of ${unit} to be exact on this market`
     : `${name} must be a multiple of ${unit}`;
 
-/** In the documented order; a check answers whether it refuses, or the message it refuses with. */
+/** Checks in the documented order. A check returns true or a message when it refuses. */
 const REFUSALS: readonly (readonly [code: ErrorCode, refuses: Check])[] = [
   [
     'MARKET_NOT_TRADING',

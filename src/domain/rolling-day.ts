@@ -2,7 +2,7 @@
 
 import { notionalAtoms, type Trade } from './order.ts';
 
-/** How far the window reaches back. */
+/** Length of the window. */
 export const DAY_SECONDS = 86_400;
 
 /** Executions of one second, or of a part of it. */
@@ -41,9 +41,9 @@ export function sumOfTrades(trades: readonly Trade[]): SecondOfTrades {
 
 /** Without executions in the window the sums are 0 and its prices null. */
 export interface DayFigures {
-  /** Of the last execution ever. */
+  /** Price of the last execution ever. */
   readonly lastPriceTicks: bigint;
-  /** Of the first execution of the window. */
+  /** Price of the first execution of the window. */
   readonly firstPriceTicks: bigint | null;
   readonly highTicks: bigint | null;
   readonly lowTicks: bigint | null;
@@ -54,7 +54,7 @@ export interface DayFigures {
   readonly trades: number;
 }
 
-/** What is taken off the sums when a second leaves the window; the first price then is that of the next one. */
+/** Sums that leave with a second. The first price is then that of the next second. */
 type Leaving = Pick<SecondOfTrades, 'second' | 'firstTicks' | 'sizeSteps' | 'quoteAtoms' | 'trades'>;
 
 interface Extreme {
@@ -62,7 +62,7 @@ interface Extreme {
   readonly ticks: bigint;
 }
 
-/** Of a price that no later price of the window reaches: the front is the window's extreme. */
+/** Prices that no later price of the window reaches. The first of them is the window's extreme. */
 class Extremes {
   readonly #beats: (one: bigint, other: bigint) => boolean;
   #candidates: Extreme[] = [];

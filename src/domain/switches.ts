@@ -1,4 +1,4 @@
-/** What operators and wallets have switched, as the engine or the ledger knows it at one event. */
+/** Switches of operators and wallets, as the engine or the ledger has them at one event. */
 
 import type { Market } from './market.ts';
 
@@ -8,9 +8,9 @@ export interface Switches {
   readonly termsVersion: string | null;
   /** Wallets on custody hold. */
   readonly holds: readonly string[];
-  /** By wallet: the version it accepted last. */
+  /** The version that each wallet accepted last. */
   readonly acceptedTerms: ReadonlyMap<string, string>;
-  /** By number of the market: the version of its rules. */
+  /** The version of the rules of each market, by its number. */
   readonly marketVersions: ReadonlyMap<number, number>;
   readonly markets: readonly Market[];
 }

@@ -144,7 +144,7 @@ export function formatScaled(integer: Count, scale: number): string {
   return formatDigits(integer.toString(), scale);
 }
 
-/** As `formatScaled`, of an integer in digits: no number is made of them. */
+/** Does the same as `formatScaled` for an integer in digits, without making a number of them. */
 function formatDigits(integer: string, scale: number): string {
   if (scale === 0) return integer;
   if (integer.charCodeAt(0) === CODE_MINUS) return `-${formatDigits(integer.slice(1), scale)}`;
@@ -158,7 +158,7 @@ function formatDigits(integer: string, scale: number): string {
 
 const MOST_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** As `formatScaled`, three times as fast, of an integer that is exact as a double. */
+/** Does the same as `formatScaled` for an integer that is exact as a double, three times as fast. */
 function formatSafe(integer: number, scale: number): string {
   const power = POWERS[scale]!;
   let fraction = integer % power;
@@ -183,7 +183,7 @@ export function gridOf(text: string): Grid | undefined {
   return places > 30 || digitsOf(coefficient) - places > 31 ? undefined : { coefficient, places };
 }
 
-/** How many units of the grid a value is; undefined when it is no whole number of them. */
+/** Returns the number of units of the grid in a value; undefined when the value is no whole number of them. */
 export function countOf(value: Decimal, grid: Grid): bigint | undefined {
   const scaled = toScaled(value, grid.places);
   if (grid.coefficient === 1n) return scaled;

@@ -1,4 +1,4 @@
-/** What the embedded servers keep beside their data: a lock, their secrets, and where they run. */
+/** The data folder of the embedded servers: a lock, their secrets, and their addresses. */
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -26,7 +26,7 @@ export interface Secrets {
   readonly jwtSecret: string;
 }
 
-/** Where a running service is reached. */
+/** Address of a running service. */
 export interface ServiceAddress {
   /** Like `http://localhost:8080`. */
   readonly url: string;
@@ -34,7 +34,7 @@ export interface ServiceAddress {
   readonly webHost: string;
 }
 
-/** Where the servers are, as last written. Ports are kept when they stop, so that they find them again. */
+/** Addresses of the servers, as last written. Ports are kept when the servers stop, so that they take them again. */
 export interface RunRecord {
   /** The all-in-one that runs them; absent while nothing is ready. */
   owner?: ProcessIdentity;
@@ -117,7 +117,7 @@ export function unusable(path: string, error: unknown): unknown {
   });
 }
 
-/** As `unusable`, for those who only read. */
+/** Does the same as `unusable`, for commands that only read. */
 export function unreadable(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return error;
   const isForbidden = error.code === 'EACCES' || error.code === 'EPERM';

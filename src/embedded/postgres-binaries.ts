@@ -1,4 +1,4 @@
-/** Where the Postgres programs of the npm package can be run from, by the user who is to run them. */
+/** Finds a place from which the Postgres programs of the npm package can be run, by the user who runs them. */
 
 import { spawnSync } from 'node:child_process';
 import {

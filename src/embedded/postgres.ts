@@ -86,7 +86,7 @@ function checkCluster(cluster: Cluster): void {
     );
 }
 
-/** As root: whoever the data belong to already, else nobody. */
+/** Chooses the user for root: the owner of the data, else nobody. */
 function chooseUser(path: string): User | undefined {
   if (process.getuid?.() !== 0) return undefined;
   if (process.platform !== 'linux')

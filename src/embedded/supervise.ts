@@ -13,7 +13,7 @@ export interface ServerProgram {
   /** Entered before the user changes, so it may lie where that user could not go. */
   readonly cwd: string;
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** What makes it stop in order. */
+  /** Signal that stops the server in order. */
   readonly stopSignal: 'TERM' | 'INT';
   readonly logFile: string;
   /** Polled while the process lives. */
@@ -68,7 +68,7 @@ const SIGNALS = { TERM: 'SIGTERM', INT: 'SIGINT' } as const;
 /** One run of a program, from its birth to its end. */
 export interface Incarnation {
   readonly pid: number;
-  /** Where the log stood when it began. */
+  /** Length of the log when the server began. */
   readonly logOffset: number;
   alive: boolean;
   /** Resolves when it and its children are gone, whatever ended them. */

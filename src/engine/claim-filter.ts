@@ -29,7 +29,7 @@ export interface FilterLayout {
 
 /** The filter in force, and the one that is being filled to replace it; while there is one, claims go into both. */
 export interface FilterState {
-  /** As the engine keeps it: `generation/bytes`, and the next one's after a space. */
+  /** Text of the filter in the engine: `generation/bytes`, and the next one's after a space. */
   readonly text: string;
   readonly current: FilterLayout;
   readonly next: FilterLayout | null;
@@ -60,7 +60,7 @@ export const filterKeys = ({ generation, bytes }: FilterLayout): string[] =>
 const blockAt = ({ hash }: Claim, { bytes }: FilterLayout): number =>
   (hash % (bytes / BLOCK_BYTES)) * BLOCK_BYTES;
 
-/** Where the id's block lies: the key of its string, and the byte in it. */
+/** Returns the key of the string that holds the id's block, and the byte in it. */
 export function placeInFilter(claim: Claim, layout: FilterLayout): { key: string; offset: number } {
   const at = blockAt(claim, layout);
   return {

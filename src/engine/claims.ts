@@ -10,7 +10,10 @@ export type UsedId =
 /** Bits that an id draws in its block of the filter; some fall together. */
 export const BITS_PER_ID = 5;
 
-/** With its header a string of 14 bytes fills an allocation of 16; 112 bits are past any accident or search. */
+/**
+ * Bytes of a digest. With its header, a string of 14 bytes fills an allocation of 16; 112 bits are past any accident or
+ * search.
+ */
 const DIGEST_BYTES = 14;
 
 /** An id as the scripts and the filter take it. */
@@ -30,8 +33,8 @@ export interface Moment {
 }
 
 /**
- * As scripts take the moment of a look into Postgres: 0 for none. A look under another epoch counts no longer: an
- * engine that was rebuilt since remembers no id that was settled since.
+ * Returns the moment of a look into Postgres as scripts take it: 0 for none. A look under another epoch does not count,
+ * because an engine that was rebuilt since remembers no id that was settled since.
  */
 export const checkedAtMs = (checked: Moment | undefined, { epoch }: { readonly epoch: number }): number =>
   checked?.epoch === epoch ? checked.timeMs : 0;

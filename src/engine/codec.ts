@@ -23,7 +23,7 @@ export const exactNumber = (amount: bigint): number => Number(amount < EXACT_LIM
 export const walletBytes = (wallet: string): Buffer => Buffer.from(wallet.slice(2), 'hex');
 export const walletText = (bytes: Buffer): string => `0x${bytes.toString('hex')}`;
 
-/** What an order id tells of its order. */
+/** Parts of an order id. */
 export interface Reference {
   readonly marketNumber: number;
   readonly side: Side;
@@ -77,7 +77,7 @@ export function orderIdOf(order: {
   return bytes.toString('hex');
 }
 
-/** Where an order stands in its book: the first 35 bytes of its member. */
+/** Place of an order in its book: the first 35 bytes of its member. */
 interface Place {
   readonly id: string;
   readonly wallet: string;
@@ -142,7 +142,7 @@ export const readLiveMember = (
   clientOrderId: member.toString('utf8', WALLET_BYTES + REFERENCE_BYTES) || null,
 });
 
-/** What all fills of one event share. */
+/** Facts that all fills of one event share. */
 export interface FillContext {
   readonly market: string;
   readonly marketNumber: number;

@@ -1,4 +1,4 @@
-/** What every engine command shares: the connection, the epoch it belongs to, and what its failures mean. */
+/** The base of every engine command: the connection, the epoch of the command, and the meaning of its failures. */
 
 import type { Redis } from 'ioredis';
 import { ERRORS, type ErrorCode, OperatorRefusal, Refusal } from '../domain/errors.ts';
@@ -38,13 +38,13 @@ export type Reply = readonly [Buffer, ...(Buffer | Buffer[])[]];
 
 export interface CoreOptions {
   readonly redis: Redis;
-  /** Where scripts come from; tests give altered ones. */
+  /** Loads a script. Tests give altered ones. */
   readonly load?: (name: string) => Script;
   /** Size of the claim filter that an engine begins with, and gets when its filter is rebuilt: a power of two. */
   readonly claimFilterBytes?: number;
-  /** Told what an operator should know. */
+  /** Called with messages for operators. */
   readonly warn?: (message: string) => void;
-  /** Told how long a script took, from sending to reply. */
+  /** Called with the time of a script, from sending to reply. */
   readonly observe?: (script: string, seconds: number) => void;
 }
 
@@ -202,7 +202,7 @@ export class EngineCore {
     this.#otherFormat = undefined;
   }
 
-  /** Who the server is: another one after each of its starts. */
+  /** Returns the identity of the server, which changes at each of its starts. */
   async serverRunId(): Promise<string> {
     return /^run_id:(\w+)/m.exec(await this.redis.info('server'))?.[1] ?? '';
   }

@@ -33,7 +33,7 @@ const BODY_AT = 7;
 /** An order's match and terms, then its fills and the closed records of its wallet's own orders. */
 const ORDER_PLACED = layout({ ...MATCH.fields, fills: u16, ...TERMS.fields });
 
-/** By market record, which a change replaces: every order of a market shares one lot. */
+/** Lots by market record. A change replaces the record, so every order of a market shares one lot. */
 const lots = new WeakMap<Market, Lot>();
 
 /** The market facts that an order's amounts are made of. */

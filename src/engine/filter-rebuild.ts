@@ -15,7 +15,7 @@ import { claimOfUsed, type UsedId } from './claims.ts';
 import type { EngineCore } from './core.ts';
 import { KEYS } from './keys.ts';
 
-/** Where the ids come from. */
+/** Source of the ids. */
 export interface FilterSource {
   /** Resolves once Postgres has every event up to this one. */
   untilSettled(sequence: number): Promise<void>;
@@ -83,7 +83,7 @@ export async function rebuildClaimFilter(core: EngineCore, source: FilterSource)
     await rebuild.abandon();
     throw error;
   }
-  // Its outcome may stay unknown: then both filters stay, and the next rebuild removes the one that is not in force.
+  // The outcome may stay unknown. Then both filters stay, and the next rebuild removes the one that is not in force.
   await rebuild.putInForce();
   return { ...(await filterLoad(core)), formerBytes: rebuild.former.bytes, usedIds };
 }
@@ -149,7 +149,7 @@ class FilterRebuild {
     await letGo(this.#core, [this.former]);
   }
 
-  /** As far as the engine can be reached. */
+  /** Removes the new filter, if the engine can be reached. */
   async abandon(): Promise<void> {
     await exchange(this.#core, this.#epoch, this.#text, writeFilterState(this.former)).catch(() => undefined);
     await letGo(this.#core, [this.next]);
@@ -214,7 +214,9 @@ async function letGo(core: EngineCore, layouts: readonly FilterLayout[]): Promis
 const SAMPLES = 16;
 const SAMPLE_BYTES = 4096;
 
-/** By 64 KiB of it, evenly spread from a random place on: some 8,000 blocks tell the load to a hundredth. */
+/**
+ * Estimates the load from 64 KiB, evenly spread from a random place on. Some 8,000 blocks tell the load to a hundredth.
+ */
 export async function filterLoad(core: EngineCore): Promise<FilterLoad> {
   const { current } = await core.readFilter();
   const keys = filterKeys(current);

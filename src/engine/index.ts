@@ -58,7 +58,7 @@ export { EngineMisconfigured } from './server-settings.ts';
 export type { BookLevels, EngineState, Level, MarketQuotes, Quotes } from './snapshots.ts';
 export { ENGINE_FORMAT } from './state.ts';
 
-/** What a look for a used id found: what it stands for, that it never existed, or that only Postgres can tell. */
+/** Result of a look for a used id: the order it stands for, a new id, or an id that only Postgres can tell. */
 export type Claimed =
   | { readonly outcome: 'claimed'; readonly orderId: string }
   | { readonly outcome: 'unclaimed' | 'unchecked' };
@@ -101,7 +101,7 @@ export interface Engine {
   state(): Promise<EngineState>;
 
   markets(): Promise<readonly Market[]>;
-  /** As read last; what is done with it is held against the rules in force. */
+  /** Returns the market as read last. A command that uses it is checked against the rules in force. */
   market(symbol: string): Promise<Market | undefined>;
   /** Asks the engine, whatever is remembered; needs no open engine. */
   hasMarket(symbol: string): Promise<boolean>;
@@ -165,7 +165,7 @@ export interface Engine {
    */
   rebuildClaimFilter(source: FilterSource): Promise<FilterRebuilt>;
 
-  /** Where the engine stands, by its own count and by its stream. */
+  /** Returns the position of the engine, by its own count and by its stream. */
   readHead(): Promise<Head>;
   /** A page of one side of a market, each member of which `readBookMember` reads. @param after null: from the beginning */
   scanBook(symbol: string, side: Side, after: Buffer | null): Promise<MemberPage>;
@@ -177,9 +177,9 @@ export interface Engine {
   readFields(hash: EngineHash, names: readonly string[]): Promise<FieldValues>;
   /** The claim filter in force, copied stretch by stretch; each stretch tells of the ids that lie in it. */
   copyClaimFilter(): AsyncIterable<FilterCopy>;
-  /** Which claim filter is in force, as the engine names it; null when no filter can have that name. */
+  /** Returns the name of the claim filter in force; null when no filter can have that name. */
   claimFilterName(): Promise<string | null>;
-  /** Who the server is: another one after each of its starts. */
+  /** Returns the identity of the server, which changes at each of its starts. */
   serverRunId(): Promise<string>;
 }
 

@@ -45,7 +45,7 @@ export type EngineHash =
    * (`epoch`, `sequence`, `time`, `trade`, `unsettled`, `claims`), and others.
    */
   | { readonly of: 'engine' }
-  /** By symbol. */
+  /** Market records by symbol. */
   | { readonly of: 'markets' }
   | { readonly of: 'assets' }
   /** `available to 0x…`, `reserved by 0x…`, `house`, `supply`. */
@@ -63,7 +63,7 @@ interface Shape {
 
 const sideName = (side: Side): 'bids' | 'asks' => (side === 'buy' ? 'bids' : 'asks');
 
-/** By the beginning of a field, what its name begins with. */
+/** Prefixes of fields, and the words that their readable names begin with. */
 const OF_WALLETS = { 'hold:': 'hold of ', 'terms:': 'terms of ' };
 const OF_MARKETS = {
   'rules:': 'rules of market ',
@@ -146,7 +146,7 @@ function shapeOf(hash: EngineHash): Shape {
   }
 }
 
-/** Where the engine stands, by its own count and by its stream. */
+/** Position of the engine, by its own count and by its stream. */
 export interface Head {
   readonly sequence: number;
   readonly timeMs: number;

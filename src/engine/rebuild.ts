@@ -26,14 +26,17 @@ export interface EngineImage {
   /** Ticks of the last execution, by symbol. */
   readonly lastPrices: ReadonlyMap<string, bigint>;
   liveOrders(): AsyncIterable<LiveOrder>;
-  /** Of every wallet that ever had the asset, and of `house`: what is available and reserved together. */
+  /**
+   * Yields the total balance, available and reserved together, of every account that ever had the asset, and of
+   * `house`.
+   */
   balancesOf(asset: string): AsyncIterable<{ readonly account: string; readonly atoms: bigint }>;
   usedIds(): AsyncIterable<UsedId>;
   /** Called when all is in place: what the lost engine did in earlier epochs must not come into the ledger any more. */
   fence(epoch: number): Promise<void>;
 }
 
-/** What was put in. */
+/** Contents of a rebuilt engine. */
 export interface Rebuilt {
   /** The event that the engine goes on after. */
   readonly sequence: number;
@@ -75,7 +78,7 @@ export async function rebuild(core: EngineCore, image: EngineImage): Promise<Reb
   const { liveOrders, reserved } = await fillBooks(filling, image);
   const accounts = await fillBalances(filling, image, reserved);
   await fillMarkets(filling, image);
-  // Which ids were used is all that the filter tells; what each stands for, Postgres is asked when one comes again.
+  // The filter tells only that an id was used. Postgres tells its meaning when the id comes again.
   const usedIds = await fillFilter(layout, image.usedIds, (key, offset, piece) =>
     filling.send('setrange', key, `${offset}`, piece),
   );
@@ -131,7 +134,7 @@ function reservedBy(order: LiveOrder): bigint {
   return heldAtoms({ ...order, priceTicks }, lot);
 }
 
-/** What is not reserved is available. The supply is what all have together. */
+/** Fills in balances: the part that is not reserved is available, and the supply is the sum of all. */
 async function fillBalances(filling: Filling, image: EngineImage, reserved: Reserved): Promise<number> {
   let accounts = 0;
   for (const { symbol } of image.assets) {

@@ -1,4 +1,4 @@
-/** What the engine's Redis must be set to, so that an answered order is never lost and a script never half done. */
+/** Settings that the engine's Redis must have, so that no answered order is lost and no script is half done. */
 
 import type { Redis } from 'ioredis';
 

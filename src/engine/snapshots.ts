@@ -8,7 +8,7 @@ import { bookKey, KEYS, levelsKey } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 import { readState } from './state.ts';
 
-/** What a market's mark price is made of, in ticks. */
+/** Prices that make a market's mark, in ticks. */
 export interface Quotes {
   readonly bestBidTicks: bigint | null;
   readonly bestAskTicks: bigint | null;
@@ -23,7 +23,7 @@ export interface MarketQuotes {
   readonly quotes: ReadonlyMap<string, Quotes>;
 }
 
-/** What rests at one price. */
+/** Total size that rests at one price. */
 export interface Level {
   readonly priceTicks: bigint;
   readonly sizeSteps: bigint;
@@ -31,9 +31,9 @@ export interface Level {
 
 /** The best levels of a market, best first. */
 export interface BookLevels {
-  /** With the rules in force when it was read. */
+  /** The market, with the rules in force when the book was read. */
   readonly market: Market;
-  /** Of the last event that is included, and its time. */
+  /** Sequence of the last event that is included. */
   readonly sequence: number;
   readonly timeMs: number;
   readonly bids: readonly Level[];

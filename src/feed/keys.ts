@@ -14,7 +14,7 @@ export const GENERAL = key('general');
 /** A replica names a channel here when it begins to follow it. */
 export const WANTED = key('wanted');
 
-/** What a client of the market stream looks at. */
+/** Market and timeframe that a client of the market stream watches. */
 export interface MarketView {
   readonly symbol: string;
   readonly timeframe: Timeframe;

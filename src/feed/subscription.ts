@@ -15,7 +15,7 @@ export interface Listener {
 export interface Subscription {
   hear(channel: string, listener: Listener): void;
   leave(channel: string): void;
-  /** Whether messages can come. */
+  /** True while messages can come. */
   isOpen(): boolean;
   close(): void;
 }

@@ -78,7 +78,7 @@ export interface SettledCandles {
   readonly candles: Candle[];
 }
 
-/** What a candle is folded from, and of how many at most. */
+/** Candles that a longer one is folded from, and their greatest number. */
 interface Source {
   readonly kept: KeptTimeframe;
   readonly most: number;
@@ -104,8 +104,8 @@ function startSql(timeframe: Timeframe): string {
 }
 
 /**
- * As many rows are read, newest first, as the asked buckets can have. When there are more buckets in these rows, only
- * the oldest of them can be incomplete, and it is past the limit.
+ * Reads as many rows, newest first, as the requested buckets can have. If the rows have more buckets, only the oldest
+ * can be incomplete, and it is past the limit.
  */
 const historyOf = (timeframe: Timeframe): Prepared =>
   prepared(

@@ -20,12 +20,12 @@ export interface Batch {
   /** Trades, their entries and those of movements, and candles. */
   readonly traded: TradeRows;
   readonly movements: CopyRows;
-  /** By symbol; of a market or asset that changed more than once, the last. */
+  /** Changed markets by symbol, each as it was last. */
   readonly markets: Map<string, Market>;
   readonly assets: Map<string, Asset>;
-  /** By wallet. */
+  /** Accepted terms by wallet. */
   readonly terms: Map<string, { version: string; timeMs: number }>;
-  /** By wallet: since when it is held, null when it is released. */
+  /** Time at which each wallet was set on hold; null when it was released. */
   readonly holds: Map<string, number | null>;
   /** Undefined: unchanged. */
   paused: boolean | undefined;

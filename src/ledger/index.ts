@@ -95,7 +95,10 @@ export interface Ledger {
   ): Promise<{ cursor: Cursor; trades: PublicTrade[] }>;
   /** The last trade before a time (Unix milliseconds) of each market that has one. */
   lastTradesBefore(timeMs: number): Promise<Trade[]>;
-  /** At most `limit` trades of all markets that follow a trade, before a time (Unix milliseconds), a second each. */
+  /**
+   * Returns at most `limit` trades of all markets after a trade and before a time (Unix milliseconds), summed by
+   * second.
+   */
   secondsAfter(tradeId: number, beforeMs: number, limit: number): Promise<SettledSeconds>;
   /** The one-minute candles of a market from a minute's start on (Unix milliseconds). */
   minutesOfMarket(market: string, fromMs: number): Promise<SettledMinutes>;
@@ -111,7 +114,7 @@ export interface Ledger {
   liveOrdersAt(sequence: number): AsyncIterable<LiveOrder>;
   /** Runs `work` on the ledger as it is now, whatever is settled meanwhile. */
   audit<Result>(work: (audit: Audit) => Promise<Result>): Promise<Result>;
-  /** What must hold within the ledger alone, and up to which event it was checked. */
+  /** Runs the checks within the ledger alone. Returns the event up to which they hold. */
   check(): Promise<{ sequence: number; checks: Check[] }>;
   switches(): Promise<Switches & { readonly cursor: Cursor }>;
   /** Runs `work` while nothing is settled. @throws OperatorRefusal LEDGER_BUSY */
@@ -120,7 +123,7 @@ export interface Ledger {
   assets(): Promise<Asset[]>;
   /** All that were ever used; in no order. */
   clientOrderIds(): AsyncIterable<{ wallet: string; clientOrderId: string }>;
-  /** Of all deposits and withdrawals; in no order. */
+  /** Yields the references of all deposits and withdrawals, in no order. */
   movementReferences(): AsyncIterable<Pick<AccountMoved, 'kind' | 'reference'>>;
   /** Keeps what a reconcile found. */
   noteReconciliation(note: ReconciliationNote): Promise<void>;

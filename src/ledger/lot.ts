@@ -1,4 +1,4 @@
-/** What a step and a tick were worth when an order came: a market may change, its orders and trades do not. */
+/** Values of a step and a tick when an order came. A market may change; its orders and trades do not. */
 
 import type { Lot } from '../domain/order.ts';
 import { textField } from './copy.ts';

@@ -53,7 +53,7 @@ export const migrate = async (databaseUrl: string, folder = FOLDER): Promise<voi
     connection: { connectionString: databaseUrl, application_name: 'redbook migrate' },
     pool: { min: 0, max: 1 },
     acquireConnectionTimeout: CONNECTED_WITHIN_MS,
-    // What it would print is thrown as well, and told by whoever waits.
+    // Each warning of the library is thrown as well, and the caller reports it.
     log: { warn: () => undefined, error: () => undefined },
   });
   // knex refuses every migration that it does not know; which of them are refused here is decided below.

@@ -34,7 +34,7 @@ export interface PoolOptions {
   byIndexAlone?: boolean;
 }
 
-/** How much longer than a statement may run its reply is waited for. */
+/** Time that a reply is awaited after the longest time that a statement may run. */
 const UNANSWERED_MS = 300;
 
 export const openPool = ({

@@ -1,4 +1,7 @@
-/** What an engine is rebuilt from, beside balances, live orders and switches: assets, used ids, and a ledger at rest. */
+/**
+ * Reads the ledger for a rebuild of the engine, beside balances, live orders and switches: assets, used ids, and the
+ * lock that keeps settlement out.
+ */
 
 import pg from 'pg';
 import { OperatorRefusal } from '../domain/errors.ts';

@@ -1,4 +1,4 @@
-/** What reconciles found, kept for those who ask later. */
+/** Keeps the results of reconciles. */
 
 import type pg from 'pg';
 import { askOnce } from './pool.ts';

@@ -1,4 +1,4 @@
-/** What is switched, as of the cursor. */
+/** Reads the switches as of the cursor. */
 
 import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';

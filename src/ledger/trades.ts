@@ -190,11 +190,11 @@ export const lastTradesBefore = (pool: pg.Pool, timeMs: number): Promise<Trade[]
 
 export interface SettledSeconds {
   readonly cursor: Cursor;
-  /** By market in the order of time. */
+  /** Seconds of each market in the order of time. */
   readonly seconds: SecondOfTrades[];
-  /** Where the next read goes on; as given when there was nothing. */
+  /** Trade after which the next read goes on; unchanged when no trade was found. */
   readonly lastTradeId: number;
-  /** Whether the limit was reached, so that there may be more. */
+  /** True when the limit was reached, so that more trades may follow. */
   readonly isPart: boolean;
 }
 
@@ -210,7 +210,9 @@ const SECONDS = prepared(
     group by market, second) as seconds`),
 );
 
-/** At most `limit` trades of all markets that follow a trade, before a time (Unix milliseconds), a second each. */
+/**
+ * Returns at most `limit` trades of all markets after a trade and before a time (Unix milliseconds), summed by second.
+ */
 export const secondsAfter = async (
   pool: pg.Pool,
   tradeId: number,

@@ -1,4 +1,4 @@
-/** Where a Redis is, as a setting says it: one server, a cluster, or the server that Sentinels name. */
+/** Reads the address of a Redis from a setting: one server, a cluster, or the server that Sentinels name. */
 
 export interface Endpoint {
   readonly host: string;
@@ -14,11 +14,11 @@ export interface RedisAddress {
   readonly kind: 'server' | 'cluster' | 'sentinel';
   readonly endpoints: readonly Endpoint[];
   readonly tls: boolean;
-  /** Of the Redis, not of the Sentinels. */
+  /** User of the Redis; Sentinels are asked without one. */
   readonly username?: string;
   readonly password?: string;
   readonly database: number;
-  /** What the Sentinels call the primary. */
+  /** Name of the primary at the Sentinels. */
   readonly primaryName?: string;
 }
 

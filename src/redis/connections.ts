@@ -36,7 +36,8 @@ const HONEST = {
   maxRetriesPerRequest: 0,
   commandTimeout: ANSWER_WITHIN_MS,
   socketTimeout: 2 * ANSWER_WITHIN_MS,
-  // Told by a Sentinel that another server is the primary, it leaves the one that may never say so itself.
+  // When a Sentinel says that another server is the primary, the connection leaves the old one, which may never say so
+  // itself.
   failoverDetector: true,
 } satisfies ServerOptions;
 
@@ -90,7 +91,7 @@ export const queueConnection = (place: Place | string): ServerOptions => ({
   maxRetriesPerRequest: null,
 });
 
-/** Where a URL leads, in the words of ioredis: always to one server, which clusters and Sentinels are asked for. */
+/** Returns the options of ioredis for a URL. They lead to one server, which clusters and Sentinels are asked for. */
 export function serverOptions(place: Place | string): ServerOptions {
   const { url, ca } = typeof place === 'string' ? { url: place } : place;
   const address = readRedisAddress(url);

@@ -4,7 +4,7 @@
  */
 
 interface Field<T> {
-  /** As `struct` of Redis' Lua writes it. */
+  /** Format of the field for `struct` of Redis' Lua. */
   readonly format: string;
   /** Writes the value at `at`; returns where the next field begins. */
   write(bytes: Buffer, at: number, value: T): number;

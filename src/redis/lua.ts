@@ -80,8 +80,8 @@ function send(redis: Redis, name: string, args: readonly ScriptArgument[]): Prom
 }
 
 /**
- * What is written in one turn of the event loop leaves in one packet, and Redis writes what it runs of one packet to
- * its disk together: 8 % less of this processor and of its own for an order at 64 in flight.
+ * Gathers the writes of one turn of the event loop into one packet. Redis writes the commands of one packet to its disk
+ * together: 8 % less of both processors for an order at 64 in flight.
  */
 function gatherWrites(stream: Redis['stream']): void {
   if (stream.writableCorked > 0) return;

@@ -16,14 +16,16 @@ import { TAG } from './tag.ts';
 /** Slot of every key of Redbook, because all of them carry this tag. */
 const SLOT = new Command('get', [TAG]).getSlot();
 
-/** Of the reply to CLUSTER SLOTS: first and last slot, and its nodes, the primary first. */
+/** A range of the reply to CLUSTER SLOTS: first and last slot, and its nodes, the primary first. */
 export type SlotRange = readonly [
   number,
   number,
   ...(readonly [host: string | null, port: number, ...unknown[]])[],
 ];
 
-/** What CLUSTER SLOTS says of our slot; a node that does not know its own name goes by the one we know it by. */
+/**
+ * Finds the owner of our slot in CLUSTER SLOTS. A node that does not know its own name goes by the one that was asked.
+ */
 function ownerOf(ranges: readonly SlotRange[], asked: Endpoint): Endpoint {
   const range = ranges.find(([first, last]) => first <= SLOT && SLOT <= last);
   const primary = range?.[2];

@@ -2,7 +2,7 @@
 
 import type { LedgerQuery } from './index.ts';
 
-/** By table. */
+/** Triggers of each table. */
 const TRIGGERS: Readonly<Record<string, readonly string[]>> = {
   engine_cursor: ['refuse_earlier_settlement'],
   trades: ['append_only'],

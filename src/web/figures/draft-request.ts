@@ -53,7 +53,10 @@ export const plainAmount = (text: string): string => {
   return decimal === undefined ? text : formatDecimal(decimal);
 };
 
-/** Where the form shows a refusal of the API. @param isQuote true for an order by quote amount */
+/**
+ * Returns the place of the form that shows a refusal of the API.
+ * @param isQuote true for an order by quote amount
+ */
 export function placeOf(code: string, message: string, isQuote: boolean): Place {
   const amount = isQuote ? 'amount' : 'size';
   switch (code) {

@@ -16,7 +16,7 @@ export interface OrderWords {
   /** The order as one sentence. */
   readonly sentence: string;
   readonly figures: readonly Figure[];
-  /** What the book shows, and where the figures are bounds. */
+  /** Sentences on the book, and on figures that are bounds. */
   readonly notes: readonly string[];
   /** Why the order would not be accepted as things stand; null: nothing shows that. */
   readonly warning: { readonly code: string; readonly text: string } | null;

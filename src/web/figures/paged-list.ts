@@ -15,7 +15,7 @@ interface Page<Item> {
   readonly items: readonly Item[];
   /** Items pushed off this page that the next page does not show yet. */
   readonly pushedOff: readonly Item[];
-  /** Where the next page begins; null at the end of the list. */
+  /** Position of the next page; null at the end of the list. */
   readonly nextCursor: string | null;
 }
 

@@ -60,7 +60,7 @@ export interface Preview {
   readonly restingSteps: bigint;
   /** Steps that would be dropped: neither filled nor kept. */
   readonly droppedSteps: bigint;
-  /** What the resting part holds: quote atoms of a buy, base atoms of a sell. */
+  /** Amount that the resting part holds: quote atoms of a buy, base atoms of a sell. */
   readonly reservedAtoms: bigint;
   /** Atoms that leave the available balance at once: quote atoms of a buy, base atoms of a sell. */
   readonly neededAtoms: bigint;

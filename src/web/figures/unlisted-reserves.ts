@@ -1,4 +1,7 @@
-/** What orders that are not loaded still reserve: the reserved balance less what the listed orders hold. */
+/**
+ * Computes the amounts that orders reserve which are not loaded: the reserved balance less the share of the listed
+ * orders.
+ */
 
 import { type Market, marketGrid } from '../../domain/market.ts';
 import { heldAtoms, type Side } from '../../domain/order.ts';

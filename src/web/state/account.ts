@@ -105,7 +105,7 @@ export const balances: ReadonlySignal<Portfolio['balances']> = computed(
 /** Why the figures on the screen are not the present ones; null when the last read succeeded. */
 export const accountFault: Signal<string | null> = signal(null);
 
-/** Which table is on the screen; the history is read only while it is. */
+/** The table on the screen. The history is read only while it is shown. */
 export const shownTable: Signal<ListName | 'balances'> = signal('orders');
 
 /** Orders whose cancel has not been answered. */

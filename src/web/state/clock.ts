@@ -7,7 +7,7 @@ const TICK_MS = 1_000;
 
 export const momentNow = (): Moment => ({ wallMs: Date.now(), runningMs: performance.now() });
 
-/** Whether the reader can see the page. */
+/** True while the reader can see the page. */
 export const visible: Signal<boolean> = signal(document.visibilityState === 'visible');
 
 export const moment: Signal<Moment> = signal(momentNow());

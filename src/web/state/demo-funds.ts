@@ -9,7 +9,7 @@ import { endAfter, session } from './session.ts';
 
 export const isRequesting: Signal<boolean> = signal(false);
 
-/** What the last request came to; null before. */
+/** Result of the last request; null before. */
 export const fundsNotice: Signal<string | null> = signal(null);
 
 /** Both assets of the selected market, or those of all markets. */

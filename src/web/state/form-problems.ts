@@ -1,11 +1,11 @@
-/** What keeps the order of the form from being sent, or would get it refused, by the field that shows it. */
+/** Problems that keep the order of the form from being sent, or would get it refused, by the field that shows them. */
 
 import { computed, signal } from '@preact/signals';
 import { isQuoteOrder, type Place, type Problem, placeOf } from '../figures/draft-request.ts';
 import { draftTexts, orderWords, reading } from './order-preview.ts';
 import { serverProblem } from './submissions.ts';
 
-/** Whether empty fields are told about, as after a press of the button. */
+/** True when empty fields are reported, as after a press of the button. */
 export const tellsMissing = signal(false);
 
 /**
@@ -18,7 +18,7 @@ export function problemAt(place: Place): Problem | undefined {
   return [serverProblem.value, expectedProblem.value].find((one) => one?.place === place) ?? undefined;
 }
 
-/** What the book and the balance let expect, as a refusal of the service would be shown. */
+/** The refusal that the book and the balance let expect, in the form of a refusal of the service. */
 const expectedProblem = computed<Problem | null>(() => {
   const warning = orderWords.value?.warning ?? null;
   if (warning === null) return null;

@@ -20,10 +20,10 @@ import { selectedTicker, symbolOf } from './selected-market.ts';
 /** All markets, as `GET /v1/markets` has them. Empty until `marketsRead` is true. */
 export const markets: Signal<readonly Market[]> = signal([]);
 
-/** Whether the markets were read at least once. */
+/** True once the markets were read. */
 export const marketsRead: Signal<boolean> = signal(false);
 
-/** Whether the latest read failed. */
+/** True when the latest read failed. */
 export const marketsFailed: Signal<boolean> = signal(false);
 
 /** Latest ticker frames by symbol. They come every two seconds while a list of markets is shown. */
@@ -32,10 +32,10 @@ export const tickers: Signal<ReadonlyMap<string, TickerFrame>> = signal(new Map(
 /** Entries of the public summary by symbol: markets with executions in the last 24 hours. */
 export const summaries: Signal<ReadonlyMap<string, SummaryEntry>> = signal(new Map());
 
-/** Whether the market picker of the top bar is open. */
+/** True while the market picker of the top bar is open. */
 export const pickerOpen: Signal<boolean> = signal(false);
 
-/** Whether the reader sees a list of markets. */
+/** True while the reader sees a list of markets. */
 const listShown = computed(() => visible.value && (pickerOpen.value || selectedTicker.value === null));
 
 const marketsBySymbol = computed(() => new Map(markets.value.map((market) => [market.symbol, market])));
@@ -48,7 +48,7 @@ export const currentMarket: ReadonlySignal<Market | null> = computed(() =>
   selectedTicker.value === null ? null : (marketOf(symbolOf(selectedTicker.value)) ?? null),
 );
 
-/** Whether the address names a market that does not exist. */
+/** True when the address names a market that does not exist. */
 export const marketUnknown: ReadonlySignal<boolean> = computed(
   () => selectedTicker.value !== null && marketsRead.value && currentMarket.value === null,
 );

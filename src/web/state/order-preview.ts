@@ -1,4 +1,4 @@
-/** What the order in the form would do against the book on the screen, drawn again with each frame and each key. */
+/** The effect of the order in the form on the book that is shown. It is computed again with each frame and each key. */
 
 import { computed } from '@preact/signals';
 import type { Market as Rules } from '../../domain/market.ts';
@@ -65,7 +65,7 @@ export const availableAtoms = computed<bigint | null>(() => {
   return balance === undefined ? 0n : toScaled(parseDecimal(balance.available)!, scale)!;
 });
 
-/** What the form reads as; null while no market is known. */
+/** The order that the form reads as; null while no market is known. */
 export const reading = computed(() =>
   rules.value === null ? null : readDraft(draftTexts.value, rules.value),
 );

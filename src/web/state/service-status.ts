@@ -1,4 +1,4 @@
-/** What the service says of itself: whether trading is paused, the required terms, and the last reconcile. */
+/** The state of the service: pause, required terms and the last reconcile. */
 
 import { type Signal, signal } from '@preact/signals';
 import { getStatus, type Status } from '../../client/index.ts';

@@ -96,7 +96,7 @@ function keep(): void {
   store(KEPT, kept === null ? null : JSON.stringify(kept));
 }
 
-/** Whether a reload of this tab stays signed in: takes effect at once. */
+/** Chooses if a reload of this tab stays signed in. Takes effect at once. */
 export function chooseStay(stays: boolean): void {
   staysSignedIn.value = stays;
   keep();

@@ -1,4 +1,4 @@
-/** What the service says about itself in the document of the page: one `<meta>` for each setting. */
+/** Settings from the document of the page: one `<meta>` for each. */
 
 const metaOf = (name: string): string | null =>
   document.querySelector<HTMLMetaElement>(`meta[name="redbook-${name}"]`)?.content || null;

@@ -9,10 +9,10 @@ import { kept } from './kept-choice.ts';
 import { marketSummary } from './market-summary.ts';
 import { chooseSide, chooseType, draft, focusRequest } from './order-draft.ts';
 
-/** Whether single keys act; kept in this browser. */
+/** `on`: single keys act. The choice is kept in this browser. */
 export const shortcuts: Signal<'on' | 'off'> = kept('shortcuts', ['on', 'off'], 'on');
 
-/** Whether the list of keys is open. */
+/** True while the list of keys is open. */
 export const helpOpen: Signal<boolean> = signal(false);
 
 export const KEYS: readonly (readonly [key: string, what: string])[] = [

@@ -62,7 +62,7 @@ export function dismiss(key: number): void {
 
 const isSettled = ({ stage }: Submission): boolean => stage === 'placed' || stage === 'refused';
 
-/** What stays on the screen beside a new order: all that is not settled, and the latest that is. */
+/** Returns the orders that stay on the screen beside a new one: those without a result, and the latest with one. */
 function kept(): readonly Submission[] {
   const latest = submissions.value.find(isSettled);
   return submissions.value.filter((one) => one === latest || !isSettled(one));
@@ -158,7 +158,7 @@ function refuse({ key, order }: Sent, { code, message }: RedbookError, how: stri
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** How far an order has come, in words. */
+/** Describes the progress of an order in words. */
 export function progressOf({ status, filledSize, remainingSize }: Order): string {
   switch (status) {
     case 'resting':

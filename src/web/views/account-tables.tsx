@@ -156,7 +156,7 @@ function OpenOrderRow({ order }: { order: Order }) {
   );
 }
 
-/** Where the focus goes when the row of a button is gone: the next row, the one before, or the table. */
+/** Returns the place of the focus when the row of a button is gone: the next row, the one before, or the table. */
 function neighbourOf(button: HTMLElement): () => HTMLElement | null {
   const row = button.closest('tr');
   const table = button.closest('table');

@@ -13,7 +13,7 @@ interface AmountFieldProps {
   readonly label: string;
   readonly unit: string;
   readonly grid: Grid;
-  /** Where the arrow keys begin in an empty field, in units of the grid. */
+  /** Value from which the arrow keys step in an empty field, in units of the grid. */
   readonly start: bigint;
   readonly problem: Problem | undefined;
 }

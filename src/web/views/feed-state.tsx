@@ -1,4 +1,4 @@
-/** How old the data on the screen is, in words and by a coloured dot. Neither is read aloud by itself. */
+/** Shows the age of the data in words and by a coloured dot. Screen readers do not read either by themselves. */
 
 import { ageWords } from '../figures/age.ts';
 import { feedState, frameAgeMs } from '../state/market-feed.ts';

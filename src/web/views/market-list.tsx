@@ -14,7 +14,7 @@ export function MarketList() {
   );
 }
 
-/** What stands in the place of a market that does not exist. */
+/** Stands in the place of a market that does not exist. */
 export function UnknownMarket() {
   return (
     <>

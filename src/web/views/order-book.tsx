@@ -148,7 +148,7 @@ function BookTable({ market }: { market: Market }) {
 /** Digits that fit into a third of the narrowest book. */
 const MOST_DIGITS = 11;
 
-/** Whether the figures need a smaller type, because no digit of them may be left out. */
+/** True when the figures need a smaller type, because no digit of them may be left out. */
 const isLong = (...sides: readonly (readonly BookRow[])[]): boolean =>
   sides.some((rows) =>
     rows.some(({ price, size, total }) => Math.max(price.length, size.length, total.length) > MOST_DIGITS),

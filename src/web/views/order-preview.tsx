@@ -1,4 +1,4 @@
-/** What the order in the form would cost and do, as the book stands. */
+/** Shows the cost and the effect of the order in the form, as the book stands. */
 
 import { feedState, frameAgeMs } from '../state/market-feed.ts';
 import { orderWords } from '../state/order-preview.ts';

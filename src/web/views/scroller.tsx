@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 
 interface ScrollerProps {
-  /** What scrolls, for screen readers. */
+  /** Name of the scrolled content, for screen readers. */
   readonly name: string;
   readonly class?: string;
   readonly children: ComponentChildren;

@@ -24,7 +24,7 @@ import { Dialog } from './dialog.tsx';
 import { focusIfLost } from './lost-focus.ts';
 import { WalletDialog } from './wallet-dialog.tsx';
 
-/** Whether the choice of wallets is open. */
+/** True while the choice of wallets is open. */
 export const signInOpen: Signal<boolean> = signal(false);
 
 const walletOpen = signal(false);
