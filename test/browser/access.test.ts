@@ -18,11 +18,13 @@ const WIDTHS = [360, 768, 1280, 1920];
 const AXE_WIDTHS = [360, 1280];
 const TABS = ['Open orders', 'Fills', 'Balances'];
 
-/** Runs axe in the page. @returns each violated rule, with the first element that violates it */
-async function violationsOf(page: Page): Promise<string[]> {
+/** Runs axe in the page, or in a part of it. @returns each violated rule, with the first element that violates it */
+async function violationsOf(page: Page, part = 'html'): Promise<string[]> {
   await page.evaluate(AXE);
-  const { violations } = await page.evaluate(() =>
-    (window as unknown as { axe: { run(context: Document): Promise<AxeResults> } }).axe.run(document),
+  const { violations } = await page.evaluate(
+    (selector) =>
+      (window as unknown as { axe: { run(context: string): Promise<AxeResults> } }).axe.run(selector),
+    part,
   );
   return violations.map(({ id, help, nodes }) => {
     const [first] = nodes;
@@ -71,12 +73,15 @@ describe('access to the page', () => {
         }
       };
       await look('signed out');
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      for (const line of await violationsOf(page, 'dialog')) found.push(`sign-in: ${line}`);
+      await page.keyboard.press('Escape');
       await signIn(page, trader);
       await cancelButton(page, 'buy 1 AXE at 1990').waitFor();
       await look('signed in');
       for (const tab of TABS) {
         await showTab(page, tab);
-        for (const line of await violationsOf(page)) found.push(`${tab}: ${line}`);
+        for (const line of await violationsOf(page, '[role=tabpanel]')) found.push(`${tab}: ${line}`);
       }
       await page.goto(`${stage.url}/`);
       await page.getByRole('table', { name: 'Markets' }).waitFor();

@@ -14,7 +14,7 @@ import {
   untilRead,
 } from './screen.ts';
 import { type Stage, sharedStage } from './stage.ts';
-import { browserTest } from './visit.ts';
+import { besideEachOther, browserTest } from './visit.ts';
 import { createWallet } from './wallets.ts';
 
 const SYMBOL = 'LOST/USDC';
@@ -42,47 +42,73 @@ describe('the page during outages', () => {
     process.kill(stage.process(role).child.pid!, name);
   };
 
-  browserTest(
-    'shows a book without updates as stale, not clickable, and recovers by itself',
-    async (open) => {
-      let lastFrameMs = 0;
-      const { page } = await open(url, {
-        prepare: async ({ page }) => {
-          page.on('websocket', (socket) => {
-            if (socket.url().includes('/ws/market'))
-              socket.on('framereceived', () => {
-                lastFrameMs = performance.now();
+  besideEachOther(
+    [
+      'never says that an order was placed, or refused, that did not arrive',
+      async (open) => {
+        const wallet = createWallet();
+        await stage.credit(wallet.addresses[0]!, { USDC: '10000' });
+        const { page, tolerate } = await open(url, { wallets: [wallet] });
+        tolerate(...NETWORK_NOISE, /status of 404/);
+        await signIn(page, wallet);
+        await fillForm(page, { side: 'buy', type: 'Market', size: '0.5' });
+        const lost = stage.gateway.loseRequests('POST', '/v1/orders');
+        await submit(page, 'buy');
+        await lost.first;
+        const sent = page.getByRole('list', { name: 'Orders you sent' });
+        await sent.getByText(/no answer: looking it up/i).waitFor();
+        await sent.getByText(/unknown/i).waitFor({ timeout: PATIENCE_MS });
+        lost.stop();
+        const { body } = await stage.as(wallet.addresses[0])('GET', '/v1/orders');
+        expect(body.orders).to.deep.equal([]);
+      },
+    ],
+    [
+      [
+        'shows a book without updates as stale, not clickable, and recovers by itself',
+        async (open) => {
+          let lastFrameMs = 0;
+          const { page } = await open(url, {
+            prepare: async ({ page }) => {
+              page.on('websocket', (socket) => {
+                if (socket.url().includes('/ws/market'))
+                  socket.on('framereceived', () => {
+                    lastFrameMs = performance.now();
+                  });
               });
+            },
           });
+          const row = tableNamed(page, 'Order book').getByRole('button', { name: '2100', exact: true });
+          await bookState(page, 'live').waitFor();
+          expect(await row.isEnabled()).to.equal(true);
+          const stopWatch = watchOverMachine();
+          signal('snapshot', 'SIGSTOP');
+          try {
+            await bookState(page, 'stale').waitFor({ timeout: PATIENCE_MS });
+            const tookMs = performance.now() - lastFrameMs;
+            expect(tookMs).to.be.below(STALE_MS + stopWatch());
+            expect(await row.isEnabled()).to.equal(false);
+          } finally {
+            signal('snapshot', 'SIGCONT');
+          }
+          await bookState(page, 'live').waitFor({ timeout: PATIENCE_MS });
+          await untilRead(() => row.isEnabled(), Boolean);
         },
-      });
-      const row = tableNamed(page, 'Order book').getByRole('button', { name: '2100', exact: true });
-      await bookState(page, 'live').waitFor();
-      expect(await row.isEnabled()).to.equal(true);
-      const stopWatch = watchOverMachine();
-      signal('snapshot', 'SIGSTOP');
-      try {
-        await bookState(page, 'stale').waitFor({ timeout: PATIENCE_MS });
-        const tookMs = performance.now() - lastFrameMs;
-        expect(tookMs).to.be.below(STALE_MS + stopWatch());
-        expect(await row.isEnabled()).to.equal(false);
-      } finally {
-        signal('snapshot', 'SIGCONT');
-      }
-      await bookState(page, 'live').waitFor({ timeout: PATIENCE_MS });
-      await untilRead(() => row.isEnabled(), Boolean);
-    },
+      ],
+      [
+        'says that it is offline when the stream is gone, and comes back by itself',
+        async (open) => {
+          const { page, tolerate } = await open(url);
+          tolerate(...NETWORK_NOISE);
+          await bookState(page, 'live').waitFor();
+          await stage.process('stream').end('SIGKILL');
+          await bookState(page, 'offline').waitFor();
+          await stage.restart('stream');
+          await bookState(page, 'live').waitFor({ timeout: PATIENCE_MS });
+        },
+      ],
+    ],
   );
-
-  browserTest('says that it is offline when the stream is gone, and comes back by itself', async (open) => {
-    const { page, tolerate } = await open(url);
-    tolerate(...NETWORK_NOISE);
-    await bookState(page, 'live').waitFor();
-    await stage.process('stream').end('SIGKILL');
-    await bookState(page, 'offline').waitFor();
-    await stage.restart('stream');
-    await bookState(page, 'live').waitFor({ timeout: PATIENCE_MS });
-  });
 
   browserTest('finds an order whose answer was lost with the api, and has placed it once', async (open) => {
     const wallet = createWallet();
@@ -107,24 +133,6 @@ describe('the page during outages', () => {
       ['resting', '0.5'],
     ]);
     expect((await readTable(page, 'Open orders')).rows).to.have.length(1);
-  });
-
-  browserTest('never says that an order was placed, or refused, that did not arrive', async (open) => {
-    const wallet = createWallet();
-    await stage.credit(wallet.addresses[0]!, { USDC: '10000' });
-    const { page, tolerate } = await open(url, { wallets: [wallet] });
-    tolerate(...NETWORK_NOISE, /status of 404/);
-    await signIn(page, wallet);
-    await fillForm(page, { side: 'buy', type: 'Market', size: '0.5' });
-    const lost = stage.gateway.loseRequests('POST', '/v1/orders');
-    await submit(page, 'buy');
-    await lost.first;
-    const sent = page.getByRole('list', { name: 'Orders you sent' });
-    await sent.getByText(/no answer: looking it up/i).waitFor();
-    await sent.getByText(/unknown/i).waitFor({ timeout: PATIENCE_MS });
-    lost.stop();
-    const { body } = await stage.as(wallet.addresses[0])('GET', '/v1/orders');
-    expect(body.orders).to.deep.equal([]);
   });
 
   browserTest('sends an order that can rest again by itself when it did not arrive', async (open) => {

@@ -151,6 +151,20 @@ export async function withVisits(
   }
 }
 
+/** Tests of which one mostly waits while the others run; they begin together, and the others follow one another. */
+export function besideEachOther(
+  [waiting, slow]: readonly [name: string, scenario: Scenario],
+  others: readonly (readonly [name: string, scenario: Scenario])[],
+): void {
+  let outcome: Promise<void>;
+  before(() => {
+    outcome = withVisits(slow, keepEvidence);
+    outcome.catch(() => undefined); // told by its test
+  });
+  for (const [name, scenario] of others) browserTest(name, scenario);
+  it(waiting, () => outcome);
+}
+
 /** A mocha test in the browser. */
 export function browserTest(name: string, scenario: Scenario): void {
   it(name, () => withVisits(scenario, keepEvidence));
