@@ -89,12 +89,14 @@ describe('the preview in words', () => {
       '800.815015 USDC',
       '0.4 ETH',
       '0.800015 USDC',
-      '200.005 USDC',
-      '3999.179985 USDC',
+      '0 USDC',
+      '4199.184985 USDC',
     ]);
     expect(words.notes.join(' ')).to.include('average 2000.0375, worst 2000.05');
     expect(words.notes.join(' ')).to.include('Your own sell order at 2000.05 is in the way');
-    expect(words.notes.join(' ')).to.include('0.1 ETH would rest, free of a fee.');
+    expect(words.notes.join(' ')).to.not.include('would rest');
+    const restful = wordsOf({ price: '2000', size: '0.5' }, 5_000_000_000n);
+    expect(restful.notes.join(' ')).to.include('0.4 ETH would rest, free of a fee.');
     expect(words.warning).to.equal(null);
   });
 

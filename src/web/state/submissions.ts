@@ -88,11 +88,11 @@ export async function submitOrder(order: NewOrder, words: string): Promise<void>
   let isLookedUp = false;
   try {
     const placed = await place(asked, order, {
-      onLookup({ clientOrderId }) {
+      onLookup({ clientOrderId, error }) {
         if (isLookedUp) return;
         isLookedUp = true;
         release();
-        const text = `no answer: looking it up (id ${clientOrderId})`;
+        const text = `${isPaused(error) ? 'trading is paused' : 'no answer'}: looking it up (id ${clientOrderId})`;
         show(key, { stage: 'looking-up', text });
         announce(`${words} ${text}`, 'alert');
       },
@@ -137,8 +137,10 @@ function settle(one: Sent, placed: Placed, how: string): void {
 }
 
 function leaveOpen(one: Sent, placed: OrderUnknown): void {
-  const { clientOrderId } = placed;
-  const text = `outcome unknown: no answer, and no order with the id ${clientOrderId} yet`;
+  const { clientOrderId, error } = placed;
+  const text = isPaused(error)
+    ? `not placed: trading is paused, and there is no order with the id ${clientOrderId}`
+    : `outcome unknown: no answer, and no order with the id ${clientOrderId} yet`;
   const lookUp = async (): Promise<void> => {
     show(one.key, { stage: 'looking-up', text: `looking it up (id ${clientOrderId})`, lookUp: null });
     settle(one, await placed.lookUp().catch(() => placed), 'found');
@@ -155,6 +157,9 @@ function refuse({ key, order }: Sent, { code, message }: RedbookError, how: stri
   if (code === 'STALE_TERMS_VERSION') void askForTerms();
   else if (code !== 'UNAUTHORIZED') announce(`Refused: ${message}.`, 'alert');
 }
+
+/** The service answered that it places nothing while trading is paused. */
+const isPaused = ({ code }: RedbookError): boolean => code === 'OPERATIONAL_PAUSED';
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
