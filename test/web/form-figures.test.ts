@@ -33,7 +33,19 @@ describe('the order form reads', () => {
     expect(plainAmount('0.1000000000000000000000000000000000000001')).to.equal(
       '0.1000000000000000000000000000000000000001',
     );
-    for (const unread of ['1,000.5', '1 000', '1e3', '-1', 'NaN', '0x10', ',']) {
+    expect([plainAmount('0,500'), plainAmount('1000,125')]).to.deep.equal(['0.5', '1000.125']);
+    for (const unread of [
+      '1,999',
+      '12,000',
+      '999,999',
+      '1,000.5',
+      '1 000',
+      '1e3',
+      '-1',
+      'NaN',
+      '0x10',
+      ',',
+    ]) {
       expect(problemsOf({ size: unread }), unread).to.deep.equal(['size VALIDATION_ERROR']);
     }
   });

@@ -164,8 +164,8 @@ function drawTexts(market: Market, side: 'buy' | 'sell', middle: bigint, random:
   return {
     ...{ side, type, postOnly, clientOrderId: '' },
     timeInForce: postOnly ? 'GTC' : random.pick(['GTC', 'IOC', 'FOK'] as const),
-    // A comma stands for the point.
-    price: random.chance(0.5) ? price : price.replace('.', ','),
+    // A comma stands for the point, unless it could separate thousands.
+    price: random.chance(0.5) || /\.\d{3}$/.test(price) ? price : price.replace('.', ','),
     size: isQuote ? '' : formatCount(BigInt(1 + random.below(40)), step),
     amount: isQuote ? spent : '',
   };

@@ -41,10 +41,14 @@ export interface ReadDraft {
 
 const MOST_ID_CHARACTERS = 128;
 
-/** A decimal as people type it: with a point or a comma, without separators of thousands. Undefined for other text. */
+/** `1,999` is a thousand times as much in one country as in another. */
+const isAmbiguous = (text: string): boolean => /^[1-9]\d{0,2},\d{3}$/.test(text.trim());
+
+/** Reads a decimal as people type it: with a point or a comma, without separators. Undefined for other text. */
 export const readAmount = (text: string): Decimal | undefined => {
   const trimmed = text.trim();
-  return /^\d*[.,]?\d*$/.test(trimmed) ? parseDecimal(trimmed.replace(',', '.')) : undefined;
+  const isDecimal = /^\d*[.,]?\d*$/.test(trimmed) && !isAmbiguous(trimmed);
+  return isDecimal ? parseDecimal(trimmed.replace(',', '.')) : undefined;
 };
 
 /** The exact text of what was typed, as it is sent. */
@@ -101,6 +105,8 @@ function fieldProblem(name: 'price' | 'size' | 'amount', text: string): Problem 
   if (text.trim() === '') {
     return { ...problemAt(name, 'INVALID_ORDER', `${name} is required`), isMissing: true };
   }
+  if (isAmbiguous(text))
+    return problemAt(name, 'VALIDATION_ERROR', `${name} is ambiguous: use a point, or no separator`);
   const decimal = readAmount(text);
   if (decimal === undefined)
     return problemAt(
