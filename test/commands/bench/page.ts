@@ -27,6 +27,8 @@ const LOADS = 7;
 const FRAMES = 200;
 /** The page draws each frame before the next one comes. */
 const PAUSE_MS = 30;
+const LOOK_MS = 20;
+const MOST_LOOKS = 1_500;
 const BUNDLE = join(PRESENT, 'dist/web');
 const STREAM_PATH = `/ws/market?symbol=${encodeURIComponent(SYMBOL)}&tf=1m`;
 /** True in a page that shows a book. Both pages name the best price by a row of a table. */
@@ -60,8 +62,12 @@ async function openPage(context: BrowserContext, url: string): Promise<{ page: P
     if (!request.url().startsWith('data:')) requests += 1;
   });
   await page.goto(url);
-  await page.waitForFunction('globalThis.firstBookMs !== undefined');
-  return { page, load: { ms: (await page.evaluate('globalThis.firstBookMs')) as number, requests } };
+  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+    const ms = await page.evaluate<number | undefined>('globalThis.firstBookMs');
+    if (ms !== undefined) return { page, load: { ms, requests } };
+    await sleep(LOOK_MS);
+  }
+  throw new Error(`${url} shows no book`);
 }
 
 async function newContext(browser: Browser): Promise<BrowserContext> {

@@ -27,7 +27,11 @@ async function untilDrawn(page: Page): Promise<void> {
     .getByText(/^live\b/)
     .first()
     .waitFor();
-  await page.waitForFunction('document.querySelectorAll("table tbody tr").length > 20');
+  await page
+    .getByRole('table', { name: 'Order book' })
+    .getByRole('row')
+    .nth(20)
+    .waitFor({ state: 'attached' });
   await page.waitForTimeout(400);
 }
 
