@@ -83,12 +83,12 @@ export interface Connection {
   readonly random: (bytes: Uint8Array) => void;
 }
 
-/** @throws TypeError when `baseUrl` or `streamUrl` is not a URL */
+/** @throws TypeError when `baseUrl` or `streamUrl` is not an address of HTTP, or of WebSockets */
 export function openConnection(options: ConnectionOptions): Connection {
-  const baseUrl = withoutSlash(options.baseUrl);
+  const baseUrl = addressOf(options.baseUrl, ['http:', 'https:']);
   return {
     baseUrl,
-    streamUrl: withoutSlash(options.streamUrl ?? baseUrl.replace(/^http/, 'ws')),
+    streamUrl: addressOf(options.streamUrl ?? baseUrl.replace(/^http/, 'ws'), ['ws:', 'wss:']),
     // The browser's fetch insists on being called as a function of the window.
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
     WebSocket: options.WebSocket ?? (globalThis as { WebSocket?: WebSocketClass }).WebSocket,
@@ -97,7 +97,13 @@ export function openConnection(options: ConnectionOptions): Connection {
   };
 }
 
-const withoutSlash = (url: string): string => new URL(url).href.replace(/\/+$/, '');
+/** Returns an address without a slash at its end. Paths are appended to it, so it has neither a query nor a fragment. */
+function addressOf(text: string, protocols: readonly string[]): string {
+  const { href, protocol, username, password, search, hash } = new URL(text);
+  if (!protocols.includes(protocol) || username + password + search + hash !== '')
+    throw new TypeError(`${text} must be an address like ${protocols[0]}//host/path`);
+  return href.replace(/\/+$/, '');
+}
 
 // Not `randomUUID`: browsers withhold it from pages that were loaded over plain HTTP.
 const fillAtRandom = (bytes: Uint8Array): void => {

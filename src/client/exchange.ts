@@ -181,8 +181,8 @@ export function errorOf(answer: Answer): RedbookError {
   const { status, requestId } = answer;
   const { code, error, message } = errorBody(answer.text);
   const isOfService = typeof code === 'string';
-  // A proxy answers 408 also while the request is on its way.
-  const isRefused = status >= 400 && status < 500 && (isOfService || status !== 408);
+  // A proxy may have passed the request on before it answers in its own words, except for a limit of its own.
+  const isRefused = status >= 400 && status < 500 && (isOfService || status === 429);
   return new RedbookError({
     code: isOfService ? code : status === 429 ? 'RATE_LIMITED' : 'UNREADABLE_ANSWER',
     message: [message, error, `the answer has status ${status}`].find((text) => typeof text === 'string')!,
