@@ -371,8 +371,9 @@ describe('the streams', function () {
         while (received + skipped < tick && Date.now() < endMs);
         skipped = tick - received;
       }
-      // Kept for whoever does not read, all these frames would still be here: 120 megabytes.
-      expect(heldBytes() - begunBytes).to.be.below(40_000_000);
+      // Each of 20 deaf clients may hold a frame of its own that its kernel has not taken, and the feed the newest ones.
+      // If all frames were kept for them, 120 megabytes would be held.
+      expect(heldBytes() - begunBytes).to.be.below(60_000_000);
       expect(skipped).to.be.below(20);
       expect(patient!.streams.clients().general).to.equal(11);
       expect(patient!.streams.tally().skipped).to.be.above(10 * 40);
