@@ -192,7 +192,9 @@ describe('the embedded servers', () => {
     const { process: parent, urls } = await allInOne(dataDir, pathWithout('setpriv', join(dataDir, '..')));
     const { redis, postgres } = await serverProcesses(urls!);
     await write(urls!, 'kept');
-    for (const pid of [parent.pid!, parentOf(redis), parentOf(postgres)]) process.kill(pid, 'SIGKILL');
+    // Stopped first, none of them sees the end of another and ends the servers after all.
+    const pids = [parent.pid!, parentOf(redis), parentOf(postgres)];
+    for (const signal of ['SIGSTOP', 'SIGKILL'] as const) for (const pid of pids) process.kill(pid, signal);
     await sleep(300);
     expect([isAlive(redis), isAlive(postgres)]).to.deep.equal([true, true]);
     const servers = await startEmbedded({ dataDir, durable: false });
