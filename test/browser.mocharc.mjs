@@ -1,5 +1,5 @@
 /**
- * How the tests of the page run: one process, because all of its files share one browser and one service.
+ * The tests of the page run in one process, because all of its files share one browser and one service.
  */
 
 import { readFileSync } from 'node:fs';

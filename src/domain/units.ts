@@ -298,7 +298,7 @@ export function compareWith(value: Decimal, other: string | number): number {
   if (distance !== 0 || one.coefficient === 0n) return distance;
   const larger = exponentOf(one) - exponentOf(two);
   if (larger !== 0) return larger * signOf(one);
-  // Of the same magnitude, so the difference of their places is that of their digits.
+  // Both have the same magnitude, so their places differ by no more than their digits.
   const places = Math.max(one.places, two.places);
   const [left, right] = [toScaled(one, places)!, toScaled(two, places)!];
   return left < right ? -1 : left > right ? 1 : 0;

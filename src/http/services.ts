@@ -29,7 +29,7 @@ export interface HttpSettings {
   readonly maxFillsPerOrder: number;
   /** Most fills that a reply shows of all its orders together. */
   readonly maxFillsPerReply: number;
-  /** Whether the demo wallet and the faucet are offered to callers of this machine. */
+  /** True: the demo wallet and the faucet are offered to callers of this machine. */
   readonly demoFaucet: boolean;
 }
 

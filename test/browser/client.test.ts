@@ -8,7 +8,7 @@ import { sharedStage } from './stage.ts';
 import { browserTest } from './visit.ts';
 import { createWallet } from './wallets.ts';
 
-/** What a person's own page might do with the package. */
+/** Uses the package as a page of somebody else would. */
 const TRADE = `
 import { cancel, getPortfolio, openConnection, place, signIn, walletTypedData, watchMarket } from 'redbook-client';
 

@@ -16,7 +16,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 };
 
 export interface BundleFile {
-  /** Of the content, as it is written behind `?v=`. */
+  /** Hash of the content, which stands behind `?v=`. */
   readonly hash: string;
   readonly answer: Answer;
 }

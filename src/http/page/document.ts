@@ -3,11 +3,11 @@
 import { escapedHtml } from '../html.ts';
 import type { Bundle } from './bundle.ts';
 
-/** What the service tells the page, each as `<meta name="redbook-…">`; `src/web/state/settings.ts` reads them. */
+/** Settings of the page, each as `<meta name="redbook-…">`; `src/web/state/settings.ts` reads them. */
 export interface PageSettings {
   /** Name of the service, in the title and in the prompts of wallets. */
   readonly service: string;
-  /** Whether the demo wallet and its test funds are offered. */
+  /** True: the demo wallet and its test funds are offered. */
   readonly demo: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What an order would do against the book as it is shown: integers in, integers out.
+ * Computes the effect of an order on the book as it is shown: integers in, integers out.
  *
  * The book shows levels, and a level may hold several orders. The engine rounds the fee of each fill up to an atom, so
  * the fee of a level that holds one order is exact, and each further order may add an atom. `feeAtoms` counts one

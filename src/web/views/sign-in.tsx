@@ -6,7 +6,6 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Session } from '../../client/index.ts';
 import {
   askedWallet,
-  chooseStay,
   isDemoSession,
   minutesLeft,
   session,
@@ -14,7 +13,6 @@ import {
   signInWithDemoWallet,
   signInWithWallet,
   signOut,
-  staysSignedIn,
   stopAsking,
 } from '../state/session.ts';
 import { demoOffered } from '../state/settings.ts';
@@ -22,6 +20,7 @@ import type { DiscoveredWallet } from '../wallets/announcement.ts';
 import { discoveredWallets, discoverWallets } from '../wallets/discovery.ts';
 import { Dialog } from './dialog.tsx';
 import { focusIfLost } from './lost-focus.ts';
+import { StaySignedIn } from './stay-signed-in.tsx';
 import { WalletDialog } from './wallet-dialog.tsx';
 
 /** True while the choice of wallets is open. */
@@ -115,14 +114,7 @@ function SignInDialog() {
       </p>
       <Wallets />
       {demoOffered && <DemoOffer />}
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={staysSignedIn.value}
-          onChange={(event) => chooseStay(event.currentTarget.checked)}
-        />
-        Stay signed in in this tab
-      </label>
+      <StaySignedIn />
       <p class="muted">
         Without the tick, a reload of the page asks for another signature. With it, the session is kept in
         this tab until it is closed.

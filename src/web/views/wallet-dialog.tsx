@@ -4,17 +4,10 @@ import { signal } from '@preact/signals';
 import type { Session } from '../../client/index.ts';
 import { fundsNotice, getDemoFunds, isRequesting } from '../state/demo-funds.ts';
 import { confirmed } from '../state/question.ts';
-import {
-  burnDemoWallet,
-  chooseStay,
-  exportDemoKey,
-  isDemoSession,
-  signOut,
-  staysSignedIn,
-  walletName,
-} from '../state/session.ts';
+import { burnDemoWallet, exportDemoKey, isDemoSession, signOut, walletName } from '../state/session.ts';
 import { demoOffered } from '../state/settings.ts';
 import { Dialog } from './dialog.tsx';
+import { StaySignedIn } from './stay-signed-in.tsx';
 
 interface WalletDialogProps {
   readonly opened: Session;
@@ -36,14 +29,7 @@ export function WalletDialog({ opened, open, onClose }: WalletDialogProps) {
         <dt>Session</dt>
         <dd>until {timeOf(opened.expiresAt)}</dd>
       </dl>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={staysSignedIn.value}
-          onChange={(event) => chooseStay(event.currentTarget.checked)}
-        />
-        Stay signed in in this tab
-      </label>
+      <StaySignedIn />
       {demoOffered && <DemoFunds />}
       {isDemoSession.value && <DemoKey onBurn={onClose} />}
       <div class="dialog-actions">
