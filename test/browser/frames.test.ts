@@ -18,7 +18,7 @@ const FRAMES = 1_000;
 const FRAMES_OF_CANDLE = 30;
 /** A frame has 5 KB and more. The chart keeps its candles, of which there are 33 more. */
 const GROWTH_BYTES = 1_000 * FRAMES;
-/** Of nodes and listeners: less than one for each frame. */
+/** Most nodes, and most listeners, that may be added: less than one for each frame. */
 const GROWTH = FRAMES;
 
 interface MarketFrame {
@@ -33,7 +33,7 @@ interface Held {
   readonly listeners: number;
 }
 
-/** What the page holds after a forced collection. */
+/** Memory of the page after a forced collection. */
 async function heldBy(session: CDPSession): Promise<Held> {
   await session.send('HeapProfiler.collectGarbage');
   const { usedSize } = await session.send('Runtime.getHeapUsage');

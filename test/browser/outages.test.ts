@@ -1,4 +1,4 @@
-/** What the page shows while parts of the service stand still, die, or lose answers. */
+/** Tests the page while parts of the service stand still, die, or lose answers. */
 
 import { expect } from 'chai';
 import { watchOverMachine } from '../support/machine.ts';

@@ -22,7 +22,7 @@ export interface WalletOptions {
   /** A data URI. */
   readonly icon?: string;
   readonly uuid?: string;
-  /** How many accounts the wallet holds. */
+  /** Number of accounts that the wallet holds. */
   readonly accounts?: number;
   /** Hardware wallets may end a signature with 0 or 1 in place of 27 or 28. */
   readonly recoveryBase?: 0 | 27;

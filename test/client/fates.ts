@@ -1,4 +1,4 @@
-/** What can become of a request and its answer between a client and the service. */
+/** Fates of a request and its answer between a client and the service. */
 
 import type { Random } from '../support/seed.ts';
 

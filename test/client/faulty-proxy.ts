@@ -28,7 +28,7 @@ interface Answer {
 export interface FaultyProxy {
   /** Address of the service for a case: the first segment of its path is the name of the case. */
   urlFor(name: string): string;
-  /** What passed in a case. */
+  /** Requests and answers that passed in a case. */
   passings(name: string): readonly Passing[];
   /** Settles when nothing is on its way any more. */
   quiet(): Promise<void>;
@@ -38,7 +38,7 @@ export interface FaultyProxy {
 export interface ProxyOptions {
   readonly port: number;
   readonly now: () => number;
-  /** How many times faster than the clock of the fates time passes here. */
+  /** Factor by which time passes faster here than by the clock of the fates. */
   readonly haste: number;
   fateOf(name: string): Fate;
 }

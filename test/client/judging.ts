@@ -1,4 +1,4 @@
-/** Whether what the client reported of an order agrees with what the service has in the end. */
+/** Compares the client's report of an order with the state of the service in the end. */
 
 import { expect } from 'chai';
 import type { NewOrder, Placed } from '../../src/client/index.ts';
