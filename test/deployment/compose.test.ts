@@ -59,11 +59,7 @@ const processes = services.filter(
 function makeKeys(folder: string, ...options: string[]): void {
   const [, script, keys] = compose.services.keys!.entrypoint as [string, string, string];
   expect(keys).to.equal('/keys');
-  execFileSync(process.execPath, [
-    script.replace('/settings', join(ROOT, 'docs/cluster')),
-    folder,
-    ...options,
-  ]);
+  execFileSync(process.execPath, [script.replace('/settings', join(ROOT, 'k8s/shared')), folder, ...options]);
 }
 
 describe('docker-compose.yml', () => {
@@ -182,7 +178,7 @@ describe('docker-compose.yml', () => {
   });
 
   it('serves metrics on a port of their own, where Prometheus asks for them', () => {
-    const [{ scrape_configs }] = readYaml(join(ROOT, 'docs/cluster/prometheus.yml')) as [
+    const [{ scrape_configs }] = readYaml(join(ROOT, 'k8s/shared/prometheus.yml')) as [
       { scrape_configs: { dns_sd_configs?: { names: string[]; port: number }[] }[] },
     ];
     const asked = scrape_configs.flatMap(({ dns_sd_configs = [] }) => dns_sd_configs);
@@ -274,7 +270,7 @@ describe('docker-compose.yml', () => {
 });
 
 describe('the balancer', () => {
-  const text = readFileSync(join(ROOT, 'docs/cluster/haproxy.cfg'), 'utf8');
+  const text = readFileSync(join(ROOT, 'k8s/shared/haproxy.cfg'), 'utf8');
 
   it('serves the replicas of Compose on the published port, and hides what is not for clients', () => {
     expect(text).to.include('bind :8080').and.to.include('api:8080').and.to.include('stream:8080');
@@ -293,7 +289,7 @@ describe('the balancer', () => {
       console.log(`      ${error.message}`);
       return this.skip();
     });
-    const checked = spawnSync(haproxy.command, ['-c', '-f', join(ROOT, 'docs/cluster/haproxy.cfg')], {
+    const checked = spawnSync(haproxy.command, ['-c', '-f', join(ROOT, 'k8s/shared/haproxy.cfg')], {
       env: serverEnvironment(haproxy.libraryPath),
     });
     expect(checked.status, String(checked.stderr)).to.equal(0);
@@ -302,7 +298,7 @@ describe('the balancer', () => {
 
 describe('the balancer by haproxy itself (where it can be had)', function () {
   this.timeout(60_000);
-  const text = readFileSync(join(ROOT, 'docs/cluster/haproxy.cfg'), 'utf8');
+  const text = readFileSync(join(ROOT, 'k8s/shared/haproxy.cfg'), 'utf8');
   let haproxy: Program;
 
   before(async function () {

@@ -18,7 +18,7 @@ import { freshDatabase } from '../support/servers.ts';
 import { eventually, operate, type Service, signIn, startService } from '../support/service.ts';
 
 const K8S = fileURLToPath(new URL('../../k8s/', import.meta.url));
-const MAKE_KEYS = fileURLToPath(new URL('../../docs/cluster/make-keys.mjs', import.meta.url));
+const MAKE_KEYS = fileURLToPath(new URL('../../k8s/shared/make-keys.mjs', import.meta.url));
 /** As `redis-cli --user probe --pass any` comes. */
 const PROBE = { username: 'probe', password: 'any' };
 interface Status {

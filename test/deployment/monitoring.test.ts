@@ -18,9 +18,7 @@ interface Rule {
   annotations: { summary: string; runbook: string };
 }
 
-const [{ groups }] = readYaml(at('docs/cluster/alerts.yml')) as [
-  { groups: { name: string; rules: Rule[] }[] },
-];
+const [{ groups }] = readYaml(at('k8s/shared/alerts.yml')) as [{ groups: { name: string; rules: Rule[] }[] }];
 const rules = groups.flatMap(({ rules }) => rules);
 const dashboard = JSON.parse(readFileSync(at('k8s/components/monitoring/dashboard.json'), 'utf8'));
 const panels: { title: string; type: string; targets?: { expr: string }[] }[] = dashboard.panels;
@@ -143,7 +141,7 @@ describe('alerts, dashboard and autoscalers', function () {
   });
 
   it('find the jobs that Prometheus has', () => {
-    const [{ scrape_configs }] = readYaml(at('docs/cluster/prometheus.yml')) as [
+    const [{ scrape_configs }] = readYaml(at('k8s/shared/prometheus.yml')) as [
       { scrape_configs: { job_name: string }[] },
     ];
     const jobs = scrape_configs.map(({ job_name }) => job_name);

@@ -8,7 +8,7 @@ import { loadScript } from '../../src/redis/lua.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { loneRedis } from '../support/servers.ts';
 
-const FILE = new URL('../../docs/cluster/users.acl', import.meta.url);
+const FILE = new URL('../../k8s/shared/users.acl', import.meta.url);
 
 interface User {
   readonly name: string;

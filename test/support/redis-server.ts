@@ -17,7 +17,7 @@ export const ADMIN = 'test';
 
 /** The users that operators are given, all with one password, and the tests' own. */
 export function usersFile(): string {
-  const shipped = readFileSync(new URL('../../docs/cluster/users.acl', import.meta.url), 'utf8');
+  const shipped = readFileSync(new URL('../../k8s/shared/users.acl', import.meta.url), 'utf8');
   const digest = createHash('sha256').update(PASSWORD).digest('hex');
   return `${shipped.replaceAll('SHA256', digest)}user ${ADMIN} on #${digest} ~* &* +@all\n`;
 }

@@ -1,5 +1,5 @@
 /**
- * The balancer of docker-compose.yml before replicas on this machine: docs/cluster/haproxy.cfg as it is shipped,
+ * The balancer of docker-compose.yml before replicas on this machine: k8s/shared/haproxy.cfg as it is shipped,
  * but for addresses, and without its retries: whatever a replica does to a request, its client sees.
  */
 
@@ -11,7 +11,7 @@ import { obtainHaproxy } from '../../support/haproxy-binary.ts';
 import { freePort } from '../../support/ports.ts';
 import type { Slot } from './processes.ts';
 
-const SHIPPED = new URL('../../../docs/cluster/haproxy.cfg', import.meta.url);
+const SHIPPED = new URL('../../../k8s/shared/haproxy.cfg', import.meta.url);
 
 export interface Balancer {
   readonly port: number;
@@ -99,7 +99,7 @@ function configOf(slots: readonly Slot[], port: number, monitorPort: number): st
   return changes.reduce(
     (text, [found, put, times]) => {
       const matches = text.match(found)?.length ?? 0;
-      if (matches !== times) throw new Error(`docs/cluster/haproxy.cfg: ${found} is there ${matches} times`);
+      if (matches !== times) throw new Error(`k8s/shared/haproxy.cfg: ${found} is there ${matches} times`);
       return text.replace(found, put);
     },
     readFileSync(SHIPPED, 'utf8'),

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { metricsOfEveryRole } from '../../deployment/every-role.ts';
 
-const FOLDER = fileURLToPath(new URL('../../../docs/cluster/', import.meta.url));
+const FOLDER = fileURLToPath(new URL('../../../k8s/shared/', import.meta.url));
 
 function promtool(args: readonly string[], input = ''): void {
   const { error, status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8', input });

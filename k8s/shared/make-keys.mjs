@@ -2,8 +2,8 @@
  * Makes the passwords, addresses and keys of a cluster, each of them random, below a folder, a folder for each who
  * reads them: the roles, `redis`, `queue-redis` where the queues have a server of their own, `postgres`, `grafana`.
  *
- *   node docs/cluster/make-keys.mjs FOLDER [--redis host:port] [--queue-redis host:port] [--database URL]
- *   node docs/cluster/make-keys.mjs FOLDER --rotate-session-key | --forget-previous-key
+ *   node k8s/shared/make-keys.mjs FOLDER [--redis host:port] [--queue-redis host:port] [--database URL]
+ *   node k8s/shared/make-keys.mjs FOLDER --rotate-session-key | --forget-previous-key
  *
  * A second run keeps what is there and makes nothing. `--rotate-session-key` makes a new key for sessions and keeps the
  * present one as the previous key; `--forget-previous-key` empties that. Plain Node, without packages.
