@@ -4,9 +4,11 @@ import { z } from 'zod';
 import { ADDRESS_PATTERN } from '../domain/address.ts';
 import { hasCharacters, isValidText } from '../domain/text.ts';
 
-const requiredText = (what: string) => ({ error: ({ input }: { input?: unknown }) => said(input, what) });
+const requiredText = (what: string) => ({
+  error: ({ input }: { input?: unknown }) => typeMessage(input, what),
+});
 
-const said = (input: unknown, what: string): string =>
+const typeMessage = (input: unknown, what: string): string =>
   input === undefined ? 'is required' : `must be ${what}`;
 
 export const text = z.string(requiredText('a string')).min(1, 'must not be empty');

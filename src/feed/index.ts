@@ -7,4 +7,4 @@ export { type Follower, openFollower } from './follower.ts';
 export { GENERAL, type MarketView, marketChannel, viewOf } from './keys.ts';
 export { writeMessage } from './message.ts';
 export { openPublisher, type Publisher } from './publisher.ts';
-export { type Claim, framesAgeMs } from './ticks.ts';
+export { framesAgeMs, type TickClaim } from './ticks.ts';

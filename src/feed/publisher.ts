@@ -3,15 +3,15 @@
 import type { Redis } from 'ioredis';
 import { ANY_MARKET, type MarketView, viewOf, WANTED } from './keys.ts';
 import { openSubscription, type Subscription } from './subscription.ts';
-import { type Claim, claimTick, framesAgeMs, notePublished } from './ticks.ts';
+import { claimTick, framesAgeMs, notePublished, type TickClaim } from './ticks.ts';
 
 export interface Publisher {
-  claim(): Promise<Claim>;
+  claim(): Promise<TickClaim>;
   /** Market views that some replica follows: Redis itself knows who listens, a dead replica no more. */
   watched(): Promise<MarketView[]>;
   publish(channel: string, message: string): Promise<void>;
   /** The frames of a claimed tick are out. */
-  finish(claim: Claim): Promise<void>;
+  finish(claim: TickClaim): Promise<void>;
   ageMs(): Promise<number | null>;
   /** Calls `answer` with each channel that a replica begins to follow. */
   onWanted(answer: (channel: string) => void): void;

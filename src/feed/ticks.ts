@@ -5,7 +5,7 @@ import { TICK_MS } from '../domain/tick.ts';
 import { loadScript, runScript } from '../redis/lua.ts';
 import { TICKS } from './keys.ts';
 
-export interface Claim {
+export interface TickClaim {
   /** The tick that is ours to build, larger than any before it; null: it is another's already. */
   readonly tick: number | null;
   /** Unix milliseconds by Redis' clock. */
@@ -14,13 +14,13 @@ export interface Claim {
 
 const claimScript = loadScript('claim_tick');
 
-export async function claimTick(redis: Redis): Promise<Claim> {
+export async function claimTick(redis: Redis): Promise<TickClaim> {
   const [tick, timeMs] = (await runScript(redis, claimScript, [TICKS], [TICK_MS])) as [number, number];
   return { tick: tick === 0 ? null : tick, timeMs };
 }
 
 /** Notes that the frames of a claimed tick are out. */
-export async function notePublished(redis: Redis, { timeMs }: Claim): Promise<void> {
+export async function notePublished(redis: Redis, { timeMs }: TickClaim): Promise<void> {
   await redis.hset(TICKS, 'published', timeMs);
 }
 

@@ -5,13 +5,10 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import { Refusal } from '../domain/errors.ts';
 import { LISTS_AT_ONCE, ORDERS_AT_ONCE } from '../ledger/index.ts';
 import { cappedReads } from '../market-data/shared-read.ts';
-import { allowViewer, documentation, VIEWER_PATH } from './docs/index.ts';
 import type { HistoryReads, Query } from './endpoint.ts';
-import { addHeader } from './head.ts';
 import { outsideCeiling } from './limits/ceiling.ts';
 import { requestLimits } from './limits/index.ts';
 import { isLocalCaller } from './local-caller.ts';
-import { type MessageClasses, useMessageClasses } from './message-classes.ts';
 import { readBody } from './middleware/body.ts';
 import { anyOrigin, type Cors, everyOrigin, preflight, webOrigins } from './middleware/cors.ts';
 import { blockedCountry } from './middleware/country.ts';
@@ -19,10 +16,18 @@ import { deprecation } from './middleware/deprecation.ts';
 import { errorReply, notStarted, unknownRoute } from './middleware/errors.ts';
 import { observer } from './middleware/observe.ts';
 import { refusedHead } from './middleware/request-head.ts';
+import { allowViewer, documentation, VIEWER_PATH } from './openapi/index.ts';
 import { pageRoutes } from './page/index.ts';
 import { limitRepeatedLines, type RepeatedLines } from './repeated-lines.ts';
 import { refusalAnswer } from './replies/error.ts';
-import { stateOf } from './reply-state.ts';
+import {
+  addHeader,
+  type MessageClasses,
+  send,
+  sendPublic,
+  stateOf,
+  useMessageClasses,
+} from './response/index.ts';
 import {
   LOCAL_ROUTES,
   legacyRoutes,
@@ -33,8 +38,6 @@ import {
   ROUTES,
   type Route,
 } from './routes.ts';
-import { send } from './send.ts';
-import { sendPublic } from './send-public.ts';
 import type { ProbeServices, Services } from './services.ts';
 import { UnsentReplies, WalletReads } from './wallet-reads.ts';
 

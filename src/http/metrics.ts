@@ -112,7 +112,7 @@ function requestMetrics(registers: Registry[]): Pick<Metrics, 'beginRequest' | '
 }
 
 function orderMetrics(registers: Registry[]): Pick<Metrics, 'countOrder'> {
-  const count = tally(registers, {
+  const count = countByLabels(registers, {
     name: 'redbook_orders_total',
     help: 'Requests to place an order: status of the order, replayed, or refused; code: why it was refused.',
     labelNames: ['outcome', 'code'],
@@ -139,7 +139,7 @@ function scriptMetrics(registers: Registry[]): Pick<Metrics, 'observeScript'> {
 }
 
 function limitMetrics(registers: Registry[]): Pick<Metrics, 'countLimited'> {
-  const count = tally(registers, {
+  const count = countByLabels(registers, {
     name: 'redbook_http_limit_decisions_total',
     help: 'Requests to limited routes, by bucket and decision: allowed, limited, or failed to be counted.',
     labelNames: ['bucket', 'decision'],
@@ -151,28 +151,28 @@ function limitMetrics(registers: Registry[]): Pick<Metrics, 'countLimited'> {
   };
 }
 
-interface Tally {
+interface LabelledCount {
   readonly labels: readonly string[];
   count: number;
 }
 
 /** A counter whose counts are numbers of ours until it is read: prom-client looks each up by a hash of its labels. */
-function tally(
+function countByLabels(
   registers: Registry[],
   config: { readonly name: string; readonly help: string; readonly labelNames: string[] },
-): (...labels: string[]) => Tally {
-  const tallies: Tally[] = [];
+): (...labels: string[]) => LabelledCount {
+  const counts: LabelledCount[] = [];
   new Counter({
     ...config,
     registers,
     collect() {
       this.reset();
-      for (const { labels, count } of tallies) this.labels(...labels).inc(count);
+      for (const { labels, count } of counts) this.labels(...labels).inc(count);
     },
   });
   return remembered((...labels: string[]) => {
-    const made: Tally = { labels, count: 0 };
-    tallies.push(made);
+    const made: LabelledCount = { labels, count: 0 };
+    counts.push(made);
     return made;
   });
 }

@@ -5,8 +5,8 @@ import type { Socket } from 'node:net';
 import { bareReply } from '../domain/bare-reply.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { requestIdOf } from '../domain/request-id.ts';
-import type { MessageClasses } from './message-classes.ts';
 import { hasOneHost, ONE_HOST } from './middleware/request-head.ts';
+import type { MessageClasses } from './response/index.ts';
 import {
   asHandshake,
   canBePutBack,

@@ -38,7 +38,7 @@ export interface TradeFilter {
 }
 
 /** The contents of lists of markets. */
-export interface Board {
+export interface MarketOverview {
   /** Every market with its present rules. */
   readonly markets: readonly Market[];
   /** True while trading is paused for all markets. */
@@ -68,7 +68,7 @@ export interface MarketData {
   /** The newest candles in a range, oldest first, the current one included; buckets without executions are left out. */
   candles(symbol: string, timeframe: Timeframe, range: CandleRange): Promise<Candle[]>;
   markets(): Promise<readonly Market[]>;
-  board(): Promise<Board>;
+  overview(): Promise<MarketOverview>;
 }
 
 /** Opens the market data. Nothing is read before the first call, and nothing needs to be closed. */
@@ -78,7 +78,7 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
   const candles = new CurrentCandles(unsettled, ledger);
   const books = new Map<string, () => Promise<Book>>();
 
-  const board = async (): Promise<Board> => {
+  const overview = async (): Promise<MarketOverview> => {
     const [day, { paused }] = await Promise.all([figures.read(), engine.state()]);
     const { markets, quotes } = await engine.quotes((all) =>
       all.filter(({ symbol }) => day.bySymbol.has(symbol)),
@@ -91,7 +91,7 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
     candle: (symbol, timeframe) => candles.read(symbol, timeframe),
     candles: (symbol, timeframe, range) => readCandles(unsettled, ledger, symbol, timeframe, range),
     markets: cappedReads(CHEAP_BURST, () => engine.markets()),
-    board: cappedReads(DEAR_BURST, board),
+    overview: cappedReads(DEAR_BURST, overview),
     async book(symbol, levels = BOOK_LEVELS) {
       if ((await engine.market(symbol)) === undefined) throw noMarket(symbol);
       const deep = levels > FEW_LEVELS ? BOOK_LEVELS : FEW_LEVELS;

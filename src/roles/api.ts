@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openAuth } from '../auth/index.ts';
 import { openFaucet } from '../demo/faucet.ts';
 import { createApp, createStartingApp } from '../http/app.ts';
-import { createMessageClasses } from '../http/message-classes.ts';
+import { createMessageClasses } from '../http/response/index.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';
 import type { ProbeServices, Readiness, Services } from '../http/services.ts';
 import { openWakeUps } from '../queue/index.ts';

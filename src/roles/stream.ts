@@ -35,7 +35,7 @@ export function openStreamsOn(server: HttpServer, connections: Connections): Run
   metrics.counter(
     'redbook_stream_frames_total',
     'Frames of a tick that clients got (sent) or lost because they lagged (skipped).',
-    () => ({ ...streams.tally() }),
+    () => ({ ...streams.frameCounts() }),
     'outcome',
   );
   metrics.gauge('redbook_stream_frame_age_seconds', 'Time since frames came.', async () => {

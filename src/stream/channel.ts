@@ -4,7 +4,7 @@ import type { Client } from './client.ts';
 import { textFrames } from './text-frames.ts';
 
 /** Counted over all channels of a replica. */
-export interface Tally {
+export interface FrameCounts {
   sent: number;
   skipped: number;
 }
@@ -16,15 +16,15 @@ export class Channel {
   readonly clients = new Set<Client>();
   readonly #greets: boolean;
   readonly #maxLagMs: number;
-  readonly #tally: Tally;
+  readonly #counts: FrameCounts;
   #greeting: Buffer | undefined;
   #shownAtMs = Number.NEGATIVE_INFINITY;
 
   /** @param greets whether the first frame of each tick is for newcomers only */
-  constructor(greets: boolean, maxLagMs: number, tally: Tally) {
+  constructor(greets: boolean, maxLagMs: number, counts: FrameCounts) {
     this.#greets = greets;
     this.#maxLagMs = maxLagMs;
-    this.#tally = tally;
+    this.#counts = counts;
   }
 
   /** True when the last frame arrived less than four seconds ago. */
@@ -56,7 +56,7 @@ export class Channel {
   }
 
   #count(sent: boolean): void {
-    if (sent) this.#tally.sent += 1;
-    else this.#tally.skipped += 1;
+    if (sent) this.#counts.sent += 1;
+    else this.#counts.skipped += 1;
   }
 }

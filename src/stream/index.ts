@@ -9,11 +9,11 @@ import { type ErrorCode, Refusal } from '../domain/errors.ts';
 import { requestIdOf } from '../domain/request-id.ts';
 import { type Follower, GENERAL, marketChannel } from '../feed/index.ts';
 import { Admission } from './admission.ts';
-import { Channel, type Tally } from './channel.ts';
+import { Channel, type FrameCounts } from './channel.ts';
 import { Client } from './client.ts';
 import { clientKey } from './client-address.ts';
 import { refuseUpgrade } from './refuse-upgrade.ts';
-import { type Asked, readRequest, type StreamRefusal, unknownMarket } from './request.ts';
+import { readRequest, type StreamRefusal, type StreamRequest, unknownMarket } from './request.ts';
 
 /** RFC 6455 (4.4): a client that asks in another version learns which there are. */
 const VERSIONS = 'Sec-WebSocket-Version: 13, 8';
@@ -47,7 +47,7 @@ export interface Streams {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   clients(): { general: number; market: number };
   /** Frames written to clients, and frames that lagging clients lost. */
-  tally(): Readonly<Tally>;
+  frameCounts(): Readonly<FrameCounts>;
   /** Milliseconds since the last frames of the general stream; undefined before the first. */
   frameAgeMs(): number | undefined;
   /**
@@ -70,7 +70,7 @@ class StreamServer implements Streams {
     maxPayload: LONGEST_MESSAGE_BYTES,
   });
   readonly #admission: Admission;
-  readonly #tally: Tally = { sent: 0, skipped: 0 };
+  readonly #counts: FrameCounts = { sent: 0, skipped: 0 };
   readonly #general: Channel;
   readonly #markets = new Map<string, Channel>();
   /** Every connection, those about to be closed included. */
@@ -83,7 +83,7 @@ class StreamServer implements Streams {
     const { follower, settings } = options;
     this.#options = options;
     this.#admission = new Admission(settings.wsMaxClients, settings.wsMaxClientsPerAddress);
-    this.#general = new Channel(true, settings.wsMaxLagMs, this.#tally);
+    this.#general = new Channel(true, settings.wsMaxLagMs, this.#counts);
     this.#wss.on('wsClientError', ({ message: error }, socket, { headers }) => {
       const refusal = { code: 'BAD_REQUEST', error, headers: [VERSIONS] } as const;
       refuseUpgrade(socket, requestIdOf(headers['x-request-id']), refusal);
@@ -114,8 +114,8 @@ class StreamServer implements Streams {
     return { general: this.#general.clients.size, market: watching.reduce((sum, some) => sum + some, 0) };
   }
 
-  tally(): Readonly<Tally> {
-    return this.#tally;
+  frameCounts(): Readonly<FrameCounts> {
+    return this.#counts;
   }
 
   frameAgeMs(): number | undefined {
@@ -129,26 +129,26 @@ class StreamServer implements Streams {
   }
 
   async #open(request: IncomingMessage, socket: Duplex, head: Buffer, refuse: Refuse): Promise<void> {
-    const asked = readRequest(request.url!);
-    if (asked === undefined) return refuse('NOT_FOUND', 'no such stream');
+    const wanted = readRequest(request.url!);
+    if (wanted === undefined) return refuse('NOT_FOUND', 'no such stream');
     const address = clientKey(request, this.#options.settings.trustProxyHops);
     const refused = this.#admission.take(address);
     if (refused === 'full') return refuse('SERVICE_UNAVAILABLE', 'too many connections');
     if (refused !== undefined) return refuse('RATE_LIMITED', 'too many connections from this address');
     socket.once('close', () => this.#admission.giveBack(address));
-    const refusal = await this.#refusalOf(asked);
+    const refusal = await this.#refusalOf(wanted);
     if (this.#draining) return refuse('SERVICE_UNAVAILABLE', 'this replica is going away');
-    this.#wss.handleUpgrade(request, socket, head, (ws) => this.#welcome(ws, socket, asked, refusal));
+    this.#wss.handleUpgrade(request, socket, head, (ws) => this.#welcome(ws, socket, wanted, refusal));
   }
 
   /**
    * A market whose frames come exists; the engine is asked about others, because a market is gone when the engine was
    * rebuilt without it. While the engine cannot tell, a market that has a channel is taken to exist.
    */
-  async #refusalOf(asked: Asked): Promise<StreamRefusal | undefined> {
-    if (asked.stream === 'general') return undefined;
-    if ('refusal' in asked) return asked.refusal;
-    const { view } = asked;
+  async #refusalOf(wanted: StreamRequest): Promise<StreamRefusal | undefined> {
+    if (wanted.stream === 'general') return undefined;
+    if ('refusal' in wanted) return wanted.refusal;
+    const { view } = wanted;
     const channel = this.#markets.get(marketChannel(view));
     const ask = async (): Promise<boolean> => {
       try {
@@ -162,7 +162,7 @@ class StreamServer implements Streams {
     return exists ? undefined : unknownMarket(view.symbol);
   }
 
-  #welcome(ws: WebSocket, socket: Duplex, asked: Asked, refusal: StreamRefusal | undefined): void {
+  #welcome(ws: WebSocket, socket: Duplex, wanted: StreamRequest, refusal: StreamRefusal | undefined): void {
     // ws closes a connection that breaks the protocol by itself.
     ws.on('error', () => undefined);
     const client = new Client(ws, socket);
@@ -174,7 +174,7 @@ class StreamServer implements Streams {
       ws.close(closeCode, code);
       return;
     }
-    const channel = 'view' in asked ? this.#marketChannelOf(marketChannel(asked.view)) : this.#general;
+    const channel = 'view' in wanted ? this.#marketChannelOf(marketChannel(wanted.view)) : this.#general;
     ws.once('close', () => channel.clients.delete(client));
     channel.join(client);
   }
@@ -184,7 +184,7 @@ class StreamServer implements Streams {
     const known = this.#markets.get(name);
     if (known !== undefined) return known;
     const { follower, settings } = this.#options;
-    const channel = new Channel(false, settings.wsMaxLagMs, this.#tally);
+    const channel = new Channel(false, settings.wsMaxLagMs, this.#counts);
     this.#markets.set(name, channel);
     follower.follow(name, (frames) => {
       if (channel.clients.size > 0) return channel.show(frames);

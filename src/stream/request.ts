@@ -15,12 +15,12 @@ export interface StreamRefusal {
   readonly error: string;
 }
 
-export type Asked =
+export type StreamRequest =
   | { readonly stream: 'general' }
   | { readonly stream: 'market'; readonly view: MarketView }
   | { readonly stream: 'market'; readonly refusal: StreamRefusal };
 
-const badRequest = (error: string): Asked => ({
+const badRequest = (error: string): StreamRequest => ({
   stream: 'market',
   refusal: { closeCode: BAD_REQUEST, code: 'VALIDATION_ERROR', error },
 });
@@ -32,13 +32,13 @@ export const unknownMarket = (symbol: string): StreamRefusal => ({
 });
 
 /** Returns undefined for a path that is no stream. */
-export function readRequest(url: string): Asked | undefined {
+export function readRequest(url: string): StreamRequest | undefined {
   const [path, query = ''] = url.split(/\?(.*)/s, 2);
   if (path === '/ws') return { stream: 'general' };
   return path === '/ws/market' ? readView(new URLSearchParams(query)) : undefined;
 }
 
-function readView(query: URLSearchParams): Asked {
+function readView(query: URLSearchParams): StreamRequest {
   const [symbols, timeframes] = [query.getAll('symbol'), query.getAll('tf')];
   const [symbol = '', another] = symbols;
   if (symbol === '' || another !== undefined) return badRequest('symbol is required, once');

@@ -5,11 +5,11 @@ import type { Market } from '../domain/market.ts';
 import { TICK_MS } from '../domain/tick.ts';
 import type { Engine } from '../engine/index.ts';
 import {
-  type Claim,
   GENERAL,
   type MarketView,
   marketChannel,
   type Publisher,
+  type TickClaim,
   viewOf,
   writeMessage,
 } from '../feed/index.ts';
@@ -40,7 +40,7 @@ export interface Snapshots {
 }
 
 /** The markets at one moment. Each is read once in a tick, however many timeframes of it are watched. */
-class Look {
+class FrameSource {
   readonly #data: MarketData;
   readonly #markets = new Map<string, Market>();
   readonly #tickers = new Map<string, string>();
@@ -56,13 +56,13 @@ class Look {
     this.general = [snapshotFrame(markets), ...tickers];
   }
 
-  static async take(engine: SnapshotOptions['engine'], data: MarketData): Promise<Look> {
+  static async take(engine: SnapshotOptions['engine'], data: MarketData): Promise<FrameSource> {
     const { bySymbol } = await data.figures();
     const { markets, quotes } = await engine.quotes((all) => all);
     const tickers = markets.map((market) =>
       tickerFrame(market, quotes.get(market.symbol)!, bySymbol.get(market.symbol)),
     );
-    return new Look(data, markets, tickers);
+    return new FrameSource(data, markets, tickers);
   }
 
   /** Returns undefined when no such market exists. */
@@ -101,18 +101,18 @@ class Look {
 }
 
 /** A tick that this process has taken. Each message is written once and serves every subscriber. */
-class Tick {
+class PublishedTick {
   readonly #publisher: Publisher;
   readonly #number: number;
-  readonly #look: Promise<Look>;
+  readonly #source: Promise<FrameSource>;
   /** By performance.now(). */
   readonly #endsAtMs: number;
   readonly #messages = new Map<string, Promise<string | undefined>>();
 
-  constructor(publisher: Publisher, number: number, look: Promise<Look>, endsAtMs: number) {
+  constructor(publisher: Publisher, number: number, source: Promise<FrameSource>, endsAtMs: number) {
     this.#publisher = publisher;
     this.#number = number;
-    this.#look = look;
+    this.#source = source;
     this.#endsAtMs = endsAtMs;
   }
 
@@ -132,23 +132,23 @@ class Tick {
   }
 
   async #write(channel: string): Promise<string | undefined> {
-    const look = await this.#look;
-    if (channel === GENERAL) return writeMessage(this.#number, look.general);
+    const source = await this.#source;
+    if (channel === GENERAL) return writeMessage(this.#number, source.general);
     const view = viewOf(channel);
-    const frame = view && (await look.frame(view));
+    const frame = view && (await source.frame(view));
     return frame && writeMessage(this.#number, [frame]);
   }
 }
 
 export function createSnapshots({ engine, marketData, publisher, log }: SnapshotOptions): Snapshots {
-  let current: Tick | undefined;
+  let current: PublishedTick | undefined;
   let building = false;
   let failing = false;
   let lastBuildMs = 0;
   let tickEndsAtMs = 0;
 
   /** Publishes one market. A market that cannot be shown does not keep the others back. */
-  const publish = async (tick: Tick, channel: string): Promise<void> => {
+  const publish = async (tick: PublishedTick, channel: string): Promise<void> => {
     try {
       await tick.publish(channel);
     } catch (error) {
@@ -156,7 +156,7 @@ export function createSnapshots({ engine, marketData, publisher, log }: Snapshot
     }
   };
 
-  const build = async (claim: Claim, tick: Tick): Promise<void> => {
+  const build = async (claim: TickClaim, tick: PublishedTick): Promise<void> => {
     const begunAtMs = performance.now();
     try {
       await tick.publish(GENERAL);
@@ -192,7 +192,12 @@ export function createSnapshots({ engine, marketData, publisher, log }: Snapshot
         tickEndsAtMs = performance.now() + TICK_MS - (claim.timeMs % TICK_MS);
         taken = claim.tick !== null;
         if (claim.tick !== null) {
-          current = new Tick(publisher, claim.tick, Look.take(engine, marketData), tickEndsAtMs);
+          current = new PublishedTick(
+            publisher,
+            claim.tick,
+            FrameSource.take(engine, marketData),
+            tickEndsAtMs,
+          );
           await build(claim, current);
         }
       } finally {

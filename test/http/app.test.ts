@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import type { Request } from 'express';
 import request from 'supertest';
 import { createApp, createProbeApp } from '../../src/http/app.ts';
-import { createMessageClasses } from '../../src/http/message-classes.ts';
+import { createMessageClasses } from '../../src/http/response/index.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 

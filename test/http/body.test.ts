@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import request, { type Response } from 'supertest';
 import { createApp } from '../../src/http/app.ts';
-import { createMessageClasses } from '../../src/http/message-classes.ts';
+import { createMessageClasses } from '../../src/http/response/index.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { talk } from '../support/raw-http.ts';
 import { eventually } from '../support/service.ts';

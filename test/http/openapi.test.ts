@@ -2,9 +2,9 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
 import request from 'supertest';
 import { ERRORS, type ErrorCode } from '../../src/domain/errors.ts';
-import { asyncApiDocument } from '../../src/http/docs/asyncapi.ts';
-import { openApiDocument } from '../../src/http/docs/openapi.ts';
 import { readJson } from '../../src/http/json.ts';
+import { asyncApiDocument } from '../../src/http/openapi/asyncapi.ts';
+import { openApiDocument } from '../../src/http/openapi/openapi.ts';
 import { LOCAL_ROUTES, legacyRoutes, PROBES, ROUTES } from '../../src/http/routes.ts';
 import {
   checkFrame,

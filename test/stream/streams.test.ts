@@ -376,7 +376,7 @@ describe('the streams', function () {
       expect(heldBytes() - begunBytes).to.be.below(60_000_000);
       expect(skipped).to.be.below(20);
       expect(patient!.streams.clients().general).to.equal(11);
-      expect(patient!.streams.tally().skipped).to.be.above(10 * 40);
+      expect(patient!.streams.frameCounts().skipped).to.be.above(10 * 40);
       await eventually(
         'the strict one has dropped them',
         async () => strict!.streams.clients().general === 0,

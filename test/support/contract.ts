@@ -8,9 +8,9 @@ import { gunzipSync } from 'node:zlib';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { Test } from 'supertest';
-import { asyncApiDocument } from '../../src/http/docs/asyncapi.ts';
-import { documentation } from '../../src/http/docs/index.ts';
-import { openApiDocument } from '../../src/http/docs/openapi.ts';
+import { asyncApiDocument } from '../../src/http/openapi/asyncapi.ts';
+import { documentation } from '../../src/http/openapi/index.ts';
+import { openApiDocument } from '../../src/http/openapi/openapi.ts';
 import type { HttpSettings } from '../../src/http/services.ts';
 
 export interface Reply {

@@ -20,7 +20,7 @@ const LEVERAGE_JSON = {
   ],
 };
 
-/** The members of an order; `src/http/docs/order-bodies.ts` documents the shapes that they make. */
+/** The members of an order; `src/http/openapi/order-bodies.ts` documents the shapes that they make. */
 export const orderFields = {
   market: text.describe('symbol of a market'),
   side: oneOf(['buy', 'sell']),

@@ -3,7 +3,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type AugmentedRequest, rateLimit, type Store } from 'express-rate-limit';
 import { Refusal } from '../../domain/errors.ts';
-import { addHeader } from '../head.ts';
+import { addHeader } from '../response/index.ts';
 import type { Services } from '../services.ts';
 import { BUCKETS, type Bucket, type BucketRule, mapBuckets, WINDOW_MS } from './buckets.ts';
 import { addressOf, sessionOf } from './client.ts';

@@ -2,7 +2,7 @@
 
 import { validateHeaderValue } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
-import { addHeader, hasHeader, writeHead } from '../head.ts';
+import { addHeader, hasHeader, writeHead } from '../response/index.ts';
 
 const EXPOSED = 'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id';
 const REQUEST_HEADERS = 'Authorization, Content-Type, X-Request-Id';

@@ -1,7 +1,7 @@
 /** Tells callers of a deprecated path which path replaces it. */
 
 import type { Request, Response } from 'express';
-import { addHeader } from '../head.ts';
+import { addHeader } from '../response/index.ts';
 
 /** Characters that a path may not hold inside the angle brackets of a Link header. */
 const DELIMITERS = /[<>"\s]/g;

@@ -3,12 +3,10 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { Refusal } from '../../domain/errors.ts';
-import { addHeader } from '../head.ts';
 import { errorRecord } from '../redact.ts';
 import type { RepeatedLines } from '../repeated-lines.ts';
 import { refusalAnswer, unexpectedAnswer } from '../replies/error.ts';
-import { type ReplyState, stateOf } from '../reply-state.ts';
-import { send } from '../send.ts';
+import { addHeader, type ReplyState, send, stateOf } from '../response/index.ts';
 import type { ProbeServices } from '../services.ts';
 
 export const unknownRoute: RequestHandler = (_request, response) => {

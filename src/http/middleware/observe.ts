@@ -6,10 +6,9 @@
 import type { Request, Response } from 'express';
 import type { Level } from 'pino';
 import { requestIdOf } from '../../domain/request-id.ts';
-import { addHeader } from '../head.ts';
 import { loggedUrl } from '../redact.ts';
 import type { RepeatedLines } from '../repeated-lines.ts';
-import { beginReply, type ReplyState, stateOf } from '../reply-state.ts';
+import { addHeader, beginReply, type ReplyState, stateOf } from '../response/index.ts';
 import type { ProbeServices } from '../services.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 

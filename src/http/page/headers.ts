@@ -1,7 +1,7 @@
 /** Headers of the trading page. They are strict: the page holds sessions, on the origin of the API. */
 
-import { addHeader, replaceHeader } from '../head.ts';
 import type { Cors } from '../middleware/cors.ts';
+import { addHeader, replaceHeader } from '../response/index.ts';
 import { streamServerOf } from '../stream-server.ts';
 
 /** Features of browsers that the page never uses; whatever is not listed has a default of its own. */

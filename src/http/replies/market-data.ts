@@ -7,7 +7,7 @@ import type { PublicTrade } from '../../domain/order.ts';
 import { changeInHundredths } from '../../domain/rolling-day.ts';
 import { type Count, formatCount, formatScaled } from '../../domain/units.ts';
 import type { Quotes } from '../../engine/index.ts';
-import type { Board, Book, DayFigures, Level } from '../../market-data/index.ts';
+import type { Book, DayFigures, Level, MarketOverview } from '../../market-data/index.ts';
 import type { HttpSettings } from '../services.ts';
 
 const priceOf = (ticks: Count, market: Market): string => formatCount(ticks, marketGrid(market).tick);
@@ -44,7 +44,10 @@ export const pairsReply = (markets: readonly Market[], settings: HttpSettings): 
   }));
 
 /** Writes the markets with executions in the last 24 hours: frozen ones too, hidden ones not. */
-export function summaryReply({ markets, paused, figures, quotes }: Board, settings: HttpSettings): Json {
+export function summaryReply(
+  { markets, paused, figures, quotes }: MarketOverview,
+  settings: HttpSettings,
+): Json {
   const entries: Record<string, Json> = {};
   for (const market of markets) {
     const day = figures.bySymbol.get(market.symbol);
@@ -81,7 +84,7 @@ const summaryEntry = (
 });
 
 /** Writes listed markets that have ever traded. */
-export const tickersReply = ({ markets, figures, quotes }: Board, settings: HttpSettings): Json =>
+export const tickersReply = ({ markets, figures, quotes }: MarketOverview, settings: HttpSettings): Json =>
   markets.filter(isListed).flatMap((market) => {
     const day = figures.bySymbol.get(market.symbol);
     return day === undefined ? [] : [tickerReply(market, day, quotes.get(market.symbol)!, settings)];

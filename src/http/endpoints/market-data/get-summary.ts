@@ -5,7 +5,7 @@ import { summaryReply } from '../../replies/market-data.ts';
 
 export const getSummary: Endpoint = {
   async handle({ services: { marketData, settings } }) {
-    const board = await marketData.board();
-    return sharedAnswer(board, 'summary', () => publicJson(summaryReply(board, settings)));
+    const overview = await marketData.overview();
+    return sharedAnswer(overview, 'summary', () => publicJson(summaryReply(overview, settings)));
   },
 };

@@ -5,7 +5,7 @@ import { tickersReply } from '../../replies/market-data.ts';
 
 export const getTickers: Endpoint = {
   async handle({ services: { marketData, settings } }) {
-    const board = await marketData.board();
-    return sharedAnswer(board, 'tickers', () => publicJson(tickersReply(board, settings)));
+    const overview = await marketData.overview();
+    return sharedAnswer(overview, 'tickers', () => publicJson(tickersReply(overview, settings)));
   },
 };

@@ -1,11 +1,8 @@
-/**
- * The head of a reply. It is collected while the reply is made, and written at once as a list of names and values.
- * Node's own `setHeader` looks each name up and keeps it twice, which is a tenth of the cost of a small reply.
- */
+/** The head of a reply: collected as a list of names and values while the reply is made, then written at once. */
 
 import type { Response } from 'express';
 import { takesLines } from './message-classes.ts';
-import { stateOf } from './reply-state.ts';
+import { stateOf } from './state.ts';
 
 /**
  * @param name not in the head yet

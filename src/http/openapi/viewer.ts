@@ -5,8 +5,8 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Response } from 'express';
 import type { Answer, Endpoint } from '../endpoint.ts';
-import { replaceHeader } from '../head.ts';
 import { escapedHtml } from '../html.ts';
+import { replaceHeader } from '../response/index.ts';
 
 /**
  * The viewer fetches the document, draws with images inside its style sheet, and tries routes of this service alone.

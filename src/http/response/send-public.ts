@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
-import type { Answer } from './endpoint.ts';
+import type { Answer } from '../endpoint.ts';
 import { addHeader, writeHead } from './head.ts';
 
 /** Caches may add at most this second to the age of an answer. */

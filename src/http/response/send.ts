@@ -1,13 +1,9 @@
-/** Writes an answer to the socket. */
+/** Writes an answer that no cache may keep. */
 
 import type { Response } from 'express';
-import type { Answer } from './endpoint.ts';
+import type { Answer } from '../endpoint.ts';
 import { addHeader, writeHead } from './head.ts';
 
-/**
- * By Node's own means: Express' `send` looks at charsets, entity tags and freshness, which no answer here has. No
- * cache may keep it.
- */
 export function send(response: Response, { status, contentType, text, bytes }: Answer): void {
   addHeader(response, 'Cache-Control', 'no-store');
   addHeader(response, 'Content-Type', contentType);

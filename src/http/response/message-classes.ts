@@ -1,15 +1,13 @@
 /**
- * Requests and responses that have Express' prototypes from birth.
- *
- * Express gives each object its own prototype by `Object.setPrototypeOf`, and V8 is slow in all that Node does
- * afterwards with an object whose prototype was changed: two thirds of what Express costs (334 of 601 thousand
- * instructions of a request). Setting the prototype that the object already has costs nothing.
+ * Classes of requests and responses that are created with the prototypes of the Express application. Express calls
+ * `Object.setPrototypeOf` on each of them. V8 runs slow code for every object whose prototype was changed, but setting
+ * the prototype that an object already has costs nothing.
  */
 
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 
-/** A response that writes lines of its head as they are. Node validates each name and value by two regular expressions. */
+/** A response that writes header lines unchanged. Node would validate each name and value by two regular expressions. */
 export interface ResponseWithLines {
   /** Header lines with their ends: those of Node's own concern (length, connection, encoding, date) must not be here. */
   headLines: string;
