@@ -22,7 +22,7 @@ import { fillsOf } from './fills.ts';
 import { migrate } from './migrate.ts';
 import { movementByReference } from './movements.ts';
 import { type OrdersPage, orderById, orderIdByClientId, ordersOf, type SettledOrder } from './orders.ts';
-import { askOnce, openPool } from './pool.ts';
+import { askOnce, type MakePool, openPool } from './pool.ts';
 import { type AtRest, assets, atRest, clientOrderIds, movementReferences } from './rebuild.ts';
 import {
   type LastReconciliation,
@@ -153,14 +153,19 @@ export const ORDERS_AT_ONCE = POOL_SIZES.orders;
 /**
  * Connects when first asked; Postgres may be away, then and at any later time.
  * @param options.poolSize most connections of each kind of reading; for tests
+ * @param options.makePool makes the pools; for tests
  */
-export const openLedger = (options: { databaseUrl: string; poolSize?: number }): Ledger => {
-  const { databaseUrl, poolSize } = options;
+export const openLedger = (options: {
+  databaseUrl: string;
+  poolSize?: number;
+  makePool?: MakePool;
+}): Ledger => {
+  const { databaseUrl, poolSize, makePool } = options;
   const open = (work: Work, patienceMs: number) =>
-    openPool({ databaseUrl, work, size: POOL_SIZES[work], patienceMs });
+    openPool({ databaseUrl, work, size: POOL_SIZES[work], patienceMs, makePool });
   const openForReads = (work: Work) =>
     openPool({
-      ...{ databaseUrl, work, size: poolSize ?? POOL_SIZES[work] },
+      ...{ databaseUrl, work, size: poolSize ?? POOL_SIZES[work], makePool },
       ...{ patienceMs: PATIENCE_MS.reading, byIndexAlone: true },
     });
   const lists = openForReads('lists');

@@ -32,7 +32,11 @@ export interface PoolOptions {
   patienceMs: number;
   /** For short reads alone: plans are made once, and of index scans. */
   byIndexAlone?: boolean;
+  /** Makes the pool. Tests give one whose statements wait for their turn. */
+  makePool?: MakePool | undefined;
 }
+
+export type MakePool = (config: pg.PoolConfig) => pg.Pool;
 
 /** Time that a reply is awaited after the longest time that a statement may run. */
 const UNANSWERED_MS = 300;
@@ -43,8 +47,9 @@ export const openPool = ({
   size,
   patienceMs,
   byIndexAlone = false,
+  makePool = (config) => new pg.Pool(config),
 }: PoolOptions): pg.Pool => {
-  const pool = new pg.Pool({
+  const pool = makePool({
     connectionString: databaseUrl,
     application_name: `redbook ${work}`,
     max: size,
