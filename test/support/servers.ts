@@ -1,64 +1,100 @@
 /**
- * One real Postgres for a whole run of the tests, and real Redis servers for whoever asks; mocha loads this file first,
- * in a parallel run in each of its processes. DATABASE_URL names a Postgres to use instead; what the tests make there
- * is removed.
+ * Starts the servers of a run of the tests when a test first asks for them: one Postgres for the whole run, and a Redis
+ * for each test file that needs one. Mocha loads this file first, in a parallel run in each of its processes.
+ * DATABASE_URL names a Postgres to use instead; the databases that the tests create there are dropped.
  */
 
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import pg from 'pg';
-import { startPostgresServer } from './postgres-server.ts';
+import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import { startRedisCluster } from './redis-cluster.ts';
 import { type RedisServer, startRedisServer } from './redis-server.ts';
 import { drawSeed } from './seed.ts';
 
-/** What the parent of a parallel run tells its workers, by the environment that they are born with. */
-interface Run {
-  /** Names a maintenance database, which stays empty. */
-  readonly databaseUrl: string;
-  /** For the data of Redis servers and for built programs; removed when the run ends. */
-  readonly folder: string;
-}
-
-const RUN = 'REDBOOK_TEST_RUN';
+/**
+ * Names the folder of the run, which the parent of a parallel run passes to its workers. It has the data of Redis
+ * servers, built programs and the socket that answers with the URL of Postgres. It is removed when the run ends.
+ */
+const RUN_FOLDER = 'REDBOOK_TEST_RUN';
+const POSTGRES_SOCKET = 'postgres.sock';
 /** `cluster`: each Redis of the tests is a cluster of three primaries. */
 const REDIS = 'REDBOOK_TEST_REDIS';
 const MEMORY = '/dev/shm';
 const PLENTY_BYTES = 2 ** 31;
 
-let endRun: () => Promise<void> = async () => {};
+let run: Run | undefined;
 
 /** Made by the file, or the files, that this process runs. */
 const databases: string[] = [];
 const redises: { server: RedisServer; path: string }[] = [];
 let shared: Promise<string> | undefined;
+let maintenance: Promise<string> | undefined;
 
-export async function mochaGlobalSetup(): Promise<void> {
+/** One run of the tests, in the process that mocha starts first. */
+export interface Run {
+  readonly folder: string;
+  end(): Promise<void>;
+}
+
+export function mochaGlobalSetup(): void {
   drawSeed();
-  const folder = mkdtempSync(join(quickFolder(), 'redbook-test-'));
-  const data = mkdtempSync(join(tmpdir(), 'redbook-test-'));
-  const sweep = sweeper(folder, data);
-  const given = process.env.DATABASE_URL;
-  const postgres = given ? undefined : await startPostgresServer({ folder: data, durable: false });
-  const run: Run = { databaseUrl: given ?? postgres!.url, folder };
-  process.env[RUN] = JSON.stringify(run);
+  run = openRun();
+  process.env[RUN_FOLDER] = run.folder;
   // What was started ends with this process, which mocha, told to stop, may keep alive while it waits for its workers.
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.once(signal, () => {
       console.error(`\n  stopped by ${signal}`);
       process.exit(1);
     });
-  endRun = async () => {
-    await postgres?.stop();
-    await sweep();
+}
+
+export const mochaGlobalTeardown = (): Promise<void> => run!.end();
+
+/** Makes the folders of a run and starts no server. */
+export function openRun(): Run {
+  const folder = mkdtempSync(join(quickFolder(), 'redbook-test-'));
+  const data = mkdtempSync(join(tmpdir(), 'redbook-test-'));
+  const sweep = sweeper(folder, data);
+  const postgres = postgresOnDemand(folder, data);
+  return {
+    folder,
+    async end() {
+      await postgres.stop();
+      await sweep();
+    },
   };
 }
 
-export const mochaGlobalTeardown = (): Promise<void> => endRun();
+/** Starts Postgres for the first process of the run that connects, and sends each the URL of its server. */
+function postgresOnDemand(folder: string, data: string): { stop(): Promise<void> } {
+  let postgres: Promise<PostgresServer> | undefined;
+  const socket: Server = createServer(async (asking) => {
+    postgres ??= startPostgresServer({ folder: data, durable: false });
+    asking.end(await postgres.then(({ url }) => url, String));
+  });
+  socket.listen(join(folder, POSTGRES_SOCKET)).unref();
+  return {
+    async stop() {
+      socket.close();
+      await (await postgres)?.stop();
+    },
+  };
+}
+
+/** @returns the URL of a maintenance database, which stays empty */
+async function maintenanceUrl(): Promise<string> {
+  if (process.env.DATABASE_URL) return process.env.DATABASE_URL;
+  const answer = await text(connect(join(currentFolder(), POSTGRES_SOCKET)));
+  if (!answer.startsWith('postgres:')) throw new Error(`Postgres did not start: ${answer}`);
+  return answer;
+}
 
 export const mochaHooks = {
   /** Comes after each file in a parallel run, else after all of them. */
@@ -78,7 +114,7 @@ export async function freshDatabase(): Promise<string> {
   const name = `redbook_test_${randomBytes(6).toString('hex')}`;
   await sql(`CREATE DATABASE ${name}`);
   databases.push(name);
-  const url = new URL(current().databaseUrl);
+  const url = new URL(await maintenance!);
   url.pathname = `/${name}`;
   return url.href;
 }
@@ -108,20 +144,20 @@ export async function freshRedisServer(
   environment: Readonly<Record<string, string>> = {},
   start = process.env[REDIS] === 'cluster' ? startRedisCluster : startRedisServer,
 ): Promise<RedisServer> {
-  const path = join(current().folder, `redis-${randomBytes(6).toString('hex')}`);
+  const path = join(currentFolder(), `redis-${randomBytes(6).toString('hex')}`);
   const server = await start(path, { environment });
   redises.push({ server, path });
   return server;
 }
 
-function current(): Run {
-  const run = process.env[RUN];
-  if (!run) throw new Error('the test servers are not running; is this file required by .mocharc.json?');
-  return JSON.parse(run);
+function currentFolder(): string {
+  const folder = runFolder();
+  if (folder === undefined) throw new Error('no run of the tests; does .mocharc.json require this file?');
+  return folder;
 }
 
 /** @returns a folder that is removed when the run of the tests ends; undefined outside a run */
-export const runFolder = (): string | undefined => (process.env[RUN] ? current().folder : undefined);
+export const runFolder = (): string | undefined => process.env[RUN_FOLDER];
 
 /**
  * The engine's Redis waits for the disk at every write. What that is good for, a power cut, no test makes; so its files
@@ -156,7 +192,8 @@ function sweeper(...folders: string[]): () => Promise<void> {
 }
 
 async function sql(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: current().databaseUrl });
+  maintenance ??= maintenanceUrl();
+  const client = new pg.Client({ connectionString: await maintenance });
   await client.connect();
   try {
     await client.query(statement);
