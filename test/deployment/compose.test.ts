@@ -13,6 +13,7 @@ import { serverEnvironment } from '../../src/embedded/server-environment.mjs';
 import { obtainHaproxy } from '../support/haproxy-binary.ts';
 import { freePort } from '../support/ports.ts';
 import { repliesUnder } from './balancer-replies.ts';
+import { writeSettings } from './compose-settings.ts';
 import { readYaml } from './kustomize.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -211,10 +212,8 @@ describe('docker-compose.yml', () => {
           volumes.filter((volume) => volume.startsWith('.')),
           name,
         ).to.deep.equal([]);
-    const script = compose.services.settings!.command![0]!;
     const folder = mkdtempSync(join(tmpdir(), 'redbook-settings-'));
-    const local = script.replaceAll('/checkout', ROOT).replaceAll('/settings', folder);
-    execFileSync('sh', ['-ec', local]);
+    writeSettings(folder);
     for (const file of [
       'redis.conf',
       'haproxy.cfg',

@@ -1,9 +1,11 @@
-/** Alert rules, dashboard and autoscalers: only of metrics that the processes have, each alert with a place in the guide. */
+/** Alert rules, dashboard and autoscalers use only metrics that the processes have, and the runbook has each alert. */
 
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { writeSettings } from './compose-settings.ts';
 import { metricsOfEveryRole, type Role } from './every-role.ts';
 import { type Resource, readYaml } from './kustomize.ts';
 
@@ -18,7 +20,8 @@ interface Rule {
   annotations: { summary: string; runbook: string };
 }
 
-const [{ groups }] = readYaml(at('k8s/shared/alerts.yml')) as [{ groups: { name: string; rules: Rule[] }[] }];
+const [prometheusRule] = readYaml(at('k8s/components/monitoring/prometheus-rule.yaml')) as [Resource];
+const groups = prometheusRule.spec.groups as { name: string; rules: Rule[] }[];
 const rules = groups.flatMap(({ rules }) => rules);
 const dashboard = JSON.parse(readFileSync(at('k8s/components/monitoring/dashboard.json'), 'utf8'));
 const panels: { title: string; type: string; targets?: { expr: string }[] }[] = dashboard.panels;
@@ -135,9 +138,11 @@ describe('alerts, dashboard and autoscalers', function () {
     }
   });
 
-  it('are the same for Prometheus and for its operator', () => {
-    const [rule] = readYaml(at('k8s/components/monitoring/prometheus-rule.yaml')) as [Resource];
-    expect(rule.spec.groups).to.deep.equal(groups);
+  it('are the same for the Prometheus of Compose and for the Prometheus operator', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'redbook-settings-'));
+    writeSettings(folder);
+    expect(readYaml(join(folder, 'alerts.yml'))).to.deep.equal([{ groups }]);
+    rmSync(folder, { recursive: true });
   });
 
   it('find the jobs that Prometheus has', () => {

@@ -1,15 +1,15 @@
 /**
- * `npm run promtool`: metrics, alert rules and their unit tests under Prometheus' own tool. It is no part of
- * `npm test`, which must not need it; what can be checked without is in monitoring.test.ts.
+ * `npm run promtool` checks metrics, alert rules and their unit tests with Prometheus' own tool. `npm test` must not
+ * need that tool: monitoring.test.ts checks what can be checked without it.
  */
 
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { writeSettings } from '../../deployment/compose-settings.ts';
 import { metricsOfEveryRole } from '../../deployment/every-role.ts';
-
-const FOLDER = fileURLToPath(new URL('../../../k8s/shared/', import.meta.url));
 
 function promtool(args: readonly string[], input = ''): void {
   const { error, status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8', input });
@@ -20,14 +20,18 @@ function promtool(args: readonly string[], input = ''): void {
 
 describe('promtool', function () {
   this.timeout(120_000);
+  // As Prometheus finds them: the rules beside its configuration.
+  const folder = mkdtempSync(join(tmpdir(), 'redbook-promtool-'));
+  before(() => writeSettings(folder));
+  after(() => rmSync(folder, { recursive: true }));
 
   it('finds nothing wrong with the alert rules', () =>
-    promtool(['check', 'rules', join(FOLDER, 'alerts.yml')]));
+    promtool(['check', 'rules', join(folder, 'alerts.yml')]));
 
   it('sees alerts fire when they should, and not before', () =>
-    promtool(['test', 'rules', join(FOLDER, 'alerts.test.yml')]));
+    promtool(['test', 'rules', join(folder, 'alerts.test.yml')]));
 
-  it('takes the configuration', () => promtool(['check', 'config', join(FOLDER, 'prometheus.yml')]));
+  it('takes the configuration', () => promtool(['check', 'config', join(folder, 'prometheus.yml')]));
 
   it('finds nothing wrong with the metrics of any role', async () => {
     promtool(['--version']);
