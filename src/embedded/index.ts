@@ -3,6 +3,7 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartRefusal } from '../domain/errors.ts';
+import { obtainRedis } from './obtain/redis-binary.mjs';
 import {
   type DataFolder,
   openDataFolder,
@@ -11,15 +12,14 @@ import {
   type ServiceAddress,
   unreadable,
   unusable,
-} from './data-folder.ts';
-import { freePort } from './ports.ts';
-import { dropStrangersLock, openCluster, postgresProgram, postgresUrl } from './postgres.ts';
-import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
-import { redisProgram, redisUrl } from './redis.ts';
-import { obtainRedis } from './redis-binary.mjs';
-import { type ServerProgram, type Supervised, supervise } from './supervise.ts';
+} from './run/data-folder.ts';
+import { freePort } from './run/ports.ts';
+import { dropStrangersLock, openCluster, postgresProgram, postgresUrl } from './run/postgres.ts';
+import { identify, isAlive, type ProcessIdentity } from './run/process-identity.ts';
+import { redisProgram, redisUrl } from './run/redis.ts';
+import { type ServerProgram, type Supervised, supervise } from './run/supervise.ts';
 
-export type { ServiceAddress } from './data-folder.ts';
+export type { ServiceAddress } from './run/data-folder.ts';
 
 export interface EmbeddedServers {
   readonly redisUrl: string;

@@ -11,7 +11,7 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { projectFolder } from './cache-folder.mjs';
+import { projectFolder } from './obtain/cache-folder.mjs';
 
 const OLDEST_NODE = [20, 19];
 const PROGRESS_MS = 5_000;
@@ -177,7 +177,7 @@ async function ensurePage() {
 
 async function ensureRedis() {
   if (quiet || process.env.REDIS_URL) return;
-  const { obtainRedis } = await import('./redis-binary.mjs');
+  const { obtainRedis } = await import('./obtain/redis-binary.mjs');
   await obtainRedis(say).catch((error) => {
     throw new Trouble(error.message);
   });

@@ -4,15 +4,20 @@ import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, listeningOn } from '../config.ts';
 import { DEMO_MARKETS } from '../demo/markets.ts';
-import { startEmbedded } from '../embedded/index.ts';
+import { StartRefusal } from '../domain/errors.ts';
 import type { Engine } from '../engine/index.ts';
 import { tryPort } from './listening.ts';
 import { type Outages, openOutages } from './outages.ts';
+import { loadEmbedded } from './own-servers.ts';
 import type { RunningRole } from './running-role.ts';
 import { scoutServers } from './scout.ts';
 import { passwordsOf } from './server-names.ts';
 import { untilDone } from './waiting.ts';
 import { localUrl, welcome } from './welcome.ts';
+
+const NO_OWN_SERVERS =
+  'The role all runs a Redis and a Postgres of its own, which this installation leaves out. ' +
+  'Run the roles api, stream, settlement and snapshot, on servers that REDIS_URL and DATABASE_URL name.';
 
 /** Name of the all-in-one's log, beside its data. */
 export const logFileOf = ({ dataDir }: Pick<Config, 'dataDir'>): string =>
@@ -31,7 +36,9 @@ export async function startAll(
   const { dataDir, redisUrl, databaseUrl } = asked;
   let { port } = asked;
   let opened: { logger: Logger; outages: Outages; scout: { close(): void } } | undefined;
-  const embedded = await startEmbedded({
+  const own = await loadEmbedded();
+  if (own === undefined) throw new StartRefusal(NO_OWN_SERVERS, 2);
+  const embedded = await own.startEmbedded({
     ...{ dataDir, redisUrl, databaseUrl, onProgress: print },
     async onClaimed() {
       port = await tryPort(asked.port);

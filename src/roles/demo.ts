@@ -5,8 +5,9 @@ import type { Config } from '../config.ts';
 import { DEMO_HELP, drawSeed, readDemoArguments } from '../demo/arguments.ts';
 import { runDemo } from '../demo/index.ts';
 import { runLive } from '../demo/live.ts';
-import { findEmbedded, type ServiceAddress } from '../embedded/index.ts';
+import type { ServiceAddress } from '../embedded/index.ts';
 import { openOperatorServices } from './operator.ts';
+import { loadEmbedded } from './own-servers.ts';
 
 /** A service that was started a moment ago is waited for. */
 const STARTING_MS = 10_000;
@@ -73,8 +74,9 @@ async function locateService(config: Config): Promise<ServiceAddress> {
     url: `http://localhost:${config.port}`,
     webHost: config.webHosts[0] ?? `localhost:${config.port}`,
   };
+  const embedded = await loadEmbedded();
   for (const untilMs = Date.now() + STARTING_MS; Date.now() < untilMs; await sleep(LOOK_EVERY_MS)) {
-    const running = findEmbedded(config.dataDir);
+    const running = embedded?.findEmbedded(config.dataDir);
     if (running === undefined || !isOn(config, running)) return configured;
     if (running.service !== undefined) return running.service;
   }

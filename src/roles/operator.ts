@@ -5,11 +5,11 @@
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { type Config, ConfigError } from '../config.ts';
-import { findEmbedded } from '../embedded/index.ts';
 import { framesAgeMs } from '../feed/index.ts';
 import type { OperatorServices } from '../operator/services.ts';
 import { openWakeUps } from '../queue/index.ts';
 import { openBackends, type ServedConfig } from './backends.ts';
+import { loadEmbedded } from './own-servers.ts';
 import { untilTrue } from './waiting.ts';
 
 /** Longest wait of a command, for whose end a person waits. */
@@ -18,8 +18,9 @@ const PATIENCE_MS = 10_000;
 const OUTAGE_PATIENCE_MS = 1_500;
 
 /** @throws ConfigError when no servers are named and none run here */
-export function locateServers(config: Config): ServedConfig {
-  const embedded = config.redisUrl && config.databaseUrl ? undefined : findEmbedded(config.dataDir);
+async function locateServers(config: Config): Promise<ServedConfig> {
+  const isGiven = config.redisUrl !== undefined && config.databaseUrl !== undefined;
+  const embedded = isGiven ? undefined : (await loadEmbedded())?.findEmbedded(config.dataDir);
   const own = { redis: config.redisUrl === undefined, postgres: config.databaseUrl === undefined };
   const redisUrl = config.redisUrl ?? embedded?.redisUrl;
   const databaseUrl = config.databaseUrl ?? embedded?.databaseUrl;
@@ -42,7 +43,7 @@ async function countReplicas(engineRedis: Redis): Promise<Record<string, number>
 }
 
 export async function openOperatorServices(config: Config): Promise<OperatorServices> {
-  const backends = openBackends('operator', locateServers(config), pino({ level: 'silent' }));
+  const backends = openBackends('operator', await locateServers(config), pino({ level: 'silent' }));
   const { engine, ledger, engineRedis, queueRedis, queueOptions, outages, names } = backends;
   const ledgerAnswered = ledger.ping().catch((error) => outages.report(names.postgres, 'command', error));
   const [untilMs, hurryMs] = [Date.now() + PATIENCE_MS, Date.now() + OUTAGE_PATIENCE_MS];

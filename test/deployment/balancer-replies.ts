@@ -6,8 +6,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Program } from '../../src/embedded/program.mjs';
-import { serverEnvironment } from '../../src/embedded/server-environment.mjs';
+import type { Program } from '../../src/embedded/obtain/program.mjs';
+import { serverEnvironment } from '../../src/embedded/obtain/server-environment.mjs';
 import { freePort } from '../support/ports.ts';
 
 export interface Reply {

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { findEmbedded, startEmbedded } from '../../src/embedded/index.ts';
-import { identify, isAlive, type ProcessIdentity } from '../../src/embedded/process-identity.ts';
+import { identify, isAlive, type ProcessIdentity } from '../../src/embedded/run/process-identity.ts';
 import { program } from '../support/program.ts';
 
 interface Urls {

@@ -1,13 +1,23 @@
 /** Starting the service on a wrong setting prints one sentence that names the setting. */
 
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { identify } from '../../src/embedded/process-identity.ts';
+import { identify } from '../../src/embedded/run/process-identity.ts';
 import { freePort } from '../support/ports.ts';
+import { ROOT } from '../support/program.ts';
 import { startRedisServer } from '../support/redis-server.ts';
 import { freshDatabase } from '../support/servers.ts';
 import { eventually, launchService, type Service } from '../support/service.ts';
@@ -69,6 +79,29 @@ describe('the first minute', function () {
     expect(readFileSync(pathOf('other/thesis.txt'), 'utf8')).to.equal('mine');
     expect(readdirSync(pathOf('other'))).to.deep.equal(['thesis.txt']);
     expect(readdirSync(pathOf('new'))).to.deep.equal(['secrets.json']);
+  });
+
+  it('tells in one line that an installation without the embedded servers needs others', async () => {
+    const image = pathOf('image');
+    for (const name of ['src', 'lua', 'migrations', 'package.json'])
+      cpSync(join(ROOT, name), join(image, name), { recursive: true });
+    rmSync(join(image, 'src/embedded'), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules'), join(image, 'node_modules'));
+    const cases: [command: string[], exitStatus: number, text: RegExp][] = [
+      [
+        ['all'],
+        2,
+        /^The role all runs a Redis and a Postgres of its own, .* REDIS_URL and DATABASE_URL name\.$/,
+      ],
+      [['trading', 'pause'], 1, /^.*No service runs on .*, or name servers by REDIS_URL and DATABASE_URL\.$/],
+    ];
+    for (const [[role = '', ...further], exitStatus, text] of cases) {
+      const service = await launchService(role, { DATA_DIR: pathOf('none') }, image, ...further);
+      running.push(service);
+      const status = await new Promise((resolve) => service.child.once('close', resolve));
+      expect(service.output().trimEnd()).to.match(text);
+      expect(status).to.equal(exitStatus);
+    }
   });
 
   it('tells it in the log of a role as well', async () => {

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { makeDataFolder } from '../../src/embedded/data-folder.ts';
+import { makeDataFolder } from '../../src/embedded/run/data-folder.ts';
 import { openLogFile } from '../../src/roles/log-file.ts';
 import { eventually } from '../support/service.ts';
 

@@ -6,7 +6,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fetchPackage, findUnpacked } from '../../src/embedded/debian-package.mjs';
+import { fetchPackage, findUnpacked } from '../../src/embedded/obtain/debian-package.mjs';
 
 const LIBRARY = 'faketime/libfaketime.so.1';
 

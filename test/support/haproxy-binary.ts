@@ -1,6 +1,6 @@
 /** HAProxy as Debian packages it: what stands before the replicas in docker-compose.yml. */
 
-import { obtainProgram, type Program, type Wanted } from '../../src/embedded/program.mjs';
+import { obtainProgram, type Program, type Wanted } from '../../src/embedded/obtain/program.mjs';
 
 const HAPROXY: Wanted = {
   name: 'haproxy',

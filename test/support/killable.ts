@@ -1,6 +1,6 @@
 /** A server program that a test may end as roughly as it likes. */
 
-import { launch, type ServerProgram, untilReady } from '../../src/embedded/supervise.ts';
+import { launch, type ServerProgram, untilReady } from '../../src/embedded/run/supervise.ts';
 
 export interface Killable {
   /** SIGKILL of the server; it stays down until `start`. */

@@ -1,6 +1,6 @@
 /** Ports for what tests start, which takes seconds until it listens: none is given out twice in a run. */
 
-import { freePort as anyFreePort } from '../../src/embedded/ports.ts';
+import { freePort as anyFreePort } from '../../src/embedded/run/ports.ts';
 
 /** As many processes may run tests at a time; each gives out ports of its own. */
 const PROCESSES = 4;

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openCluster, postgresProgram, postgresUrl } from '../../src/embedded/postgres.ts';
+import { openCluster, postgresProgram, postgresUrl } from '../../src/embedded/run/postgres.ts';
 import { type Killable, startKillable } from './killable.ts';
 import { freePort } from './ports.ts';
 

@@ -2,9 +2,9 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { obtainRedis } from '../../src/embedded/redis-binary.mjs';
-import { serverEnvironment } from '../../src/embedded/server-environment.mjs';
-import { launch } from '../../src/embedded/supervise.ts';
+import { obtainRedis } from '../../src/embedded/obtain/redis-binary.mjs';
+import { serverEnvironment } from '../../src/embedded/obtain/server-environment.mjs';
+import { launch } from '../../src/embedded/run/supervise.ts';
 import { freePort } from './ports.ts';
 import { ADMIN, asReplica, PASSWORD, startRedisServer, untilInStep, untilSaid } from './redis-server.ts';
 

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoginTypedData } from '../../src/auth/index.ts';
-import { canSignalDeath } from '../../src/embedded/supervise.ts';
+import { canSignalDeath } from '../../src/embedded/run/supervise.ts';
 import type { Signer } from '../auth/signers.ts';
 import { checkReply } from './contract.ts';
 import { program, ROOT } from './program.ts';

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { openSessions } from '../../../src/auth/session.ts';
 import { startEmbedded } from '../../../src/embedded/index.ts';
-import { freePort } from '../../../src/embedded/ports.ts';
+import { freePort } from '../../../src/embedded/run/ports.ts';
 import { query } from '../../ledger/tables.ts';
 import { type Driver, startDriver } from './drive.ts';
 import { PRESENT } from './older-release.ts';

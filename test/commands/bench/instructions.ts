@@ -9,7 +9,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { promisify } from 'node:util';
-import type { ServerProgram } from '../../../src/embedded/supervise.ts';
+import type { ServerProgram } from '../../../src/embedded/run/supervise.ts';
 
 export type Counter = 'perf' | 'callgrind';
 

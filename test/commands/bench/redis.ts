@@ -4,9 +4,9 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { freePort } from '../../../src/embedded/ports.ts';
-import { redisProgram, redisUrl } from '../../../src/embedded/redis.ts';
-import { obtainRedis } from '../../../src/embedded/redis-binary.mjs';
+import { obtainRedis } from '../../../src/embedded/obtain/redis-binary.mjs';
+import { freePort } from '../../../src/embedded/run/ports.ts';
+import { redisProgram, redisUrl } from '../../../src/embedded/run/redis.ts';
 import { startKillable } from '../../support/killable.ts';
 import { type Counter, countWithCallgrind, countWithPerf, underCallgrind } from './instructions.ts';
 

@@ -5,8 +5,8 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { serverEnvironment } from '../../../src/embedded/server-environment.mjs';
-import { launch, type ServerProgram, untilReady } from '../../../src/embedded/supervise.ts';
+import { serverEnvironment } from '../../../src/embedded/obtain/server-environment.mjs';
+import { launch, type ServerProgram, untilReady } from '../../../src/embedded/run/supervise.ts';
 import { obtainHaproxy } from '../../support/haproxy-binary.ts';
 import { freePort } from '../../support/ports.ts';
 import type { Slot } from './processes.ts';

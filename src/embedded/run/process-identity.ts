@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { serverEnvironment } from './server-environment.mjs';
+import { serverEnvironment } from '../obtain/server-environment.mjs';
 
 export interface ProcessIdentity {
   readonly pid: number;

