@@ -9,19 +9,41 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Compares the times of seven processes to 300 ms, so `npm test` runs this file by itself, before all others. */
 const ALONE = 'test/stream/cadence.test.ts';
 
-const TIMED = [
-  ...['http/limits', 'queue/queue', 'workers/snapshot', 'commands/drill/drill'],
-  'roles/outages',
-];
+const TIMED = ['http/limits', 'queue/queue', 'workers/snapshot', 'commands/drill/drill', 'roles/outages'];
 const LONG = [
-  ...['equivalence/equivalence', 'roles/processes', 'equivalence/mutations', 'redis-cluster/streams'],
-  ...['embedded/embedded', 'roles/upgrade', 'redis-cluster/engine', 'redis-cluster/settlement'],
-  ...['roles/batch-kills', 'redis/failover', 'commands/sweeps/sweeps', 'books/rebuild', 'ledger/kill'],
-  ...['books/reconcile', 'books/earlier-release', 'engine/long-walks', 'engine/numbers'],
-  ...['http/market-data-large-book', 'deployment/engine-settings', 'equivalence/isolation'],
-  ...['roles/first-minute', 'stream/streams', 'http/pages', 'auth/siwe-fuzz', 'books/corruptions'],
-  ...['books/lost-rules', 'workers/settlement', 'redis-cluster/http', 'redis/tls', 'roles/starting'],
-  ...['http/lists', 'ledger/outage', 'roles/diverged'],
+  'equivalence/equivalence',
+  'roles/processes',
+  'equivalence/mutations',
+  'redis-cluster/streams',
+  'embedded/embedded',
+  'roles/upgrade',
+  'redis-cluster/engine',
+  'redis-cluster/settlement',
+  'roles/batch-kills',
+  'redis/failover',
+  'commands/sweeps/sweeps',
+  'books/rebuild',
+  'ledger/kill',
+  'books/reconcile',
+  'books/earlier-release',
+  'engine/long-walks',
+  'engine/numbers',
+  'http/market-data-large-book',
+  'deployment/engine-settings',
+  'equivalence/isolation',
+  'roles/first-minute',
+  'stream/streams',
+  'http/pages',
+  'auth/siwe-fuzz',
+  'books/corruptions',
+  'books/lost-rules',
+  'workers/settlement',
+  'redis-cluster/http',
+  'redis/tls',
+  'roles/starting',
+  'http/lists',
+  'ledger/outage',
+  'roles/diverged',
 ];
 
 const onClusters = process.env.REDBOOK_TEST_REDIS === 'cluster';

@@ -29,9 +29,16 @@ async function openFullDesk(): Promise<Desk> {
     await desk.engine.placeOrder({
       wallet: TAKER,
       request: {
-        ...{ market: 'ETH/USDC', side: 'buy', type: 'limit', clientOrderId: `never ${timeInForce}` },
-        ...{ price: parseDecimal('1')!, size: parseDecimal('1')!, timeInForce },
-        ...{ postOnly: false, reduceOnly: false, leverage: parseDecimal('2')! },
+        market: 'ETH/USDC',
+        side: 'buy',
+        type: 'limit',
+        clientOrderId: `never ${timeInForce}`,
+        price: parseDecimal('1')!,
+        size: parseDecimal('1')!,
+        timeInForce,
+        postOnly: false,
+        reduceOnly: false,
+        leverage: parseDecimal('2')!,
       },
     });
   await desk.settle();
@@ -88,9 +95,16 @@ const OTHER_OF: Readonly<Record<string, string>> = {
 /** Columns whose corruption shows differently in orders of each kind. */
 const EACH_KIND = ['status', 'filled_steps', 'closed_sequence', 'client_order_id', 'witness'];
 const KEYS: Readonly<Record<string, string>> = {
-  ...{ orders: 'id', trades: 'trade_id', movements: 'sequence', ledger_entries: "sequence || '-' || line" },
-  ...{ holds: 'wallet', wallet_terms: 'wallet', assets: 'symbol', markets: 'symbol', reconciliations: 'id' },
-  ...{ candles: "concat_ws(' ', market, timeframe, 'at', open_ms)" },
+  orders: 'id',
+  trades: 'trade_id',
+  movements: 'sequence',
+  ledger_entries: "sequence || '-' || line",
+  holds: 'wallet',
+  wallet_terms: 'wallet',
+  assets: 'symbol',
+  markets: 'symbol',
+  reconciliations: 'id',
+  candles: "concat_ws(' ', market, timeframe, 'at', open_ms)",
 };
 const TABLES_WITH_RECORDS = [...TABLES, 'reconciliations'];
 

@@ -63,12 +63,12 @@ describe('an engine that an earlier release left', function () {
     expect(stderr).to.match(/^ENGINE_UNSETTLED: 4 events are not in Postgres yet/);
 
     const settings = {
-      ...{ REDIS_URL: desk.redisUrl, QUEUE_REDIS_URL: await sharedRedis(), DATABASE_URL: desk.databaseUrl },
-      ...{
-        JWT_SECRET: 'a secret of the tests, 32 bytes or more',
-        LOG_LEVEL: 'warn',
-        WEB_HOSTS: 'redbook.example',
-      },
+      REDIS_URL: desk.redisUrl,
+      QUEUE_REDIS_URL: await sharedRedis(),
+      DATABASE_URL: desk.databaseUrl,
+      JWT_SECRET: 'a secret of the tests, 32 bytes or more',
+      LOG_LEVEL: 'warn',
+      WEB_HOSTS: 'redbook.example',
     };
     const roles = await Promise.all(
       ROLES.map(async (role) => launchService(role, { ...settings, PORT: String(await freePort()) })),

@@ -55,7 +55,9 @@ async function openExchange(): Promise<Exchange> {
   await fixture.settle();
   return {
     ...fixture,
-    ...{ replicas, maker, taker },
+    replicas,
+    maker,
+    taker,
     async end() {
       for (const gate of gates) gate.stop();
       await fixture.close();

@@ -37,12 +37,15 @@ async function trade({ engine }: Desk, dice: Random): Promise<void> {
 
 const orderOf = (market: string, dice: Random, count: number) => ({
   market,
-  ...{ side: dice.pick(['buy', 'sell'] as const), type: 'limit' as const, leverage: null },
+  side: dice.pick(['buy', 'sell'] as const),
+  type: 'limit' as const,
+  leverage: null,
   timeInForce: dice.pick(['GTC', 'GTC', 'GTC', 'IOC'] as const),
   price: parseDecimal(`${95 + dice.below(10)}`),
   size: parseDecimal(`0.${1 + dice.below(9)}`),
   clientOrderId: dice.chance(0.5) ? `№ ${count}` : null,
-  ...{ postOnly: dice.chance(0.1), reduceOnly: false },
+  postOnly: dice.chance(0.1),
+  reduceOnly: false,
 });
 
 async function openTradedDesk(dice: Random): Promise<Desk> {

@@ -30,7 +30,9 @@ export class FaultyNetwork {
 
   readonly fetch: Fetch = async (url, init) => {
     const request: RouteRequest = {
-      ...{ method: init.method, path: new URL(url).pathname, body: init.body },
+      method: init.method,
+      path: new URL(url).pathname,
+      body: init.body,
       token: init.headers.Authorization?.replace('Bearer ', ''),
       requestId: init.headers['X-Request-Id'],
     };

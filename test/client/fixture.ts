@@ -27,7 +27,8 @@ export interface ClientFixture extends Fixture {
 export function localSigner(): TypedDataSigner & MessageSigner {
   const { address, signTyped, signText } = ethersSigner();
   return {
-    ...{ address, prompts: false },
+    address,
+    prompts: false,
     signTypedData: (typedData) => signTyped(typedData as Parameters<typeof signTyped>[0]),
     signMessage: signText,
   };
@@ -41,7 +42,10 @@ export async function openClientFixture(): Promise<ClientFixture> {
   const baseUrl = `http://127.0.0.1:${port}`;
   const connect: ClientFixture['connect'] = (options = {}) => openConnection({ baseUrl, ...options });
   return {
-    ...{ ...fixture, baseUrl, port, connect },
+    ...fixture,
+    baseUrl,
+    port,
+    connect,
     async wallet(funds = {}, connection = connect()) {
       const session = await signIn(connection, localSigner());
       await fixture.credit(session.wallet, funds);

@@ -103,7 +103,9 @@ describe('limits', () => {
 
   it('are waited for after a 429, and reported in the end', async () => {
     const { clock, seen, connection } = stage(() => ({
-      ...{ status: 429, headers: { 'Retry-After': '7' }, body: { code: 'RATE_LIMITED', error: 'too many' } },
+      status: 429,
+      headers: { 'Retry-After': '7' },
+      body: { code: 'RATE_LIMITED', error: 'too many' },
     }));
     const error = await clock.until(errorOf(getPairs(connection)));
     expect(error).to.include({ code: 'RATE_LIMITED', retryAfterMs: 7_000, outcome: 'refused' });
@@ -114,7 +116,9 @@ describe('limits', () => {
 
   it('never hold an order or a cancel back', async () => {
     const { clock, seen, connection } = stage(() => ({
-      ...{ status: 429, headers: { 'Retry-After': '7' }, body: 'a proxy’s words' },
+      status: 429,
+      headers: { 'Retry-After': '7' },
+      body: 'a proxy’s words',
     }));
     const session = restoreSession(connection, tokenAt(clock));
     expect((await errorOf(cancel(session, 'an order'))).code).to.equal('RATE_LIMITED');

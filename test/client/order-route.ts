@@ -158,28 +158,25 @@ const isOrder = ({ market, side, type, size, quoteAmount }: OrderBody): boolean 
 
 const shown = (order: RecordedOrder): object => ({
   ...order,
-  ...{
-    market: MARKET,
-    side: 'buy',
-    type: 'limit',
-    timeInForce: 'GTC',
-    postOnly: false,
-    price: 2000,
-    size: 1,
-  },
-  ...{
-    filledSize: 0,
-    remainingSize: 1,
-    createdAt: CREATED_AT,
-    updatedAt: CREATED_AT,
-    fillCount: 0,
-    fills: [],
-  },
+  market: MARKET,
+  side: 'buy',
+  type: 'limit',
+  timeInForce: 'GTC',
+  postOnly: false,
+  price: 2000,
+  size: 1,
+  filledSize: 0,
+  remainingSize: 1,
+  createdAt: CREATED_AT,
+  updatedAt: CREATED_AT,
+  fillCount: 0,
+  fills: [],
 });
 
 const placing = (order: RecordedOrder): object => ({
   ...shown(order),
-  ...{ accepted: order.status !== 'rejected', order: shown(order) },
+  accepted: order.status !== 'rejected',
+  order: shown(order),
 });
 
 const CHALLENGE = {

@@ -16,8 +16,13 @@ const README = readFileSync(join(ROOT, 'src/client/README.md'), 'utf8');
 const EXAMPLES = [...README.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
 
 const STRICT = {
-  ...{ strict: true, skipLibCheck: false, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
-  ...{ noEmit: true, target: 'es2022', types: [] as string[] },
+  strict: true,
+  skipLibCheck: false,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noEmit: true,
+  target: 'es2022',
+  types: [] as string[],
 };
 const NODE = { ...STRICT, module: 'nodenext', lib: ['es2023'], types: ['node'] };
 const BROWSER = {
@@ -99,7 +104,10 @@ describe('the packed client', function () {
   it('leaves out of a bundle what the bundle does not use', async () => {
     packed.write('reads.js', "import { getMarkets } from 'redbook-client'; console.log(getMarkets);");
     const { outputFiles } = await build({
-      ...{ entryPoints: [join(packed.folder, 'reads.js')], bundle: true, format: 'esm', write: false },
+      entryPoints: [join(packed.folder, 'reads.js')],
+      bundle: true,
+      format: 'esm',
+      write: false,
       external: ['lossless-json'],
     });
     const text = outputFiles[0]!.text;

@@ -42,7 +42,9 @@ export async function packClient(): Promise<PackedClient> {
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   let projects = 0;
   return {
-    ...{ printed, tarball, folder },
+    printed,
+    tarball,
+    folder,
     link(name) {
       const link = join(folder, 'node_modules', name);
       mkdirSync(dirname(link), { recursive: true });

@@ -40,7 +40,8 @@ describe('placing at the service', () => {
   after(() => fixture.close());
 
   const signerOf = ({ signer }: Trader) => ({
-    ...{ address: signer.address, prompts: false },
+    address: signer.address,
+    prompts: false,
     signTypedData: (typedData: unknown) =>
       signer.signTyped(typedData as Parameters<typeof signer.signTyped>[0]),
   });
@@ -61,7 +62,9 @@ describe('placing at the service', () => {
     this.timeout(60_000);
     const fates = new Map<string, ReturnType<typeof random>>();
     const proxy = await openFaultyProxy({
-      ...{ port: fixture.port, now, haste: HASTE },
+      port: fixture.port,
+      now,
+      haste: HASTE,
       fateOf(name) {
         const draw = fates.get(name) ?? random(Math.imul(runSeed(), 31) + Number(name));
         fates.set(name, draw);
@@ -178,7 +181,9 @@ describe('placing at the service', () => {
       ).to.deep.equal(facts(real.status, real.body));
     }
     const stranger = await fixture.connect().fetch(`${fixture.baseUrl}/v1/orders`, {
-      ...{ method: 'POST', headers: { Authorization: 'Bearer a.b.c' }, signal: new AbortController().signal },
+      method: 'POST',
+      headers: { Authorization: 'Bearer a.b.c' },
+      signal: new AbortController().signal,
     });
     expect(stranger.status).to.equal(model.handle({ ...EMPTY, token: 'a.b.c' }).status);
   });

@@ -12,7 +12,11 @@ import { type FakeSocket, fakeSockets } from './fake-socket.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 const FRAME = {
-  ...{ type: 'market', symbol: 'ETH/USDC', tf: '1m', trades: [], candle: null },
+  type: 'market',
+  symbol: 'ETH/USDC',
+  tf: '1m',
+  trades: [],
+  candle: null,
   ticker: {
     type: 'ticker',
     symbol: 'ETH/USDC',
@@ -31,7 +35,9 @@ function stage() {
   const sockets = fakeSockets();
   const random = (bytes: Uint8Array): void => void bytes.fill(128);
   const connection = openConnection({
-    ...{ baseUrl: 'https://redbook.example/path/', clock, random },
+    baseUrl: 'https://redbook.example/path/',
+    clock,
+    random,
     WebSocket: sockets.WebSocket,
   });
   const states: WatchState[] = [];

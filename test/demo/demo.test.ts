@@ -264,15 +264,16 @@ describe('demo', function () {
     fixture.engine.placeOrder({
       wallet: STRANGER,
       request: {
-        ...{
-          market: 'ETH/USDC',
-          side,
-          type: 'limit',
-          timeInForce: 'GTC',
-          clientOrderId: null,
-          leverage: null,
-        },
-        ...{ price: parseDecimal(price), size: parseDecimal('1'), postOnly: true, reduceOnly: false },
+        market: 'ETH/USDC',
+        side,
+        type: 'limit',
+        timeInForce: 'GTC',
+        clientOrderId: null,
+        leverage: null,
+        price: parseDecimal(price),
+        size: parseDecimal('1'),
+        postOnly: true,
+        reduceOnly: false,
       },
     });
 });

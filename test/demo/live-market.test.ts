@@ -73,9 +73,18 @@ describe('the live demo, on a market', () => {
   const marketOf = ([base, quote]: [number, number], rules: Partial<MarketSpec>) =>
     composeMarket(
       {
-        ...{ symbol: 'BASE/QUOTE', status: 'active', sellEnabled: true, visible: true, feeBps: 10 },
-        ...{ tickSize: null, sizeStep: null, minOrderSize: null, maxOrderSize: null },
-        ...{ selfTrade: 'expire_taker', referencePrice: null, networkId: '1' },
+        symbol: 'BASE/QUOTE',
+        status: 'active',
+        sellEnabled: true,
+        visible: true,
+        feeBps: 10,
+        tickSize: null,
+        sizeStep: null,
+        minOrderSize: null,
+        maxOrderSize: null,
+        selfTrade: 'expire_taker',
+        referencePrice: null,
+        networkId: '1',
         ...rules,
       },
       0,

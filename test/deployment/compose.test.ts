@@ -343,7 +343,13 @@ describe('the balancer by haproxy itself (where it can be had)', function () {
     const paths = ['/', '/trade/ETH_USDC', '/web/main.js?v=1', '/docs', '/v1/markets', '/ws', '/ws/market'];
     const replies = await repliesUnder(haproxy, named, port, paths.map(get));
     expect(replies.map(({ body }) => JSON.parse(body).backend)).to.deep.equal([
-      ...['api', 'api', 'api', 'api', 'api', 'stream', 'stream'],
+      'api',
+      'api',
+      'api',
+      'api',
+      'api',
+      'stream',
+      'stream',
     ]);
   });
 

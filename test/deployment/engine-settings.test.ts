@@ -37,8 +37,14 @@ function redisOn(folder: string, port: number): Promise<Incarnation> {
   writeFileSync(join(folder, 'redis.conf'), settings);
   return obtainRedis().then(({ command, libraryPath }) =>
     launch({
-      ...{ name: 'Redis', command, args: ['redis.conf'], env: serverEnvironment(libraryPath), cwd: folder },
-      ...{ stopSignal: 'TERM', logFile: join(folder, 'redis.log'), isReady: async () => true },
+      name: 'Redis',
+      command,
+      args: ['redis.conf'],
+      env: serverEnvironment(libraryPath),
+      cwd: folder,
+      stopSignal: 'TERM',
+      logFile: join(folder, 'redis.log'),
+      isReady: async () => true,
     }),
   );
 }

@@ -22,8 +22,12 @@ const RULES = [
 /** The text of `/metrics` by role. */
 export async function metricsOfEveryRole(): Promise<Readonly<Record<Role, string>>> {
   const settings = {
-    ...{ REDIS_URL: await freshRedis(), DATABASE_URL: await freshDatabase() },
-    ...{ JWT_SECRET: 'x'.repeat(32), WEB_HOSTS: 'localhost', LOG_LEVEL: 'silent', DRAIN_MS: '0' },
+    REDIS_URL: await freshRedis(),
+    DATABASE_URL: await freshDatabase(),
+    JWT_SECRET: 'x'.repeat(32),
+    WEB_HOSTS: 'localhost',
+    LOG_LEVEL: 'silent',
+    DRAIN_MS: '0',
   };
   const start = async (role: Role): Promise<Service> =>
     startService(role, { ...settings, PORT: String(await freePort()) });

@@ -5,16 +5,18 @@ import { composeMarket } from '../../src/domain/market.ts';
 const market = (referencePrice: string | null) =>
   composeMarket(
     {
-      ...{
-        symbol: 'ETH/USDC',
-        status: 'active',
-        sellEnabled: true,
-        visible: true,
-        feeBps: 0,
-        networkId: '1',
-      },
-      ...{ tickSize: '0.05', sizeStep: '0.01', minOrderSize: null, maxOrderSize: null },
-      ...{ selfTrade: 'expire_taker', referencePrice },
+      symbol: 'ETH/USDC',
+      status: 'active',
+      sellEnabled: true,
+      visible: true,
+      feeBps: 0,
+      networkId: '1',
+      tickSize: '0.05',
+      sizeStep: '0.01',
+      minOrderSize: null,
+      maxOrderSize: null,
+      selfTrade: 'expire_taker',
+      referencePrice,
     },
     0,
     { symbol: 'ETH', scale: 8 },

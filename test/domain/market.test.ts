@@ -31,9 +31,18 @@ interface Drawn {
 function draw(dice: Random): Drawn {
   const size = (nullable: number): string | null => (dice.chance(nullable) ? null : dice.pick(SIZES));
   const spec: MarketSpec = {
-    ...{ symbol: 'AAA/BBB', status: 'active', sellEnabled: true, visible: true, feeBps: dice.below(1_001) },
-    ...{ tickSize: size(0.3), sizeStep: size(0.3), minOrderSize: size(0.5), maxOrderSize: size(0.5) },
-    ...{ selfTrade: 'expire_taker', referencePrice: null, networkId: '1' },
+    symbol: 'AAA/BBB',
+    status: 'active',
+    sellEnabled: true,
+    visible: true,
+    feeBps: dice.below(1_001),
+    tickSize: size(0.3),
+    sizeStep: size(0.3),
+    minOrderSize: size(0.5),
+    maxOrderSize: size(0.5),
+    selfTrade: 'expire_taker',
+    referencePrice: null,
+    networkId: '1',
   };
   return { spec, baseScale: dice.below(10), quoteScale: dice.below(10) };
 }

@@ -8,9 +8,18 @@ import { unitsOf } from '../equivalence/decimals.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 
 const SPEC: MarketSpec = {
-  ...{ symbol: 'AAA/BBB', status: 'active', sellEnabled: true, visible: true, feeBps: 25 },
-  ...{ tickSize: '0.05', sizeStep: '0.002', minOrderSize: '0.01', maxOrderSize: '4000' },
-  ...{ selfTrade: 'expire_taker', referencePrice: null, networkId: '1' },
+  symbol: 'AAA/BBB',
+  status: 'active',
+  sellEnabled: true,
+  visible: true,
+  feeBps: 25,
+  tickSize: '0.05',
+  sizeStep: '0.002',
+  minOrderSize: '0.01',
+  maxOrderSize: '4000',
+  selfTrade: 'expire_taker',
+  referencePrice: null,
+  networkId: '1',
 };
 const MARKET = composeMarket(SPEC, 1, { symbol: 'AAA', scale: 6 }, { symbol: 'BBB', scale: 4 });
 
@@ -24,20 +33,16 @@ function decimal(dice: Random): string {
 }
 
 const drawOrder = (dice: Random, price: string, size: string): OrderRequest => ({
-  ...{
-    market: 'AAA/BBB',
-    side: dice.pick(['buy', 'sell']),
-    type: 'limit',
-    timeInForce: 'GTC',
-    postOnly: false,
-  },
-  ...{
-    price: parseDecimal(price),
-    size: parseDecimal(size),
-    clientOrderId: null,
-    reduceOnly: false,
-    leverage: null,
-  },
+  market: 'AAA/BBB',
+  side: dice.pick(['buy', 'sell']),
+  type: 'limit',
+  timeInForce: 'GTC',
+  postOnly: false,
+  price: parseDecimal(price),
+  size: parseDecimal(size),
+  clientOrderId: null,
+  reduceOnly: false,
+  leverage: null,
 });
 
 /** The first rule that an order breaks, by integers of 10^-18; undefined: it keeps all. */

@@ -7,15 +7,16 @@ import { random, runSeed } from '../support/seed.ts';
 type Execution = SecondOfTrades & { readonly timeMs: number };
 
 const execution = (second: number, ticks: bigint, steps: bigint): Execution => ({
-  ...{
-    market: 'AAA/BBB',
-    second,
-    timeMs: second * 1_000,
-    trades: 1,
-    sizeSteps: steps,
-    quoteAtoms: ticks * steps,
-  },
-  ...{ firstTicks: ticks, lastTicks: ticks, highTicks: ticks, lowTicks: ticks },
+  market: 'AAA/BBB',
+  second,
+  timeMs: second * 1_000,
+  trades: 1,
+  sizeSteps: steps,
+  quoteAtoms: ticks * steps,
+  firstTicks: ticks,
+  lastTicks: ticks,
+  highTicks: ticks,
+  lowTicks: ticks,
 });
 
 /** The figures, computed anew from all executions. */
@@ -65,8 +66,13 @@ describe('the rolling day', () => {
     day.add(execution(10, 7n, 1n));
     day.dropBefore(11);
     expect(day.figures([], 11_000)).to.deep.equal({
-      ...{ lastPriceTicks: 7n, firstPriceTicks: null, highTicks: null, lowTicks: null },
-      ...{ baseSteps: 0n, quoteAtoms: 0n, trades: 0 },
+      lastPriceTicks: 7n,
+      firstPriceTicks: null,
+      highTicks: null,
+      lowTicks: null,
+      baseSteps: 0n,
+      quoteAtoms: 0n,
+      trades: 0,
     });
   });
 

@@ -38,7 +38,9 @@ const decimalText = (dice: Random): string =>
 const readings = (value: Decimal): readonly unknown[] => [
   ...GRIDS.map((grid) => countOf(value, grid)),
   ...[0, 6, 9, 18].flatMap((scale) => [toScaled(value, scale), toScaledDown(value, scale)]),
-  ...[isPositive(value), isWhole(value), toInteger(value)],
+  isPositive(value),
+  isWhole(value),
+  toInteger(value),
   ...['0', '50', 100, '0.000000001'].map((other) => Math.sign(compareWith(value, other))),
 ];
 

@@ -169,7 +169,10 @@ describe('the queue of a market', () => {
     finish();
     await turn();
     expect(outcomes).to.deep.equal({
-      ...{ first: 'first', late: 'late', 'left out': 'left out', 'in time': 'in time' },
+      first: 'first',
+      late: 'late',
+      'left out': 'left out',
+      'in time': 'in time',
     });
   });
 

@@ -263,8 +263,11 @@ describe('engine: an answer that is lost', function () {
     link = await openLink(url);
     direct = openRedis(url);
     connection = openRedis(link.url, 'engine-all', {
-      ...{ enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 },
-      ...{ commandTimeout, retryStrategy: () => 20 },
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      commandTimeout,
+      retryStrategy: () => 20,
     });
     connection.on('error', () => undefined);
     await new Promise((resolve) => connection.once('ready', resolve));

@@ -157,8 +157,16 @@ describe('layouts', () => {
   it('pack what Lua unpacks, and unpack what they packed', async () => {
     const dice = random(runSeed());
     const shape = layout({
-      ...{ one: u8, two: u16, four: u32, six: u48, seven: u56, word: text8, wallet: bytesOf(5) },
-      ...{ long: text16, blob: bytes16, last: u8 },
+      one: u8,
+      two: u16,
+      four: u32,
+      six: u48,
+      seven: u56,
+      word: text8,
+      wallet: bytesOf(5),
+      long: text16,
+      blob: bytes16,
+      last: u8,
     });
     const script = scriptOf(
       'unpack',
@@ -170,14 +178,16 @@ describe('layouts', () => {
     for (let rounds = 0; rounds < 200; rounds += 1) {
       const edge = rounds % 3 === 0;
       const record = {
-        ...{ one: edge ? 255 : whole(256), two: edge ? 65_535 : whole(65_536) },
-        ...{ four: edge ? 2 ** 32 - 1 : whole(2 ** 32), six: edge ? 2 ** 48 - 1 : whole(2 ** 48) },
-        ...{ seven: edge ? 2 ** 53 : whole(2 ** 53), word: 'ä'.repeat(whole(100)) },
-        ...{
-          wallet: Buffer.from([whole(256), 0, 255, 13, 10]),
-          long: '漢'.repeat(whole(edge ? 20_000 : 50)),
-        },
-        ...{ blob: Buffer.alloc(whole(edge ? 60_000 : 70), whole(256)), last: whole(256) },
+        one: edge ? 255 : whole(256),
+        two: edge ? 65_535 : whole(65_536),
+        four: edge ? 2 ** 32 - 1 : whole(2 ** 32),
+        six: edge ? 2 ** 48 - 1 : whole(2 ** 48),
+        seven: edge ? 2 ** 53 : whole(2 ** 53),
+        word: 'ä'.repeat(whole(100)),
+        wallet: Buffer.from([whole(256), 0, 255, 13, 10]),
+        long: '漢'.repeat(whole(edge ? 20_000 : 50)),
+        blob: Buffer.alloc(whole(edge ? 60_000 : 70), whole(256)),
+        last: whole(256),
       };
       const packed = shape.pack(record);
       expect(shape.unpack(packed)).to.deep.equal(record);

@@ -45,7 +45,9 @@ export async function openBench(options: Partial<EngineOptions> = {}): Promise<B
   };
   await redis.flushdb();
   return {
-    ...{ redis, engine: await replica(), replica },
+    redis,
+    engine: await replica(),
+    replica,
     close: () => {
       for (const connection of connections) connection.disconnect();
     },
@@ -84,8 +86,14 @@ export const decimal = (value: string | bigint | number): NonNullable<OrderReque
 type Amount = string | bigint | number;
 
 const request = (market: string, side: Side, own: Partial<OrderRequest>): OrderRequest => ({
-  ...{ market, side, type: 'limit', clientOrderId: null, timeInForce: 'GTC', leverage: null },
-  ...{ postOnly: false, reduceOnly: false },
+  market,
+  side,
+  type: 'limit',
+  clientOrderId: null,
+  timeInForce: 'GTC',
+  leverage: null,
+  postOnly: false,
+  reduceOnly: false,
   ...own,
 });
 

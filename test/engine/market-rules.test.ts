@@ -20,7 +20,10 @@ import {
 type Rules = Pick<MarketSpec, 'tickSize' | 'sizeStep'> & { base: number; quote: number };
 
 const rules = (base: number, quote: number, tickSize: string | null, sizeStep: string | null): Rules => ({
-  ...{ base, quote, tickSize, sizeStep },
+  base,
+  quote,
+  tickSize,
+  sizeStep,
 });
 
 /** Scales of base and quote, tick, step; then the grid amounts stand on. */

@@ -116,9 +116,17 @@ describe('engine: a settlement that fails', function () {
   it('halts the market whatever its texts hold', async () => {
     const { engine } = bench;
     await engine.createMarket({
-      ...{ symbol: 'SOL/USD', status: 'active', sellEnabled: true, visible: true, feeBps: 0 },
-      ...{ tickSize: '1', sizeStep: '1', minOrderSize: null, maxOrderSize: null },
-      ...{ selfTrade: 'expire_taker', referencePrice: null },
+      symbol: 'SOL/USD',
+      status: 'active',
+      sellEnabled: true,
+      visible: true,
+      feeBps: 0,
+      tickSize: '1',
+      sizeStep: '1',
+      minOrderSize: null,
+      maxOrderSize: null,
+      selfTrade: 'expire_taker',
+      referencePrice: null,
       networkId: '","status":"active","version":9,"%1%"',
     });
     const [, before] = await engine.markets();

@@ -57,8 +57,18 @@ export function rulesIn(market: Market): Rules {
   const { symbol, status, tradingEnabled, sellEnabled, visible, feeBps, tickSize, sizeStep } = market;
   const { minOrderSize, maxOrderSize, selfTrade, referencePrice } = market;
   return {
-    ...{ symbol, status, tradingEnabled, sellEnabled, visible, feeBps, tickSize, sizeStep },
-    ...{ minOrderSize, maxOrderSize, selfTrade, referencePrice },
+    symbol,
+    status,
+    tradingEnabled,
+    sellEnabled,
+    visible,
+    feeBps,
+    tickSize,
+    sizeStep,
+    minOrderSize,
+    maxOrderSize,
+    selfTrade,
+    referencePrice,
   };
 }
 

@@ -62,7 +62,9 @@ export interface RunOptions {
 const USUAL_TURNS = 0.04;
 
 const commandOf = ({ wallet, request, isRestricted }: Placing): PlaceOrder => ({
-  ...{ wallet, request: asEngineTakes(request), restricted: isRestricted },
+  wallet,
+  request: asEngineTakes(request),
+  restricted: isRestricted,
 });
 
 /** Everything is looked at after so many operations; in between, only what an operation may have touched. */
@@ -499,7 +501,13 @@ class Run {
       [market.base, market.quote, market.step / market.baseAtom],
     );
     return {
-      ...{ wallet, side, type, timeInForce, postOnly, clientOrderId, market: order.market },
+      wallet,
+      side,
+      type,
+      timeInForce,
+      postOnly,
+      clientOrderId,
+      market: order.market,
       number: this.#numberOf(order.id),
       leverage: leverage === null ? null : String(leverage),
       price: priceTicks === null ? null : priceTicks * market.tick,
@@ -610,7 +618,12 @@ class Run {
       if (base !== asset && quote !== asset) return [];
       const side = base === asset ? 'sell' : 'buy';
       return this.reference.book(rules.symbol, side).map(({ number, wallet, price, size, filled }) => ({
-        ...{ order: number, market: rules.symbol, side, wallet, price, remaining: size - filled },
+        order: number,
+        market: rules.symbol,
+        side,
+        wallet,
+        price,
+        remaining: size - filled,
       }));
     });
     compare(`books that reserve ${asset}`, actual, expected);

@@ -583,8 +583,14 @@ export class Generator {
     const scale = symbol === BUSY[1] ? 25n : 1n;
     const ticks = MID_TICKS[symbol]! + reach * scale * (side === 'buy' ? 1n : -1n);
     return {
-      ...{ market: symbol, side, type: 'limit', timeInForce: 'GTC', clientOrderId: null, leverage: null },
-      ...{ postOnly: false, reduceOnly: false },
+      market: symbol,
+      side,
+      type: 'limit',
+      timeInForce: 'GTC',
+      clientOrderId: null,
+      leverage: null,
+      postOnly: false,
+      reduceOnly: false,
       price: writeDecimal(most(1n, ticks) * market.tick),
       size: this.#sizeText(symbol, steps),
     };

@@ -16,14 +16,15 @@ const ROUNDS = 28;
 const MOST_SEEDS = 6;
 /** Parts of the outcomes that a run must have met. */
 const WANTED = [
-  ...[
-    'not an amount',
-    'data string too short',
-    'WRONGTYPE',
-    'planted',
-    'a reservation of ETH/USD is missing',
-  ],
-  ...['SETTLEMENT_FAILED', 'MARKET_NOT_TRADING', 'INSUFFICIENT_BALANCE', 'BAD_REQUEST'],
+  'not an amount',
+  'data string too short',
+  'WRONGTYPE',
+  'planted',
+  'a reservation of ETH/USD is missing',
+  'SETTLEMENT_FAILED',
+  'MARKET_NOT_TRADING',
+  'INSUFFICIENT_BALANCE',
+  'BAD_REQUEST',
 ];
 
 describe('isolation of the orders of a batch', function () {

@@ -299,7 +299,13 @@ async function drawCloses({ redis, dice }: Stage): Promise<Command[]> {
 // --- errors -----------------------------------------------------------------------------------------------
 
 const DAMAGES = [
-  ...[brokenBalance, brokenReservation, brokenMember, brokenLevel, lostLive, otherRules, brokenClaims],
+  brokenBalance,
+  brokenReservation,
+  brokenMember,
+  brokenLevel,
+  lostLive,
+  otherRules,
+  brokenClaims,
 ];
 
 /**

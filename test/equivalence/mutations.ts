@@ -14,10 +14,16 @@ export interface Mutation {
 }
 
 const inPlacing = (name: string, from: string, to: string): Mutation => ({
-  ...{ name, script: 'place_orders', from, to },
+  name,
+  script: 'place_orders',
+  from,
+  to,
 });
 const inCancelling = (name: string, from: string, to: string): Mutation => ({
-  ...{ name, script: 'cancel_orders', from, to },
+  name,
+  script: 'cancel_orders',
+  from,
+  to,
 });
 
 export const MUTATIONS: readonly Mutation[] = [

@@ -238,8 +238,15 @@ export class ReferenceExchange {
   /** Walks the other side of the book, best first. */
   #plan(order: ReferenceOrder, market: ReferenceMarket, budgetAtoms: bigint | null): Plan {
     const plan: Plan = {
-      ...{ fills: [], expired: [], filled: 0n, notional: 0n, fee: 0n, met: 0 },
-      ...{ crosses: false, isOutOfBudget: false, ended: 'book' },
+      fills: [],
+      expired: [],
+      filled: 0n,
+      notional: 0n,
+      fee: 0n,
+      met: 0,
+      crosses: false,
+      isOutOfBudget: false,
+      ended: 'book',
     };
     for (const maker of this.book(order.market, order.side === 'buy' ? 'sell' : 'buy')) {
       const price = maker.price!;
@@ -463,7 +470,15 @@ export class ReferenceExchange {
 function orderOf(owner: string, request: Request): ReferenceOrder {
   const { market, side, type, timeInForce, postOnly, leverage, clientOrderId } = request;
   return {
-    ...{ number: -1, wallet: owner, market, side, type, timeInForce, postOnly, leverage, clientOrderId },
+    number: -1,
+    wallet: owner,
+    market,
+    side,
+    type,
+    timeInForce,
+    postOnly,
+    leverage,
+    clientOrderId,
     price: type === 'market' ? null : readDecimal(request.price!).units,
     size: request.size === undefined ? 0n : readDecimal(request.size).units,
     filled: 0n,

@@ -162,8 +162,13 @@ describe('request bodies', () => {
 
     const headOf = (...headers: readonly string[]): string =>
       [
-        ...['POST /v1/orders HTTP/1.1', 'Host: a', `Authorization: Bearer ${trader.token}`],
-        ...['Content-Type: application/json', ...headers, '', ''],
+        'POST /v1/orders HTTP/1.1',
+        'Host: a',
+        `Authorization: Bearer ${trader.token}`,
+        'Content-Type: application/json',
+        ...headers,
+        '',
+        '',
       ].join('\r\n');
     const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
 

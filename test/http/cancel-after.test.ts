@@ -51,20 +51,23 @@ describe('the dead-man switch', () => {
     await trader.post(PATH, { timeoutMs: 60_000 });
     const dueMs = await dueMsOf(trader);
     for (const wrong of [
-      ...['1', '4999', '4999.9999999999999999999', '5000.0000000000000000001', '5000.5', '86400000.00000001'],
-      ...[
-        '86400001',
-        '-5000',
-        '1e400',
-        '1e-400',
-        '9007199254740993',
-        'null',
-        'true',
-        '""',
-        '"5s"',
-        '[5000]',
-        '{}',
-      ],
+      '1',
+      '4999',
+      '4999.9999999999999999999',
+      '5000.0000000000000000001',
+      '5000.5',
+      '86400000.00000001',
+      '86400001',
+      '-5000',
+      '1e400',
+      '1e-400',
+      '9007199254740993',
+      'null',
+      'true',
+      '""',
+      '"5s"',
+      '[5000]',
+      '{}',
     ]) {
       const { status, body } = await trader.post(PATH, `{"timeoutMs":${wrong}}`);
       expect([status, body.code], wrong).to.deep.equal([400, 'VALIDATION_ERROR']);

@@ -39,7 +39,10 @@ describe('cancelling', () => {
       const { status, body } = await trader.delete(`/v1/orders/${order.id}`);
       expect(status).to.equal(200);
       expect(body).to.deep.equal({
-        ...{ id: order.id, clientOrderId: 'mine', market: 'ETH/USDC', status: 'cancelled' },
+        id: order.id,
+        clientOrderId: 'mine',
+        market: 'ETH/USDC',
+        status: 'cancelled',
       });
       expect(await balance('USDC')).to.include({ reserved: 0, available: 100_000 });
     });
@@ -58,9 +61,25 @@ describe('cancelling', () => {
       ]);
       const { body: live } = await other.order({ price: 1400 });
       const ids = [
-        ...[foreign.id, cancelled.id, expired.id, rejected.id, filled.id, live.id],
-        ...['0', '0'.repeat(34), 'f'.repeat(34), live.id.toUpperCase(), `${live.id}0`, live.id.slice(1)],
-        ...['%00', '..%2f..', '%F0%9F%90%8B', 'ETH%2FUSDC', '*', '__proto__', 'a'.repeat(2000)],
+        foreign.id,
+        cancelled.id,
+        expired.id,
+        rejected.id,
+        filled.id,
+        live.id,
+        '0',
+        '0'.repeat(34),
+        'f'.repeat(34),
+        live.id.toUpperCase(),
+        `${live.id}0`,
+        live.id.slice(1),
+        '%00',
+        '..%2f..',
+        '%F0%9F%90%8B',
+        'ETH%2FUSDC',
+        '*',
+        '__proto__',
+        'a'.repeat(2000),
       ];
       for (const id of ids) {
         const { status, body } = await trader.delete(`/v1/orders/${id}`);

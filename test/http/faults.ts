@@ -45,8 +45,16 @@ export async function newAttempt(fixture: Fixture, replica: Replica): Promise<At
   ]);
   const fields = { market: symbol, side: 'buy', type: 'limit', price: 2000, size: 1 };
   return {
-    ...{ fixture, replica, symbol, base, trader, maker, fields, token: trader.token },
-    ...{ headers: {}, truncated: false },
+    fixture,
+    replica,
+    symbol,
+    base,
+    trader,
+    maker,
+    fields,
+    token: trader.token,
+    headers: {},
+    truncated: false,
   };
 }
 

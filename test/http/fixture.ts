@@ -95,7 +95,9 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
   const replicas: Replica[] = [];
   const replica: Fixture['replica'] = async (more = {}, instead = {}) => {
     const opened = await openReplica(
-      ...([redisUrl, databaseUrl, { ...SETTINGS, ...settings, ...more }] as const),
+      redisUrl,
+      databaseUrl,
+      { ...SETTINGS, ...settings, ...more },
       { faucet: { credit: (wallet, asset) => faucet.credit(wallet, asset) }, ...instead },
     );
     replicas.push(opened);
@@ -182,7 +184,14 @@ async function openReplica(
   const { logger, log } = recordingLogger();
   const ready = async () => ({ ready: true, checks: { redis: 'ok' } });
   const services: Services = {
-    ...{ auth, engine, ledger, settings, logger, metrics, ready, wake: () => undefined },
+    auth,
+    engine,
+    ledger,
+    settings,
+    logger,
+    metrics,
+    ready,
+    wake: () => undefined,
     marketData: openMarketData({ engine, ledger }),
     limitsRedis: queueRedis,
     ...instead,
@@ -236,7 +245,11 @@ export function traderOf(app: RequestListener, signer: Signer, token: string): T
     post,
     order: (fields = {}) =>
       post('/v1/orders', {
-        ...{ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 2000, size: 1 },
+        market: 'ETH/USDC',
+        side: 'buy',
+        type: 'limit',
+        price: 2000,
+        size: 1,
         ...fields,
       }),
   };

@@ -121,31 +121,37 @@ describe('lists of orders and trades', () => {
       };
       const [own] = (await bob.get('/v1/trades')).body.trades;
       expect(Object.keys(own)).to.deep.equal([
-        ...['id', 'orderId', 'market', 'side', 'role', 'price', 'size', 'notional', 'feeAmount', 'feeAsset'],
-        ...['counterparty', 'createdAt'],
+        'id',
+        'orderId',
+        'market',
+        'side',
+        'role',
+        'price',
+        'size',
+        'notional',
+        'feeAmount',
+        'feeAsset',
+        'counterparty',
+        'createdAt',
       ]);
       expect(own).to.deep.equal({
         ...shared,
-        ...{
-          orderId: taker.id,
-          side: 'buy',
-          role: 'taker',
-          feeAmount: 2,
-          feeAsset: 'USDC',
-          counterparty: alice.wallet,
-        },
+        orderId: taker.id,
+        side: 'buy',
+        role: 'taker',
+        feeAmount: 2,
+        feeAsset: 'USDC',
+        counterparty: alice.wallet,
       });
       expect((await alice.get('/v1/trades')).body.trades).to.deep.equal([
         {
           ...shared,
-          ...{
-            orderId: maker.id,
-            side: 'sell',
-            role: 'maker',
-            feeAmount: 0,
-            feeAsset: 'USDC',
-            counterparty: bob.wallet,
-          },
+          orderId: maker.id,
+          side: 'sell',
+          role: 'maker',
+          feeAmount: 0,
+          feeAsset: 'USDC',
+          counterparty: bob.wallet,
         },
       ]);
     });

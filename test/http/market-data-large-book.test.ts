@@ -30,8 +30,14 @@ describe('a book of 40,000 orders', () => {
 
   const place = async (wallet: string, side: Side, ticks: number, steps: number): Promise<string> => {
     const order: OrderRequest = {
-      ...{ market: 'BTC/USDC', side, type: 'limit', timeInForce: 'GTC', clientOrderId: null, leverage: null },
-      ...{ postOnly: false, reduceOnly: false },
+      market: 'BTC/USDC',
+      side,
+      type: 'limit',
+      timeInForce: 'GTC',
+      clientOrderId: null,
+      leverage: null,
+      postOnly: false,
+      reduceOnly: false,
       price: parseDecimal(decimal(ticks, 2))!,
       size: parseDecimal(decimal(steps, 3))!,
     };

@@ -374,14 +374,13 @@ describe('public market data', () => {
       const dayOf = (time: number): number => time - (time % 86_400);
       if (dayOf(Math.min(...seconds)) !== dayOf(Math.max(...seconds))) this.skip(); // midnight came in between
       const day = {
-        ...{
-          time: String(dayOf(seconds[0]!)),
-          open: '2000.01',
-          high: '2000.5',
-          low: '1999.99',
-          close: '1999.99',
-        },
-        ...{ base_volume: '5', target_volume: '10000.6475' },
+        time: String(dayOf(seconds[0]!)),
+        open: '2000.01',
+        high: '2000.5',
+        low: '1999.99',
+        close: '1999.99',
+        base_volume: '5',
+        target_volume: '10000.6475',
       };
       for (const settled of [false, true]) {
         if (settled) await fixture.settle();
@@ -414,23 +413,17 @@ describe('public market data', () => {
     });
 
     const refusals = [
-      ...[
-        ['tf', 'tf=2m'],
-        ['tf', 'tf=1d'],
-        ['tf', 'tf='],
-        ['tf', 'tf=1m&tf=5m'],
-      ],
-      ...[
-        ['limit', 'limit=0'],
-        ['limit', 'limit=1001'],
-        ['limit', 'limit=1.5'],
-        ['limit', 'limit=-1'],
-      ],
-      ...[
-        ['start_time', 'start_time=-1'],
-        ['end_time', 'end_time=now'],
-      ],
-      ...[['start_time', 'start_time=2&end_time=1']],
+      ['tf', 'tf=2m'],
+      ['tf', 'tf=1d'],
+      ['tf', 'tf='],
+      ['tf', 'tf=1m&tf=5m'],
+      ['limit', 'limit=0'],
+      ['limit', 'limit=1001'],
+      ['limit', 'limit=1.5'],
+      ['limit', 'limit=-1'],
+      ['start_time', 'start_time=-1'],
+      ['end_time', 'end_time=now'],
+      ['start_time', 'start_time=2&end_time=1'],
     ] as const;
     for (const [field, query] of refusals) {
       it(`refuses ${query}`, async () => {

@@ -359,11 +359,9 @@ describe('the documents', () => {
       ...['true', 'false', '"true"', '0'].map((postOnly) => ({ ...order, postOnly, reduceOnly: postOnly })),
       ...[`"0x${'aB'.repeat(20)}"`, '"0x12"', '""', '1'].map((account) => ({ ...order, account })),
       ...Object.keys(order).map((key) => ({ ...order, [key]: undefined })),
-      ...[
-        { ...market, quoteAmount: '1' },
-        { ...order, quoteAmount: '1' },
-        { ...order, size: undefined, quoteAmount: '1' },
-      ],
+      { ...market, quoteAmount: '1' },
+      { ...order, quoteAmount: '1' },
+      { ...order, size: undefined, quoteAmount: '1' },
       { ...market, size: undefined, quoteAmount: '1', side: '"sell"' },
       { ...order, further: '{"unknown": 1}' },
     ];
@@ -401,7 +399,15 @@ describe('the documents', () => {
       const policy = headers['content-security-policy']!.split(';').map((rule) => rule.split(' '));
       expect(policy[0]).to.deep.equal(['default-src', "'none'"]);
       expect(policy.flatMap(([, ...sources]) => sources)).to.have.members([
-        ...["'none'", "'self'", "'self'", "'self'", 'data:', "'self'", "'none'", "'none'", "'none'"],
+        "'none'",
+        "'self'",
+        "'self'",
+        "'self'",
+        'data:',
+        "'self'",
+        "'none'",
+        "'none'",
+        "'none'",
       ]);
       expect(text).to.not.match(/(src|href)="(https?:|\/\/)/);
       const files = [...text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, file]) => file!);
@@ -435,7 +441,10 @@ describe('the documents', () => {
 describe('the check of replies', () => {
   const problemsOf = contractOf(openApi);
   const reply: Reply = {
-    ...{ method: 'GET', path: '/v1/trades?limit=1', status: 200, text: '{"trades":[],"nextCursor":null}' },
+    method: 'GET',
+    path: '/v1/trades?limit=1',
+    status: 200,
+    text: '{"trades":[],"nextCursor":null}',
     headers: { 'content-type': 'application/json; charset=utf-8', 'x-request-id': '1' },
   };
 

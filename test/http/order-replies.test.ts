@@ -9,9 +9,18 @@ import { type Random, random, runSeed } from '../support/seed.ts';
 
 const MARKET = composeMarket(
   {
-    ...{ symbol: 'ETH/USDC', status: 'active', sellEnabled: true, visible: true, feeBps: 10 },
-    ...{ tickSize: '0.05', sizeStep: '0.001', minOrderSize: null, maxOrderSize: null },
-    ...{ selfTrade: 'expire_taker', referencePrice: null, networkId: '1' },
+    symbol: 'ETH/USDC',
+    status: 'active',
+    sellEnabled: true,
+    visible: true,
+    feeBps: 10,
+    tickSize: '0.05',
+    sizeStep: '0.001',
+    minOrderSize: null,
+    maxOrderSize: null,
+    selfTrade: 'expire_taker',
+    referencePrice: null,
+    networkId: '1',
   },
   1,
   { symbol: 'ETH', scale: 8 },
@@ -33,10 +42,18 @@ const steps = (dice: Random): bigint => BigInt(1 + dice.below(dice.pick([9, 10_0
 const orderIds = (dice: Random) => ({ takerOrderId: hex(dice, 34), makerOrderId: hex(dice, 34) });
 
 const tradeOf = (dice: Random): Trade => ({
-  ...{ tradeId: dice.below(2 ** 31) * 2 ** 20, market: 'ETH/USDC', takerSide: dice.pick(['buy', 'sell']) },
-  ...{ priceTicks: steps(dice), sizeSteps: BigInt(1 + dice.below(1_000)), feeAtoms: steps(dice) },
-  ...{ ...orderIds(dice), takerWallet: `0x${hex(dice, 40)}`, makerWallet: `0x${hex(dice, 40)}` },
-  ...{ timeMs: timeOf(dice), sequence: dice.below(1_000), lot: LOT },
+  tradeId: dice.below(2 ** 31) * 2 ** 20,
+  market: 'ETH/USDC',
+  takerSide: dice.pick(['buy', 'sell']),
+  priceTicks: steps(dice),
+  sizeSteps: BigInt(1 + dice.below(1_000)),
+  feeAtoms: steps(dice),
+  ...orderIds(dice),
+  takerWallet: `0x${hex(dice, 40)}`,
+  makerWallet: `0x${hex(dice, 40)}`,
+  timeMs: timeOf(dice),
+  sequence: dice.below(1_000),
+  lot: LOT,
 });
 
 type OrderWithTrades = Order & { readonly fillCount: number; readonly trades: readonly Trade[] };
@@ -47,12 +64,25 @@ function orderOf(dice: Random, status: OrderWithTrades['status']): OrderWithTrad
   const trades = Array.from({ length: dice.pick([0, 0, 1, 3]) }, () => ({ ...tradeOf(dice), [role]: id }));
   const sizeSteps = steps(dice);
   return {
-    ...{ id, wallet: `0x${hex(dice, 40)}`, market: 'ETH/USDC', side: dice.pick(['buy', 'sell']) },
-    ...{ type: dice.pick(['limit', 'market']), timeInForce: dice.pick(['GTC', 'IOC', 'FOK']) },
-    ...{ postOnly: dice.chance(0.5), leverage: null, priceTicks: dice.chance(0.2) ? null : steps(dice) },
-    ...{ sizeSteps, filledSteps: dice.pick([0n, sizeSteps, sizeSteps / 2n]), status },
-    ...{ clientOrderId: dice.pick(CLIENT_IDS), createdAtMs: timeOf(dice), updatedAtMs: timeOf(dice) },
-    ...{ sequence: dice.below(1_000), lot: LOT, fillCount: trades.length + dice.below(3), trades },
+    id,
+    wallet: `0x${hex(dice, 40)}`,
+    market: 'ETH/USDC',
+    side: dice.pick(['buy', 'sell']),
+    type: dice.pick(['limit', 'market']),
+    timeInForce: dice.pick(['GTC', 'IOC', 'FOK']),
+    postOnly: dice.chance(0.5),
+    leverage: null,
+    priceTicks: dice.chance(0.2) ? null : steps(dice),
+    sizeSteps,
+    filledSteps: dice.pick([0n, sizeSteps, sizeSteps / 2n]),
+    status,
+    clientOrderId: dice.pick(CLIENT_IDS),
+    createdAtMs: timeOf(dice),
+    updatedAtMs: timeOf(dice),
+    sequence: dice.below(1_000),
+    lot: LOT,
+    fillCount: trades.length + dice.below(3),
+    trades,
   };
 }
 
@@ -62,25 +92,36 @@ const count = (units: bigint, unit: number, places: number): number =>
 const fillMembers = (trade: Trade, orderId: string) => {
   const isTaker = trade.takerOrderId === orderId;
   return {
-    ...{ createdAt: new Date(trade.timeMs).toISOString(), id: String(trade.tradeId), orderId },
-    ...{ role: isTaker ? 'taker' : 'maker', price: count(trade.priceTicks, 0.05, 2) },
+    createdAt: new Date(trade.timeMs).toISOString(),
+    id: String(trade.tradeId),
+    orderId,
+    role: isTaker ? 'taker' : 'maker',
+    price: count(trade.priceTicks, 0.05, 2),
     size: count(trade.sizeSteps, 0.001, 3),
     notional: count(trade.priceTicks * trade.sizeSteps, 0.05 * 0.001, 5),
-    ...{ feeAmount: isTaker ? count(trade.feeAtoms, 1e-6, 6) : 0, feeAsset: 'USDC' },
+    feeAmount: isTaker ? count(trade.feeAtoms, 1e-6, 6) : 0,
+    feeAsset: 'USDC',
   };
 };
 
 /** The members as the contract names them, in any order: the schema puts them in its own. */
 const membersOf = (order: OrderWithTrades) => ({
-  ...{ fillCount: order.fillCount, fills: order.trades.map((trade) => fillMembers(trade, order.id)) },
+  fillCount: order.fillCount,
+  fills: order.trades.map((trade) => fillMembers(trade, order.id)),
   createdAt: new Date(order.createdAtMs).toISOString(),
   updatedAt: new Date(order.updatedAtMs).toISOString(),
   price: order.priceTicks === null ? null : count(order.priceTicks, 0.05, 2),
   size: count(order.sizeSteps, 0.001, 3),
   filledSize: count(order.filledSteps, 0.001, 3),
   remainingSize: count(order.sizeSteps - order.filledSteps, 0.001, 3),
-  ...{ id: order.id, market: order.market, side: order.side, type: order.type, status: order.status },
-  ...{ timeInForce: order.timeInForce, postOnly: order.postOnly, clientOrderId: order.clientOrderId },
+  id: order.id,
+  market: order.market,
+  side: order.side,
+  type: order.type,
+  status: order.status,
+  timeInForce: order.timeInForce,
+  postOnly: order.postOnly,
+  clientOrderId: order.clientOrderId,
 });
 
 describe('replies about orders', () => {

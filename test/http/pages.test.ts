@@ -230,17 +230,19 @@ describe('pages of orders and trades', () => {
 
   it('refuse wrong and repeated values, and ignore parameters that they do not know', async () => {
     for (const query of [
-      ...['status=', 'status=open', 'status=LIVE', 'status=live&status=live', 'status=live,closed'],
-      ...[
-        'limit=',
-        'limit=0',
-        'limit=101',
-        'limit=-1',
-        'limit=1.5',
-        'limit=1e1',
-        'limit=ten',
-        'limit=5&limit=5',
-      ],
+      'status=',
+      'status=open',
+      'status=LIVE',
+      'status=live&status=live',
+      'status=live,closed',
+      'limit=',
+      'limit=0',
+      'limit=101',
+      'limit=-1',
+      'limit=1.5',
+      'limit=1e1',
+      'limit=ten',
+      'limit=5&limit=5',
     ]) {
       const { status, body } = await alice.get(`/v1/orders?${query}`);
       expect([status, body.code], query).to.deep.equal([400, 'VALIDATION_ERROR']);
@@ -264,18 +266,37 @@ describe('pages of orders and trades', () => {
 
   describe('of one order', () => {
     const IDS = [
-      ...['plain', 'a/b', '/', '//', '%2F', '%', '%00', '+', 'a b', '?', '#', 'a?b=c#d', '&=', ';', 'a;b=c'],
-      ...[
-        '.hidden',
-        '...',
-        'by-client-id',
-        'by-client-id/x',
-        'cancel-after',
-        '\u{1f40b}'.repeat(128),
-        'é',
-        'e\u0301',
-      ],
-      ...['\u202eright', '\t\n', '"', "'; drop table orders; --", 'null', '0', ':orderId', 'x'.repeat(128)],
+      'plain',
+      'a/b',
+      '/',
+      '//',
+      '%2F',
+      '%',
+      '%00',
+      '+',
+      'a b',
+      '?',
+      '#',
+      'a?b=c#d',
+      '&=',
+      ';',
+      'a;b=c',
+      '.hidden',
+      '...',
+      'by-client-id',
+      'by-client-id/x',
+      'cancel-after',
+      '\u{1f40b}'.repeat(128),
+      'é',
+      'e\u0301',
+      '\u202eright',
+      '\t\n',
+      '"',
+      "'; drop table orders; --",
+      'null',
+      '0',
+      ':orderId',
+      'x'.repeat(128),
     ];
 
     const pathOf = (clientOrderId: string): string =>

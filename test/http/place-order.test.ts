@@ -6,22 +6,33 @@ import { POISONED_TEXTS } from '../support/seeded-events.ts';
 import { type Fixture, openFixture, type Trader, traderOf } from './fixture.ts';
 
 const ORDER_FIELDS = [
-  ...[
-    'id',
-    'market',
-    'side',
-    'type',
-    'timeInForce',
-    'postOnly',
-    'price',
-    'size',
-    'filledSize',
-    'remainingSize',
-  ],
-  ...['status', 'clientOrderId', 'createdAt', 'updatedAt', 'fillCount', 'fills'],
+  'id',
+  'market',
+  'side',
+  'type',
+  'timeInForce',
+  'postOnly',
+  'price',
+  'size',
+  'filledSize',
+  'remainingSize',
+  'status',
+  'clientOrderId',
+  'createdAt',
+  'updatedAt',
+  'fillCount',
+  'fills',
 ];
 const FILL_FIELDS = [
-  ...['id', 'orderId', 'role', 'price', 'size', 'notional', 'feeAmount', 'feeAsset', 'createdAt'],
+  'id',
+  'orderId',
+  'role',
+  'price',
+  'size',
+  'notional',
+  'feeAmount',
+  'feeAsset',
+  'createdAt',
 ];
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -60,10 +71,24 @@ describe('POST /v1/orders', () => {
       expect(order.id).to.match(/^[0-9a-f]{34}$/);
       expect(order.createdAt).to.match(TIMESTAMP).and.equal(order.updatedAt);
       expect({ ...body, order: 0, id: 0, createdAt: 0, updatedAt: 0 }).to.deep.equal({
-        ...{ id: 0, market: symbol, side: 'buy', type: 'limit', timeInForce: 'GTC', postOnly: false },
-        ...{ price: 2000.05, size: 1.5, filledSize: 0, remainingSize: 1.5, status: 'resting' },
-        ...{ clientOrderId: 'é 1', createdAt: 0, updatedAt: 0, accepted: true, order: 0 },
-        ...{ fillCount: 0, fills: [] },
+        id: 0,
+        market: symbol,
+        side: 'buy',
+        type: 'limit',
+        timeInForce: 'GTC',
+        postOnly: false,
+        price: 2000.05,
+        size: 1.5,
+        filledSize: 0,
+        remainingSize: 1.5,
+        status: 'resting',
+        clientOrderId: 'é 1',
+        createdAt: 0,
+        updatedAt: 0,
+        accepted: true,
+        order: 0,
+        fillCount: 0,
+        fills: [],
       });
     });
 
@@ -101,7 +126,11 @@ describe('POST /v1/orders', () => {
         const { status, body } = await buy(fields);
         expect(status).to.equal(200);
         expect(Object.keys(body)).to.deep.equal([
-          ...[...ORDER_FIELDS, 'accepted', 'order', 'rejectCode', 'rejectReason'],
+          ...ORDER_FIELDS,
+          'accepted',
+          'order',
+          'rejectCode',
+          'rejectReason',
         ]);
         expect(body).to.include({
           accepted: false,

@@ -18,7 +18,11 @@ describe('portfolio and markets', () => {
     it('of a wallet that never had anything is empty', async () => {
       const stranger = await fixture.trader();
       expect(await portfolioOf(stranger)).to.deep.equal({
-        ...{ address: stranger.wallet, equity: 0, freeCollateral: 0, balances: [], positions: [] },
+        address: stranger.wallet,
+        equity: 0,
+        freeCollateral: 0,
+        balances: [],
+        positions: [],
       });
     });
 
@@ -27,28 +31,37 @@ describe('portfolio and markets', () => {
       await trader.order({ price: 1000.01, size: 1.5 });
       await trader.order({ side: 'sell', price: 9000, size: 1 });
       await fixture.engine.moveFunds({
-        ...{
-          kind: 'debited',
-          wallet: trader.wallet,
-          asset: 'BTC',
-          amountAtoms: 10n ** 8n,
-          reference: 'all of it',
-        },
+        kind: 'debited',
+        wallet: trader.wallet,
+        asset: 'BTC',
+        amountAtoms: 10n ** 8n,
+        reference: 'all of it',
       });
       const portfolio = await portfolioOf(trader);
       expect(Object.keys(portfolio)).to.deep.equal([
-        ...['address', 'equity', 'freeCollateral', 'balances', 'positions'],
+        'address',
+        'equity',
+        'freeCollateral',
+        'balances',
+        'positions',
       ]);
       expect(portfolio.balances).to.deep.equal([
         { asset: 'BTC', total: 0, reserved: 0, available: 0, amount: 0 },
         { asset: 'ETH', total: 2.5, reserved: 1, available: 1.5, amount: 2.5 },
         {
-          ...{ asset: 'USDC', total: 10000.000001, reserved: 1500.015, available: 8499.985001 },
+          asset: 'USDC',
+          total: 10000.000001,
+          reserved: 1500.015,
+          available: 8499.985001,
           amount: 10000.000001,
         },
       ]);
       expect(Object.keys(portfolio.balances[0])).to.deep.equal([
-        ...['asset', 'total', 'reserved', 'available', 'amount'],
+        'asset',
+        'total',
+        'reserved',
+        'available',
+        'amount',
       ]);
       await trader.delete('/v1/orders');
     });
@@ -109,14 +122,15 @@ describe('portfolio and markets', () => {
   describe('GET /v1/markets', () => {
     it('tells every rule, null where it is not enforced, to anyone', async () => {
       await fixture.market({
-        ...{
-          symbol: 'DOGE/USDC',
-          tickSize: '0.000001',
-          sizeStep: '1',
-          minOrderSize: null,
-          maxOrderSize: null,
-        },
-        ...{ feeBps: 25, status: 'pre_open', sellEnabled: false, networkId: '1' },
+        symbol: 'DOGE/USDC',
+        tickSize: '0.000001',
+        sizeStep: '1',
+        minOrderSize: null,
+        maxOrderSize: null,
+        feeBps: 25,
+        status: 'pre_open',
+        sellEnabled: false,
+        networkId: '1',
       });
       await fixture.market({ symbol: 'FREE/USDC', sizeStep: null, minOrderSize: null, maxOrderSize: null });
       const { status, body } = await request(fixture.app)
@@ -127,27 +141,46 @@ describe('portfolio and markets', () => {
       const found = (symbol: string) =>
         body.markets.find((market: { symbol: string }) => market.symbol === symbol);
       expect(body.markets.map(({ symbol }: { symbol: string }) => symbol).slice(0, 2)).to.deep.equal([
-        ...['ETH/USDC', 'BTC/USDC'],
+        'ETH/USDC',
+        'BTC/USDC',
       ]);
       expect(Object.keys(found('ETH/USDC'))).to.deep.equal([
-        ...['symbol', 'type', 'status', 'tradingEnabled', 'feeBps', 'takerFeeBps', 'makerFeeBps', 'tickSize'],
-        ...[
-          'sizeStep',
-          'minOrderSize',
-          'maxOrderSize',
-          'sellEnabled',
-          'baseToken',
-          'quoteToken',
-          'baseScale',
-          'quoteScale',
-          'networkId',
-        ],
+        'symbol',
+        'type',
+        'status',
+        'tradingEnabled',
+        'feeBps',
+        'takerFeeBps',
+        'makerFeeBps',
+        'tickSize',
+        'sizeStep',
+        'minOrderSize',
+        'maxOrderSize',
+        'sellEnabled',
+        'baseToken',
+        'quoteToken',
+        'baseScale',
+        'quoteScale',
+        'networkId',
       ]);
       expect(found('DOGE/USDC')).to.deep.equal({
-        ...{ symbol: 'DOGE/USDC', type: 'spot', status: 'pre_open', tradingEnabled: true },
-        ...{ feeBps: 25, takerFeeBps: 25, makerFeeBps: 0, tickSize: 0.000001, sizeStep: 1 },
-        ...{ minOrderSize: null, maxOrderSize: null, sellEnabled: false },
-        ...{ baseToken: 'DOGE', quoteToken: 'USDC', baseScale: 8, quoteScale: 6, networkId: '1' },
+        symbol: 'DOGE/USDC',
+        type: 'spot',
+        status: 'pre_open',
+        tradingEnabled: true,
+        feeBps: 25,
+        takerFeeBps: 25,
+        makerFeeBps: 0,
+        tickSize: 0.000001,
+        sizeStep: 1,
+        minOrderSize: null,
+        maxOrderSize: null,
+        sellEnabled: false,
+        baseToken: 'DOGE',
+        quoteToken: 'USDC',
+        baseScale: 8,
+        quoteScale: 6,
+        networkId: '1',
       });
       expect(found('FREE/USDC')).to.include({ tickSize: 0.01, sizeStep: null });
     });

@@ -47,8 +47,21 @@ const NEIGHBOURS: readonly (readonly [first: FaultName, second: FaultName])[] = 
 
 /** What a known client order id comes before: everything but the bearer and the syntax. */
 const REPLAYED_THROUGH: readonly FaultName[] = [
-  ...(['schema', 'account', 'paused', 'country', 'terms', 'hold', 'unknownMarket', 'invalid'] as const),
-  ...(['halted', 'disabled', 'reduceOnly', 'offTick', 'belowMin', 'noMark', 'fillOrKill'] as const),
+  'schema',
+  'account',
+  'paused',
+  'country',
+  'terms',
+  'hold',
+  'unknownMarket',
+  'invalid',
+  'halted',
+  'disabled',
+  'reduceOnly',
+  'offTick',
+  'belowMin',
+  'noMark',
+  'fillOrKill',
 ];
 
 describe('precedence of refusals', () => {

@@ -15,8 +15,11 @@ import { type Fixture, openFixture, type Trader } from './fixture.ts';
 const get = (path: string, ...lines: string[]): string =>
   `${[`GET ${path} HTTP/1.1`, ...lines].join('\r\n')}\r\n\r\n`;
 const HANDSHAKE = [
-  ...['Host: x', 'Connection: Upgrade', 'Upgrade: websocket'],
-  ...['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='],
+  'Host: x',
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
 ];
 const without = (name: string): string[] => HANDSHAKE.filter((line) => !line.startsWith(name));
 
@@ -119,8 +122,13 @@ describe('a request that no route may answer', () => {
   it('is refused behind the replies to what was sent before it', async () => {
     const body = JSON.stringify({ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1, size: 1 });
     const order = [
-      ...['POST /v1/orders HTTP/1.1', 'Host: x', `Authorization: Bearer ${trader.token}`],
-      ...['Content-Type: application/json', `Content-Length: ${body.length}`, '', body],
+      'POST /v1/orders HTTP/1.1',
+      'Host: x',
+      `Authorization: Bearer ${trader.token}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      '',
+      body,
     ].join('\r\n');
     for (const [behind, status] of [
       ['NONSENSE\r\n\r\n', 400],
@@ -142,7 +150,9 @@ describe('a request that no route may answer', () => {
 
   it('is answered 408 when it does not arrive in time, offer or not', async () => {
     const limits = {
-      ...{ requestTimeout: 200, headersTimeout: 100, keepAliveTimeout: 1_000 },
+      requestTimeout: 200,
+      headersTimeout: 100,
+      keepAliveTimeout: 1_000,
       connectionsCheckingInterval: 20,
     };
     const { port, close } = await listen(createHttpServer(fixture.app, { timeLimits: limits }), 0);

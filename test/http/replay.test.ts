@@ -145,7 +145,11 @@ describe('replaying a client order id', () => {
       expect((await bidder.get('/v1/orders')).body.orders.length).to.equal(1);
       const { balances } = (await bidder.get(`/v1/portfolio/${bidder.wallet}`)).body;
       expect(balances).to.deep.include({
-        ...{ asset: 'USDC', total: 10_000_000, reserved: 2000, available: 9_998_000, amount: 10_000_000 },
+        asset: 'USDC',
+        total: 10_000_000,
+        reserved: 2000,
+        available: 9_998_000,
+        amount: 10_000_000,
       });
     });
   }

@@ -42,7 +42,8 @@ describe('GET /v1/status', () => {
     const { finishedAtMs } = (await fixture.ledger.lastReconciliation())!;
     const { time: _, ...changed } = await ask(await fixture.replica());
     expect(changed).to.deep.equal({
-      ...{ trading: 'paused', termsVersion: '2026-01' },
+      trading: 'paused',
+      termsVersion: '2026-01',
       reconcile: { at: new Date(finishedAtMs).toISOString(), event: 7, checks: 41, differences: 2 },
     });
     await fixture.engine.resume();

@@ -68,8 +68,12 @@ for (const takesWebSockets of [false, true])
         return;
       }
       seen.push({
-        ...{ method: method!, url: url!, headers: rawHeaders, body },
-        ...{ from: socket.remoteAddress, upgrade: headers.upgrade },
+        method: method!,
+        url: url!,
+        headers: rawHeaders,
+        body,
+        from: socket.remoteAddress,
+        upgrade: headers.upgrade,
       });
       const end = (): void => {
         const text = Buffer.from(`${method} ${url} ${body}`, 'latin1');

@@ -73,18 +73,17 @@ function largestTrades(count: number): EngineEvent[] {
     const trades = makerOrderId === null ? [] : [largestTrade(order, makerOrderId)];
     const isFilled = trades.length > 0;
     events.push({
-      ...{
-        epoch: 1,
-        sequence,
-        timeMs: 60_000,
-        digest: String(sequence),
-        kind: 'order_placed',
-        order,
-        trades,
-      },
+      epoch: 1,
+      sequence,
+      timeMs: 60_000,
+      digest: String(sequence),
+      kind: 'order_placed',
+      order,
+      trades,
       status: isFilled ? 'filled' : 'resting',
       filledSteps: isFilled ? LARGEST : 0n,
-      ...{ rejectReason: null, expired: [] },
+      rejectReason: null,
+      expired: [],
     });
     return order.id;
   };
@@ -93,21 +92,34 @@ function largestTrades(count: number): EngineEvent[] {
 }
 
 const largestOrder = (sequence: number, side: Side): OrderTerms => ({
-  ...{ id: String(sequence), wallet: WALLETS[side === 'buy' ? 0 : 1]!, market: 'A/B', side, type: 'limit' },
-  ...{ timeInForce: 'GTC', postOnly: false, leverage: null, priceTicks: 1n, sizeSteps: LARGEST },
-  ...{ clientOrderId: null, createdAtMs: 60_000, sequence },
+  id: String(sequence),
+  wallet: WALLETS[side === 'buy' ? 0 : 1]!,
+  market: 'A/B',
+  side,
+  type: 'limit',
+  timeInForce: 'GTC',
+  postOnly: false,
+  leverage: null,
+  priceTicks: 1n,
+  sizeSteps: LARGEST,
+  clientOrderId: null,
+  createdAtMs: 60_000,
+  sequence,
   lot: { base: 'A', quote: 'B', baseAtomsPerStep: 1n, quoteAtomsPerLot: 1n },
 });
 
 const largestTrade = (taker: OrderTerms, makerOrderId: string): Trade => ({
-  ...{
-    tradeId: taker.sequence,
-    market: 'A/B',
-    takerSide: 'buy',
-    priceTicks: 1n,
-    sizeSteps: LARGEST,
-    feeAtoms: 0n,
-  },
-  ...{ takerOrderId: taker.id, makerOrderId, takerWallet: taker.wallet, makerWallet: WALLETS[1]! },
-  ...{ timeMs: 60_000, sequence: taker.sequence, lot: taker.lot },
+  tradeId: taker.sequence,
+  market: 'A/B',
+  takerSide: 'buy',
+  priceTicks: 1n,
+  sizeSteps: LARGEST,
+  feeAtoms: 0n,
+  takerOrderId: taker.id,
+  makerOrderId,
+  takerWallet: taker.wallet,
+  makerWallet: WALLETS[1]!,
+  timeMs: 60_000,
+  sequence: taker.sequence,
+  lot: taker.lot,
 });

@@ -273,8 +273,15 @@ describe('ledger reads', () => {
       const sequence = 31 + texts.length + index;
       const [wallet, asset] = [WALLETS[0]!, 'ETH'];
       return {
-        ...{ epoch: 99, sequence, timeMs: placed.timeMs, digest: String(sequence) },
-        ...{ kind: 'credited', wallet, asset, amountAtoms: 1n, reference },
+        epoch: 99,
+        sequence,
+        timeMs: placed.timeMs,
+        digest: String(sequence),
+        kind: 'credited',
+        wallet,
+        asset,
+        amountAtoms: 1n,
+        reference,
       };
     });
     await own.settle([...opening, ...orders, ...movements]);

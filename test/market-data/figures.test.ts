@@ -139,8 +139,13 @@ describe('figures of the last 24 hours', () => {
   it('round the change of price half up, away from zero', () => {
     const change = (first: bigint | null, last: bigint): bigint =>
       changeInHundredths({
-        ...{ firstPriceTicks: first, lastPriceTicks: last, highTicks: null, lowTicks: null },
-        ...{ baseSteps: 0n, quoteAtoms: 0n, trades: 0 },
+        firstPriceTicks: first,
+        lastPriceTicks: last,
+        highTicks: null,
+        lowTicks: null,
+        baseSteps: 0n,
+        quoteAtoms: 0n,
+        trades: 0,
       });
     expect(change(80_000n, 80_001n), '0.00125 %').to.equal(0n);
     expect(change(20_000n, 20_001n), '0.005 %').to.equal(1n);

@@ -47,7 +47,11 @@ export async function openStage(redisUrl?: string): Promise<Stage> {
     }
   };
   return {
-    ...{ redis, engine, ledger, databaseUrl, settle },
+    redis,
+    engine,
+    ledger,
+    databaseUrl,
+    settle,
     replica: () => openMarketData({ engine, ledger }),
     async trade(market, side, prices) {
       const trades: Trade[] = [];

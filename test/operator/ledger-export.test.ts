@@ -3,8 +3,15 @@ import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { exportText } from '../../src/operator/ledger-export.ts';
 
 const ENTRY: LedgerEntry = {
-  ...{ entryId: '7-1', transactionId: 'movement-7', kind: 'movement' as LedgerEntry['kind'] },
-  ...{ account: 'custody', asset: 'USDC', scale: 6, amountAtoms: -1_500_000n, reference: 'r', timeMs: 0 },
+  entryId: '7-1',
+  transactionId: 'movement-7',
+  kind: 'movement' as LedgerEntry['kind'],
+  account: 'custody',
+  asset: 'USDC',
+  scale: 6,
+  amountAtoms: -1_500_000n,
+  reference: 'r',
+  timeMs: 0,
 };
 
 async function* only(entry: LedgerEntry): AsyncGenerator<LedgerEntry> {
@@ -27,8 +34,23 @@ const cellsOf = (line: string): string[] =>
 const undone = (cell: string): string => cell.replace(/^'(?='*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])/, '');
 
 const FORMULAS = [
-  ...['=HYPERLINK("http://x.example","y")', '=1+1', '+1+1|cmd', '-1+1', '-5', '@SUM(1+1)', '\t=1', '\r=1'],
-  ...['\n=1', '＝1+1', '＋1', '－1', '＠SUM(1)', "'=1+1", "''@x", '=', '-'],
+  '=HYPERLINK("http://x.example","y")',
+  '=1+1',
+  '+1+1|cmd',
+  '-1+1',
+  '-5',
+  '@SUM(1+1)',
+  '\t=1',
+  '\r=1',
+  '\n=1',
+  '＝1+1',
+  '＋1',
+  '－1',
+  '＠SUM(1)',
+  "'=1+1",
+  "''@x",
+  '=',
+  '-',
 ];
 const TEXTS = [
   'r',

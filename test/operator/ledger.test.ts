@@ -32,7 +32,14 @@ describe('operator: ledger export', () => {
     const lines = (await read('--format', 'jsonl')).trimEnd().split('\n');
     const entries = lines.map((line) => JSON.parse(line));
     expect(Object.keys(entries[0])).to.deep.equal([
-      ...['entryId', 'time', 'transactionId', 'kind', 'account', 'asset', 'amount', 'reference'],
+      'entryId',
+      'time',
+      'transactionId',
+      'kind',
+      'account',
+      'asset',
+      'amount',
+      'reference',
     ]);
     expect(JSON.parse(await read('--json'))).to.deep.equal({ entries });
     const csvRecords = [...(await read()).matchAll(/^\d+-\d+,/gm)].length;

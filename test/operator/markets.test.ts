@@ -41,9 +41,22 @@ describe('operator: markets, assets, orders, switches', () => {
 
   it('takes every option of a new market', async () => {
     const record = await desk.ask(
-      ...['market', 'create', 'NEW/USDC', ...marketRules({ 'tick-size': 'null', 'fee-bps': '0' })],
-      ...['--status', 'pre_open', '--sell-disabled', '--hidden', '--self-trade', 'expire_both'],
-      ...['--reference-price', '12.50', '--network-id', '5', '--max-order-size', '1e3'],
+      'market',
+      'create',
+      'NEW/USDC',
+      ...marketRules({ 'tick-size': 'null', 'fee-bps': '0' }),
+      '--status',
+      'pre_open',
+      '--sell-disabled',
+      '--hidden',
+      '--self-trade',
+      'expire_both',
+      '--reference-price',
+      '12.50',
+      '--network-id',
+      '5',
+      '--max-order-size',
+      '1e3',
     );
     expect(record).to.include({
       status: 'pre_open',
@@ -87,9 +100,27 @@ describe('operator: markets, assets, orders, switches', () => {
   it('changes every rule that may change, for the next order', async () => {
     const { markets } = await desk.ask('market', 'list');
     const record = await desk.ask(
-      ...['market', 'set', 'ETH/USDC', '--trading-enabled', 'false', '--sell-enabled', 'false'],
-      ...['--visible', 'false', '--fee-bps', '7', '--min-order-size', 'null', '--max-order-size', '500'],
-      ...['--self-trade', 'expire_maker', '--reference-price', '1999.99', '--status', 'pre_open'],
+      'market',
+      'set',
+      'ETH/USDC',
+      '--trading-enabled',
+      'false',
+      '--sell-enabled',
+      'false',
+      '--visible',
+      'false',
+      '--fee-bps',
+      '7',
+      '--min-order-size',
+      'null',
+      '--max-order-size',
+      '500',
+      '--self-trade',
+      'expire_maker',
+      '--reference-price',
+      '1999.99',
+      '--status',
+      'pre_open',
     );
     expect(record).to.include({
       tradingEnabled: false,

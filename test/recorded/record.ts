@@ -83,16 +83,17 @@ async function place(
   const placement = await stage.engine.placeOrder({
     wallet,
     request: {
-      ...{
-        market,
-        side,
-        type: price === undefined ? 'market' : 'limit',
-        clientOrderId,
-        timeInForce,
-        postOnly,
-      },
-      ...{ price: decimal(price), size: decimal(size), quoteAmount: decimal(quoteAmount) },
-      ...{ reduceOnly: false, leverage: null },
+      market,
+      side,
+      type: price === undefined ? 'market' : 'limit',
+      clientOrderId,
+      timeInForce,
+      postOnly,
+      price: decimal(price),
+      size: decimal(size),
+      quoteAmount: decimal(quoteAmount),
+      reduceOnly: false,
+      leverage: null,
     },
   });
   if (placement.outcome !== 'placed') throw new Error(`not placed but ${placement.outcome}`);

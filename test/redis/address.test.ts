@@ -6,26 +6,42 @@ const node = (host: string, port: number) => ({ host, port });
 describe('the address of a Redis', () => {
   it('is one server', () => {
     expect(readRedisAddress('redis://localhost')).to.deep.equal({
-      ...{ kind: 'server', endpoints: [node('localhost', 6379)], tls: false, database: 0 },
+      kind: 'server',
+      endpoints: [node('localhost', 6379)],
+      tls: false,
+      database: 0,
     });
     expect(readRedisAddress('rediss://engine-api:p%40ss%2Cword@[::1]:7000/3')).to.deep.equal({
-      ...{ kind: 'server', endpoints: [node('::1', 7000)], tls: true, database: 3 },
-      ...{ username: 'engine-api', password: 'p@ss,word' },
+      kind: 'server',
+      endpoints: [node('::1', 7000)],
+      tls: true,
+      database: 3,
+      username: 'engine-api',
+      password: 'p@ss,word',
     });
   });
 
   it('is a cluster, by some of its nodes', () => {
     const text = 'rediss://api:secret@one:7000,rediss://api:secret@two,rediss://api:secret@three:7002/0';
     expect(readRedisAddress(text)).to.deep.equal({
-      ...{ kind: 'cluster', tls: true, database: 0, username: 'api', password: 'secret' },
+      kind: 'cluster',
+      tls: true,
+      database: 0,
+      username: 'api',
+      password: 'secret',
       endpoints: [node('one', 7000), node('two', 6379), node('three', 7002)],
     });
   });
 
   it('is the server that Sentinels name', () => {
     expect(readRedisAddress('redis+sentinel://api:se%2Fcret@one,two:26380/queue')).to.deep.equal({
-      ...{ kind: 'sentinel', tls: false, database: 0, username: 'api', password: 'se/cret' },
-      ...{ endpoints: [node('one', 26379), node('two', 26380)], primaryName: 'queue' },
+      kind: 'sentinel',
+      tls: false,
+      database: 0,
+      username: 'api',
+      password: 'se/cret',
+      endpoints: [node('one', 26379), node('two', 26380)],
+      primaryName: 'queue',
     });
     expect(readRedisAddress('rediss+sentinel://one/queue')).to.deep.include({ kind: 'sentinel', tls: true });
   });

@@ -32,8 +32,11 @@ describe('a Redis behind TLS', function () {
     const port = await freePort();
     const files = { cert: file('redis.crt', certificate), key: file('redis.key', key) };
     const settings = [
-      ...[`tls-port ${port}`, 'tls-auth-clients no'],
-      ...[`tls-cert-file ${files.cert}`, `tls-key-file ${files.key}`, `tls-ca-cert-file ${files.cert}`],
+      `tls-port ${port}`,
+      'tls-auth-clients no',
+      `tls-cert-file ${files.cert}`,
+      `tls-key-file ${files.key}`,
+      `tls-ca-cert-file ${files.cert}`,
     ];
     server = await startRedisServer(join(folder, 'redis'), { settings });
     url = server.url.replace('redis:', 'rediss:').replace(/:\d+\/0$/, `:${port}/0`);

@@ -61,8 +61,11 @@ describe('an api and its Redis killed with batches in flight', function () {
   before(async () => {
     redis = await freshRedisServer({}, startRedisServer);
     settings = {
-      ...{ REDIS_URL: redis.url, DATABASE_URL: await freshDatabase(), WEB_HOSTS: 'redbook.example' },
-      ...{ JWT_SECRET: 'a secret of the tests, 32 bytes or more', LOG_LEVEL: 'warn' },
+      REDIS_URL: redis.url,
+      DATABASE_URL: await freshDatabase(),
+      WEB_HOSTS: 'redbook.example',
+      JWT_SECRET: 'a secret of the tests, 32 bytes or more',
+      LOG_LEVEL: 'warn',
     };
     const connection = openRedis(redis.url, 'engine-all');
     const engine = openEngine({ redis: connection, maxMakers: 1, maxLiveOrders: 1 });
@@ -119,7 +122,11 @@ function begin(
   const place = async (wallet: number): Promise<boolean> => {
     const price = 95 + dice.below(10);
     const body = {
-      ...{ market: M, side: dice.pick(['buy', 'sell']), type: 'limit', price, size: 1 + dice.below(9) },
+      market: M,
+      side: dice.pick(['buy', 'sell']),
+      type: 'limit',
+      price,
+      size: 1 + dice.below(9),
       clientOrderId: `${name} ${orders++}`,
     };
     const one: Sent = { wallet, body, isCancelled: false };

@@ -26,8 +26,10 @@ describe('/metrics and /readyz', () => {
 
   before(async () => {
     settings = {
-      ...{ REDIS_URL: await freshRedis(), DATABASE_URL: await freshDatabase() },
-      ...{ JWT_SECRET: 'x'.repeat(32), WEB_HOSTS: 'localhost' },
+      REDIS_URL: await freshRedis(),
+      DATABASE_URL: await freshDatabase(),
+      JWT_SECRET: 'x'.repeat(32),
+      WEB_HOSTS: 'localhost',
     } as Record<string, string>;
   });
 

@@ -78,8 +78,11 @@ describe('an api whose servers are away', function () {
     const urls = { engine, queue, postgres };
     for (const server of SERVERS) links[server] = await openLink(urls[server]);
     api = await startService('api', {
-      ...{ REDIS_URL: links.engine.url, QUEUE_REDIS_URL: links.queue.url, DATABASE_URL: links.postgres.url },
-      ...{ JWT_SECRET: 'a secret of the tests, 32 bytes or more', WEB_HOSTS: 'redbook.example' },
+      REDIS_URL: links.engine.url,
+      QUEUE_REDIS_URL: links.queue.url,
+      DATABASE_URL: links.postgres.url,
+      JWT_SECRET: 'a secret of the tests, 32 bytes or more',
+      WEB_HOSTS: 'redbook.example',
       PORT: String(await freePort()),
     });
     const rules = ['--tick-size', '0.01', '--size-step', '0.001', '--min-order-size', 'null'];

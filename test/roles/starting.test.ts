@@ -84,8 +84,11 @@ describe('a process that starts while its servers are away', function () {
   const launch = async (role: string): Promise<Start> => {
     const [engine, postgres] = await Promise.all([away(loneRedis()), away(freshDatabase())]);
     const service = await launchService(role, {
-      ...{ REDIS_URL: engine.url, DATABASE_URL: postgres.url, DATA_DIR: join(folder, role) },
-      ...{ JWT_SECRET: 'a secret of the tests, 32 bytes or more', WEB_HOSTS: 'redbook.example' },
+      REDIS_URL: engine.url,
+      DATABASE_URL: postgres.url,
+      DATA_DIR: join(folder, role),
+      JWT_SECRET: 'a secret of the tests, 32 bytes or more',
+      WEB_HOSTS: 'redbook.example',
       PORT: String(await freePort()),
     });
     running.push(service);

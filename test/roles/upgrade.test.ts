@@ -55,8 +55,12 @@ describe('two releases', function () {
 
   before(async () => {
     settings = {
-      ...{ REDIS_URL: await freshRedis(), DATABASE_URL: await freshDatabase(), WEB_HOSTS: 'redbook.example' },
-      ...{ JWT_SECRET: 'a secret of the tests, 32 bytes or more', DRAIN_MS: '100', LOG_LEVEL: 'warn' },
+      REDIS_URL: await freshRedis(),
+      DATABASE_URL: await freshDatabase(),
+      WEB_HOSTS: 'redbook.example',
+      JWT_SECRET: 'a secret of the tests, 32 bytes or more',
+      DRAIN_MS: '100',
+      LOG_LEVEL: 'warn',
     };
     redis = openRedis(settings.REDIS_URL!);
   });

@@ -8,8 +8,12 @@ export async function deaf(port: number, path: string): Promise<Socket> {
   await once(socket, 'connect');
   socket.pause();
   const head = [
-    ...[`GET ${path} HTTP/1.1`, 'Host: x', 'Connection: Upgrade', 'Upgrade: websocket'],
-    ...['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='],
+    `GET ${path} HTTP/1.1`,
+    'Host: x',
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
   return socket;

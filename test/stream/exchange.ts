@@ -102,7 +102,11 @@ export async function openExchange(queueRedisUrl?: string): Promise<Exchange> {
     const { outcome } = await engine.placeOrder({
       wallet,
       request: {
-        ...{ clientOrderId: null, timeInForce: 'GTC', postOnly: false, reduceOnly: false, leverage: null },
+        clientOrderId: null,
+        timeInForce: 'GTC',
+        postOnly: false,
+        reduceOnly: false,
+        leverage: null,
         ...order,
       } as Parameters<typeof engine.placeOrder>[0]['request'],
     });
@@ -167,7 +171,10 @@ export async function openReplica(
     hasMarket,
     log: SILENT,
     settings: {
-      ...{ wsMaxClients: 10_000, wsMaxClientsPerAddress: 10_000, wsMaxLagMs: 10_000, trustProxyHops: 0 },
+      wsMaxClients: 10_000,
+      wsMaxClientsPerAddress: 10_000,
+      wsMaxLagMs: 10_000,
+      trustProxyHops: 0,
       ...settings,
     },
   });

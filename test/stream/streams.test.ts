@@ -128,11 +128,22 @@ describe('the streams', function () {
     expect(seen.length % 2).to.equal(1);
     const [, ethereum, bitcoin] = seen;
     expect(Object.keys(parsed(ethereum!))).to.deep.equal([
-      ...['type', 'symbol', 'mark', 'index', 'volume24h', 'openInterest', 'change24h'],
+      'type',
+      'symbol',
+      'mark',
+      'index',
+      'volume24h',
+      'openInterest',
+      'change24h',
     ]);
     expect(parsed(bitcoin!)).to.deep.equal({
-      ...{ type: 'ticker', symbol: 'BTC/USDC', mark: null, index: null },
-      ...{ volume24h: 0, openInterest: 0, change24h: 0 },
+      type: 'ticker',
+      symbol: 'BTC/USDC',
+      mark: null,
+      index: null,
+      volume24h: 0,
+      openInterest: 0,
+      change24h: 0,
     });
   });
 
@@ -164,7 +175,10 @@ describe('the streams', function () {
     expect(frame.trades).to.have.length(60);
     expect(
       frame.trades.map(({ price, size, side, time }: Record<string, string>) => [
-        ...[price, size, side, String(Math.floor(Number(time) / 1000))],
+        price,
+        size,
+        side,
+        String(Math.floor(Number(time) / 1000)),
       ]),
     ).to.deep.equal(
       newestFirst.map((print) => [print.price, print.base_volume, print.type, print.trade_timestamp]),
@@ -213,7 +227,9 @@ describe('the streams', function () {
     const newcomer = see(api.port, '/ws');
     await newcomer.until(atLeast(4));
     expect(parsed(newcomer.seen[0]!).markets.map((one: { symbol: string }) => one.symbol)).to.deep.equal([
-      ...['ETH/USDC', 'BTC/USDC', 'SOL/USDC'],
+      'ETH/USDC',
+      'BTC/USDC',
+      'SOL/USDC',
     ]);
   });
 

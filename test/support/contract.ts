@@ -29,16 +29,35 @@ export type Node = any;
 
 /** Of HTTP itself, of browsers' rules, or the same on every reply. */
 const PLAIN_HEADERS = new Set([
-  ...['connection', 'keep-alive', 'date', 'transfer-encoding', 'content-type', 'content-length', 'vary'],
-  ...['content-encoding', 'cache-control', 'content-security-policy', 'cross-origin-resource-policy'],
-  ...['referrer-policy', 'strict-transport-security', 'x-content-type-options', 'x-frame-options'],
-  ...['access-control-allow-origin', 'access-control-expose-headers'],
+  'connection',
+  'keep-alive',
+  'date',
+  'transfer-encoding',
+  'content-type',
+  'content-length',
+  'vary',
+  'content-encoding',
+  'cache-control',
+  'content-security-policy',
+  'cross-origin-resource-policy',
+  'referrer-policy',
+  'strict-transport-security',
+  'x-content-type-options',
+  'x-frame-options',
+  'access-control-allow-origin',
+  'access-control-expose-headers',
 ]);
 
 export const DOCUMENT_SETTINGS: HttpSettings = {
-  ...{ webHosts: ['redbook.example'], trustProxyHops: 0, blockedCountries: [] },
-  ...{ webUrl: 'https://redbook.example', serviceName: 'Redbook', legacyPrefix: '/v1/coingecko' },
-  ...{ maxFillsPerOrder: 1_000, maxFillsPerReply: 5_000, demoFaucet: true },
+  webHosts: ['redbook.example'],
+  trustProxyHops: 0,
+  blockedCountries: [],
+  webUrl: 'https://redbook.example',
+  serviceName: 'Redbook',
+  legacyPrefix: '/v1/coingecko',
+  maxFillsPerOrder: 1_000,
+  maxFillsPerReply: 5_000,
+  demoFaucet: true,
 };
 
 /** A validator for the schemas of a document, by its components' names or for a schema inside it. */

@@ -7,7 +7,7 @@ import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { runFolder } from './servers.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -17,8 +17,17 @@ const MAIN = 'src/main.ts';
 const LOADS_MIGRATIONS = 'src/ledger/migrate.ts';
 /** Drivers of other databases, which knex names, and accelerators that the packages do without. */
 const NOT_INSTALLED = [
-  ...['better-sqlite3', 'mariadb', 'mysql', 'mysql2', 'oracledb', 'pg-native', 'pg-query-stream', 'sqlite3'],
-  ...['tedious', 'bufferutil', 'utf-8-validate'],
+  'better-sqlite3',
+  'mariadb',
+  'mysql',
+  'mysql2',
+  'oracledb',
+  'pg-native',
+  'pg-query-stream',
+  'sqlite3',
+  'tedious',
+  'bufferutil',
+  'utf-8-validate',
 ];
 /** CommonJS packages expect these names. */
 const COMMONJS = [
@@ -63,18 +72,23 @@ async function buildOnce(entry: string, folder: string, out: string): Promise<st
 }
 
 async function buildInto(outdir: string, entry: string, folder: string, out: string): Promise<void> {
-  const settings = {
-    ...({ bundle: true, format: 'esm', platform: 'node', target: 'node20', keepNames: true } as const),
-    ...({
-      sourcemap: true,
-      sourcesContent: false,
-      outExtension: { '.js': '.mjs' },
-      logLevel: 'error',
-    } as const),
+  const settings: BuildOptions = {
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    keepNames: true,
+    sourcemap: true,
+    sourcesContent: false,
+    outExtension: { '.js': '.mjs' },
+    logLevel: 'error',
   };
   await build({
     ...settings,
-    ...{ entryPoints: [join(folder, entry)], outdir, splitting: true, external: NOT_INSTALLED },
+    entryPoints: [join(folder, entry)],
+    outdir,
+    splitting: true,
+    external: NOT_INSTALLED,
     banner: { js: COMMONJS },
     plugins: [inPlace(out), unmapped],
   });

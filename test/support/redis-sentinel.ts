@@ -44,7 +44,10 @@ export async function startWatchedRedis(path: string): Promise<Watched> {
 async function startSentinel(path: string, port: number, primaryPort: number) {
   mkdirSync(path, { recursive: true });
   const settings = [
-    ...['bind 127.0.0.1', `port ${port}`, 'dir .', 'logfile ""'],
+    'bind 127.0.0.1',
+    `port ${port}`,
+    'dir .',
+    'logfile ""',
     `sentinel monitor ${NAME} 127.0.0.1 ${primaryPort} 1`,
     `sentinel auth-user ${NAME} sentinel`,
     `sentinel auth-pass ${NAME} ${PASSWORD}`,
@@ -54,11 +57,13 @@ async function startSentinel(path: string, port: number, primaryPort: number) {
   writeFileSync(join(path, 'sentinel.conf'), `${settings.join('\n')}\n`);
   const { command, libraryPath } = await obtainRedis();
   return launch({
-    ...{ name: 'Sentinel', command, args: ['sentinel.conf', '--sentinel'], cwd: path, stopSignal: 'TERM' },
-    ...{
-      env: serverEnvironment(libraryPath),
-      logFile: join(path, 'sentinel.log'),
-      isReady: async () => true,
-    },
+    name: 'Sentinel',
+    command,
+    args: ['sentinel.conf', '--sentinel'],
+    cwd: path,
+    stopSignal: 'TERM',
+    env: serverEnvironment(libraryPath),
+    logFile: join(path, 'sentinel.log'),
+    isReady: async () => true,
   });
 }

@@ -75,7 +75,11 @@ export async function startRedisServer(path: string, asked: ServerStart = {}): P
   mkdirSync(path, { recursive: true });
   writeFileSync(join(path, 'users.acl'), usersFile());
   const plain = redisProgram(await obtainRedis(), {
-    ...{ path, port, user: ADMIN, password: PASSWORD, logFile: join(path, 'redis.log') },
+    path,
+    port,
+    user: ADMIN,
+    password: PASSWORD,
+    logFile: join(path, 'redis.log'),
     settings: ['aclfile users.acl', ...(asked.settings ?? [])],
   });
   const program = { ...plain, env: { ...plain.env, ...asked.environment } };

@@ -15,7 +15,12 @@ describe('the age of data on the page', () => {
 
   it('is told in whole units, rounded down', () => {
     expect([0, 999, 59_999, 60_000, 3_599_999, 7_200_000].map(durationWords)).to.deep.equal([
-      ...['0 s', '0 s', '59 s', '1 min', '59 min', '2 h'],
+      '0 s',
+      '0 s',
+      '59 s',
+      '1 min',
+      '59 min',
+      '2 h',
     ]);
   });
 

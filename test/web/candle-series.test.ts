@@ -2,7 +2,12 @@ import { expect } from 'chai';
 import { addHistory, type ChartCandle, drawingStep, joinFrame } from '../../src/web/figures/candle-series.ts';
 
 const candle = (time: number, close: string, volume = '1'): ChartCandle => ({
-  ...{ time, open: '10', high: '12', low: '9', close, volume },
+  time,
+  open: '10',
+  high: '12',
+  low: '9',
+  close,
+  volume,
 });
 const told = (series: readonly ChartCandle[]): string[] =>
   series.map(({ time, close }) => `${time} ${close}`);
@@ -16,16 +21,21 @@ describe('the candles of the chart', () => {
   it('take older history in front, and the final figures of a bucket that has ended', () => {
     const series = [candle(120, '10'), candle(180, '11')];
     expect(told(addHistory(series, [candle(0, '9'), candle(60, '9.5')]))).to.deep.equal([
-      ...['0 9', '60 9.5', '120 10', '180 11'],
+      '0 9',
+      '60 9.5',
+      '120 10',
+      '180 11',
     ]);
     expect(told(addHistory(series, [candle(120, '10.4'), candle(180, '10')]))).to.deep.equal([
-      ...['120 10.4', '180 11'],
+      '120 10.4',
+      '180 11',
     ]);
   });
 
   it('begin anew with history that does not reach back to them', () => {
     expect(told(addHistory([candle(60, '10')], [candle(600, '11'), candle(660, '12')]))).to.deep.equal([
-      ...['600 11', '660 12'],
+      '600 11',
+      '660 12',
     ]);
   });
 

@@ -12,14 +12,31 @@ import { stepped } from '../../src/web/figures/stepping.ts';
 import { unlistedReserves } from '../../src/web/figures/unlisted-reserves.ts';
 
 const ETH: Market = rulesOf({
-  ...{ symbol: 'ETH/USDC', status: 'active', tradingEnabled: true, sellEnabled: true, takerFeeBps: 10 },
-  ...{ tickSize: '0.01', sizeStep: '0.0001', minOrderSize: '0.001', maxOrderSize: null },
-  ...{ baseToken: 'ETH', quoteToken: 'USDC', baseScale: 8, quoteScale: 6, networkId: '1' },
+  symbol: 'ETH/USDC',
+  status: 'active',
+  tradingEnabled: true,
+  sellEnabled: true,
+  takerFeeBps: 10,
+  tickSize: '0.01',
+  sizeStep: '0.0001',
+  minOrderSize: '0.001',
+  maxOrderSize: null,
+  baseToken: 'ETH',
+  quoteToken: 'USDC',
+  baseScale: 8,
+  quoteScale: 6,
+  networkId: '1',
 });
 
 const texts = (own: Partial<DraftTexts>): DraftTexts => ({
-  ...{ side: 'buy', type: 'limit', price: '2000', size: '0.5', amount: '', clientOrderId: '' },
-  ...{ timeInForce: 'GTC', postOnly: false },
+  side: 'buy',
+  type: 'limit',
+  price: '2000',
+  size: '0.5',
+  amount: '',
+  clientOrderId: '',
+  timeInForce: 'GTC',
+  postOnly: false,
   ...own,
 });
 

@@ -29,7 +29,9 @@ describe('the market list', () => {
 describe('aligned figures', () => {
   it('lack the zeros up to the decimals of the grid', () => {
     expect(['2000', '2000.5', '2000.05'].map((decimal) => missingZeros(decimal, 2))).to.deep.equal([
-      ...['.00', '0', ''],
+      '.00',
+      '0',
+      '',
     ]);
     expect(missingZeros('5', 0)).to.equal('');
   });

@@ -162,7 +162,10 @@ function drawTexts(market: Market, side: 'buy' | 'sell', middle: bigint, random:
     market.quote.scale,
   );
   return {
-    ...{ side, type, postOnly, clientOrderId: '' },
+    side,
+    type,
+    postOnly,
+    clientOrderId: '',
     timeInForce: postOnly ? 'GTC' : random.pick(['GTC', 'IOC', 'FOK'] as const),
     // A comma stands for the point, unless it could separate thousands.
     price: random.chance(0.5) || /\.\d{3}$/.test(price) ? price : price.replace('.', ','),

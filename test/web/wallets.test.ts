@@ -81,7 +81,10 @@ describe('a browser wallet', () => {
     expect(walletFault({ message: 'y'.repeat(1_000) }, 'Alpha')).to.have.length.below(250);
     expect(walletFault(undefined, 'Alpha')).to.include('no reason');
     const wrapped = new RedbookError({
-      ...{ code: 'SIGNING_FAILED', message: 'x', outcome: 'refused', cause: { code: 4001 } },
+      code: 'SIGNING_FAILED',
+      message: 'x',
+      outcome: 'refused',
+      cause: { code: 4001 },
     });
     expect([isRefusal(wrapped), isRefusal({ code: -32002 })]).to.deep.equal([true, false]);
   });

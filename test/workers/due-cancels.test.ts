@@ -61,7 +61,10 @@ describe('the worker of dead-man switches', function () {
     gates.push(keepEngineOpen({ redis: connection, engine, ledger, logger: pino({ level: 'silent' }) }));
     await eventually('the engine is open', async () => engine.isOpen());
     const replica: Replica = {
-      ...{ engine, scripts, lines, mostTogether: { first: 0, later: 0 } },
+      engine,
+      scripts,
+      lines,
+      mostTogether: { first: 0, later: 0 },
       start(instead = {}) {
         const together = { first: 0, later: 0 };
         const cancelDue: Engine['cancelDue'] = async (due, after) => {

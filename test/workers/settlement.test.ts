@@ -127,7 +127,8 @@ describe('settlement', function () {
           return ledger.settle(events);
         },
       },
-      ...{ log, batchSize: 16 },
+      log,
+      batchSize: 16,
     });
     for (; sizes.at(-1) !== 1; await sleep(5)) await settlement.run();
     expect(sizes.slice(0, 5)).to.deep.equal([17, 8, 4, 2, 1]);
@@ -156,7 +157,8 @@ describe('settlement', function () {
           return ledger.settle(events);
         },
       },
-      ...{ log, heldWeight: 40 },
+      log,
+      heldWeight: 40,
     });
     await settlement.run();
     expect(await ledger.cursor()).to.include({ sequence: 200 });
@@ -195,7 +197,10 @@ describe('settlement', function () {
         state: () => stream.state(),
       };
       const settlement = createSettlement({
-        ...{ engine, log, batchSize: 50, heldWeight },
+        engine,
+        log,
+        batchSize: 50,
+        heldWeight,
         ledger: {
           cursor: ledger.cursor,
           async settle(events) {
@@ -309,9 +314,18 @@ describe('settlement', function () {
 
     const publish = (symbol: string) =>
       engine.createMarket({
-        ...{ symbol, status: 'active', sellEnabled: true, visible: true, feeBps: 7 },
-        ...{ tickSize: '0.05', sizeStep: '0.003', minOrderSize: null, maxOrderSize: null },
-        ...{ selfTrade: 'expire_maker', referencePrice: null, networkId: '1' },
+        symbol,
+        status: 'active',
+        sellEnabled: true,
+        visible: true,
+        feeBps: 7,
+        tickSize: '0.05',
+        sizeStep: '0.003',
+        minOrderSize: null,
+        maxOrderSize: null,
+        selfTrade: 'expire_maker',
+        referencePrice: null,
+        networkId: '1',
       });
 
     const requestOf = (dice: Random, serial: number): OrderRequest => ({
