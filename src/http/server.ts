@@ -2,9 +2,9 @@
 
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { bareReply } from '../domain/bare-reply.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import { requestIdOf } from '../domain/request-id.ts';
+import { bareReply } from '../edge/bare-reply.ts';
+import { requestIdOf } from '../edge/request-id.ts';
 import { hasOneHost, ONE_HOST } from './middleware/request-head.ts';
 import type { MessageClasses } from './response/index.ts';
 import {

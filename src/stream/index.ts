@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type ErrorCode, Refusal } from '../domain/errors.ts';
-import { requestIdOf } from '../domain/request-id.ts';
+import { type ClientAddressOf, clientAddresses } from '../edge/client-address.ts';
+import { requestIdOf } from '../edge/request-id.ts';
 import { type Follower, GENERAL, marketChannel } from '../feed/index.ts';
 import { Admission } from './admission.ts';
 import { Channel, type FrameCounts } from './channel.ts';
 import { Client } from './client.ts';
-import { clientKey } from './client-address.ts';
 import { refuseUpgrade } from './refuse-upgrade.ts';
 import { readRequest, type StreamRefusal, type StreamRequest, unknownMarket } from './request.ts';
 
@@ -70,6 +70,7 @@ class StreamServer implements Streams {
     maxPayload: LONGEST_MESSAGE_BYTES,
   });
   readonly #admission: Admission;
+  readonly #addressOf: ClientAddressOf;
   readonly #counts: FrameCounts = { sent: 0, skipped: 0 };
   readonly #general: Channel;
   readonly #markets = new Map<string, Channel>();
@@ -83,6 +84,7 @@ class StreamServer implements Streams {
     const { follower, settings } = options;
     this.#options = options;
     this.#admission = new Admission(settings.wsMaxClients, settings.wsMaxClientsPerAddress);
+    this.#addressOf = clientAddresses(settings.trustProxyHops);
     this.#general = new Channel(true, settings.wsMaxLagMs, this.#counts);
     this.#wss.on('wsClientError', ({ message: error }, socket, { headers }) => {
       const refusal = { code: 'BAD_REQUEST', error, headers: [VERSIONS] } as const;
@@ -131,7 +133,7 @@ class StreamServer implements Streams {
   async #open(request: IncomingMessage, socket: Duplex, head: Buffer, refuse: Refuse): Promise<void> {
     const wanted = readRequest(request.url!);
     if (wanted === undefined) return refuse('NOT_FOUND', 'no such stream');
-    const address = clientKey(request, this.#options.settings.trustProxyHops);
+    const address = this.#addressOf(request);
     const refused = this.#admission.take(address);
     if (refused === 'full') return refuse('SERVICE_UNAVAILABLE', 'too many connections');
     if (refused !== undefined) return refuse('RATE_LIMITED', 'too many connections from this address');

@@ -1,8 +1,8 @@
 /** Refuses upgrades with an HTTP reply, written on the socket. */
 
 import type { Duplex } from 'node:stream';
-import { bareReply } from '../domain/bare-reply.ts';
 import type { ErrorCode } from '../domain/errors.ts';
+import { bareReply } from '../edge/bare-reply.ts';
 
 /** Time after which a refused client may try again, long enough for a crowd to thin out. */
 const RETRY_AFTER_SECONDS = 5;

@@ -9,9 +9,9 @@ import { rateLimit, type Store } from 'express-rate-limit';
 import { RedisStore } from 'rate-limit-redis';
 import { Refusal } from '../../domain/errors.ts';
 import { withTimeLimit } from '../../domain/time-limit.ts';
+import { clientAddresses } from '../../edge/client-address.ts';
 import { runScript, type Script, scriptOf } from '../../redis/lua.ts';
 import { WINDOW_MS } from './buckets.ts';
-import { addressOf } from './client.ts';
 import { type LimitServices, setHeaders } from './index.ts';
 import { OUTSIDE_PREFIX } from './keys.ts';
 import { watchOutages } from './outage.ts';
@@ -21,7 +21,7 @@ const LIMIT = 600;
 /** Longest wait for Redis, since the count is coarse. */
 const PATIENCE_MS = 1_000;
 
-type CeilingServices = Pick<LimitServices, 'limitsRedis' | 'logger' | 'metrics'>;
+type CeilingServices = Pick<LimitServices, 'limitsRedis' | 'logger' | 'metrics' | 'settings'>;
 
 /** Serves requests while Redis is away. One request a second asks it again. */
 export function outsideCeiling(services: CeilingServices): RequestHandler {
@@ -29,7 +29,7 @@ export function outsideCeiling(services: CeilingServices): RequestHandler {
     windowMs: WINDOW_MS,
     limit: LIMIT,
     store: ceilingStore(services),
-    keyGenerator: addressOf,
+    keyGenerator: clientAddresses(services.settings.trustProxyHops),
     standardHeaders: false,
     legacyHeaders: false,
     handler: (_request, _response, next) => next(new Refusal('RATE_LIMITED')),

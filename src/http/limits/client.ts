@@ -1,20 +1,11 @@
-/** Finds the client that a request is counted for: a session, or an address. */
+/** Finds the session that a request is counted for. */
 
 import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import type { Auth } from '../../auth/index.ts';
-import { clientAddress } from '../../domain/client-address.ts';
 
 /** Length of a session's digest: 132 bits. */
 const SESSION_CHARACTERS = 22;
-
-/**
- * Returns the address a request came from, as far as proxies are trusted: an IPv4 address, or an IPv6 network. A
- * trusted proxy that names no address (`unknown`) is counted itself.
- */
-export function addressOf({ ip = '', socket }: Request): string {
-  return clientAddress(ip) ?? clientAddress(socket.remoteAddress ?? '') ?? 'gone';
-}
 
 /**
  * The session a request carries, if it is one of ours and valid; otherwise undefined, and the request is as good as

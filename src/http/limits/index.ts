@@ -3,10 +3,11 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type AugmentedRequest, rateLimit, type Store } from 'express-rate-limit';
 import { Refusal } from '../../domain/errors.ts';
+import { clientAddresses } from '../../edge/client-address.ts';
 import { addHeader } from '../response/index.ts';
 import type { Services } from '../services.ts';
 import { BUCKETS, type Bucket, type BucketRule, mapBuckets, WINDOW_MS } from './buckets.ts';
-import { addressOf, sessionOf } from './client.ts';
+import { sessionOf } from './client.ts';
 import { addressLog, clientLog } from './keys.ts';
 import { type CountRequest, openRequestLogs } from './request-log.ts';
 
@@ -23,10 +24,17 @@ interface WindowEnd extends Date {
   readonly retryAfterSeconds: number;
 }
 
-export type LimitServices = Pick<Services, 'auth' | 'limitsRedis' | 'logger' | 'metrics'>;
+export type LimitServices = Pick<Services, 'auth' | 'limitsRedis' | 'logger' | 'metrics' | 'settings'>;
 
 /** All replicas that are given the same Redis share what they count. */
-export function requestLimits({ auth, limitsRedis: redis, logger, metrics }: LimitServices): RequestLimits {
+export function requestLimits({
+  auth,
+  limitsRedis: redis,
+  logger,
+  metrics,
+  settings,
+}: LimitServices): RequestLimits {
+  const addressOf = clientAddresses(settings.trustProxyHops);
   const openLog = openRequestLogs({ redis, windowMs: WINDOW_MS, logger });
   const stores = mapBuckets((bucket) => {
     const limits = limitsOf(BUCKETS[bucket]);
@@ -38,7 +46,7 @@ export function requestLimits({ auth, limitsRedis: redis, logger, metrics }: Lim
       windowMs: WINDOW_MS,
       limit: rule.limit,
       store: stores[bucket],
-      keyGenerator: (request) => logsOf(bucket, rule, auth, request).join(' '),
+      keyGenerator: (request) => logsOf(bucket, rule, addressOf(request), sessionOf(auth, request)).join(' '),
       // Its `RateLimit-Reset` counts from now; the contract's is a point in time.
       standardHeaders: false,
       legacyHeaders: false,
@@ -58,9 +66,12 @@ export function requestLimits({ auth, limitsRedis: redis, logger, metrics }: Lim
 }
 
 /** express-rate-limit has one key for a request: ours are the logs it is counted in, with spaces between them. */
-function logsOf(bucket: Bucket, { addressCeiling }: BucketRule, auth: Services['auth'], request: Request) {
-  const address = addressOf(request);
-  const session = sessionOf(auth, request);
+function logsOf(
+  bucket: Bucket,
+  { addressCeiling }: BucketRule,
+  address: string,
+  session: string | undefined,
+): string[] {
   const log = clientLog(bucket, session === undefined ? `address:${address}` : `session:${session}`);
   return addressCeiling === undefined ? [log] : [log, addressLog(bucket, address)];
 }

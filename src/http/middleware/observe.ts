@@ -5,7 +5,7 @@
 
 import type { Request, Response } from 'express';
 import type { Level } from 'pino';
-import { requestIdOf } from '../../domain/request-id.ts';
+import { requestIdOf } from '../../edge/request-id.ts';
 import { loggedUrl } from '../redact.ts';
 import type { RepeatedLines } from '../repeated-lines.ts';
 import { addHeader, beginReply, type ReplyState, stateOf } from '../response/index.ts';

@@ -1,7 +1,7 @@
 /** Errors as whole HTTP replies, for sockets that no response object stands before. */
 
 import { STATUS_CODES } from 'node:http';
-import { ERRORS, type ErrorCode } from './errors.ts';
+import { ERRORS, type ErrorCode } from '../domain/errors.ts';
 
 export interface BareReply {
   readonly code: ErrorCode;
