@@ -8,13 +8,13 @@ import { usedIds } from './used-ids.ts';
 /**
  * Fills a new filter while trading goes on. The present one stays in force until the new one is complete.
  * @param patienceMs how long settlement may stand still meanwhile
- * @throws OperatorRefusal SETTLEMENT_STALLED, and what `Engine.rebuildClaimFilter` throws
+ * @throws OperatorRefusal SETTLEMENT_STALLED, and what `EngineClaimFilter.rebuild` throws
  */
 export const rebuildClaimFilter = (
   servers: Servers,
   { patienceMs }: { patienceMs: number },
 ): Promise<FilterRebuilt> =>
-  servers.engine.rebuildClaimFilter({
+  servers.engine.claimFilter.rebuild({
     untilSettled: (sequence) => untilSettled(servers, sequence, patienceMs),
     usedIds: () => usedIds(servers),
   });

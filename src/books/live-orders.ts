@@ -23,7 +23,7 @@ export interface LiveOrder {
  * who looks at one account, not for serving requests.
  */
 export async function liveOrdersOf({ engine, ledger }: Servers, wallet: string): Promise<LiveOrder[]> {
-  const unsettled = await engine.unsettledOf(wallet);
+  const unsettled = await engine.outbox.unsettledOf(wallet);
   const { sequence } = await ledger.cursor();
   const orders = new Map<string, LiveOrder>();
   for await (const order of ledger.liveOrdersAt(sequence)) {

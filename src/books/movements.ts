@@ -39,7 +39,7 @@ export async function moveUnlessKnown(
 ): Promise<AccountMoved | null> {
   let checked: Moment | undefined;
   for (let look = 0; look < LOOKS; look += 1) {
-    const moved = await engine.moveFunds(movement, checked, scale);
+    const moved = await engine.funds.move(movement, checked, scale);
     if (moved.outcome === 'moved') return null;
     const earlier =
       moved.outcome === 'claimed'
@@ -65,7 +65,7 @@ export function atomsOf(amount: Decimal, { symbol, scale }: Asset): bigint {
 
 /** @throws OperatorRefusal UNKNOWN_ASSET */
 export async function assetOf(engine: Engine, symbol: string): Promise<Asset> {
-  const found = (await engine.assets()).find((asset) => asset.symbol === symbol);
+  const found = (await engine.markets.assets()).find((asset) => asset.symbol === symbol);
   if (found !== undefined) return found;
   throw new OperatorRefusal(
     'UNKNOWN_ASSET',

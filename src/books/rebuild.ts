@@ -14,18 +14,18 @@ import { usedIds } from './used-ids.ts';
  *   REBUILD_REPLACED | LEDGER_INCONSISTENT
  */
 export async function rebuildEngine({ engine, ledger }: Servers): Promise<Rebuilt> {
-  if (await hasOtherFormat(engine)) await ledger.atRest(({ cursor }) => engine.retire(cursor));
+  if (await hasOtherFormat(engine)) await ledger.atRest(({ cursor }) => engine.rebuilds.retire(cursor));
   await ledger.migrate();
   return ledger.atRest(async (rest) => {
     const { epoch, sequence, timeMs } = rest.cursor;
     const image = await imageOf(ledger, { epoch, sequence, timeMs: timeMs ?? 0 });
-    return engine.rebuild({ ...image, fence: rest.fence });
+    return engine.rebuilds.run({ ...image, fence: rest.fence });
   });
 }
 
 async function hasOtherFormat(engine: Engine): Promise<boolean> {
   try {
-    await engine.checkFormat();
+    await engine.lifecycle.checkFormat();
     return false;
   } catch (error) {
     if (error instanceof EngineFormat) return true;

@@ -93,7 +93,7 @@ async function signIn({ ada, ben, cleo, script, options }: Play): Promise<void> 
   await cleo.signInByMessage(options.webHost);
   script.say(`${nameOf(cleo)} ${cleo.wallet} signs a message (SIWE, EIP-4361)`);
   script.say('Each has a session of eight hours now.');
-  const { termsVersion } = await options.services.engine.state();
+  const { termsVersion } = await options.services.engine.snapshots.state();
   if (termsVersion === null) return;
   for (const trader of [ada, ben, cleo]) await trader.acceptTerms(termsVersion);
   script.say(`All three accept the terms, version ${termsVersion}.`);

@@ -78,7 +78,7 @@ export async function runLive(options: LiveOptions): Promise<number> {
 /** Signs in, accepts the terms and takes funds. */
 async function prepare(trader: Trader, markets: readonly LiveMarket[], services: Servers): Promise<void> {
   await trader.signInByTypedData();
-  const { termsVersion } = await services.engine.state();
+  const { termsVersion } = await services.engine.snapshots.state();
   if (termsVersion !== null) await trader.acceptTerms(termsVersion);
   for (const { market, leastSteps, startTicks } of markets) {
     const steps = leastSteps * FUNDED_ORDERS;

@@ -42,7 +42,7 @@ export async function setStage(engine: Engine): Promise<Stage> {
 export async function openMarkets(engine: Engine): Promise<{ market: Market; quotes: Quotes }[]> {
   const isOpen = ({ status, tradingEnabled, sellEnabled }: Market): boolean =>
     status === 'active' && tradingEnabled && sellEnabled;
-  const { markets, quotes } = await engine.quotes((all) => all.filter(isOpen));
+  const { markets, quotes } = await engine.snapshots.quotes((all) => all.filter(isOpen));
   const open = markets.filter(isOpen);
   if (open.length === 0) throw new DemoStopped('no market is open: publish one with redbook market create');
   return open.map((market) => ({ market, quotes: quotes.get(market.symbol)! }));

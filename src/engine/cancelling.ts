@@ -1,4 +1,4 @@
-/** Cancelling orders: the TypeScript face of `cancel_orders.lua`. */
+/** Closing orders: the TypeScript face of `cancel_orders.lua`, for everything that takes orders off a book. */
 
 import { Refusal } from '../domain/errors.ts';
 import type { OrdersClosed } from '../domain/event.ts';
@@ -6,18 +6,10 @@ import type { Market } from '../domain/market.ts';
 import type { ClosedOrder } from '../domain/order.ts';
 import { Batches, UNTOUCHED } from './batches.ts';
 import { CANCELLING_CALL, CANCELLING_REQUEST, CAUSES, CLOSE_OUTCOMES } from './cancelling-call.ts';
-import {
-  exactNumber,
-  REFERENCE_BYTES,
-  readBookMember,
-  readClosed,
-  readOrderId,
-  walletBytes,
-} from './codec.ts';
+import { exactNumber, REFERENCE_BYTES, readClosed, readOrderId, walletBytes } from './codec.ts';
 import { type EngineCore, neverSent, Stale } from './core.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
-import type { EnginePages, MemberPage } from './pages.ts';
 import { rulesText } from './state.ts';
 
 /** Outcome of cancelling one page of a wallet's live orders. */
@@ -29,8 +21,8 @@ export interface CancelledPage {
   readonly next: Buffer | null;
 }
 
-/** Wallet and market whose orders are cancelled; null: any. */
-interface Scope {
+/** Wallet and market whose orders are closed; null: any. */
+export interface Scope {
   readonly wallet: string | null;
   readonly symbol: string | null;
 }
@@ -47,7 +39,7 @@ const STAMP_AT = 9;
 const RECORDS_AT = 7;
 const ANY_WALLET = Buffer.alloc(20);
 
-export class EngineCancelling {
+export class OrderCancels {
   readonly #core: EngineCore;
   readonly #markets: EngineMarkets;
   readonly #batches = new Batches<Buffer, Buffer>(
@@ -60,11 +52,14 @@ export class EngineCancelling {
     this.#markets = markets;
   }
 
-  /** @throws Refusal ORDER_NOT_FOUND when the id names no live order of the wallet (null: of any wallet) */
+  /**
+   * Closes one order.
+   * @throws Refusal ORDER_NOT_FOUND when the id names no live order of the wallet (null: of any wallet)
+   */
   async closeOne(wallet: string | null, orderId: string, cause: OrdersClosed['cause']): Promise<ClosedOrder> {
     const reference = readOrderId(orderId);
     const [closed] = reference
-      ? await this.#close({ wallet, symbol: null }, cause, reference.marketNumber, [reference.bytes])
+      ? await this.close({ wallet, symbol: null }, cause, reference.marketNumber, [reference.bytes])
       : [];
     if (closed === undefined) throw new Refusal('ORDER_NOT_FOUND');
     return closed;
@@ -81,7 +76,7 @@ export class EngineCancelling {
     // An engine that was emptied has no live orders either: its empty list must not pass for an answer.
     if (live.length === 0) await this.#core.confirm();
     for (const [number, references] of byMarketNumber(live))
-      closed.push(...(await this.#close({ wallet, symbol }, cause, number, references)));
+      closed.push(...(await this.close({ wallet, symbol }, cause, number, references)));
     return closed;
   }
 
@@ -105,29 +100,13 @@ export class EngineCancelling {
     const failures: Error[] = [];
     for (const [number, group] of byMarketNumber(references)) {
       try {
-        closed.push(...(await this.#close({ wallet, symbol: null }, 'cancel', number, group)));
+        closed.push(...(await this.close({ wallet, symbol: null }, 'cancel', number, group)));
       } catch (error) {
         if (error instanceof Refusal || !(error instanceof Error)) throw error;
         failures.push(error);
       }
     }
     return { closed, failures, next: members.length < most ? null : members.at(-1)! };
-  }
-
-  /** Closes all orders that the book of a market has when its pages are read: first the bids, then the asks. */
-  async clear(symbol: string, pages: EnginePages): Promise<ClosedOrder[]> {
-    const market = (await this.#markets.refresh()).bySymbol.get(symbol);
-    if (market === undefined) return [];
-    const references: Buffer[] = [];
-    for (const side of ['buy', 'sell'] as const) {
-      let page: MemberPage | undefined;
-      do {
-        page = await pages.scanBook(symbol, side, page?.members.at(-1) ?? null);
-        for (const member of page.members)
-          references.push(Buffer.from(readBookMember(member, market.number, side).id, 'hex'));
-      } while (!page.isLast);
-    }
-    return this.#close({ wallet: null, symbol }, 'clear', market.number, references);
   }
 
   /** References of the live orders of one wallet at one moment. */
@@ -141,7 +120,7 @@ export class EngineCancelling {
   }
 
   /** Takes orders of one market off the book. Skips orders that are not live or not in the scope. */
-  async #close(
+  async close(
     scope: Scope,
     cause: OrdersClosed['cause'],
     marketNumber: number,
@@ -150,7 +129,7 @@ export class EngineCancelling {
     const closed: ClosedOrder[] = [];
     for (let at = 0; at < references.length; at += CANCEL_BATCH) {
       const together = Buffer.concat(references.slice(at, at + CANCEL_BATCH));
-      const answer = await this.#core.repeat(
+      const answer = await this.#core.whileCurrent(
         () => this.#closeTogether(scope, cause, marketNumber, together),
         async () => void (await this.#markets.refresh()),
       );

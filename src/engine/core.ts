@@ -4,7 +4,12 @@ import type { Redis } from 'ioredis';
 import { ERRORS, type ErrorCode, OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { Cursor } from '../domain/event.ts';
 import { loadScript, runScript, type Script, type ScriptArgument } from '../redis/lua.ts';
-import { DEFAULT_FILTER_BYTES, type FilterState, readFilterState, writeFilterState } from './claim-filter.ts';
+import {
+  DEFAULT_FILTER_BYTES,
+  type FilterState,
+  readFilterState,
+  writeFilterState,
+} from './filter-layout.ts';
 import { KEYS } from './keys.ts';
 import { checkServerSettings } from './server-settings.ts';
 import { ENGINE_FORMAT, readState } from './state.ts';
@@ -122,7 +127,7 @@ export class EngineCore {
     return this.#filter;
   }
 
-  get isOpen(): boolean {
+  isOpen(): boolean {
     return this.#epoch !== undefined;
   }
 
@@ -134,14 +139,18 @@ export class EngineCore {
     return this.#tenure;
   }
 
-  /** Calls the listener when the engine was found not to be the opened one while its connection goes on. */
+  /**
+   * Calls the listener when the engine must be opened again although its connection did not break.
+   * @returns a function that removes the listener
+   */
   onLost(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Asks the server who it is, and begins a new epoch where it is not the one of the last.
+   * Asks the server who it is, and begins a new epoch where it is not the one of the last. Must be called again after
+   * each reconnection.
    * @param cursor Postgres' cursor, or undefined while Postgres is away.
    * @throws EngineMisconfigured when the server's settings would not keep what it answers.
    * @throws EngineBehind when Postgres has events that this server lost.
@@ -150,7 +159,7 @@ export class EngineCore {
   async open(cursor: Cursor | undefined): Promise<void> {
     const tenure = this.#tenure;
     await this.checkServer();
-    const runId = await this.serverRunId();
+    const runId = await this.#readRunId();
     if (tenure !== this.#tenure)
       throw new Refusal('SERVICE_UNAVAILABLE', 'the server that answered may be another one by now');
     const filter = writeFilterState({ generation: 0, bytes: this.filterBytes });
@@ -185,7 +194,7 @@ export class EngineCore {
   checkServer = (): Promise<void> => checkServerSettings(this.redis, this.#warn);
 
   /**
-   * Asks the server whether a release of another format wrote the engine there.
+   * Asks the server whether a release of another format wrote the engine there; needs no open engine.
    * @throws EngineFormat; Refusal SERVICE_UNAVAILABLE
    */
   async checkFormat(): Promise<void> {
@@ -203,7 +212,11 @@ export class EngineCore {
   }
 
   /** Returns the identity of the server, which changes at each of its starts. */
-  async serverRunId(): Promise<string> {
+  serverRunId(): Promise<string> {
+    return this.call(() => this.#readRunId());
+  }
+
+  async #readRunId(): Promise<string> {
     return /^run_id:(\w+)/m.exec(await this.redis.info('server'))?.[1] ?? '';
   }
 
@@ -232,7 +245,7 @@ export class EngineCore {
    * Runs a command again for as long as it finds something stale, which is read anew before.
    * @param refresh reads what is neither the epoch nor the filter
    */
-  async repeat<T>(command: () => Promise<T | Stale>, refresh: () => Promise<void>): Promise<T> {
+  async whileCurrent<T>(command: () => Promise<T | Stale>, refresh: () => Promise<void>): Promise<T> {
     for (let tries = 0; tries < STALE_RETRIES; tries += 1) {
       const result = await command();
       if (!(result instanceof Stale)) return result;
@@ -241,9 +254,12 @@ export class EngineCore {
     throw new Refusal('SERVICE_UNAVAILABLE', 'the rules changed again and again while the command ran');
   }
 
-  /** `repeat` for a script whose reply begins with its outcome. A refusal of the script is thrown. */
-  settle(command: () => Promise<Reply>, refresh: () => Promise<void>): Promise<Reply> {
-    return this.repeat(async () => {
+  /** `whileCurrent` for a script whose reply begins with its outcome. A refusal of the script is thrown. */
+  replyWhileCurrent(
+    command: () => Promise<Reply>,
+    refresh: () => Promise<void> = async () => undefined,
+  ): Promise<Reply> {
+    return this.whileCurrent(async () => {
       const reply = await command();
       const outcome = reply[0].toString();
       if (outcome === 'refused') throw refusalOf(String(reply[1]));

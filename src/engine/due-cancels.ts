@@ -1,5 +1,6 @@
 /** Dead-man switches: the TypeScript face of `set_cancel_after`, `take_due_cancels` and `lease_due_cancel`. */
 
+import type { CancelledPage, OrderCancels } from './cancelling.ts';
 import { walletBytes, walletText } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
 import { KEYS } from './keys.ts';
@@ -26,26 +27,32 @@ export interface DueCancels {
 
 const STAMP_BYTES = 8;
 
-/** The stamp of the newest order that a taken switch cancels. */
-export const stampOf = ({ cutOff }: DueCancel): Buffer => cutOff.subarray(0, STAMP_BYTES);
+/** Returns the stamp of the newest order that a taken switch cancels. */
+const stampOf = ({ cutOff }: DueCancel): Buffer => cutOff.subarray(0, STAMP_BYTES);
 
 const timeOf = (text: unknown): number | null => (String(text) === '' ? null : Number(text));
 
 export class EngineDueCancels {
   readonly #core: EngineCore;
+  readonly #cancels: OrderCancels;
 
-  constructor(core: EngineCore) {
+  constructor(core: EngineCore, cancels: OrderCancels) {
     this.#core = core;
+    this.#cancels = cancels;
   }
 
-  /** @param timeoutMs 0 switches it off; otherwise from now. @returns when it is due, Unix milliseconds, or null */
+  /**
+   * Sets, renews or switches off the dead-man switch of a wallet.
+   * @param timeoutMs counts from now; 0 switches it off
+   * @returns when the wallet's orders will be cancelled: Unix milliseconds by the engine's clock; null: off
+   */
   async set(wallet: string, timeoutMs: number): Promise<number | null> {
     const keys = [KEYS.engine, KEYS.cancelAfter];
     const [, due] = await this.#run('set_cancel_after', keys, [walletBytes(wallet), timeoutMs]);
     return timeOf(due);
   }
 
-  /** Takes up to `most` switches; one that is not ended within `leaseMs` can be taken again. */
+  /** Takes up to `most` due switches; one that is not ended within `leaseMs` is taken again by the next call. */
   async take(most: number, leaseMs: number): Promise<DueCancels> {
     const keys = [KEYS.engine, KEYS.cancelAfter, KEYS.cancelAfterLeases, KEYS.cancelAfterCutOffs];
     const [, time, due, lease, found] = await this.#run('take_due_cancels', keys, [most, leaseMs]);
@@ -60,7 +67,15 @@ export class EngineDueCancels {
   }
 
   /**
-   * Keeps a taken switch from being taken again for `leaseMs`; null: its orders are cancelled, it is forgotten.
+   * Cancels one page of the orders that a taken switch cancels.
+   * @param after `next` of the page before; null: from the beginning
+   */
+  cancelPage(due: DueCancel, after: Buffer | null): Promise<CancelledPage> {
+    return this.#cancels.cancelPage(due.wallet, stampOf(due), after);
+  }
+
+  /**
+   * Extends the lease of a taken switch; null: its orders are cancelled, and the switch is forgotten.
    * @returns false when another process has ended it, or has taken a later switch of the wallet; nothing was changed then
    */
   async lease({ wallet, cutOff }: DueCancel, leaseMs: number | null): Promise<boolean> {
@@ -70,9 +85,8 @@ export class EngineDueCancels {
   }
 
   #run(name: string, keys: readonly string[], args: readonly (Buffer | string | number)[]): Promise<Reply> {
-    return this.#core.settle(
+    return this.#core.replyWhileCurrent(
       async () => (await this.#core.run(name, keys, [this.#core.epoch, ...args])) as Reply,
-      async () => undefined,
     );
   }
 }

@@ -1,6 +1,8 @@
 /** Fills the claim filter from Postgres: of an engine that is rebuilt, and anew while trading goes on. */
 
 import { OperatorRefusal } from '../domain/errors.ts';
+import { claimOfUsed, type UsedId } from './claims.ts';
+import type { EngineCore } from './core.ts';
 import {
   FILTER_PART_BYTES,
   FilterBits,
@@ -8,11 +10,8 @@ import {
   type FilterLoad,
   filterKeys,
   LARGEST_FILTER_BYTES,
-  loadOf,
   writeFilterState,
-} from './claim-filter.ts';
-import { claimOfUsed, type UsedId } from './claims.ts';
-import type { EngineCore } from './core.ts';
+} from './filter-layout.ts';
 import { KEYS } from './keys.ts';
 
 /** Source of the ids. */
@@ -67,34 +66,14 @@ export async function fillFilter(
   return count;
 }
 
-/**
- * Replaces the filter by one of the size that this process is set to. The new one is allocated first and made known;
- * from then on each claim goes into both. Ids of before are settled soon: once Postgres has them, its ids are put into
- * the new filter piece by piece. Then one script puts it in force. A rebuild that broke off leaves the old filter in
- * force; the next one removes what is left. Of two at once the later one goes on and the other is refused.
- */
-export async function rebuildClaimFilter(core: EngineCore, source: FilterSource): Promise<FilterRebuilt> {
-  const rebuild = await FilterRebuild.begin(core);
-  let usedIds: number;
-  try {
-    await source.untilSettled(rebuild.sequence);
-    usedIds = await fillFilter(rebuild.next, () => source.usedIds(), rebuild.merge);
-  } catch (error) {
-    await rebuild.abandon();
-    throw error;
-  }
-  // The outcome may stay unknown. Then both filters stay, and the next rebuild removes the one that is not in force.
-  await rebuild.putInForce();
-  return { ...(await filterLoad(core)), formerBytes: rebuild.former.bytes, usedIds };
-}
-
 const replaced = (): OperatorRefusal =>
   new OperatorRefusal(
     'REBUILD_REPLACED',
     'another rebuild of the claim filter began, or the engine was started again: this one ends, nothing is lost',
   );
 
-class FilterRebuild {
+/** A filter that is filled beside the one in force; see `EngineClaimFilter.rebuild`. */
+export class FilterRebuild {
   readonly #core: EngineCore;
   /** The filter is one server's: a server that took over may lack pieces. */
   readonly #epoch: number;
@@ -209,26 +188,4 @@ async function letGo(core: EngineCore, layouts: readonly FilterLayout[]): Promis
   } catch {
     // The next rebuild removes them.
   }
-}
-
-const SAMPLES = 16;
-const SAMPLE_BYTES = 4096;
-
-/**
- * Estimates the load from 64 KiB, evenly spread from a random place on. Some 8,000 blocks tell the load to a hundredth.
- */
-export async function filterLoad(core: EngineCore): Promise<FilterLoad> {
-  const { current } = await core.readFilter();
-  const keys = filterKeys(current);
-  const stride = Math.max(SAMPLE_BYTES, current.bytes / SAMPLES);
-  const phase = Math.floor((Math.random() * stride) / SAMPLE_BYTES) * SAMPLE_BYTES;
-  const samples: Buffer[] = [];
-  for (let at = phase; at < current.bytes; at += stride) {
-    const offset = at % FILTER_PART_BYTES;
-    const key = keys[Math.floor(at / FILTER_PART_BYTES)]!;
-    const found = await core.call(() => core.redis.getrangeBuffer(key, offset, offset + SAMPLE_BYTES - 1));
-    // A string ends where its last bit was set.
-    samples.push(Buffer.concat([found], SAMPLE_BYTES));
-  }
-  return loadOf(current, samples);
 }

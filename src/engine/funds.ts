@@ -3,11 +3,11 @@
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
 import { hasCharacters, isValidText } from '../domain/text.ts';
-import { scriptClaim } from './claim-filter.ts';
 import { checkedAtMs, type Moment, movementClaim } from './claims.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
 import { readMovement } from './event-codec.ts';
+import { scriptClaim } from './filter-layout.ts';
 import { balancesKey, KEYS } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 
@@ -69,7 +69,7 @@ export class EngineFunds {
         ...[claim.layout, claim.nextOffset, scale ?? '', claim.last, claim.nextLast],
       ])) as Reply;
     };
-    const reply = await this.#core.settle(run, async () => undefined);
+    const reply = await this.#core.replyWhileCurrent(run);
     switch (reply[0].toString()) {
       case 'claimed':
         return { outcome: 'claimed', movement: readMovement(kind, String(reply[1])) };

@@ -46,7 +46,9 @@ export class EngineMarkets {
     return (await this.refresh()).all;
   }
 
-  /** A market by its symbol: the last record read, which scripts hold against the one in force. */
+  /**
+   * Returns the market as its record was read last. Scripts check a command that uses it against the rules in force.
+   */
   async bySymbol(symbol: string): Promise<Market | undefined> {
     const known = this.#known().bySymbol.get(symbol);
     if (known !== undefined) return known;
@@ -54,7 +56,7 @@ export class EngineMarkets {
     return (await this.exists(symbol)) ? (await this.refresh()).bySymbol.get(symbol) : undefined;
   }
 
-  /** Asks the engine, whatever is remembered. */
+  /** Asks the engine, whatever is remembered; needs no open engine. */
   async exists(symbol: string): Promise<boolean> {
     return (await this.#core.call(() => this.#core.redis.hget(KEYS.markets, symbol))) !== null;
   }
@@ -84,7 +86,7 @@ export class EngineMarkets {
   /** Reads all markets anew. */
   async refresh(): Promise<Listing> {
     const { tenure } = this.#core;
-    const epoch = this.#core.isOpen ? this.#core.epoch : 0;
+    const epoch = this.#core.isOpen() ? this.#core.epoch : 0;
     const records = await this.#core.call(() => this.#core.redis.hvals(KEYS.markets));
     if (tenure !== this.#core.tenure) return this.refresh();
     const known = this.#listing;
@@ -141,9 +143,8 @@ export class EngineMarkets {
   async setAsset(asset: Asset): Promise<Asset> {
     const { symbol, scale } = checkAsset(asset);
     const keys = [KEYS.engine, KEYS.events, KEYS.assets, ...KEYS.unsettled];
-    await this.#core.settle(
+    await this.#core.replyWhileCurrent(
       async () => (await this.#core.run('set_asset', keys, [this.#core.epoch, symbol, scale])) as Reply,
-      async () => undefined,
     );
     return asset;
   }
@@ -151,13 +152,10 @@ export class EngineMarkets {
   /** @param compose makes the record anew each time that another command has changed what it is made of */
   async #publish(compose: () => Promise<Market>): Promise<Market> {
     let market: Market | undefined;
-    const reply = await this.#core.settle(
-      async () => {
-        market = await compose();
-        return this.#write(market);
-      },
-      async () => undefined,
-    );
+    const reply = await this.#core.replyWhileCurrent(async () => {
+      market = await compose();
+      return this.#write(market);
+    });
     await this.refresh();
     return { ...market!, version: Number(reply[2]) };
   }

@@ -161,14 +161,20 @@ export class EnginePages {
     this.#core = core;
   }
 
-  /** A page of one side of a market. @param after the last member of the page before; null: from the beginning */
-  scanBook = (symbol: string, side: Side, after: Buffer | null): Promise<MemberPage> =>
-    this.#scanMembers(bookKey(symbol, sideName(side)), after);
+  /**
+   * A page of one side of a market, each member of which `readBookMember` reads.
+   * @param after the last member of the page before; null: from the beginning
+   */
+  scanBook(symbol: string, side: Side, after: Buffer | null): Promise<MemberPage> {
+    return this.#scanMembers(bookKey(symbol, sideName(side)), after);
+  }
 
-  /** A page of the live orders of all wallets. */
-  scanLive = (after: Buffer | null): Promise<MemberPage> => this.#scanMembers(KEYS.live, after);
+  /** A page of the live orders of all wallets, each member of which `readLiveMember` reads. */
+  scanLive(after: Buffer | null): Promise<MemberPage> {
+    return this.#scanMembers(KEYS.live, after);
+  }
 
-  /** @param cursor `next` of the page before; null: from the beginning */
+  /** A page of a hash. @param cursor `next` of the page before; null: from the beginning */
   async scanFields(hash: EngineHash, cursor: string | null): Promise<FieldPage> {
     const { key, nameOf } = shapeOf(hash);
     const [sequence, next, list] = (await this.#core.run(
@@ -187,7 +193,7 @@ export class EnginePages {
     };
   }
 
-  /** @param names at most `FIELDS_TOGETHER`, and at least one */
+  /** Fields of a hash by name. @param names at most `FIELDS_TOGETHER`, and at least one */
   async readFields(hash: EngineHash, names: readonly string[]): Promise<FieldValues> {
     const { key, fieldOf } = shapeOf(hash);
     const [sequence, values] = (await this.#core.run(
@@ -203,6 +209,7 @@ export class EnginePages {
     return { sequence: Number(sequence), values: values.map(partOf) };
   }
 
+  /** Position of the engine, by its own count and by its stream. */
   async readHead(): Promise<Head> {
     const [sequence, time, id, newestTime] = (
       (await this.#core.run('read_head', [KEYS.engine, KEYS.events], [])) as Buffer[]

@@ -1,18 +1,17 @@
-/** Placing orders: the TypeScript face of `place_orders.lua` and `admit_order.lua`. */
+/** Calls of `place_orders.lua`: gathers the orders of a market, packs them and reads their outcomes. */
 
 import { Refusal } from '../domain/errors.ts';
 import { type Market, marketGrid, SELF_TRADE_POLICIES } from '../domain/market.ts';
 import { type Order, type OrderTerms, orderAfter, type RejectReason, type Trade } from '../domain/order.ts';
-import { measureOrder, type OrderAmounts, type OrderRefusal, type OrderRequest } from '../domain/placing.ts';
+import type { OrderAmounts, OrderRequest } from '../domain/placing.ts';
 import { toInteger } from '../domain/units.ts';
 import { Batches, UNTOUCHED } from './batches.ts';
-import { type FilterState, type ScriptClaim, scriptClaim } from './claim-filter.ts';
 import { type Claim, checkedAtMs, type Moment, orderClaim } from './claims.ts';
 import { exactNumber, orderIdOf, readFills, walletBytes } from './codec.ts';
-import { type EngineCore, neverSent, type Reply, refusalOf, Stale } from './core.ts';
+import { type EngineCore, neverSent, refusalOf, Stale } from './core.ts';
 import { lotOf } from './event-codec.ts';
+import { type FilterState, type ScriptClaim, scriptClaim } from './filter-layout.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
-import type { EngineMarkets } from './markets.ts';
 import {
   KINDS,
   OUTCOMES,
@@ -63,7 +62,7 @@ export interface OrderLimits {
 const MOST_MAKERS_OF_CALL = 200;
 
 /** A measured order that waits for its call. */
-interface Measured {
+export interface Measured {
   readonly command: PlaceOrder;
   readonly amounts: OrderAmounts;
 }
@@ -78,9 +77,8 @@ interface Outcome {
 const codeOf = (outcome: Outcome): number => outcome.bytes[0]!;
 const wordOf = ({ bytes }: Outcome): string => bytes.toString('utf8', 1);
 
-export class EnginePlacing {
+export class PlacingCalls {
   readonly #core: EngineCore;
-  readonly #markets: EngineMarkets;
   readonly #limits: OrderLimits;
   readonly #rules = new WeakMap<Market, Omit<PlacingCall, 'epoch' | 'layout'>>();
   readonly #batches = new Batches<Measured, Outcome>(
@@ -88,83 +86,31 @@ export class EnginePlacing {
     neverSent,
   );
 
-  constructor(core: EngineCore, markets: EngineMarkets, limits: OrderLimits) {
+  constructor(core: EngineCore, limits: OrderLimits) {
     this.#core = core;
-    this.#markets = markets;
     this.#limits = limits;
   }
 
-  /** @throws Refusal with the first code of the documented precedence; nothing was written then. */
-  async place(command: PlaceOrder): Promise<Placement> {
-    return this.#core.repeat(
-      async () => {
-        const market = await this.#markets.bySymbol(command.request.market);
-        const measured = measureOrder(command.request, market);
-        if ('refusal' in measured) return this.#refuse(command, market, measured.refusal);
-        const { amounts } = measured;
-        const outcome = await this.#batches.add(market!, { command, amounts });
-        switch (codeOf(outcome)) {
-          case OUTCOMES.placed:
-            return placedOf(market!, { command, amounts }, outcome);
-          case OUTCOMES.claimed:
-            return { outcome: 'claimed', orderId: outcome.bytes.toString('hex', 1) };
-          case OUTCOMES.unchecked: {
-            const { epoch } = outcome;
-            return { outcome: 'unchecked', moment: { epoch, timeMs: Number(wordOf(outcome)) } };
-          }
-          case OUTCOMES.stale:
-            return new Stale(wordOf(outcome));
-          case OUTCOMES.refused:
-            throw refusalOf(wordOf(outcome));
-          default:
-            throw new Error(`place_orders failed: ${wordOf(outcome)}`);
-        }
-      },
-      async () => void (await this.#markets.refresh()),
-    );
-  }
-
-  /** Refuses an order that the replica cannot measure, unless the engine has a reason that comes first. */
-  async #refuse(
-    command: PlaceOrder,
-    market: Market | undefined,
-    { code, message }: OrderRefusal,
-  ): Promise<Placement | Stale> {
-    const { epoch } = this.#core;
-    const reply = await this.#admit(command, market);
-    switch (reply[0].toString()) {
-      case 'claimed':
-        return { outcome: 'claimed', orderId: (reply[1] as Buffer).toString('hex') };
-      case 'unchecked':
-        return { outcome: 'unchecked', moment: { epoch, timeMs: Number(reply[1]) } };
-      case 'stale':
-        return new Stale(String(reply[1]));
-      case 'refused':
-        throw refusalOf(String(reply[1]));
+  /**
+   * Places an order with the next call of its market.
+   * @throws Refusal when the script refused it; nothing was written then
+   */
+  async place(market: Market, order: Measured): Promise<Placement | Stale> {
+    const outcome = await this.#batches.add(market, order);
+    switch (codeOf(outcome)) {
+      case OUTCOMES.placed:
+        return placedOf(market, order, outcome);
+      case OUTCOMES.claimed:
+        return { outcome: 'claimed', orderId: outcome.bytes.toString('hex', 1) };
+      case OUTCOMES.unchecked:
+        return { outcome: 'unchecked', moment: { epoch: outcome.epoch, timeMs: Number(wordOf(outcome)) } };
+      case OUTCOMES.stale:
+        return new Stale(wordOf(outcome));
+      case OUTCOMES.refused:
+        throw refusalOf(wordOf(outcome));
       default:
-        throw new Refusal(code, message);
+        throw new Error(`place_orders failed: ${wordOf(outcome)}`);
     }
-  }
-
-  #admit(command: PlaceOrder, market: Market | undefined): Promise<Reply> {
-    const { wallet, request, restricted } = command;
-    const claim = scriptClaim(claimOf(command), this.#core.filter);
-    const keys = [KEYS.engine, ...KEYS.claims, claim.key];
-    return this.#core.run('admit_order', keys, [
-      this.#core.epoch,
-      market?.version ?? '',
-      market?.number ?? '',
-      walletBytes(wallet),
-      request.clientOrderId ?? '',
-      claim.offset,
-      claim.mask,
-      checkedAtMs(command.checked, this.#core),
-      restricted ? 1 : 0,
-      claim.field,
-      claim.layout,
-      market?.symbol ?? '',
-      claim.last,
-    ]) as Promise<Reply>;
   }
 
   async #call(market: Market, orders: Measured[]): Promise<(Outcome | Error | typeof UNTOUCHED)[]> {
@@ -219,7 +165,7 @@ export class EnginePlacing {
   }
 }
 
-const claimOf = ({ wallet, request }: PlaceOrder): Claim | null =>
+export const claimOf = ({ wallet, request }: PlaceOrder): Claim | null =>
   request.clientOrderId === null ? null : orderClaim(wallet, request.clientOrderId);
 
 /** The strings of claim filters that the orders of a call name, each once. */

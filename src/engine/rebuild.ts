@@ -2,39 +2,18 @@
 
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { Cursor } from '../domain/event.ts';
-import type { Asset } from '../domain/market.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
 import { heldAtoms, type LiveOrder } from '../domain/order.ts';
-import type { Switches } from '../domain/switches.ts';
-import { beginRebuild, endRebuild } from './begin-rebuild.ts';
-import { type FilterLayout, writeFilterState } from './claim-filter.ts';
-import type { UsedId } from './claims.ts';
+import { beginRebuild, endRebuild, idOf } from './begin-rebuild.ts';
+import { BulkWriter } from './bulk-writer.ts';
 import { levelOfMember, walletBytes, writeBookMember, writeLiveMember } from './codec.ts';
 import type { EngineCore } from './core.ts';
-import { Filling } from './filling.ts';
+import type { EngineImage } from './engine-image.ts';
+import { type FilterLayout, writeFilterState } from './filter-layout.ts';
 import { fillFilter } from './filter-rebuild.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
-import { FORMAT_1_SEQUENCE, rulesField, rulesText, STATE } from './state.ts';
+import { ENGINE_FORMAT, FORMAT_1_SEQUENCE, rulesField, rulesText, STATE } from './state.ts';
 import { walletField } from './switches.ts';
-
-/** All that an engine must know to go on after an event. Nothing of it may change while it is read. */
-export interface EngineImage {
-  /** The event, and its time in Unix milliseconds; all 0 while nothing is settled. */
-  readonly cursor: Cursor & { readonly timeMs: number };
-  readonly switches: Switches;
-  readonly assets: readonly Asset[];
-  /** Ticks of the last execution, by symbol. */
-  readonly lastPrices: ReadonlyMap<string, bigint>;
-  liveOrders(): AsyncIterable<LiveOrder>;
-  /**
-   * Yields the total balance, available and reserved together, of every account that ever had the asset, and of
-   * `house`.
-   */
-  balancesOf(asset: string): AsyncIterable<{ readonly account: string; readonly atoms: bigint }>;
-  usedIds(): AsyncIterable<UsedId>;
-  /** Called when all is in place: what the lost engine did in earlier epochs must not come into the ledger any more. */
-  fence(epoch: number): Promise<void>;
-}
 
 /** Contents of a rebuilt engine. */
 export interface Rebuilt {
@@ -69,31 +48,75 @@ function epochAfter({ epoch }: Cursor): number {
   return next;
 }
 
-export async function rebuild(core: EngineCore, image: EngineImage): Promise<Rebuilt> {
-  const epoch = epochAfter(image.cursor);
-  await core.checkServer();
-  const layout: FilterLayout = { generation: 0, bytes: core.filterBytes };
-  const begun = await beginRebuild(core, layout, image);
-  const filling = new Filling(core, begun.token);
-  const { liveOrders, reserved } = await fillBooks(filling, image);
-  const accounts = await fillBalances(filling, image, reserved);
-  await fillMarkets(filling, image);
-  // The filter tells only that an id was used. Postgres tells its meaning when the id comes again.
-  const usedIds = await fillFilter(layout, image.usedIds, (key, offset, piece) =>
-    filling.send('setrange', key, `${offset}`, piece),
+/** @param last id of the engine's last event */
+function unsettled(last: string, cursor: Cursor): OperatorRefusal {
+  const sequence = Number(last.split('-')[1]);
+  const count = sequence - cursor.sequence;
+  const place = `the last event of the engine is ${last}, Postgres is at ${idOf(cursor)}`;
+  if (count <= 0)
+    return new OperatorRefusal(
+      'ENGINE_BEHIND',
+      `${place}: the engine is older than the ledger; put it aside and rebuild into an empty Redis. Nothing was changed`,
+    );
+  const events = count === 1 ? '1 event is' : `${count} events are`;
+  return new OperatorRefusal(
+    'ENGINE_UNSETTLED',
+    `${events} not in Postgres yet (${place}): start the release that wrote this engine, wait until its status shows no lag, stop it, and rebuild again. Nothing was changed`,
   );
-  await fillEngine(filling, layout, image);
-  await filling.flush();
-  await image.fence(epoch);
-  const { sequence } = image.cursor;
-  await endRebuild(core, begun.token, { epoch, sequence });
-  const { keepsSwitches } = begun;
-  return { sequence, markets: image.switches.markets.length, accounts, liveOrders, usedIds, keepsSwitches };
+}
+
+export class EngineRebuilds {
+  readonly #core: EngineCore;
+
+  constructor(core: EngineCore) {
+    this.#core = core;
+  }
+
+  /**
+   * Takes an engine of another format out of force, if there is one. What it holds is settled, so a rebuild brings it
+   * back, and nothing but a rebuild can follow.
+   * @param cursor of Postgres, where nothing is settled meanwhile
+   * @throws OperatorRefusal ENGINE_UNSETTLED | ENGINE_BEHIND, and nothing was changed
+   */
+  async retire(cursor: Cursor): Promise<void> {
+    const keys = [KEYS.engine, KEYS.rebuilding, KEYS.events, ...KEYS.unsettled, ...KEYS.claims];
+    const args = [ENGINE_FORMAT, cursor.epoch, cursor.sequence];
+    const [outcome, last] = (await this.#core.run('retire_engine', keys, args)) as Buffer[];
+    if (outcome!.toString() === 'unsettled') throw unsettled(last!.toString(), cursor);
+    this.#core.formatReplaced();
+  }
+
+  /**
+   * Makes an engine of what the ledger knows, in place of none or of a retired one. It is not open yet: whoever opens
+   * it begins a new epoch. A rebuild that broke off is begun anew by the next.
+   * @throws OperatorRefusal ENGINE_NOT_EMPTY | NOTHING_SETTLED | REBUILD_REPLACED | LEDGER_INCONSISTENT
+   */
+  async run(image: EngineImage): Promise<Rebuilt> {
+    const epoch = epochAfter(image.cursor);
+    await this.#core.checkServer();
+    const layout: FilterLayout = { generation: 0, bytes: this.#core.filterBytes };
+    const begun = await beginRebuild(this.#core, layout, image);
+    const writer = new BulkWriter(this.#core, begun.token);
+    const { liveOrders, reserved } = await fillBooks(writer, image);
+    const accounts = await fillBalances(writer, image, reserved);
+    await fillMarkets(writer, image);
+    // The filter tells only that an id was used. Postgres tells its meaning when the id comes again.
+    const usedIds = await fillFilter(layout, image.usedIds, (key, offset, piece) =>
+      writer.send('setrange', key, `${offset}`, piece),
+    );
+    await fillEngine(writer, layout, image);
+    await writer.flush();
+    await image.fence(epoch);
+    const { sequence } = image.cursor;
+    await endRebuild(this.#core, begun.token, { epoch, sequence });
+    const { keepsSwitches } = begun;
+    return { sequence, markets: image.switches.markets.length, accounts, liveOrders, usedIds, keepsSwitches };
+  }
 }
 
 /** Every resting order where it stood, by its id; what it holds is reserved. */
 async function fillBooks(
-  filling: Filling,
+  writer: BulkWriter,
   image: EngineImage,
 ): Promise<{ liveOrders: number; reserved: Reserved }> {
   const reserved: Reserved = new Map();
@@ -103,14 +126,14 @@ async function fillBooks(
     const { id, wallet, market, side, remainingSteps: steps, sizeSteps } = order;
     const member = writeBookMember(id, wallet, { hadFills: steps < sizeSteps, steps });
     const sideName = side === 'buy' ? 'bids' : 'asks';
-    await filling.add('zadd', bookKey(market, sideName), '0', member);
-    await filling.add('zadd', KEYS.live, '0', writeLiveMember(id, wallet, order.clientOrderId));
+    await writer.add('zadd', bookKey(market, sideName), '0', member);
+    await writer.add('zadd', KEYS.live, '0', writeLiveMember(id, wallet, order.clientOrderId));
     addTo(levels, levelsKey(market, sideName), levelOfMember(member).toString('hex'), steps);
     addTo(reserved, side === 'buy' ? order.lot.quote : order.lot.base, wallet, reservedBy(order));
     liveOrders += 1;
   }
   for (const [key, sums] of levels)
-    for (const [field, steps] of sums) await filling.add('hset', key, Buffer.from(field, 'hex'), `${steps}`);
+    for (const [field, steps] of sums) await writer.add('hset', key, Buffer.from(field, 'hex'), `${steps}`);
   return { liveOrders, reserved };
 }
 
@@ -135,7 +158,7 @@ function reservedBy(order: LiveOrder): bigint {
 }
 
 /** Fills in balances: the part that is not reserved is available, and the supply is the sum of all. */
-async function fillBalances(filling: Filling, image: EngineImage, reserved: Reserved): Promise<number> {
+async function fillBalances(writer: BulkWriter, image: EngineImage, reserved: Reserved): Promise<number> {
   let accounts = 0;
   for (const { symbol } of image.assets) {
     const [key, held] = [balancesKey(symbol), reserved.get(symbol) ?? new Map<string, bigint>()];
@@ -146,39 +169,39 @@ async function fillBalances(filling: Filling, image: EngineImage, reserved: Rese
       if (atoms < reservedAtoms) throw inconsistent(`${account} has less ${symbol} than its orders hold`);
       const isWallet = account.startsWith('0x');
       const field = (part: string): Buffer => Buffer.concat([walletBytes(account), Buffer.from(part)]);
-      await filling.add('hset', key, isWallet ? field('a') : account, `${atoms - reservedAtoms}`);
-      if (reservedAtoms > 0n) await filling.add('hset', key, field('r'), `${reservedAtoms}`);
+      await writer.add('hset', key, isWallet ? field('a') : account, `${atoms - reservedAtoms}`);
+      if (reservedAtoms > 0n) await writer.add('hset', key, field('r'), `${reservedAtoms}`);
       supply = (supply ?? 0n) + atoms;
       accounts += 1;
     }
     const [missing] = held.keys();
     if (missing !== undefined) throw inconsistent(`${missing} has orders and no ${symbol} to pay them with`);
     if (supply === undefined) continue;
-    await filling.add('hset', key, 'supply', `${supply}`);
-    await filling.add('hset', KEYS.assets, `${symbol} used`, '1');
+    await writer.add('hset', key, 'supply', `${supply}`);
+    await writer.add('hset', KEYS.assets, `${symbol} used`, '1');
   }
   return accounts;
 }
 
-async function fillMarkets(filling: Filling, { assets, switches }: EngineImage): Promise<void> {
-  for (const { symbol, scale } of assets) await filling.add('hset', KEYS.assets, symbol, `${scale}`);
+async function fillMarkets(writer: BulkWriter, { assets, switches }: EngineImage): Promise<void> {
+  for (const { symbol, scale } of assets) await writer.add('hset', KEYS.assets, symbol, `${scale}`);
   for (const market of switches.markets) {
-    await filling.add('hset', KEYS.markets, market.symbol, writeMarketRecord(market));
+    await writer.add('hset', KEYS.markets, market.symbol, writeMarketRecord(market));
     for (const { symbol } of [market.base, market.quote])
-      await filling.add('hset', KEYS.assets, `${symbol} used`, '1');
+      await writer.add('hset', KEYS.assets, `${symbol} used`, '1');
   }
 }
 
 async function fillEngine(
-  filling: Filling,
+  writer: BulkWriter,
   layout: FilterLayout,
   { cursor, switches, lastPrices }: EngineImage,
 ): Promise<void> {
   const { sequence, timeMs } = cursor;
   const set = (field: string | Buffer, value: string | number | bigint): Promise<void> =>
-    filling.add('hset', KEYS.rebuilding, field, `${value}`);
+    writer.add('hset', KEYS.rebuilding, field, `${value}`);
   const state = { epoch: epochAfter(cursor), sequence, time: timeMs, trade: 0, unsettled: 0, claims: 0 };
-  await filling.add('hset', KEYS.rebuilding, 'state', STATE.pack(state));
+  await writer.add('hset', KEYS.rebuilding, 'state', STATE.pack(state));
   await set(FORMAT_1_SEQUENCE.field, FORMAT_1_SEQUENCE.value);
   await set('settled', sequence);
   // Ids of before are in the filter alone: the first generation of claims begins here.

@@ -82,17 +82,14 @@ export class EngineSnapshots {
   async quotes(select: (markets: readonly Market[]) => readonly Market[]): Promise<MarketQuotes> {
     let markets: readonly Market[] = [];
     let selected: readonly Market[] = [];
-    const reply = await this.#core.settle(
-      async () => {
-        markets = await this.#markets.all();
-        selected = select(markets);
-        if (selected.length === 0) return NO_QUOTES;
-        const books = selected.flatMap(({ symbol }) => [bookKey(symbol, 'bids'), bookKey(symbol, 'asks')]);
-        const rules = selected.flatMap(({ number, symbol, version }) => [number, symbol, version]);
-        return (await this.#core.run('read_quotes', [KEYS.engine, ...books], rules)) as Reply;
-      },
-      async () => undefined,
-    );
+    const reply = await this.#core.replyWhileCurrent(async () => {
+      markets = await this.#markets.all();
+      selected = select(markets);
+      if (selected.length === 0) return NO_QUOTES;
+      const books = selected.flatMap(({ symbol }) => [bookKey(symbol, 'bids'), bookKey(symbol, 'asks')]);
+      const rules = selected.flatMap(({ number, symbol, version }) => [number, symbol, version]);
+      return (await this.#core.run('read_quotes', [KEYS.engine, ...books], rules)) as Reply;
+    });
     const quotesOf = (index: number): Quotes => {
       const [bid, ask, last] = reply.slice(index * 3 + 1, index * 3 + 4) as (Buffer | null)[];
       return {
@@ -113,7 +110,7 @@ export class EngineSnapshots {
       ...sides.map((side) => levelsKey(symbol, side)),
     ];
     let market: Market | undefined;
-    const reply = await this.#core.settle(
+    const reply = await this.#core.replyWhileCurrent(
       async () => {
         market = await this.#markets.bySymbol(symbol);
         if (market === undefined) return NO_MARKET;

@@ -1,5 +1,7 @@
 /** The kill switch, required terms, custody holds: single fields of the engine hash, each change an event. */
 
+import type { ClosedOrder } from '../domain/order.ts';
+import type { OrderCancels } from './cancelling.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore, Reply } from './core.ts';
 import { EVENT_KINDS } from './event-codec.ts';
@@ -22,22 +24,30 @@ export const walletField = (name: string, wallet: string): Buffer =>
 
 export class EngineSwitches {
   readonly #core: EngineCore;
+  readonly #cancels: OrderCancels;
 
-  constructor(core: EngineCore) {
+  constructor(core: EngineCore, cancels: OrderCancels) {
     this.#core = core;
+    this.#cancels = cancels;
   }
 
-  pause = (): Promise<void> => this.#set({ field: 'paused', value: '1', kind: 'trading_paused', detail: {} });
-  resume = (): Promise<void> =>
-    this.#set({ field: 'paused', value: '', kind: 'trading_resumed', detail: {} });
+  /** Refuses every new order until `resume`. */
+  pause(): Promise<void> {
+    return this.#set({ field: 'paused', value: '1', kind: 'trading_paused', detail: {} });
+  }
 
-  /** Null: no terms need be accepted any more. */
-  requireTerms = (version: string | null): Promise<void> =>
-    this.#set({ field: 'terms', value: version ?? '', kind: 'terms_required', detail: { version } });
+  resume(): Promise<void> {
+    return this.#set({ field: 'paused', value: '', kind: 'trading_resumed', detail: {} });
+  }
+
+  /** Requires a version of the terms; null: no terms need be accepted any more. */
+  requireTerms(version: string | null): Promise<void> {
+    return this.#set({ field: 'terms', value: version ?? '', kind: 'terms_required', detail: { version } });
+  }
 
   /** @throws Refusal STALE_TERMS_VERSION when another version, or none, is required. */
-  acceptTerms = (wallet: string, version: string): Promise<void> =>
-    this.#set({
+  acceptTerms(wallet: string, version: string): Promise<void> {
+    return this.#set({
       field: walletField('terms', wallet),
       value: version,
       kind: 'terms_accepted',
@@ -45,15 +55,28 @@ export class EngineSwitches {
       wallet,
       requiredTerms: version,
     });
+  }
 
-  setHold = (wallet: string, held: boolean): Promise<void> =>
-    this.#set({
+  /** Puts a wallet on custody hold: it places and withdraws nothing more. Returns the live orders that it cancelled. */
+  async hold(wallet: string): Promise<ClosedOrder[]> {
+    await this.#setHold(wallet, true);
+    return this.#cancels.closeAll(wallet, null, 'hold');
+  }
+
+  /** Ends the custody hold of a wallet. */
+  release(wallet: string): Promise<void> {
+    return this.#setHold(wallet, false);
+  }
+
+  #setHold(wallet: string, held: boolean): Promise<void> {
+    return this.#set({
       field: walletField('hold', wallet),
       value: held ? '1' : '',
       kind: held ? 'account_held' : 'account_released',
       detail: { wallet },
       wallet,
     });
+  }
 
   async accountOf(wallet: string): Promise<{ held: boolean; acceptedTerms: string | null }> {
     const [held, terms] = await this.#core.call(() =>
@@ -65,13 +88,12 @@ export class EngineSwitches {
   async #set(change: SwitchChange): Promise<void> {
     const keys = [KEYS.engine, KEYS.events, ...KEYS.unsettled];
     const { field, value, kind, detail, wallet, requiredTerms } = change;
-    await this.#core.settle(
+    await this.#core.replyWhileCurrent(
       async () =>
         (await this.#core.run('set_switch', keys, [
           ...[this.#core.epoch, field, value, EVENT_KINDS.indexOf(kind), JSON.stringify(detail)],
           ...[wallet === undefined ? '' : walletBytes(wallet), requiredTerms ?? ''],
         ])) as Reply,
-      async () => undefined,
     );
   }
 }

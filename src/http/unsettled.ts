@@ -22,7 +22,7 @@ export async function unsettledEvents(
 ): Promise<EngineEvent[]> {
   const events: EngineEvent[] = [];
   let parts = 0;
-  for await (const page of engine.unsettledPages(wallet)) {
+  for await (const page of engine.outbox.unsettledPages(wallet)) {
     for (const event of page) {
       const own = ownPart(event, wallet, orderId);
       if (own === undefined) continue;

@@ -79,8 +79,8 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
   const books = new Map<string, () => Promise<Book>>();
 
   const overview = async (): Promise<MarketOverview> => {
-    const [day, { paused }] = await Promise.all([figures.read(), engine.state()]);
-    const { markets, quotes } = await engine.quotes((all) =>
+    const [day, { paused }] = await Promise.all([figures.read(), engine.snapshots.state()]);
+    const { markets, quotes } = await engine.snapshots.quotes((all) =>
       all.filter(({ symbol }) => day.bySymbol.has(symbol)),
     );
     return { markets, paused, figures: day, quotes };
@@ -90,10 +90,10 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
     figures: () => figures.read(),
     candle: (symbol, timeframe) => candles.read(symbol, timeframe),
     candles: (symbol, timeframe, range) => readCandles(unsettled, ledger, symbol, timeframe, range),
-    markets: cappedReads(CHEAP_BURST, () => engine.markets()),
+    markets: cappedReads(CHEAP_BURST, () => engine.markets.all()),
     overview: cappedReads(DEAR_BURST, overview),
     async book(symbol, levels = BOOK_LEVELS) {
-      if ((await engine.market(symbol)) === undefined) throw noMarket(symbol);
+      if ((await engine.markets.bySymbol(symbol)) === undefined) throw noMarket(symbol);
       const deep = levels > FEW_LEVELS ? BOOK_LEVELS : FEW_LEVELS;
       const key = `${symbol} ${deep}`;
       let read = books.get(key);
@@ -131,7 +131,7 @@ const noMarket = (symbol: string): Refusal => new Refusal('NOT_FOUND', `there is
  * not old.
  */
 async function readBook(engine: Engine, symbol: string, levels: number): Promise<Book> {
-  const [timeMs, book] = await Promise.all([engine.time(), engine.readBook(symbol, levels)]);
+  const [timeMs, book] = await Promise.all([engine.snapshots.time(), engine.snapshots.book(symbol, levels)]);
   if (book === undefined) throw noMarket(symbol);
   return { ...book, timeMs };
 }

@@ -38,8 +38,15 @@ const TRADES_KEPT = 20_000;
 const contradiction = (): Refusal =>
   new Refusal('SERVICE_UNAVAILABLE', 'market data is unavailable until the ledger has caught up');
 
+/** The engine, as the reader sees it. */
+export interface UnsettledSource {
+  readonly lifecycle: Pick<Engine['lifecycle'], 'isOpen'>;
+  readonly snapshots: Pick<Engine['snapshots'], 'time'>;
+  readonly outbox: Pick<Engine['outbox'], 'readEvents'>;
+}
+
 export class UnsettledReader {
-  readonly #engine: Pick<Engine, 'isOpen' | 'time' | 'readEvents'>;
+  readonly #engine: UnsettledSource;
   readonly #ledger: Pick<Ledger, 'cursor'>;
   /** Cursor that Postgres has certainly reached. */
   #settled: Cursor = { epoch: 0, sequence: 0 };
@@ -49,7 +56,7 @@ export class UnsettledReader {
   #executions: readonly Execution[] = [];
   #timeMs = 0;
 
-  constructor(engine: Pick<Engine, 'isOpen' | 'time' | 'readEvents'>, ledger: Pick<Ledger, 'cursor'>) {
+  constructor(engine: UnsettledSource, ledger: Pick<Ledger, 'cursor'>) {
     this.#engine = engine;
     this.#ledger = ledger;
   }
@@ -60,8 +67,8 @@ export class UnsettledReader {
    */
   readonly read = oneAtATime(async (): Promise<UnsettledTrades> => {
     // A closed engine may be another server than before, so its events are not read.
-    if (!this.#engine.isOpen()) throw new Refusal('SERVICE_UNAVAILABLE');
-    const [timeMs, settled] = await Promise.all([this.#engine.time(), this.#ledger.cursor()]);
+    if (!this.#engine.lifecycle.isOpen()) throw new Refusal('SERVICE_UNAVAILABLE');
+    const [timeMs, settled] = await Promise.all([this.#engine.snapshots.time(), this.#ledger.cursor()]);
     this.#letGo(settled);
     while (await this.#readPage());
     this.#timeMs = Math.max(this.#timeMs, timeMs);
@@ -84,7 +91,7 @@ export class UnsettledReader {
 
   /** Reads a page. Returns true when there may be more. */
   async #readPage(): Promise<boolean> {
-    const events = await this.#engine.readEvents(this.#last, PAGE_EVENTS, PAGE_WEIGHT);
+    const events = await this.#engine.outbox.readEvents(this.#last, PAGE_EVENTS, PAGE_WEIGHT);
     if (!this.#isStillThere(events)) {
       // The engine came back without events that Postgres lacks too, so its present stream counts.
       this.#beginAgain();
@@ -102,7 +109,7 @@ export class UnsettledReader {
   /** Returns the trades of an execution, in their order. If its list was dropped, the stream still has them. */
   async tradesOf(execution: Execution): Promise<readonly Trade[]> {
     if (execution.list !== null) return execution.list;
-    const [event] = await this.#engine.readEvents(execution, 0, 1);
+    const [event] = await this.#engine.outbox.readEvents(execution, 0, 1);
     // The event is gone, because it was settled seconds ago.
     if (event?.sequence !== execution.sequence || event.epoch !== execution.epoch) throw contradiction();
     return event.kind === 'order_placed' ? event.trades : [];

@@ -32,7 +32,7 @@ export function addAccountCommands(program: Command, perform: Perform): void {
     .description('set an account aside: its live orders are cancelled, it neither trades nor withdraws')
     .action((wallet: string) =>
       perform(async ({ engine }) =>
-        closedOrders(`${wallet} is on hold`, await engine.hold(wallet), { wallet, held: true }),
+        closedOrders(`${wallet} is on hold`, await engine.switches.hold(wallet), { wallet, held: true }),
       ),
     );
 
@@ -42,7 +42,7 @@ export function addAccountCommands(program: Command, perform: Perform): void {
     .description('end a hold')
     .action((wallet: string) =>
       perform(async ({ engine }) => {
-        await engine.release(wallet);
+        await engine.switches.release(wallet);
         return said(`${wallet} is not on hold`, { wallet, held: false });
       }),
     );
@@ -105,12 +105,12 @@ async function move(
 async function show(services: OperatorServices, wallet: string): Promise<Answer> {
   const { engine } = services;
   const [held, orders, account, state] = await Promise.all([
-    engine.balancesOf(wallet),
+    engine.funds.balancesOf(wallet),
     liveOrdersOf(services, wallet),
-    engine.accountOf(wallet),
-    engine.state(),
+    engine.switches.accountOf(wallet),
+    engine.snapshots.state(),
   ]);
-  const markets = await engine.markets();
+  const markets = await engine.markets.all();
   const balances = held.map(({ asset, scale, availableAtoms, reservedAtoms }) => {
     const decimal = (atoms: bigint): string => formatScaled(atoms, scale);
     return {

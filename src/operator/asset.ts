@@ -10,7 +10,7 @@ export function addAssetCommands(program: Command, perform: Perform): void {
     .description('set the decimals of an asset’s atom (8 if never set), before its first use')
     .action((symbol: string, { scale }: { scale: number }) =>
       perform(async ({ engine }) => {
-        const asset = await engine.setAsset({ symbol, scale });
+        const asset = await engine.markets.setAsset({ symbol, scale });
         return said(`${asset.symbol} has ${asset.scale} decimals`, asset);
       }),
     );

@@ -51,7 +51,7 @@ export function addMarketCommands(program: Command, perform: Perform): void {
   market
     .command('list')
     .description('the market records')
-    .action(() => perform(async ({ engine }) => listed(await engine.markets())));
+    .action(() => perform(async ({ engine }) => listed(await engine.markets.all())));
 }
 
 const selfTrade = (): Option =>
@@ -86,7 +86,7 @@ function addCreate(market: Command, perform: Perform): void {
       perform(async ({ engine, networkId }) => {
         const { sellDisabled, hidden, ...rules } = withNulls(options, RULES);
         return published(
-          await engine.createMarket({
+          await engine.markets.create({
             ...rules,
             symbol,
             sellEnabled: !sellDisabled,
@@ -116,13 +116,13 @@ function addSet(market: Command, perform: Perform): void {
     .action((symbol: string, change: MarketChange, command: Command) => {
       if (Object.keys(change).length === 0) command.error('error: say what to change');
       return perform(async ({ engine }) =>
-        published(await engine.setMarket(symbol, withNulls(change, CHANGEABLE_RULES))),
+        published(await engine.markets.change(symbol, withNulls(change, CHANGEABLE_RULES))),
       );
     });
 }
 
 async function clear({ engine }: OperatorServices, symbol: string): Promise<ClosedOrder[]> {
-  const market = (await engine.markets()).find((known) => known.symbol === symbol);
+  const market = (await engine.markets.all()).find((known) => known.symbol === symbol);
   if (market === undefined) throw new Refusal('MARKET_NOT_FOUND');
   if (market.status !== 'halted') {
     throw new OperatorRefusal(
@@ -130,7 +130,7 @@ async function clear({ engine }: OperatorServices, symbol: string): Promise<Clos
       `${symbol} is ${market.status}: halt it first (market set ${symbol} --status halted), or orders go on arriving`,
     );
   }
-  return engine.clearMarket(symbol);
+  return engine.orders.clear(symbol);
 }
 
 /** Returns a market as operators see it: the public record and the fields that the public does not see. */

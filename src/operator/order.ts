@@ -8,7 +8,7 @@ export function addOrderCommands(program: Command, perform: Perform): void {
     .description('void one live order: it ends as failed, and what it reserved is available again')
     .action((id: string) =>
       perform(async ({ engine }) => {
-        const order = await engine.voidOrder(id);
+        const order = await engine.orders.void(id);
         return said(`order ${order.id} of ${order.wallet} on ${order.market} is ${order.status}`, order);
       }),
     );

@@ -49,16 +49,17 @@ const inSeconds = ({ events, ageMs }: Lag): { events: number; seconds: number } 
 async function status(services: OperatorServices): Promise<Answer> {
   const { engine, ledger } = services;
   // The engine is asked first: an event that it adds in between is no lag of settlement.
-  const state = await unlessAway(engine.state());
+  const state = await unlessAway(engine.snapshots.state());
   const [settled, reconciled, markets, queue, replicas, snapshotAgeMs] = await Promise.all([
     unlessAway(ledger.cursor()),
     unlessAway(ledger.lastReconciliation()),
-    unlessAway(engine.markets()),
+    unlessAway(engine.markets.all()),
     ifKnown(services.queueCounts),
     ifKnown(services.replicas),
     ifKnown(services.snapshotAgeMs),
   ]);
-  const lag = state && settled && (await unlessAway(lagBetween(engine, state, settled).then(inSeconds)));
+  const lag =
+    state && settled && (await unlessAway(lagBetween(engine.outbox, state, settled).then(inSeconds)));
   const away = [...(state ? [] : ['the engine’s Redis']), ...(settled ? [] : ['Postgres'])];
   return {
     document: {

@@ -10,7 +10,7 @@ export function addTermsCommands(program: Command, perform: Perform): void {
     .description('require a version; wallets that accepted another can still read and cancel')
     .action((version: string) =>
       perform(async ({ engine }) => {
-        await engine.requireTerms(version);
+        await engine.switches.requireTerms(version);
         return said(`terms version ${JSON.stringify(version)} is required`, { requiredVersion: version });
       }),
     );
@@ -19,7 +19,7 @@ export function addTermsCommands(program: Command, perform: Perform): void {
     .description('require none')
     .action(() =>
       perform(async ({ engine }) => {
-        await engine.requireTerms(null);
+        await engine.switches.requireTerms(null);
         return said('no terms are required', { requiredVersion: null });
       }),
     );

@@ -8,7 +8,7 @@ export function addTradingCommands(program: Command, perform: Perform): void {
     .description('refuse every new order, on all markets at once; cancels and withdrawals go on')
     .action(() =>
       perform(async ({ engine }) => {
-        await engine.pause();
+        await engine.switches.pause();
         return said('trading is paused', { paused: true });
       }),
     );
@@ -17,7 +17,7 @@ export function addTradingCommands(program: Command, perform: Perform): void {
     .description('take orders again')
     .action(() =>
       perform(async ({ engine }) => {
-        await engine.resume();
+        await engine.switches.resume();
         return said('trading goes on', { paused: false });
       }),
     );

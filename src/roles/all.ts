@@ -76,7 +76,7 @@ export async function startAll(
   if (isOwn) await createDemoMarkets(backends.engine, config.networkId);
   if (config.webHosts.length === 0)
     print('WEB_HOSTS is not set: nobody can sign in by EIP-4361 (SIWE) until it is.');
-  const markets = await untilDone(() => backends.engine.markets());
+  const markets = await untilDone(() => backends.engine.markets.all());
   embedded.announce({
     url: localUrl(api.port),
     webHost: config.webHosts[0] ?? `localhost:${api.port}`,
@@ -100,13 +100,13 @@ export async function startAll(
  * until it is done. A step whose answer was lost finds its market there.
  */
 async function createDemoMarkets(engine: Engine, networkId: string): Promise<void> {
-  if ((await untilDone(() => engine.markets())).length > 0) return;
-  await untilDone(() => engine.setAsset({ symbol: 'USDC', scale: 6 }));
+  if ((await untilDone(() => engine.markets.all())).length > 0) return;
+  await untilDone(() => engine.markets.setAsset({ symbol: 'USDC', scale: 6 }));
   for (const market of DEMO_MARKETS) {
     await untilDone(async () => {
-      const known = await engine.markets();
+      const known = await engine.markets.all();
       if (known.some(({ symbol }) => symbol === market.symbol)) return;
-      await engine.createMarket({ ...market, networkId });
+      await engine.markets.create({ ...market, networkId });
     });
   }
 }

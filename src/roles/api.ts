@@ -37,7 +37,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   const server = createHttpServer((request, response) => answer(request, response), { classes });
   const listening = await listen(server, config.port);
   await untilMigrated(backends);
-  await untilTrue(() => engine.isOpen());
+  await untilTrue(() => engine.lifecycle.isOpen());
   // The figures of a busy day take a while, so they are begun before a client waits for them.
   marketData.figures().catch((error) => logger.warn({ err: error }, 'the figures of the day'));
   const wakeUps = openWakeUps({ connection: queueOptions, onError: queueTrouble(backends) });

@@ -111,7 +111,7 @@ export function openBackends(
   connections.metrics.gauge(
     'redbook_engine_open',
     '1 while this process may trade on the engine: it is there, and knows all that Postgres knows.',
-    async () => (engine.isOpen() ? 1 : 0),
+    async () => (engine.lifecycle.isOpen() ? 1 : 0),
   );
   const gate = keepEngineOpen({ redis: engineRedis, engine, ledger, logger, names, outages });
   return {

@@ -18,7 +18,7 @@ export function startCancelAfter(
   metrics.gauge(
     'redbook_cancel_after_overdue_seconds',
     'Age of the oldest dead-man switch that is due and whose orders are not cancelled yet; absent without an engine.',
-    async () => (engine.isOpen() ? worker.overdueMs() / 1_000 : {}),
+    async () => (engine.lifecycle.isOpen() ? worker.overdueMs() / 1_000 : {}),
   );
   return worker;
 }

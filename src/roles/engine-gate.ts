@@ -52,7 +52,7 @@ export function keepEngineOpen(parts: {
   const open = async (): Promise<void> => {
     if (opening) return;
     opening = true;
-    while (!stopped && !engine.isOpen() && redis.status === 'ready') {
+    while (!stopped && !engine.lifecycle.isOpen() && redis.status === 'ready') {
       // Postgres is needed only for a new server. The engine says so then.
       let lacking: unknown;
       const cursor = await ledger.cursor().catch((error: unknown) => {
@@ -60,7 +60,7 @@ export function keepEngineOpen(parts: {
         return undefined;
       });
       try {
-        await engine.open(cursor);
+        await engine.lifecycle.open(cursor);
         refused = undefined;
         for (const server of [names.engine, names.postgres]) outages.clear(server, USER);
         logger.info('the matching engine is open');
@@ -72,20 +72,20 @@ export function keepEngineOpen(parts: {
         await sleep(refused === undefined ? RETRY_MS : retryRefusedMs);
       }
     }
-    if (!engine.isOpen()) refused = undefined; // the connection broke: whatever answers next is asked again
+    if (!engine.lifecycle.isOpen()) refused = undefined; // the connection broke: whatever answers next is asked again
     opening = false;
   };
 
   const confirm = (): void => {
     // A failure is either told to the listener, or a break of the connection.
-    if (engine.isOpen()) engine.confirm().catch(() => undefined);
+    if (engine.lifecycle.isOpen()) engine.lifecycle.confirm().catch(() => undefined);
   };
   const confirming = setInterval(confirm, CONFIRM_MS);
-  const stopListening = engine.onLost(open);
+  const stopListening = engine.lifecycle.onLost(open);
   redis.on('ready', open);
   if (redis.status === 'ready') void open();
   return {
-    state: () => (engine.isOpen() ? 'ok' : (refused ?? 'not open')),
+    state: () => (engine.lifecycle.isOpen() ? 'ok' : (refused ?? 'not open')),
     stop() {
       stopped = true;
       clearInterval(confirming);

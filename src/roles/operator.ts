@@ -48,7 +48,7 @@ export async function openOperatorServices(config: Config): Promise<OperatorServ
   const ledgerAnswered = ledger.ping().catch((error) => outages.report(names.postgres, 'command', error));
   const [untilMs, hurryMs] = [Date.now() + PATIENCE_MS, Date.now() + OUTAGE_PATIENCE_MS];
   const isAway = (): boolean => Date.now() > hurryMs && outages.sentences().length > 0;
-  await untilTrue(() => engine.isOpen() || Date.now() > untilMs || isAway());
+  await untilTrue(() => engine.lifecycle.isOpen() || Date.now() > untilMs || isAway());
   await ledgerAnswered;
   const queue = openWakeUps({ connection: queueOptions });
   return {

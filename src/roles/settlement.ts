@@ -20,7 +20,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   const onError = queueTrouble(backends);
   // Before the engine is open, its events may be those of another server, and are not read.
   const run = async (): Promise<void> => {
-    if (engine.isOpen()) await settlement.run();
+    if (engine.lifecycle.isOpen()) await settlement.run();
   };
   const worker = openSettlementWorker({ connection: queueOptions, run, onError });
   const queue = openWakeUps({ connection: queueOptions, onError });
@@ -71,7 +71,7 @@ function addReconcileMetrics(metrics: Metrics, ledger: Ledger): void {
 
 /** Exports the load of the engine's claim filter, from one role only. A scrape reads 64 KiB of the filter once. */
 function addClaimFilterMetrics(metrics: Metrics, engine: Engine): void {
-  const read = oneAtATime(() => engine.claimFilterLoad());
+  const read = oneAtATime(() => engine.claimFilter.load());
   const gauge = (name: string, help: string, figure: (load: FilterLoad) => number): void =>
     metrics.gauge(`redbook_claim_filter_${name}`, help, async () => figure(await read()));
   gauge('bytes', 'Size of the filter of used client order ids and references.', ({ bytes }) => bytes);

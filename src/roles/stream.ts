@@ -23,7 +23,7 @@ export function openStreamsOn(server: HttpServer, connections: Connections): Run
     follower,
     settings: config,
     log: logger,
-    hasMarket: (symbol) => engine.hasMarket(symbol),
+    hasMarket: (symbol) => engine.markets.exists(symbol),
   });
   server.takeWebSockets(streams.upgrade);
   metrics.gauge(

@@ -37,7 +37,7 @@ export async function untilTrue(holds: () => boolean): Promise<void> {
  * @param parts.engine absent: no engine is asked
  */
 export async function untilMigrated(parts: {
-  readonly engine?: Pick<Engine, 'checkFormat'>;
+  readonly engine?: { readonly lifecycle: Pick<Engine['lifecycle'], 'checkFormat'> };
   readonly ledger: Pick<Ledger, 'ping' | 'migrate'>;
   readonly outages: Outages;
   readonly names: Pick<ServerNames, 'postgres'>;
@@ -55,6 +55,6 @@ export async function untilMigrated(parts: {
     outages.clear(postgres, OF_MIGRATIONS);
   };
   await untilAnswered(async () => undefined);
-  await untilDone(async () => engine?.checkFormat(), undefined, FORMAT_PAUSE_MS);
+  await untilDone(async () => engine?.lifecycle.checkFormat(), undefined, FORMAT_PAUSE_MS);
   await untilAnswered(() => ledger.migrate());
 }

@@ -6,7 +6,10 @@ import { Refusal } from '../domain/errors.ts';
 import type { DueCancel, Engine } from '../engine/index.ts';
 
 export interface DueCancelsOptions {
-  readonly engine: Pick<Engine, 'isOpen' | 'takeDueCancels' | 'cancelDue' | 'leaseDueCancel'>;
+  readonly engine: {
+    readonly lifecycle: Pick<Engine['lifecycle'], 'isOpen'>;
+    readonly dueCancels: Pick<Engine['dueCancels'], 'take' | 'cancelPage' | 'lease'>;
+  };
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Called after each page that cancelled something. */
   readonly wake: () => void;
@@ -122,7 +125,7 @@ class Worker {
 
   /** @returns milliseconds until the next look */
   async #lookOnce(): Promise<number> {
-    if (!this.#engine.isOpen()) {
+    if (!this.#engine.lifecycle.isOpen()) {
       this.#isReached = false;
       return CLOSED_PAUSE_MS;
     }
@@ -141,7 +144,7 @@ class Worker {
 
   async #take(most: number): Promise<number> {
     if (most <= 0) return CLOSED_PAUSE_MS;
-    const { taken, timeMs, nextDueMs, nextLeaseMs } = await this.#engine.takeDueCancels(most, this.#leaseMs);
+    const { taken, timeMs, nextDueMs, nextLeaseMs } = await this.#engine.dueCancels.take(most, this.#leaseMs);
     this.#look = { timeMs, at: performance.now(), nextDueMs };
     for (const due of taken) this.#hold(due);
     if (taken.length === most) return SHORTEST_PAUSE_MS;
@@ -191,10 +194,10 @@ class Worker {
   async #cancelPage(firing: Firing): Promise<void> {
     const { due } = firing;
     if (performance.now() - firing.leasedAt > this.#leaseMs / 2) {
-      if (!(await this.#engine.leaseDueCancel(due, this.#leaseMs))) return this.#forget(firing);
+      if (!(await this.#engine.dueCancels.lease(due, this.#leaseMs))) return this.#forget(firing);
       firing.leasedAt = performance.now();
     }
-    const { closed, failures, next } = await this.#engine.cancelDue(due, firing.next);
+    const { closed, failures, next } = await this.#engine.dueCancels.cancelPage(due, firing.next);
     firing.cancelled += closed.length;
     firing.failure ??= failures[0];
     if (closed.length > 0) this.#wake();
@@ -215,7 +218,7 @@ class Worker {
 
   async #end(firing: Firing): Promise<void> {
     const { due, cancelled, failure } = firing;
-    const isOurs = await this.#engine.leaseDueCancel(due, failure === undefined ? null : FAILED_PAUSE_MS);
+    const isOurs = await this.#engine.dueCancels.lease(due, failure === undefined ? null : FAILED_PAUSE_MS);
     this.#forget(firing);
     if (!isOurs) return;
     const told = { wallet: due.wallet, dueAt: new Date(due.dueMs).toISOString(), cancelled };
@@ -244,11 +247,11 @@ class Worker {
 
   /** Lets other processes take the held switches from now on, instead of when their leases end. */
   async #release(): Promise<void> {
-    if (!this.#engine.isOpen()) return;
+    if (!this.#engine.lifecycle.isOpen()) return;
     const left = [...this.#held.values()];
     for (let at = 0; at < left.length; at += FIRST_PAGES_TOGETHER) {
       const some = left.slice(at, at + FIRST_PAGES_TOGETHER);
-      const released = some.map(({ due }) => this.#engine.leaseDueCancel(due, 0));
+      const released = some.map(({ due }) => this.#engine.dueCancels.lease(due, 0));
       const outcomes = await Promise.allSettled(released);
       if (outcomes.some(({ status }) => status === 'rejected')) return; // their leases end by themselves
     }

@@ -8,15 +8,19 @@ import { type Ledger, LedgerDiverged } from '../ledger/index.ts';
 
 /** The engine, as settlement sees it. */
 export interface EventSource {
-  /**
-   * Reads events after the cursor, and before them the one at the cursor while it is still there. Ends after `count`
-   * events, or with the event with which their weights reach `weight`.
-   */
-  readEvents(after: Cursor, count: number, weight: number): Promise<EngineEvent[]>;
-  /** Trims events at or before the cursor. The engine chooses when. */
-  trim(cursor: Cursor): Promise<unknown>;
-  /** The last event of the stream. */
-  state(): Promise<Cursor>;
+  readonly outbox: {
+    /**
+     * Reads events after the cursor, and before them the one at the cursor while it is still there. Ends after `count`
+     * events, or with the event with which their weights reach `weight`.
+     */
+    readEvents(after: Cursor, count: number, weight: number): Promise<EngineEvent[]>;
+    /** Trims events at or before the cursor. The engine chooses when. */
+    trim(cursor: Cursor): Promise<unknown>;
+  };
+  readonly snapshots: {
+    /** The last event of the stream. */
+    state(): Promise<Cursor>;
+  };
 }
 
 export interface SettlementOptions {
@@ -149,7 +153,11 @@ class Settler implements Settlement {
   async lag(): Promise<SettlementLag> {
     // The cursor first: what is settled between the two questions then counts as lag, never as a lead.
     const cursor = await this.#ledger.cursor();
-    const { events, ageMs } = await lagBetween(this.#engine, await this.#engine.state(), cursor);
+    const { events, ageMs } = await lagBetween(
+      this.#engine.outbox,
+      await this.#engine.snapshots.state(),
+      cursor,
+    );
     return { lagEvents: events, lagMs: ageMs, lastSettledAtMs: cursor.settledAtMs };
   }
 
@@ -178,7 +186,7 @@ class Settler implements Settlement {
       await ahead?.catch(() => undefined);
       throw error;
     }
-    await this.#engine.trim(settled);
+    await this.#engine.outbox.trim(settled);
     const isOurs = settled.sequence === batch.fresh.at(-1)?.sequence;
     if (!isOurs) return undefined;
     this.#limits = doubled(this.#limits, this.#most);
@@ -187,7 +195,7 @@ class Settler implements Settlement {
 
   async #read(after: Cursor, weight = this.#limits.weight): Promise<Batch> {
     const count = this.#limits.events;
-    const events = await this.#engine.readEvents(after, count, weight);
+    const events = await this.#engine.outbox.readEvents(after, count, weight);
     const fresh = events.filter(({ sequence }) => sequence > after.sequence);
     return { events, fresh, isFull: fresh.length >= count || weightOfAll(fresh) >= weight };
   }
@@ -209,7 +217,7 @@ class Settler implements Settlement {
     if (ahead !== undefined) return ahead;
     const waitMs = nextMs - performance.now();
     if (waitMs > 0) {
-      const found = await this.#engine.readEvents(settled, 1, 1);
+      const found = await this.#engine.outbox.readEvents(settled, 1, 1);
       if (found.every(({ sequence }) => sequence <= settled.sequence)) return NOTHING;
       await sleep(waitMs);
     }

@@ -26,7 +26,10 @@ import {
 const LATEST_TRADES = 60;
 
 export interface SnapshotOptions {
-  readonly engine: Pick<Engine, 'isOpen' | 'quotes'>;
+  readonly engine: {
+    readonly lifecycle: Pick<Engine['lifecycle'], 'isOpen'>;
+    readonly snapshots: Pick<Engine['snapshots'], 'quotes'>;
+  };
   readonly marketData: MarketData;
   readonly publisher: Publisher;
   readonly log: Pick<Logger, 'warn' | 'info'>;
@@ -58,7 +61,7 @@ class FrameSource {
 
   static async take(engine: SnapshotOptions['engine'], data: MarketData): Promise<FrameSource> {
     const { bySymbol } = await data.figures();
-    const { markets, quotes } = await engine.quotes((all) => all);
+    const { markets, quotes } = await engine.snapshots.quotes((all) => all);
     const tickers = markets.map((market) =>
       tickerFrame(market, quotes.get(market.symbol)!, bySymbol.get(market.symbol)),
     );
@@ -184,7 +187,7 @@ export function createSnapshots({ engine, marketData, publisher, log }: Snapshot
   return {
     async tick() {
       // A process that cannot build leaves the tick to another.
-      if (building || !engine.isOpen()) return { taken: false, untilNextMs: untilNextTickMs() };
+      if (building || !engine.lifecycle.isOpen()) return { taken: false, untilNextMs: untilNextTickMs() };
       building = true;
       let taken = false;
       try {

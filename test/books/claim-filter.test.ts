@@ -27,7 +27,7 @@ describe('books: rebuild of the claim filter', function () {
     await desk.place({ wallet, price: '10', size: '0.01', clientOrderId });
   };
   const outcome = async (id: string, wallet = ALICE): Promise<Claimed['outcome']> =>
-    (await desk.engine.findClientOrder(wallet, id)).outcome;
+    (await desk.engine.orders.find(wallet, id)).outcome;
   /** Redis forgets what Postgres has; the filter alone remembers. */
   const forgetClaims = (): Promise<unknown> => desk.redis.del('{redbook}:claims:0', '{redbook}:claims:1');
   const filterKeys = async (): Promise<string[]> => (await desk.redis.keys('{redbook}:claim-filter*')).sort();
@@ -76,9 +76,10 @@ describe('books: rebuild of the claim filter', function () {
     };
     for (let count = 0; count < 30; count += 1) await next();
     let trading = true;
-    const { rebuildClaimFilter } = desk.services.engine;
-    desk.services.engine.rebuildClaimFilter = (source) =>
-      rebuildClaimFilter({
+    const { claimFilter } = desk.services.engine;
+    const rebuild = claimFilter.rebuild.bind(claimFilter);
+    claimFilter.rebuild = (source) =>
+      rebuild({
         untilSettled: async (sequence) => {
           for (let count = 0; count < 10; count += 1) await next();
           const settling = desk.settleOnAndOn();
@@ -121,8 +122,8 @@ describe('books: rebuild of the claim filter', function () {
     await place('a');
     await desk.settle();
     // As it stands when the process is killed while it reads Postgres.
-    const { rebuildClaimFilter } = desk.services.engine;
-    void rebuildClaimFilter({
+    const { claimFilter } = desk.services.engine;
+    void claimFilter.rebuild({
       untilSettled: () => new Promise(() => undefined),
       usedIds: () => expect.fail(),
     });
@@ -140,14 +141,16 @@ describe('books: rebuild of the claim filter', function () {
     await opened(SMALL, MIB);
     await place('a');
     await desk.settle();
-    const { rebuildClaimFilter } = desk.services.engine;
+    const { claimFilter } = desk.services.engine;
     let goOn = (): void => undefined;
-    const earlier = rebuildClaimFilter({
-      untilSettled: () => new Promise((resolve) => (goOn = resolve)),
-      async *usedIds() {
-        yield { kind: 'order' as const, wallet: ALICE, clientOrderId: 'a' };
-      },
-    }).catch((error: { code: string }) => error.code);
+    const earlier = claimFilter
+      .rebuild({
+        untilSettled: () => new Promise((resolve) => (goOn = resolve)),
+        async *usedIds() {
+          yield { kind: 'order' as const, wallet: ALICE, clientOrderId: 'a' };
+        },
+      })
+      .catch((error: { code: string }) => error.code);
     while ((await inForce())?.includes(' ') !== true) await sleep(5);
     await desk.ask('claims', 'rebuild');
     goOn();
@@ -161,14 +164,16 @@ describe('books: rebuild of the claim filter', function () {
     await opened(SMALL, MIB);
     await place('a');
     await desk.settle();
-    const { rebuildClaimFilter } = desk.services.engine;
-    const ended = rebuildClaimFilter({
-      untilSettled: async () => undefined,
-      async *usedIds() {
-        await changeState(desk.redis, { epoch: 2 });
-        yield { kind: 'order' as const, wallet: ALICE, clientOrderId: 'a' };
-      },
-    }).catch((error: { code: string }) => error.code);
+    const { claimFilter } = desk.services.engine;
+    const ended = claimFilter
+      .rebuild({
+        untilSettled: async () => undefined,
+        async *usedIds() {
+          await changeState(desk.redis, { epoch: 2 });
+          yield { kind: 'order' as const, wallet: ALICE, clientOrderId: 'a' };
+        },
+      })
+      .catch((error: { code: string }) => error.code);
     expect(await ended).to.equal('REBUILD_REPLACED');
     await forgetClaims();
     expect(await outcome('a')).to.equal('unchecked');

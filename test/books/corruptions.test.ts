@@ -22,11 +22,11 @@ async function openFullDesk(): Promise<Desk> {
   const desk = await openBusyDesk({ trading: FILTER_BYTES, operating: FILTER_BYTES });
   await desk.ask('account', 'hold', HELD);
   await desk.ask('terms', 'require', '1');
-  for (const wallet of [MAKER, TAKER]) await desk.engine.acceptTerms(wallet, '1');
+  for (const wallet of [MAKER, TAKER]) await desk.engine.switches.acceptTerms(wallet, '1');
   await desk.place({ wallet: MAKER, side: 'sell', price: '3000', size: '2', clientOrderId: 'live' });
   await desk.place({ wallet: MAKER, price: '3', size: '2' });
   for (const timeInForce of ['FOK', 'IOC'] as const)
-    await desk.engine.placeOrder({
+    await desk.engine.orders.place({
       wallet: TAKER,
       request: {
         market: 'ETH/USDC',

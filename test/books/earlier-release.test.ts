@@ -86,12 +86,12 @@ describe('an engine that an earlier release left', function () {
       );
     expect(await asking).to.include(SENTENCE);
     // Nothing of it is read: it would seem to be empty.
-    await desk.engine.open(await desk.ledger.cursor()).catch(() => undefined);
+    await desk.engine.lifecycle.open(await desk.ledger.cursor()).catch(() => undefined);
     const reads = [
-      desk.engine.state(),
-      desk.engine.readHead(),
-      desk.engine.markets(),
-      desk.engine.claimFilterLoad(),
+      desk.engine.snapshots.state(),
+      desk.engine.pages.readHead(),
+      desk.engine.markets.all(),
+      desk.engine.claimFilter.load(),
     ];
     for (const read of await Promise.allSettled(reads)) expect(read).to.deep.include({ status: 'rejected' });
     for (const { output } of roles) expect(output()).to.include(SENTENCE);
@@ -105,9 +105,9 @@ describe('an engine that an earlier release left', function () {
     expect(await newestMigration()).to.match(/^00[8-9]/);
     // The dead-man switches were due long ago.
     await eventually('the switches have fired', async () => (await desk.redis.zcard('{redbook}:live')) === 0);
-    await desk.engine.open(await desk.ledger.cursor());
+    await desk.engine.lifecycle.open(await desk.ledger.cursor());
     await eventually('all is settled', async () => {
-      return (await desk.ledger.cursor()).sequence === (await desk.engine.state()).sequence;
+      return (await desk.ledger.cursor()).sequence === (await desk.engine.snapshots.state()).sequence;
     });
     await desk.ask('ledger', 'reconcile');
   });
@@ -119,13 +119,13 @@ describe('an engine that an earlier release left', function () {
     expect(await contentOf(desk.redis, SHARED)).to.deep.equal(before);
     await expectOlderProcessesRefused(desk.redis, await desk.ledger.cursor());
     const cursor = await desk.ledger.cursor();
-    for (const engine of [desk.engine, desk.services.engine]) await engine.open(cursor);
+    for (const engine of [desk.engine, desk.services.engine]) await engine.lifecycle.open(cursor);
     await expectOlderProcessesRefused(desk.redis, cursor);
     expect((await desk.ask('ledger', 'reconcile')).holds).to.equal(true);
     await expectIdsKnown();
 
     await desk.ask('trading', 'resume');
-    await desk.engine.acceptTerms(CAROL, '2026-01');
+    await desk.engine.switches.acceptTerms(CAROL, '2026-01');
     const { order, trades } = await desk.place({ wallet: CAROL, price: '2001', size: '5' });
     expect(order.sequence).to.be.above(sequence);
     expect(trades.map(({ makerWallet }) => makerWallet)).to.deep.equal(trades.map(() => ALICE));
@@ -150,7 +150,7 @@ describe('an engine that an earlier release left', function () {
     );
     expect(used).to.have.length(25);
     for (const { wallet, client, id } of used) {
-      expect((await desk.engine.findClientOrder(wallet, client)).outcome).to.equal('unchecked');
+      expect((await desk.engine.orders.find(wallet, client)).outcome).to.equal('unchecked');
       expect(await desk.ledger.orderIdByClientId(wallet, client)).to.equal(id);
     }
     const shown = await desk.ask('account', 'show', BOB);
@@ -163,14 +163,14 @@ describe('an engine that an earlier release left', function () {
    * @param left orders that stay
    */
   async function expectSwitchesFire(left: readonly string[]): Promise<void> {
-    const { taken } = await desk.engine.takeDueCancels(10, 60_000);
+    const { taken } = await desk.engine.dueCancels.take(10, 60_000);
     expect(taken.map(({ wallet }) => wallet)).to.have.members([ALICE, BOB]);
     for (const due of taken) {
-      const { failures, next } = await desk.engine.cancelDue(due, null);
+      const { failures, next } = await desk.engine.dueCancels.cancelPage(due, null);
       expect([failures, next]).to.deep.equal([[], null]);
-      expect(await desk.engine.leaseDueCancel(due, null)).to.equal(true);
+      expect(await desk.engine.dueCancels.lease(due, null)).to.equal(true);
     }
-    expect(await desk.engine.liveOrderCount(ALICE)).to.equal(0);
+    expect(await desk.engine.orders.liveCount(ALICE)).to.equal(0);
     const live = (await desk.redis.zrangeBuffer('{redbook}:live', '0', '-1')).map((member) =>
       member.subarray(20, 37).toString('hex'),
     );

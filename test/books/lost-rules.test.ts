@@ -102,9 +102,9 @@ async function lose(exchange: Exchange, connections: 'broken' | 'kept'): Promise
 
 async function rebuild(exchange: Exchange): Promise<void> {
   const { engine, ledger } = exchange;
-  while ((await engine.time().catch(() => 0)) === 0) await sleep(5);
+  while ((await engine.snapshots.time().catch(() => 0)) === 0) await sleep(5);
   await rebuildEngine({ engine, ledger });
-  await engine.open(await ledger.cursor());
+  await engine.lifecycle.open(await ledger.cursor());
 }
 
 async function expectReconciled(exchange: Exchange): Promise<void> {
@@ -171,15 +171,15 @@ describe('books: changes of markets that were lost with the engine', function ()
   for (const connections of ['broken', 'kept'] as const) {
     it(`bind no order after a rebuild, with connections that were ${connections}`, async () => {
       const { engine } = exchange;
-      for (const base of NAMES) await engine.setMarket(symbolOf(base), CHANGES[base]![0]);
-      await engine.requireTerms('lost');
-      await engine.hold(exchange.maker[0]!.wallet);
-      await engine.release(exchange.maker[0]!.wallet);
-      await engine.requireTerms(null);
+      for (const base of NAMES) await engine.markets.change(symbolOf(base), CHANGES[base]![0]);
+      await engine.switches.requireTerms('lost');
+      await engine.switches.hold(exchange.maker[0]!.wallet);
+      await engine.switches.release(exchange.maker[0]!.wallet);
+      await engine.switches.requireTerms(null);
       await expectRulesOfRedis(exchange);
-      await engine.requireTerms('lost');
-      await engine.hold(exchange.taker[0]!.wallet);
-      await engine.pause();
+      await engine.switches.requireTerms('lost');
+      await engine.switches.hold(exchange.taker[0]!.wallet);
+      await engine.switches.pause();
       const lostVersions = await versionsIn(exchange);
 
       await lose(exchange, connections);
@@ -190,7 +190,7 @@ describe('books: changes of markets that were lost with the engine', function ()
       await expectRulesOfRedis(exchange);
       await expectReconciled(exchange);
 
-      for (const base of NAMES) await engine.setMarket(symbolOf(base), CHANGES[base]![1]);
+      for (const base of NAMES) await engine.markets.change(symbolOf(base), CHANGES[base]![1]);
       await expectRulesOfRedis(exchange);
       const next = (await versionsIn(exchange)).filter((version) => !rebuiltVersions.includes(version));
       expect(next).to.have.length(NAMES.length);
@@ -200,13 +200,13 @@ describe('books: changes of markets that were lost with the engine', function ()
 
     it(`are not met by the first change after a rebuild, with connections that were ${connections}`, async () => {
       const { engine } = exchange;
-      await engine.setMarket('FEE/USDC', { feeBps: 55, status: 'active' });
+      await engine.markets.change('FEE/USDC', { feeBps: 55, status: 'active' });
       await expectPublished(exchange);
       for (const maker of exchange.maker)
         expect((await maker.order(order('FEE', { side: 'sell', price: 101 }))).status).to.equal(200);
       await lose(exchange, connections);
       await rebuild(exchange);
-      await engine.setMarket('FEE/USDC', { feeBps: 88 });
+      await engine.markets.change('FEE/USDC', { feeBps: 88 });
       for (const [at, maker] of exchange.maker.entries()) {
         await answered(() => maker.order(order('FEE', { side: 'sell' })));
         const bought = await exchange.taker[at]!.order(order('FEE', {}));
@@ -270,19 +270,19 @@ describe('books: changes of markets that were lost with the engine', function ()
       const offGrid = await maker[1]!.order(order(GHOST, { price: 100.01 }));
       expect(offGrid.body.code).to.equal('PRICE_TICK');
       await expectPublished(exchange);
-      expect((await engine.assets()).map(({ symbol }) => symbol)).to.include(GHOST);
+      expect((await engine.markets.assets()).map(({ symbol }) => symbol)).to.include(GHOST);
       await expectReconciled(exchange);
     });
 
     it(`leave no scale of an asset, with connections that were ${connections}`, async () => {
       const { engine } = exchange;
       const asset = `SCALE${connections[0]!.toUpperCase()}`;
-      await engine.setAsset({ symbol: asset, scale: 2 });
+      await engine.markets.setAsset({ symbol: asset, scale: 2 });
       for (const maker of exchange.maker)
         expect((await maker.get(`/v1/portfolio/${maker.wallet}`)).status).to.equal(200);
       await lose(exchange, connections);
       await rebuild(exchange);
-      await engine.setAsset({ symbol: asset, scale: 6 });
+      await engine.markets.setAsset({ symbol: asset, scale: 6 });
       await exchange.credit(exchange.maker[0]!.wallet, { [asset]: '1.5' });
       for (const maker of exchange.maker) {
         const { body } = await answered(() => maker.get(`/v1/portfolio/${maker.wallet}`));

@@ -27,8 +27,8 @@ async function trade({ engine }: Desk, dice: Random): Promise<void> {
   for (let count = 0; count < COMMANDS; count += 1) {
     const [wallet, market] = [dice.pick(WALLETS), dice.pick(Object.keys(RULES))];
     const command = dice.chance(0.1)
-      ? engine.cancelAll(wallet, dice.chance(0.5) ? market : null)
-      : engine.placeOrder({ wallet, request: orderOf(market, dice, count) });
+      ? engine.orders.cancelAll(wallet, dice.chance(0.5) ? market : null)
+      : engine.orders.place({ wallet, request: orderOf(market, dice, count) });
     await command.catch((error) => {
       if (!(error instanceof Refusal)) throw error;
     });
@@ -71,7 +71,7 @@ async function openTradedDesk(dice: Random): Promise<Desk> {
   await desk.ask('account', 'credit', ALICE, 'BTC', '45000000000.00000001', '--reference', 'much');
   await desk.ask('account', 'hold', HELD);
   await desk.ask('terms', 'require', '2');
-  for (const wallet of WALLETS) await desk.engine.acceptTerms(wallet, '2');
+  for (const wallet of WALLETS) await desk.engine.switches.acceptTerms(wallet, '2');
   await desk.ask('market', 'set', 'BTC/ETH', '--status', 'halted', '--reference-price', '99.5');
   await desk.ask('trading', 'pause');
   await desk.settle();
@@ -93,15 +93,16 @@ describe('books: rebuild', function () {
 
   beforeEach(async () => {
     desk = await openTradedDesk(random(runSeed()));
-    await desk.engine.trim(await desk.ledger.cursor());
+    await desk.engine.outbox.trim(await desk.ledger.cursor());
     before = await contentOf(desk.redis);
-    ({ epoch } = await desk.engine.state());
+    ({ epoch } = await desk.engine.snapshots.state());
   });
   afterEach(() => desk.close());
 
   const lose = (): Promise<unknown> => desk.redis.flushall();
   const reopen = async (): Promise<void> => {
-    for (const engine of [desk.engine, desk.services.engine]) await engine.open(await desk.ledger.cursor());
+    for (const engine of [desk.engine, desk.services.engine])
+      await engine.lifecycle.open(await desk.ledger.cursor());
   };
 
   it('makes the same engine, and the books hold', async () => {
@@ -122,12 +123,12 @@ describe('books: rebuild', function () {
     await lose();
     await desk.ask('ledger', 'rebuild');
     await reopen();
-    expect((await desk.engine.state()).epoch).to.be.above(epoch + 50);
+    expect((await desk.engine.snapshots.state()).epoch).to.be.above(epoch + 50);
     await desk.ask('trading', 'resume');
     const carol = WALLET('c');
     await desk.ask('account', 'credit', carol, 'USDC', '1000000', '--reference', 'new');
-    await desk.engine.acceptTerms(carol, '2');
-    await desk.engine.cancelAll(ALICE, null);
+    await desk.engine.switches.acceptTerms(carol, '2');
+    await desk.engine.orders.cancelAll(ALICE, null);
     const sold = await desk.place({ wallet: ALICE, side: 'sell', price: '10', size: '50' });
     const bought = await desk.place({ wallet: carol, price: '3000', size: '100' });
     expect(sold.order.sequence).to.be.above(sequence);
@@ -136,18 +137,18 @@ describe('books: rebuild', function () {
     for (const { tradeId } of trades) expect(tradeId).to.be.above(newest);
     await desk.settle();
     await desk.ask('ledger', 'reconcile');
-    for (const wallet of WALLETS) await desk.engine.cancelAll(wallet, null);
+    for (const wallet of WALLETS) await desk.engine.orders.cancelAll(wallet, null);
     await desk.settle();
     await desk.ask('ledger', 'reconcile');
   });
 
   it('says that dead-man switches are gone, and they are', async () => {
-    await desk.engine.setCancelAfter(ALICE, 5_000);
+    await desk.engine.dueCancels.set(ALICE, 5_000);
     await lose();
     const { stdout } = await desk.run('ledger', 'rebuild');
     expect(stdout).to.include('dead-man switches are gone: clients must set theirs again');
     await reopen();
-    expect((await desk.engine.takeDueCancels(10, 1_000)).nextDueMs).to.equal(null);
+    expect((await desk.engine.dueCancels.take(10, 1_000)).nextDueMs).to.equal(null);
   });
 
   it('remembers each client order id and each reference', async () => {
@@ -160,8 +161,8 @@ describe('books: rebuild', function () {
     );
     expect(used.length).to.be.above(20);
     for (const { wallet, client_order_id } of used)
-      expect((await desk.engine.findClientOrder(wallet, client_order_id)).outcome).to.equal('unchecked');
-    expect((await desk.engine.findClientOrder(ALICE, 'never')).outcome).to.equal('unclaimed');
+      expect((await desk.engine.orders.find(wallet, client_order_id)).outcome).to.equal('unchecked');
+    expect((await desk.engine.orders.find(ALICE, 'never')).outcome).to.equal('unclaimed');
     const shown = await desk.ask('account', 'show', ALICE);
     await desk.ask('account', 'credit', ALICE, 'ETH', '100000', '--reference', `${ALICE} ETH`);
     expect(await desk.ask('account', 'show', ALICE)).to.deep.equal(shown);
@@ -190,7 +191,7 @@ describe('books: rebuild', function () {
     await desk.redis.zadd('{redbook}:book:ETH/USDC:bids', '0', 'a member of the one that broke off');
     await desk.redis.hset('{redbook}:rebuilding', 'begun', '1');
     expect((await desk.run('ledger', 'rebuild')).status).to.equal(1);
-    const opening = desk.engine.open(await desk.ledger.cursor());
+    const opening = desk.engine.lifecycle.open(await desk.ledger.cursor());
     expect(await opening.catch((error: Error) => error.name)).to.equal('EngineBehind');
     desk.services.ledger.liveOrdersAt = liveOrdersAt;
     await desk.ask('ledger', 'rebuild');
@@ -200,7 +201,7 @@ describe('books: rebuild', function () {
   it('keeps out of the ledger what the lost engine did and nobody had settled', async () => {
     await desk.ask('account', 'credit', ALICE, 'ETH', '7', '--reference', 'lost');
     const cursor = await desk.ledger.cursor();
-    const lost = await desk.engine.readEvents(cursor, 10);
+    const lost = await desk.engine.outbox.readEvents(cursor, 10);
     expect(lost.map(({ kind }) => kind)).to.include('credited');
     await lose();
     const { switches } = desk.ledger;
@@ -226,7 +227,7 @@ describe('books: rebuild', function () {
       `set session_replication_role = replica; delete from ledger_entries where asset = 'USDC' and kind = 'credit'`,
     );
     expect(await desk.refuse('ledger', 'rebuild')).to.equal('LEDGER_INCONSISTENT');
-    const opening = desk.engine.open(await desk.ledger.cursor());
+    const opening = desk.engine.lifecycle.open(await desk.ledger.cursor());
     expect(await opening.catch((error: Error) => error.name)).to.equal('EngineBehind');
   });
 });
@@ -242,14 +243,14 @@ describe('books: rebuild of an engine of another format', function () {
     await desk.place({ wallet: ALICE, clientOrderId: 'first' });
     await desk.place({ wallet: ALICE, price: '1990' });
     await desk.settle();
-    await desk.engine.trim(await desk.ledger.cursor());
+    await desk.engine.outbox.trim(await desk.ledger.cursor());
   });
   afterEach(() => desk.close());
 
   /** As a later release would leave it. */
   const setFormat = (format: string): Promise<unknown> =>
     desk.redis.hset('{redbook}:engine', 'format', format);
-  const open = async (): Promise<void> => desk.engine.open(await desk.ledger.cursor());
+  const open = async (): Promise<void> => desk.engine.lifecycle.open(await desk.ledger.cursor());
   const nameOf = (opening: Promise<unknown>): Promise<string> =>
     opening.then(
       () => 'opened',
@@ -261,10 +262,10 @@ describe('books: rebuild of an engine of another format', function () {
   };
 
   it('replaces it when Postgres has all of its events, and keeps its dead-man switches', async () => {
-    await desk.engine.setCancelAfter(ALICE, 5_000);
-    await desk.engine.setCancelAfter(WALLET(2), 1);
+    await desk.engine.dueCancels.set(ALICE, 5_000);
+    await desk.engine.dueCancels.set(WALLET(2), 1);
     await new Promise((resolve) => setTimeout(resolve, 5));
-    expect((await desk.engine.takeDueCancels(10, 60_000)).taken).to.have.length(1);
+    expect((await desk.engine.dueCancels.take(10, 60_000)).taken).to.have.length(1);
     const before = await contentOf(desk.redis);
     expect(before).to.include.all.keys(
       ...['due', 'leases', 'cut-offs'].map((name) => `{redbook}:cancel-after:${name}`),
@@ -275,7 +276,7 @@ describe('books: rebuild of an engine of another format', function () {
     expect(stdout).to.include('dead-man switches are as they were');
     expect(await contentOf(desk.redis)).to.deep.equal(before);
     await open();
-    expect(await desk.engine.liveOrderCount(ALICE)).to.equal(2);
+    expect(await desk.engine.orders.liveCount(ALICE)).to.equal(2);
     expect(await codes()).to.equal('ENGINE_NOT_EMPTY');
   });
 
@@ -330,7 +331,7 @@ describe('books: rebuild of an engine of another format', function () {
   });
 
   it('is begun anew after one that broke off, and until then no process opens it', async () => {
-    await desk.engine.setCancelAfter(ALICE, 5_000);
+    await desk.engine.dueCancels.set(ALICE, 5_000);
     const before = await contentOf(desk.redis);
     await setFormat('3');
     const { liveOrdersAt } = desk.ledger;
@@ -363,7 +364,7 @@ describe('books: rebuild of an engine of another format', function () {
       );
       await rebuildEngine(other);
       await open();
-      await desk.engine.cancelAll(ALICE, null);
+      await desk.engine.orders.cancelAll(ALICE, null);
     };
     expect(await codes()).to.equal('REBUILD_REPLACED');
     expect(await desk.redis.zcard('{redbook}:live')).to.equal(0);
@@ -382,7 +383,7 @@ describe('books: rebuild of nothing', () => {
       // An engine of another format that has had no event must be replaced all the same.
       await desk.redis.hset('{redbook}:engine', 'run_id', 'a', 'epoch', 1, 'sequence', 0, 'trade', 0);
       expect(await desk.ask('ledger', 'rebuild')).to.include({ sequence: 0, markets: 0 });
-      await desk.engine.open(await desk.ledger.cursor());
+      await desk.engine.lifecycle.open(await desk.ledger.cursor());
       await desk.ask('asset', 'set', 'USDC', '--scale', '6');
       await desk.settle();
       await desk.ask('ledger', 'reconcile');

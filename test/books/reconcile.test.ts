@@ -18,7 +18,7 @@ describe('books: reconcile', function () {
     desk = await openBusyDesk();
     await desk.ask('account', 'hold', HELD);
     await desk.ask('terms', 'require', '1');
-    for (const wallet of TRADERS) await desk.engine.acceptTerms(wallet, '1');
+    for (const wallet of TRADERS) await desk.engine.switches.acceptTerms(wallet, '1');
     await desk.settle();
   });
   after(() => desk.close());
@@ -81,15 +81,15 @@ describe('books: reconcile', function () {
         const price = String(2000 + dice.below(9) - 4);
         const clientOrderId = dice.chance(0.5) ? `load ${index} ${turn}` : null;
         await desk.place({ wallet, market, side, price, size: `0.0${1 + dice.below(9)}`, clientOrderId });
-        if (dice.chance(0.2)) await desk.engine.cancelAll(wallet, dice.chance(0.5) ? market : null);
+        if (dice.chance(0.2)) await desk.engine.orders.cancelAll(wallet, dice.chance(0.5) ? market : null);
       }
     };
     const others = async (): Promise<void> => {
       for (let turn = 0; isTrading; turn += 1) {
         await desk.ask('account', 'credit', HELD, 'ETH', '1', '--reference', `turn ${turn}`);
-        await desk.engine.release(HELD);
-        await desk.engine.hold(HELD);
-        await desk.engine.setMarket('ETH/USDC', { feeBps: turn % 20 });
+        await desk.engine.switches.release(HELD);
+        await desk.engine.switches.hold(HELD);
+        await desk.engine.markets.change('ETH/USDC', { feeBps: turn % 20 });
         await desk.ask('account', 'credit', WALLET(turn % 10), 'BTC', '1', '--reference', `new ${turn}`);
       }
     };
@@ -130,13 +130,13 @@ describe('books: reconcile', function () {
   it('compares with what is not settled when it begins, and names an event that is gone', async () => {
     const audit: typeof desk.ledger.audit = (work) =>
       desk.ledger.audit(async (as) => {
-        await desk.engine.pause();
-        await desk.engine.release(HELD);
-        await desk.engine.hold(TAKER);
-        await desk.engine.requireTerms('2');
-        await desk.engine.acceptTerms(MAKER, '2');
-        await desk.engine.setMarket('ETH/USDC', { feeBps: 21 });
-        await desk.engine.resume();
+        await desk.engine.switches.pause();
+        await desk.engine.switches.release(HELD);
+        await desk.engine.switches.hold(TAKER);
+        await desk.engine.switches.requireTerms('2');
+        await desk.engine.switches.acceptTerms(MAKER, '2');
+        await desk.engine.markets.change('ETH/USDC', { feeBps: 21 });
+        await desk.engine.switches.resume();
         await desk.place({ wallet: MAKER, price: '1', clientOrderId: 'late' });
         return work(as);
       });
@@ -144,7 +144,7 @@ describe('books: reconcile', function () {
     const { checks } = await reconcile(late, { patienceMs: 0 });
     expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
     await desk.settle();
-    const { sequence } = await desk.engine.state();
+    const { sequence } = await desk.engine.snapshots.state();
     const gone: typeof desk.ledger.audit = (work) =>
       desk.ledger.audit(async (as) => {
         for (const price of ['1', '2']) await desk.place({ wallet: MAKER, price });

@@ -18,7 +18,7 @@ async function placeMany(stage: Stage, wallet: string): Promise<void> {
   for (let placed = 0; placed < ORDERS; placed += AT_ONCE)
     await Promise.all(
       Array.from({ length: AT_ONCE }, (_none, index) =>
-        stage.engine.placeOrder({
+        stage.engine.orders.place({
           wallet: wallet.toLowerCase(),
           request: {
             ...{ ...rules, market: SYMBOL, side: 'buy', type: 'limit', clientOrderId: null },

@@ -56,7 +56,7 @@ describe('frames of the market stream', () => {
     for (const wallet of [maker, taker]) await stage.credit(wallet, { FRAME: '10000', USDC: '10000000' });
     const rules = { timeInForce: 'GTC', postOnly: false, reduceOnly: false, leverage: null } as const;
     const place = (wallet: string, side: 'buy' | 'sell', price: string, size: string) =>
-      stage.engine.placeOrder({
+      stage.engine.orders.place({
         wallet,
         request: {
           ...{ ...rules, market: SYMBOL, side, type: 'limit', clientOrderId: null },

@@ -94,7 +94,7 @@ async function openStage(): Promise<Stage> {
   // When the run ends, its Redis stops before this stage is closed.
   redis.on('error', () => undefined);
   const engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 10_000 });
-  await engine.open(await ledger.cursor());
+  await engine.lifecycle.open(await ledger.cursor());
   const sessions = openSessions({
     ...{ issuer: 'Redbook', secret: SECRET, previousSecret: undefined, nowMs: Date.now },
   });
@@ -107,19 +107,19 @@ async function openStage(): Promise<Stage> {
       services[role] = await start(role);
     },
     async market(spec, scales = {}) {
-      const known = (await engine.assets()).map(({ symbol }) => symbol);
+      const known = (await engine.markets.assets()).map(({ symbol }) => symbol);
       for (const [symbol, scale] of Object.entries(scales))
-        if (!known.includes(symbol)) await engine.setAsset({ symbol, scale });
-      await engine.createMarket({ ...RULES, ...spec });
+        if (!known.includes(symbol)) await engine.markets.setAsset({ symbol, scale });
+      await engine.markets.create({ ...RULES, ...spec });
     },
     async credit(wallet, funds) {
-      const assets = await engine.assets();
+      const assets = await engine.markets.assets();
       for (const [asset, amount] of Object.entries(funds)) {
         const { scale } = assets.find(({ symbol }) => symbol === asset)!;
         const amountAtoms = toScaled(parseDecimal(amount)!, scale)!;
         credits += 1;
         const reference = `browser ${credits}`;
-        await engine.moveFunds({
+        await engine.funds.move({
           kind: 'credited',
           wallet: wallet.toLowerCase(),
           asset,
@@ -131,7 +131,7 @@ async function openStage(): Promise<Stage> {
     as: (wallet) =>
       restOf(gateway.url, wallet === undefined ? {} : { authorization: `Bearer ${tokenOf(wallet)}` }),
     async settled() {
-      const { sequence } = await engine.state();
+      const { sequence } = await engine.snapshots.state();
       await eventually('settled', async () => (await ledger.cursor()).sequence >= sequence);
     },
     async close() {

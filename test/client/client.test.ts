@@ -111,7 +111,7 @@ describe('the client', () => {
 
   it('accepts terms', async () => {
     const session = await fixture.wallet({ USDC: '1000' });
-    await fixture.engine.requireTerms('v 2');
+    await fixture.engine.switches.requireTerms('v 2');
     try {
       const refused = await place(session, { ...BID, price: '10' });
       expect(refused.outcome === 'refused' && refused.error).to.include({
@@ -121,7 +121,7 @@ describe('the client', () => {
       await acceptTerms(session, 'v 2');
       expect((await place(session, { ...BID, price: '10' })).outcome).to.equal('placed');
     } finally {
-      await fixture.engine.requireTerms(null);
+      await fixture.engine.switches.requireTerms(null);
     }
   });
 

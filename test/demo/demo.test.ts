@@ -94,7 +94,7 @@ describe('demo', function () {
       const { status, text } = await run();
       expect(status, text).to.equal(0);
       expect(text).to.contain('everything holds');
-      const cancelled = await fixture.engine.cancelAll(STRANGER, null);
+      const cancelled = await fixture.engine.orders.cancelAll(STRANGER, null);
       expect(cancelled.map((order) => order.status)).to.deep.equal(['cancelled', 'cancelled']);
     }
   });
@@ -105,13 +105,13 @@ describe('demo', function () {
     const { status, text } = await run();
     expect(status, text).to.equal(0);
     expect(text).to.contain('Three wallets trade BTC/USDC');
-    await fixture.engine.cancelAll(STRANGER, null);
+    await fixture.engine.orders.cancelAll(STRANGER, null);
   });
 
   it('accepts the terms when some are required', async () => {
-    await fixture.engine.requireTerms('2026-01');
+    await fixture.engine.switches.requireTerms('2026-01');
     const { status, text } = await run();
-    await fixture.engine.requireTerms(null);
+    await fixture.engine.switches.requireTerms(null);
     expect(status, text).to.equal(0);
     expect(text).to.contain('accept the terms, version 2026-01');
   });
@@ -125,10 +125,10 @@ describe('demo', function () {
   });
 
   it('says what stops it, and takes back what it deposited', async () => {
-    await fixture.engine.cancelAll(STRANGER, null);
-    await fixture.engine.pause();
+    await fixture.engine.orders.cancelAll(STRANGER, null);
+    await fixture.engine.switches.pause();
     const { status, text } = await run();
-    await fixture.engine.resume();
+    await fixture.engine.switches.resume();
     expect(status).to.equal(1);
     expect(text).to.match(/The demo stops here: placing an order failed: .*OPERATIONAL_PAUSED/);
     const { balances } = await assetContents(fixture.engine, 'ETH');
@@ -145,8 +145,8 @@ describe('demo', function () {
     const ODD = { symbol: 'ODD/UNIT', tickSize: '0.000001', sizeStep: '1', referencePrice: '1000' } as const;
     const SYMBOLS = ['ETH/USDC', 'BTC/USDC', ODD.symbol];
     before(async () => {
-      await fixture.engine.setAsset({ symbol: 'ODD', scale: 0 });
-      await fixture.engine.setAsset({ symbol: 'UNIT', scale: 9 });
+      await fixture.engine.markets.setAsset({ symbol: 'ODD', scale: 0 });
+      await fixture.engine.markets.setAsset({ symbol: 'UNIT', scale: 9 });
       await fixture.market({ ...ODD, minOrderSize: null, maxOrderSize: null });
       // Every run signs wallets in, from one address.
       await fixture.forgetRequests();
@@ -163,7 +163,7 @@ describe('demo', function () {
     };
     const quotesOf = async (symbol: string) => {
       const { bestBidTicks, bestAskTicks, lastTicks } = (
-        await fixture.engine.quotes((all) => all)
+        await fixture.engine.snapshots.quotes((all) => all)
       ).quotes.get(symbol)!;
       return [bestBidTicks, bestAskTicks, lastTicks].map((ticks) => ticks?.toString());
     };
@@ -211,11 +211,11 @@ describe('demo', function () {
     it('trades on one market alone when it is asked to, and meets an order in the way of its quotes', async () => {
       await fixture.credit(STRANGER, { USDC: '100000' });
       await rest('buy', '3100');
-      expect(await fixture.engine.liveOrderCount(STRANGER)).to.equal(1);
+      expect(await fixture.engine.orders.liveCount(STRANGER)).to.equal(1);
       const { lines, ended, stop } = watch({ market: 'ETH/USDC' });
       await eventually(
         'the order is filled',
-        async () => (await fixture.engine.liveOrderCount(STRANGER)) === 0,
+        async () => (await fixture.engine.orders.liveCount(STRANGER)) === 0,
       );
       stop();
       expect(await ended).to.equal(0);
@@ -261,7 +261,7 @@ describe('demo', function () {
   });
 
   const rest = (side: 'buy' | 'sell', price: string) =>
-    fixture.engine.placeOrder({
+    fixture.engine.orders.place({
       wallet: STRANGER,
       request: {
         market: 'ETH/USDC',

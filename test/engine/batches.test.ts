@@ -49,13 +49,13 @@ async function openRecorded(load: (name: string) => Script = loadScript): Promis
   const [redis, connection] = [openRedis(url), openRedis(url, 'engine-all')];
   await redis.flushdb();
   const engine = openEngine({ redis: connection, load, maxMakers: MAX_MAKERS, maxLiveOrders: 10_000 });
-  await engine.open({ epoch: 0, sequence: 0 });
+  await engine.lifecycle.open({ epoch: 0, sequence: 0 });
   await publishPlain(engine, M);
   await publishPlain(engine, OTHER);
   await fund(engine, BOB, { USD: 10n ** 12n, ETH: 10n ** 6n });
   // Loads both scripts, so that each call is one command from now on.
   const { order } = await place(engine, BOB, limit(M, 'buy', 1, 1));
-  await engine.cancelOrder(BOB, order.id);
+  await engine.orders.cancel(BOB, order.id);
   const calls: Bench['calls'] = { place_orders: [], cancel_orders: [] };
   const recorder = record(connection, load, calls);
   const close = (): void => {
@@ -232,11 +232,11 @@ async function closeMany({ engine, calls }: Bench, dice: Random): Promise<void> 
       place(engine, BOB, limit(M, 'buy', 1 + index, 1)),
     ),
   );
-  await Promise.all(live.map(({ order }) => engine.cancelOrder(BOB, order.id)));
+  await Promise.all(live.map(({ order }) => engine.orders.cancel(BOB, order.id)));
   expect(calls.cancel_orders.map(({ args }) => args.length)).to.deep.equal([MOST_TOGETHER, 6]);
   calls.cancel_orders.length = 0;
-  await Promise.all(MAKERS.map((wallet) => engine.cancelAll(wallet, null)));
-  expect((await engine.readBook(M, 1))!.asks).to.deep.equal([]);
+  await Promise.all(MAKERS.map((wallet) => engine.orders.cancelAll(wallet, null)));
+  expect((await engine.snapshots.book(M, 1))!.asks).to.deep.equal([]);
   let whole = 0;
   for (const { args, reply } of calls.cancel_orders) {
     const [, ...outcomes] = await reply;
@@ -272,11 +272,11 @@ describe('engine: an answer that is lost', function () {
     connection.on('error', () => undefined);
     await new Promise((resolve) => connection.once('ready', resolve));
     engine = openEngine({ redis: connection, maxMakers: 100, maxLiveOrders: 100 });
-    await engine.open({ epoch: 0, sequence: 0 });
+    await engine.lifecycle.open({ epoch: 0, sequence: 0 });
     await publishPlain(engine, M);
     for (const wallet of [ALICE, BOB]) await fund(engine, wallet, { USD: 1_000n });
     const { order } = await place(engine, ALICE, limit(M, 'buy', 1, 1));
-    await engine.cancelOrder(ALICE, order.id);
+    await engine.orders.cancel(ALICE, order.id);
   };
   afterEach(() => {
     connection.disconnect();
@@ -292,7 +292,7 @@ describe('engine: an answer that is lost', function () {
   const reopen = async (): Promise<void> => {
     await link.mend();
     if (connection.status !== 'ready') await new Promise((resolve) => connection.once('ready', resolve));
-    await engine.open({ epoch: 0, sequence: 0 });
+    await engine.lifecycle.open({ epoch: 0, sequence: 0 });
   };
   const outcomes = (placing: readonly Promise<unknown>[]): Promise<string[]> =>
     Promise.all(
@@ -304,7 +304,7 @@ describe('engine: an answer that is lost', function () {
       ),
     );
   const known = async (ids: readonly string[]): Promise<string[]> =>
-    Promise.all(ids.map(async (id) => (await engine.findClientOrder(ALICE, id)).outcome));
+    Promise.all(ids.map(async (id) => (await engine.orders.find(ALICE, id)).outcome));
 
   it('fails every order of its call, which the client order id finds; those that waited were not placed', async () => {
     await openThrough(2_000);
@@ -346,12 +346,12 @@ describe('engine: an answer that is lost', function () {
     );
     const events = await direct.xlen(KEYS.events);
     link.mute();
-    const cancels = outcomes(ids.slice(0, 2).map((id) => engine.cancelOrder(ALICE, id)));
+    const cancels = outcomes(ids.slice(0, 2).map((id) => engine.orders.cancel(ALICE, id)));
     await untilEvents(events + 2);
     link.cut();
     expect(await cancels).to.deep.equal(['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE']);
     await reopen();
-    expect(await codeOf(engine.cancelOrder(ALICE, ids[0]!))).to.equal('ORDER_NOT_FOUND');
-    expect(await engine.liveOrderCount(ALICE)).to.equal(1);
+    expect(await codeOf(engine.orders.cancel(ALICE, ids[0]!))).to.equal('ORDER_NOT_FOUND');
+    expect(await engine.orders.liveCount(ALICE)).to.equal(1);
   });
 });

@@ -1,6 +1,7 @@
 /** The layout of the claim filter, its load, and how much of it one command touches. */
 
 import { expect } from 'chai';
+import { claimOfUsed, orderClaim, type UsedId } from '../../src/engine/claims.ts';
 import {
   FILTER_PART_BYTES,
   FilterBits,
@@ -9,8 +10,7 @@ import {
   placeInFilter,
   readFilterState,
   writeFilterState,
-} from '../../src/engine/claim-filter.ts';
-import { claimOfUsed, orderClaim, type UsedId } from '../../src/engine/claims.ts';
+} from '../../src/engine/filter-layout.ts';
 import { fillFilter } from '../../src/engine/filter-rebuild.ts';
 import { openEngine } from '../../src/engine/index.ts';
 import { ALICE, type Bench, fund, LIMITS, limit, openBench, place, publishPlain } from './fixture.ts';
@@ -109,15 +109,15 @@ describe('the claim filter', () => {
 
     it('has the size that the first process was set to, for those of another setting too', async () => {
       const other = openEngine({ redis: bench.redis, ...LIMITS, claimFilterBytes: 64 * KIB });
-      await other.open({ epoch: 0, sequence: 0 });
+      await other.lifecycle.open({ epoch: 0, sequence: 0 });
       for (let at = 0; at < 50; at += 1) {
         const [placing, looking] = at % 2 === 0 ? [bench.engine, other] : [other, bench.engine];
         await place(placing, ALICE, limit('ETH/USDC', 'buy', 1, 1, { clientOrderId: `id ${at}` }));
-        expect((await looking.findClientOrder(ALICE, `id ${at}`)).outcome).to.equal('claimed');
+        expect((await looking.orders.find(ALICE, `id ${at}`)).outcome).to.equal('claimed');
       }
       expect(await bench.redis.strlen('{redbook}:claim-filter')).to.be.above(64 * KIB);
       for (const engine of [bench.engine, other]) {
-        const load = await engine.claimFilterLoad();
+        const load = await engine.claimFilter.load();
         expect(load.bytes).to.equal(128 * KIB);
         expect(load.ids).to.be.within(15, 120);
       }
@@ -128,7 +128,7 @@ describe('the claim filter', () => {
       for (const part of [0, 1])
         await bench.redis.setrange(`{redbook}:claim-filter:5:${part}`, 0, Buffer.alloc(16 * MIB, 0x0f));
       await bench.redis.config('RESETSTAT');
-      const load = await bench.engine.claimFilterLoad();
+      const load = await bench.engine.claimFilter.load();
       expect(load).to.include({ bytes: 32 * MIB, setRatio: 0.5 });
       expect(load.falsePositiveRatio).to.be.closeTo(0.5 ** 5, 1e-9);
       expect(await bench.redis.info('commandstats')).to.match(/cmdstat_getrange:calls=16,/);

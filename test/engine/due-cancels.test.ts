@@ -48,7 +48,7 @@ describe('engine: dead-man switches', function () {
   const age = (wallet: string, ms: number): Promise<unknown> =>
     bench.redis.zincrby(KEYS.cancelAfter, -ms, walletBytes(wallet));
   const makeDue = async (wallet: string): Promise<void> => {
-    await one.setCancelAfter(wallet, HOUR_MS);
+    await one.dueCancels.set(wallet, HOUR_MS);
     await age(wallet, HOUR_MS + 1);
   };
   const rest = async (wallet: string, market: string, count: number): Promise<string[]> => {
@@ -62,14 +62,14 @@ describe('engine: dead-man switches', function () {
     const pages: CancelledPage[] = [];
     let next: Buffer | null = null;
     do {
-      const page: CancelledPage = await engine.cancelDue(due, next);
+      const page: CancelledPage = await engine.dueCancels.cancelPage(due, next);
       pages.push(page);
       next = page.next;
     } while (next !== null);
     return pages;
   };
   const takeOne = async (engine: Engine): Promise<DueCancel> => {
-    const { taken } = await engine.takeDueCancels(10, LEASE_MS);
+    const { taken } = await engine.dueCancels.take(10, LEASE_MS);
     expect(taken).to.have.length(1);
     return taken[0]!;
   };
@@ -77,15 +77,15 @@ describe('engine: dead-man switches', function () {
 
   it('are one a wallet: set, renewed and switched off by any replica, and no event', async () => {
     const events = await eventsOf(one);
-    const beforeMs = await one.time();
-    const first = await one.setCancelAfter(ALICE, 5_000);
+    const beforeMs = await one.snapshots.time();
+    const first = await one.dueCancels.set(ALICE, 5_000);
     expect(first! - beforeMs).to.be.within(5_000, 15_000);
-    expect(await other.setCancelAfter(ALICE, 86_400_000)).to.be.at.least(first! + 86_395_000);
-    expect(await one.setCancelAfter(BOB, 5_000)).to.be.a('number');
+    expect(await other.dueCancels.set(ALICE, 86_400_000)).to.be.at.least(first! + 86_395_000);
+    expect(await one.dueCancels.set(BOB, 5_000)).to.be.a('number');
     expect(await bench.redis.zcard(KEYS.cancelAfter)).to.equal(2);
-    expect(await other.setCancelAfter(ALICE, 0)).to.equal(null);
-    expect(await other.setCancelAfter(ALICE, 0)).to.equal(null);
-    const { taken, timeMs, nextDueMs, nextLeaseMs } = await one.takeDueCancels(10, LEASE_MS);
+    expect(await other.dueCancels.set(ALICE, 0)).to.equal(null);
+    expect(await other.dueCancels.set(ALICE, 0)).to.equal(null);
+    const { taken, timeMs, nextDueMs, nextLeaseMs } = await one.dueCancels.take(10, LEASE_MS);
     expect(taken).to.deep.equal([]);
     expect([nextDueMs! > timeMs, nextLeaseMs]).to.deep.equal([true, null]);
     expect(await eventsOf(one)).to.deep.equal(events);
@@ -95,7 +95,7 @@ describe('engine: dead-man switches', function () {
     const wallets = Array.from({ length: 100 }, (_, index) => walletOf(index));
     await Promise.all(wallets.map(makeDue));
     const looks = await Promise.all(
-      Array.from({ length: 30 }, (_, index) => [one, other][index % 2]!.takeDueCancels(7, LEASE_MS)),
+      Array.from({ length: 30 }, (_, index) => [one, other][index % 2]!.dueCancels.take(7, LEASE_MS)),
     );
     for (const { taken } of looks) expect(taken.length).to.be.at.most(7);
     const taken = looks.flatMap((look) => look.taken.map(({ wallet }) => wallet));
@@ -120,8 +120,8 @@ describe('engine: dead-man switches', function () {
     const closed = pages.flatMap((page) => page.closed.map(({ id }) => id));
     expect(closed).to.have.members(before);
     expect(await liveIds()).to.have.members([...foreign, ...later]);
-    await one.leaseDueCancel(due, null);
-    expect((await one.takeDueCancels(10, LEASE_MS)).nextLeaseMs).to.equal(null);
+    await one.dueCancels.lease(due, null);
+    expect((await one.dueCancels.take(10, LEASE_MS)).nextLeaseMs).to.equal(null);
     for (const asset of ['ETH', 'SOL']) await expectConserved(one, asset);
   });
 
@@ -143,17 +143,17 @@ describe('engine: dead-man switches', function () {
     await rest(ALICE, M, 150);
     await makeDue(ALICE);
     const due = await takeOne(one);
-    await one.cancelDue(due, null);
+    await one.dueCancels.cancelPage(due, null);
     const later = await rest(ALICE, M, 3);
-    expect((await other.takeDueCancels(10, LEASE_MS)).taken, 'under lease').to.deep.equal([]);
+    expect((await other.dueCancels.take(10, LEASE_MS)).taken, 'under lease').to.deep.equal([]);
     await bench.redis.zincrby(KEYS.cancelAfterLeases, -LEASE_MS, walletBytes(ALICE));
     const again = await takeOne(other);
     expect(again).to.deep.equal(due);
     await cancelPages(other, again);
     expect(await liveIds()).to.have.members(later);
-    expect(await other.leaseDueCancel(again, null)).to.equal(true);
-    expect(await one.leaseDueCancel(due, LEASE_MS)).to.equal(false);
-    expect((await one.takeDueCancels(10, LEASE_MS)).nextLeaseMs, 'an ended one').to.equal(null);
+    expect(await other.dueCancels.lease(again, null)).to.equal(true);
+    expect(await one.dueCancels.lease(due, LEASE_MS)).to.equal(false);
+    expect((await one.dueCancels.take(10, LEASE_MS)).nextLeaseMs, 'an ended one').to.equal(null);
   });
 
   it('are harmless when two replicas fire the same one', async () => {
@@ -162,7 +162,7 @@ describe('engine: dead-man switches', function () {
     const due = await takeOne(one);
     const pages = (await Promise.all([one, other, one].map((engine) => cancelPages(engine, due)))).flat();
     expect(pages.flatMap((page) => page.closed.map(({ id }) => id)).sort()).to.deep.equal(ids.sort());
-    const ends = await Promise.all([one, other].map((engine) => engine.leaseDueCancel(due, null)));
+    const ends = await Promise.all([one, other].map((engine) => engine.dueCancels.lease(due, null)));
     expect(ends.sort()).to.deep.equal([false, true]);
     await expectConserved(one, 'ETH');
   });
@@ -171,10 +171,10 @@ describe('engine: dead-man switches', function () {
     await rest(ALICE, M, 3);
     await makeDue(ALICE);
     const due = await takeOne(one);
-    const dueAgain = await other.setCancelAfter(ALICE, HOUR_MS);
+    const dueAgain = await other.dueCancels.set(ALICE, HOUR_MS);
     await cancelPages(one, due);
-    await one.leaseDueCancel(due, null);
-    const { taken, nextDueMs } = await one.takeDueCancels(10, LEASE_MS);
+    await one.dueCancels.lease(due, null);
+    const { taken, nextDueMs } = await one.dueCancels.take(10, LEASE_MS);
     expect([taken, nextDueMs]).to.deep.equal([[], dueAgain]);
   });
 
@@ -187,9 +187,9 @@ describe('engine: dead-man switches', function () {
     const later = await takeOne(other);
     expect(later.cutOff.equals(due.cutOff)).to.equal(false);
     await cancelPages(one, due);
-    await one.leaseDueCancel(due, null);
+    await one.dueCancels.lease(due, null);
     expect(await liveIds()).to.have.members(between);
-    await other.leaseDueCancel(later, 0);
+    await other.dueCancels.lease(later, 0);
     const again = await takeOne(one);
     expect(again).to.deep.equal(later);
     await cancelPages(one, again);
@@ -198,21 +198,25 @@ describe('engine: dead-man switches', function () {
 
   it('never fire when they are renewed in time, however many renewals race', async () => {
     let dueMs = 0;
-    for (let renewedMs = Number.POSITIVE_INFINITY; renewedMs >= dueMs; renewedMs = await one.time()) {
-      await one.setCancelAfter(ALICE, HOUR_MS);
+    for (
+      let renewedMs = Number.POSITIVE_INFINITY;
+      renewedMs >= dueMs;
+      renewedMs = await one.snapshots.time()
+    ) {
+      await one.dueCancels.set(ALICE, HOUR_MS);
       await age(ALICE, HOUR_MS - 500);
       dueMs = Number(await bench.redis.zscore(KEYS.cancelAfter, walletBytes(ALICE)));
       const looks = Array.from({ length: 20 }, (_, index) =>
-        [one, other][index % 2]!.takeDueCancels(10, LEASE_MS),
+        [one, other][index % 2]!.dueCancels.take(10, LEASE_MS),
       );
       const renewals = Array.from({ length: 100 }, (_, index) =>
-        [one, other][index % 2]!.setCancelAfter(ALICE, HOUR_MS),
+        [one, other][index % 2]!.dueCancels.set(ALICE, HOUR_MS),
       );
       await Promise.all([...renewals, ...looks]);
     }
-    await sleep(dueMs + 10 - (await one.time()));
-    expect(await one.time()).to.be.greaterThan(dueMs);
-    expect((await other.takeDueCancels(10, LEASE_MS)).taken).to.deep.equal([]);
+    await sleep(dueMs + 10 - (await one.snapshots.time()));
+    expect(await one.snapshots.time()).to.be.greaterThan(dueMs);
+    expect((await other.dueCancels.take(10, LEASE_MS)).taken).to.deep.equal([]);
   });
 
   it('are renewed by a call before they are taken, and set anew by one after it', async () => {
@@ -220,14 +224,14 @@ describe('engine: dead-man switches', function () {
       await makeDue(CAROL);
       const calls = Array.from({ length: 20 }, (_, index) =>
         index === round * 2
-          ? one.takeDueCancels(10, LEASE_MS).then(({ taken }) => taken)
-          : other.setCancelAfter(CAROL, HOUR_MS).then(() => []),
+          ? one.dueCancels.take(10, LEASE_MS).then(({ taken }) => taken)
+          : other.dueCancels.set(CAROL, HOUR_MS).then(() => []),
       );
       const taken = (await Promise.all(calls)).flat();
       expect(taken.length).to.be.at.most(1);
-      expect((await one.takeDueCancels(10, LEASE_MS)).taken, 'a renewed one').to.deep.equal([]);
+      expect((await one.dueCancels.take(10, LEASE_MS)).taken, 'a renewed one').to.deep.equal([]);
       expect(await bench.redis.zcard(KEYS.cancelAfter)).to.equal(1);
-      for (const due of taken) await one.leaseDueCancel(due, null);
+      for (const due of taken) await one.dueCancels.lease(due, null);
     }
   });
 
@@ -247,7 +251,7 @@ describe('engine: dead-man switches', function () {
     const count = 5_000;
     for (let at = 0; at < count; at += 1_000) {
       await Promise.all(
-        Array.from({ length: 1_000 }, (_, index) => one.setCancelAfter(walletOf(at + index), HOUR_MS)),
+        Array.from({ length: 1_000 }, (_, index) => one.dueCancels.set(walletOf(at + index), HOUR_MS)),
       );
     }
     const bytes = Number(await bench.redis.memory('USAGE', KEYS.cancelAfter, 'SAMPLES', 0));

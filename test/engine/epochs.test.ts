@@ -73,7 +73,7 @@ describe('engine: epochs', function () {
 
     it('forgets the markets of a server that another one has replaced at its address', async () => {
       const engine = openEngine({ redis, ...LIMITS });
-      await engine.open({ epoch: 0, sequence: 0 });
+      await engine.lifecycle.open({ epoch: 0, sequence: 0 });
       await publishPlain(engine, M, { feeBps: 1 });
       await publishPlain(engine, 'SOL/USD', { feeBps: 1 });
       await fund(engine, ALICE, { ETH: 1_000n });
@@ -84,24 +84,24 @@ describe('engine: epochs', function () {
       const replacing = openEngine({ redis: admin, ...LIMITS });
       try {
         await admin.flushall();
-        await replacing.open({ epoch: 0, sequence: 0 });
+        await replacing.lifecycle.open({ epoch: 0, sequence: 0 });
         await publishPlain(replacing, 'DOGE/USD');
         await publishPlain(replacing, M, { feeBps: 1000 });
         await fund(replacing, ALICE, { ETH: 1_000n, DOGE: 10n });
         await fund(replacing, BOB, { USD: 10_000n });
         await place(replacing, ALICE, limit(M, 'sell', 10, 1));
 
-        await engine.open({ epoch: 0, sequence: 0 });
+        await engine.lifecycle.open({ epoch: 0, sequence: 0 });
         expect(await codeOf(place(engine, ALICE, limit('SOL/USD', 'sell', 10, 1)))).to.equal(
           'MARKET_NOT_FOUND',
         );
-        expect(await codeOf(engine.cancelOrder(ALICE, order.id))).to.equal('ORDER_NOT_FOUND');
+        expect(await codeOf(engine.orders.cancel(ALICE, order.id))).to.equal('ORDER_NOT_FOUND');
         const { trades } = await place(engine, BOB, limit(M, 'buy', 10, 1));
         expect(trades.map(({ feeAtoms }) => feeAtoms)).to.deep.equal([1n]);
         expect((await place(engine, ALICE, limit('DOGE/USD', 'sell', 10, 1))).order.market).to.equal(
           'DOGE/USD',
         );
-        expect(await engine.markets()).to.deep.equal(await replacing.markets());
+        expect(await engine.markets.all()).to.deep.equal(await replacing.markets.all());
       } finally {
         admin.disconnect();
       }
@@ -111,28 +111,28 @@ describe('engine: epochs', function () {
       const seed = runSeed();
       const dice = random(seed);
       const engine = openEngine({ redis, ...LIMITS });
-      await engine.open({ epoch: 0, sequence: 0 });
+      await engine.lifecycle.open({ epoch: 0, sequence: 0 });
       await publishPlain(engine, M);
       await fund(engine, ALICE, { ETH: 1_000n });
       await fund(engine, BOB, { USD: 10_000n });
       for (let epoch = 1; epoch <= 4; epoch += 1) {
-        expect((await engine.state()).epoch).to.equal(epoch);
+        expect((await engine.snapshots.state()).epoch).to.equal(epoch);
         for (let trades = dice.below(5); trades >= 0; trades -= 1) await trade(engine);
         const before = { ids: await idsOf(engine), balance: await held(engine, ALICE, 'USD') };
-        const { sequence } = await engine.state();
+        const { sequence } = await engine.snapshots.state();
 
         await restart();
-        expect(engine.isOpen()).to.equal(false);
+        expect(engine.lifecycle.isOpen()).to.equal(false);
         expect(await codeOf(trade(engine))).to.equal('SERVICE_UNAVAILABLE');
-        expect(await codeOf(engine.open(undefined))).to.equal('SERVICE_UNAVAILABLE');
-        await engine.open({ epoch, sequence });
+        expect(await codeOf(engine.lifecycle.open(undefined))).to.equal('SERVICE_UNAVAILABLE');
+        await engine.lifecycle.open({ epoch, sequence });
 
         expect(await idsOf(engine)).to.deep.equal(before.ids);
         expect(await held(engine, ALICE, 'USD')).to.deep.equal(before.balance);
-        expect((await engine.state()).sequence).to.equal(sequence);
+        expect((await engine.snapshots.state()).sequence).to.equal(sequence);
       }
       // The open that follows a new epoch needs no Postgres.
-      await engine.open(undefined);
+      await engine.lifecycle.open(undefined);
       await trade(engine);
       const { orders, trades } = await idsOf(engine);
       expect(new Set(orders).size).to.equal(orders.length);
@@ -148,7 +148,7 @@ describe('engine: epochs', function () {
     const bench = await openBench();
     try {
       await publishPlain(bench.engine, M);
-      const { epoch, sequence } = await bench.engine.state();
+      const { epoch, sequence } = await bench.engine.snapshots.state();
       // Another run of the server, as far as the engine can tell.
       const engine = openEngine({ redis: bench.redis, ...LIMITS });
       for (const cursor of [
@@ -156,13 +156,13 @@ describe('engine: epochs', function () {
         { epoch: epoch + 1, sequence },
       ]) {
         await bench.redis.hset(KEYS.engine, 'server', 'of another run');
-        const opened = await engine.open(cursor).catch((error: unknown) => error);
+        const opened = await engine.lifecycle.open(cursor).catch((error: unknown) => error);
         expect(opened).to.be.instanceOf(EngineBehind);
-        expect(engine.isOpen()).to.equal(false);
-        expect(await codeOf(engine.pause())).to.equal('SERVICE_UNAVAILABLE');
+        expect(engine.lifecycle.isOpen()).to.equal(false);
+        expect(await codeOf(engine.switches.pause())).to.equal('SERVICE_UNAVAILABLE');
       }
-      await engine.open({ epoch, sequence });
-      expect(await engine.state()).to.deep.include({ epoch: epoch + 1, sequence });
+      await engine.lifecycle.open({ epoch, sequence });
+      expect(await engine.snapshots.state()).to.deep.include({ epoch: epoch + 1, sequence });
     } finally {
       bench.close();
     }
@@ -172,10 +172,10 @@ describe('engine: epochs', function () {
     const bench = await openBench();
     try {
       await publishPlain(bench.engine, M);
-      const { epoch, sequence } = await bench.engine.state();
+      const { epoch, sequence } = await bench.engine.snapshots.state();
       await bench.redis.flushdb();
       expect(await codeOf(trade(bench.engine))).to.equal('SERVICE_UNAVAILABLE');
-      const opened = await bench.engine.open({ epoch, sequence }).catch((error: unknown) => error);
+      const opened = await bench.engine.lifecycle.open({ epoch, sequence }).catch((error: unknown) => error);
       expect(opened).to.be.instanceOf(EngineBehind);
       expect(await bench.redis.exists(KEYS.events, KEYS.live)).to.equal(0);
     } finally {
@@ -192,9 +192,9 @@ describe('engine: epochs', function () {
       await fund(engine, BOB, { USD: 1_000n });
       await trade(engine);
       await bench.redis.hset(KEYS.engine, 'server', 'of another run');
-      const { sequence } = await engine.state();
+      const { sequence } = await engine.snapshots.state();
       const other = openEngine({ redis: bench.redis, ...LIMITS });
-      await other.open({ epoch: 1, sequence });
+      await other.lifecycle.open({ epoch: 1, sequence });
       await trade(engine);
       await trade(other);
       const { orders, trades } = await idsOf(engine);
@@ -214,7 +214,7 @@ describe('engine: epochs', function () {
     await bench.redis.flushdb();
     await changeState(bench.redis, { epoch });
     const next = openEngine({ redis: bench.redis, ...LIMITS });
-    await next.open({ epoch, sequence: 0 });
+    await next.lifecycle.open({ epoch, sequence: 0 });
     return next;
   };
 
@@ -224,21 +224,21 @@ describe('engine: epochs', function () {
       const { engine } = bench;
       await publishPlain(engine, M);
       let lost = 0;
-      const stop = engine.onLost(() => {
+      const stop = engine.lifecycle.onLost(() => {
         lost += 1;
       });
       await bench.redis.flushdb();
-      expect(await codeOf(engine.confirm())).to.equal('SERVICE_UNAVAILABLE');
-      expect([engine.isOpen(), lost]).to.deep.equal([false, 1]);
-      expect(await codeOf(engine.confirm())).to.equal('SERVICE_UNAVAILABLE');
+      expect(await codeOf(engine.lifecycle.confirm())).to.equal('SERVICE_UNAVAILABLE');
+      expect([engine.lifecycle.isOpen(), lost]).to.deep.equal([false, 1]);
+      expect(await codeOf(engine.lifecycle.confirm())).to.equal('SERVICE_UNAVAILABLE');
       stop();
       expect(lost).to.equal(1);
       // One that was rebuilt and is not open yet has an epoch, and no trade ids to give.
       await changeState(bench.redis, { epoch: 105 });
-      expect(await codeOf(engine.cancelAll(ALICE, null))).to.equal('SERVICE_UNAVAILABLE');
-      await engine.open({ epoch: 105, sequence: 0 });
-      expect((await engine.state()).epoch).to.equal(106);
-      expect(await engine.cancelAll(ALICE, null)).to.deep.equal([]);
+      expect(await codeOf(engine.orders.cancelAll(ALICE, null))).to.equal('SERVICE_UNAVAILABLE');
+      await engine.lifecycle.open({ epoch: 105, sequence: 0 });
+      expect((await engine.snapshots.state()).epoch).to.equal(106);
+      expect(await engine.orders.cancelAll(ALICE, null)).to.deep.equal([]);
     } finally {
       bench.close();
     }
@@ -250,11 +250,11 @@ describe('engine: epochs', function () {
       const { engine } = bench;
       await publishPlain(engine, M, { feeBps: 1 });
       const other = await bench.replica();
-      const [remembered] = await other.markets();
+      const [remembered] = await other.markets.all();
       const next = await replaceEngine(bench, 0);
       await publishPlain(next, M, { feeBps: 1000 });
-      const [market] = await next.markets();
-      expect([market?.number, (await next.state()).epoch]).to.deep.equal([0, 1]);
+      const [market] = await next.markets.all();
+      expect([market?.number, (await next.snapshots.state()).epoch]).to.deep.equal([0, 1]);
       expect(market!.version).to.not.equal(remembered!.version);
       await fund(next, ALICE, { ETH: 100n });
       await fund(next, BOB, { USD: 1_000n });
@@ -283,7 +283,7 @@ describe('engine: epochs', function () {
       expect(event).to.have.nested.property('order.lot.base', 'DOGE');
       // Its connection is the same, and what it remembers of the number is another market.
       expect(await codeOf(place(reader, ALICE, limit(M, 'sell', 10, 3)))).to.equal('MARKET_NOT_FOUND');
-      expect((await reader.cancelOrder(ALICE, order.id)).market).to.equal('DOGE/USD');
+      expect((await reader.orders.cancel(ALICE, order.id)).market).to.equal('DOGE/USD');
     } finally {
       bench.close();
     }
@@ -296,14 +296,14 @@ describe('engine: epochs', function () {
       const reader = await bench.replica();
       await fund(bench.engine, ALICE, { ETH: 100n });
       await place(bench.engine, ALICE, limit(M, 'sell', 10, 3));
-      expect((await reader.readBook(M, 5))?.asks).to.have.length(1);
+      expect((await reader.snapshots.book(M, 5))?.asks).to.have.length(1);
       const next = await replaceEngine(bench, 105);
-      await next.createMarket(spec('DOGE/USD', { tickSize: '5' }));
-      expect(await reader.readBook(M, 5)).to.equal(undefined);
-      const { markets, quotes } = await reader.quotes((all) => all);
+      await next.markets.create(spec('DOGE/USD', { tickSize: '5' }));
+      expect(await reader.snapshots.book(M, 5)).to.equal(undefined);
+      const { markets, quotes } = await reader.snapshots.quotes((all) => all);
       expect(markets.map(({ symbol, tick }) => [symbol, tick])).to.deep.equal([['DOGE/USD', '5']]);
       expect([...quotes.keys()]).to.deep.equal(['DOGE/USD']);
-      expect((await reader.readBook('DOGE/USD', 5))?.market.tick).to.equal('5');
+      expect((await reader.snapshots.book('DOGE/USD', 5))?.market.tick).to.equal('5');
     } finally {
       bench.close();
     }
@@ -320,15 +320,15 @@ describe('engine: epochs', function () {
       await place(engine, ALICE, request);
       // The rebuilt engine knows that the id may have been used, and no more.
       await bench.redis.del(...KEYS.claims);
-      const unchecked = await other.placeOrder({ wallet: ALICE, request });
+      const unchecked = await other.orders.place({ wallet: ALICE, request });
       if (unchecked.outcome !== 'unchecked') throw new Error(`${unchecked.outcome}, not unchecked`);
       await bench.redis.hset(KEYS.engine, 'server', 'of another run');
-      const { epoch, sequence } = await engine.state();
-      await engine.open({ epoch, sequence });
-      const again = await other.placeOrder({ wallet: ALICE, request, checked: unchecked.moment });
+      const { epoch, sequence } = await engine.snapshots.state();
+      await engine.lifecycle.open({ epoch, sequence });
+      const again = await other.orders.place({ wallet: ALICE, request, checked: unchecked.moment });
       if (again.outcome !== 'unchecked') throw new Error(`${again.outcome}, not unchecked`);
       expect(again.moment.epoch).to.equal(epoch + 1);
-      expect((await other.placeOrder({ wallet: ALICE, request, checked: again.moment })).outcome).to.equal(
+      expect((await other.orders.place({ wallet: ALICE, request, checked: again.moment })).outcome).to.equal(
         'placed',
       );
     } finally {
@@ -340,12 +340,12 @@ describe('engine: epochs', function () {
     const bench = await openBench();
     try {
       const { engine } = bench;
-      await engine.setAsset({ symbol: 'USD', scale: 2 });
+      await engine.markets.setAsset({ symbol: 'USD', scale: 2 });
       const credit = movement('credited', ALICE, 'USD', 150n);
       const next = await replaceEngine(bench, 105);
-      await next.setAsset({ symbol: 'USD', scale: 6 });
-      expect(await codeOf(engine.moveFunds(credit, undefined, 2))).to.equal('SCALE_CHANGED');
-      expect((await engine.moveFunds(credit, undefined, 6)).outcome).to.equal('moved');
+      await next.markets.setAsset({ symbol: 'USD', scale: 6 });
+      expect(await codeOf(engine.funds.move(credit, undefined, 2))).to.equal('SCALE_CHANGED');
+      expect((await engine.funds.move(credit, undefined, 6)).outcome).to.equal('moved');
     } finally {
       bench.close();
     }
@@ -366,17 +366,17 @@ describe('engine: epochs', function () {
       await fund(engine, ALICE, { ETH: 100n, DOGE: 100n });
       await fund(engine, BOB, { USD: 10_000n });
       await trade(other);
-      expect((await other.readBook(M, 5))?.asks).to.have.length(1);
-      expect((await other.quotes((all) => all)).quotes.get(M)?.lastTicks).to.equal(10n);
-      expect(await other.cancelAll(ALICE, M)).to.have.length(1);
-      const { version } = await engine.setMarket(M, { feeBps: 1000 });
+      expect((await other.snapshots.book(M, 5))?.asks).to.have.length(1);
+      expect((await other.snapshots.quotes((all) => all)).quotes.get(M)?.lastTicks).to.equal(10n);
+      expect(await other.orders.cancelAll(ALICE, M)).to.have.length(1);
+      const { version } = await engine.markets.change(M, { feeBps: 1000 });
       expect(version).to.be.above(2 ** 37);
       const { trades } = await (async () => {
         await place(other, ALICE, limit(M, 'sell', 10, 1));
         return place(other, BOB, limit(M, 'buy', 10, 1));
       })();
       expect(trades[0]?.feeAtoms).to.equal(1n);
-      expect((await engine.setMarket(M, { feeBps: 0 })).version).to.be.above(version);
+      expect((await engine.markets.change(M, { feeBps: 0 })).version).to.be.above(version);
       // A number that belongs to another symbol is not this symbol's.
       await redis.hset(KEYS.engine, 'rules:1', `2 ${M}`);
       expect(await codeOf(place(other, ALICE, limit('DOGE/USD', 'sell', 10, 1)))).to.equal(

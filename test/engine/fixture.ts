@@ -40,7 +40,7 @@ export async function openBench(options: Partial<EngineOptions> = {}): Promise<B
     const connection = openRedis(url, 'engine-all');
     connections.push(connection);
     const engine = openEngine({ redis: connection, ...LIMITS, ...options });
-    await engine.open(EMPTY);
+    await engine.lifecycle.open(EMPTY);
     return engine;
   };
   await redis.flushdb();
@@ -76,8 +76,8 @@ export async function publishPlain(
   symbol: string,
   own: Partial<MarketSpec> = {},
 ): Promise<void> {
-  for (const asset of symbol.split('/')) await engine.setAsset({ symbol: asset, scale: 0 });
-  await engine.createMarket(spec(symbol, own));
+  for (const asset of symbol.split('/')) await engine.markets.setAsset({ symbol: asset, scale: 0 });
+  await engine.markets.create(spec(symbol, own));
 }
 
 export const decimal = (value: string | bigint | number): NonNullable<OrderRequest['price']> =>
@@ -133,7 +133,7 @@ export const movement = (
 
 export async function fund(engine: Engine, wallet: string, funds: Record<string, bigint>): Promise<void> {
   for (const [asset, atoms] of Object.entries(funds)) {
-    await engine.moveFunds(movement('credited', wallet, asset, atoms));
+    await engine.funds.move(movement('credited', wallet, asset, atoms));
   }
 }
 
@@ -143,7 +143,7 @@ export async function place(
   wallet: string,
   order: OrderRequest,
 ): Promise<Extract<Placement, { outcome: 'placed' }>> {
-  const placement = await engine.placeOrder({ wallet, request: order });
+  const placement = await engine.orders.place({ wallet, request: order });
   if (placement.outcome !== 'placed') throw new Error(`not placed but ${placement.outcome}`);
   return placement;
 }
@@ -168,11 +168,11 @@ export async function refusalOf(command: Promise<unknown>): Promise<Refusal | Op
 
 /** `available` and `reserved` of a wallet in an asset, in atoms. */
 export async function held(engine: Engine, wallet: string, asset: string): Promise<[bigint, bigint]> {
-  const balance = (await engine.balancesOf(wallet)).find((one) => one.asset === asset);
+  const balance = (await engine.funds.balancesOf(wallet)).find((one) => one.asset === asset);
   return [balance?.availableAtoms ?? 0n, balance?.reservedAtoms ?? 0n];
 }
 
-export const eventsOf = (engine: Engine): Promise<EngineEvent[]> => engine.readEvents(EMPTY, 100_000);
+export const eventsOf = (engine: Engine): Promise<EngineEvent[]> => engine.outbox.readEvents(EMPTY, 100_000);
 
 /** Every key of the database with all it holds, in an order of its own: two dumps are equal when nothing was written. */
 export async function dump(redis: Redis): Promise<Record<string, unknown>> {

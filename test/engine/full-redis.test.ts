@@ -37,7 +37,7 @@ describe('engine: a Redis that is full', function () {
     redis = openRedis(server.url);
     connection = openRedis(server.url, 'engine-all');
     engine = openEngine({ redis: connection, ...LIMITS });
-    await engine.open({ epoch: 0, sequence: 0 });
+    await engine.lifecycle.open({ epoch: 0, sequence: 0 });
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 100n });
     await fund(engine, BOB, { USD: 1_000n });
@@ -62,32 +62,32 @@ describe('engine: a Redis that is full', function () {
 
   it('reads, cancels, debits, holds, pauses and trims', async () => {
     const { resting } = await assetContents(engine, 'ETH');
-    expect((await engine.cancelOrder(ALICE, resting[0]!.id)).status).to.equal('cancelled');
-    await engine.moveFunds(movement('debited', BOB, 'USD', 1n));
-    expect(await engine.hold(ALICE)).to.have.length(2);
-    await engine.release(ALICE);
-    await engine.pause();
-    await engine.resume();
-    await engine.setMarket(M, { feeBps: 1 });
+    expect((await engine.orders.cancel(ALICE, resting[0]!.id)).status).to.equal('cancelled');
+    await engine.funds.move(movement('debited', BOB, 'USD', 1n));
+    expect(await engine.switches.hold(ALICE)).to.have.length(2);
+    await engine.switches.release(ALICE);
+    await engine.switches.pause();
+    await engine.switches.resume();
+    await engine.markets.change(M, { feeBps: 1 });
     expect(await held(engine, ALICE, 'ETH')).to.deep.equal([100n, 0n]);
-    expect(await engine.unsettledOf(ALICE)).to.not.deep.equal([]);
-    expect(await engine.findClientOrder(BOB, 'full')).to.deep.equal({ outcome: 'unclaimed' });
-    const { epoch, sequence } = await engine.state();
-    await engine.trim({ epoch, sequence });
+    expect(await engine.outbox.unsettledOf(ALICE)).to.not.deep.equal([]);
+    expect(await engine.orders.find(BOB, 'full')).to.deep.equal({ outcome: 'unclaimed' });
+    const { epoch, sequence } = await engine.snapshots.state();
+    await engine.outbox.trim({ epoch, sequence });
     expect(await eventsOf(engine)).to.have.length(sequence);
   });
 
   it('keeps dead-man switches and fires them', async () => {
-    expect(await engine.setCancelAfter(ALICE, 5_000)).to.be.a('number');
-    expect(await engine.setCancelAfter(BOB, 5_000)).to.be.a('number');
+    expect(await engine.dueCancels.set(ALICE, 5_000)).to.be.a('number');
+    expect(await engine.dueCancels.set(BOB, 5_000)).to.be.a('number');
     await redis.config('SET', 'maxmemory', '0');
     await redis.zincrby(KEYS.cancelAfter, -5_000, walletBytes(ALICE));
     await redis.config('SET', 'maxmemory', '1');
-    const { taken } = await engine.takeDueCancels(10, 1_000);
+    const { taken } = await engine.dueCancels.take(10, 1_000);
     expect(taken.map(({ wallet }) => wallet)).to.deep.equal([ALICE]);
-    await engine.cancelDue(taken[0]!, null);
-    await engine.leaseDueCancel(taken[0]!, null);
-    expect(await engine.setCancelAfter(BOB, 0)).to.equal(null);
+    await engine.dueCancels.cancelPage(taken[0]!, null);
+    await engine.dueCancels.lease(taken[0]!, null);
+    expect(await engine.dueCancels.set(BOB, 0)).to.equal(null);
   });
 
   it('places again once there is room', async () => {

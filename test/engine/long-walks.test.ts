@@ -28,7 +28,7 @@ const maker = (index: number): string => `0x${index.toString(16).padStart(40, '0
 async function quote(engine: Engine, count: number): Promise<void> {
   for (let first = 0; first < count; first += 100) {
     const batch = Array.from({ length: Math.min(100, count - first) }, (_, index) => first + index);
-    await Promise.all(batch.map((index) => engine.moveFunds(movement('credited', maker(index), 'ETH', 1n))));
+    await Promise.all(batch.map((index) => engine.funds.move(movement('credited', maker(index), 'ETH', 1n))));
     for (const index of batch) {
       await place(engine, maker(index), limit(M, 'sell', 100 + Math.floor(index / 10), 1));
     }
@@ -85,7 +85,7 @@ describe('engine: orders that meet many', function () {
     // Four are left: with no more to meet than the bound, the rest may rest.
     const { order } = await place(engine, BOB, limit(M, 'buy', 200, 6));
     expect([order.status, order.filledSteps]).to.deep.equal(['partially_filled', 4n]);
-    expect(await engine.liveOrderCount(BOB)).to.equal(1);
+    expect(await engine.orders.liveCount(BOB)).to.equal(1);
   });
 
   it('carries as many makers as the settings allow', async () => {
@@ -103,8 +103,8 @@ describe('engine: orders that meet many', function () {
     for (let orders = 0; orders < 2_500; orders += 1) {
       await place(engine, ALICE, limit(M, 'sell', 100 + (orders % 13), 2));
     }
-    expect(await engine.cancelAll(ALICE, null)).to.have.length(2_500);
-    expect(await engine.liveOrderCount(ALICE)).to.equal(0);
+    expect(await engine.orders.cancelAll(ALICE, null)).to.have.length(2_500);
+    expect(await engine.orders.liveCount(ALICE)).to.equal(0);
     await expectConserved(engine, 'ETH');
   });
 

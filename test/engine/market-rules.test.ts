@@ -76,8 +76,8 @@ describe('engine: rules of markets', function () {
       { symbol: 'ETH', scale: base },
       { symbol: 'USD', scale: quote },
     ];
-    for (const asset of scales) await bench.engine.setAsset(asset);
-    return bench.engine.createMarket(spec('ETH/USD', { tickSize, sizeStep, ...own }));
+    for (const asset of scales) await bench.engine.markets.setAsset(asset);
+    return bench.engine.markets.create(spec('ETH/USD', { tickSize, sizeStep, ...own }));
   };
 
   for (const [published, tick, step] of PUBLISHED) {
@@ -110,7 +110,7 @@ describe('engine: rules of markets', function () {
       expect(refusal.message).to.match(message);
       // The same rules again write nothing: the scales stand already.
       const again = (): Promise<unknown> =>
-        bench.engine.createMarket(spec('ETH/USD', { tickSize, sizeStep }));
+        bench.engine.markets.create(spec('ETH/USD', { tickSize, sizeStep }));
       expect(await refusedWithoutWriting(bench.redis, again)).to.equal('INVALID_MARKET');
     });
   }
@@ -121,8 +121,8 @@ describe('engine: rules of markets', function () {
       refusal.message,
     )!;
     const { engine } = bench;
-    await engine.createMarket(spec('ETH/USD', { tickSize: tick!, sizeStep: '0.00001' }));
-    await engine.createMarket(spec('ETH/EUR', { tickSize: '0.01', sizeStep: step! }));
+    await engine.markets.create(spec('ETH/USD', { tickSize: tick!, sizeStep: '0.00001' }));
+    await engine.markets.create(spec('ETH/EUR', { tickSize: '0.01', sizeStep: step! }));
   });
 
   it('rounds a least size up and a largest size down to whole steps', async () => {

@@ -84,7 +84,7 @@ describe('engine: numbers at their edges', function () {
     const { order } = await place(engine, ALICE, limit('ETH/USD', 'buy', 1, LIMIT - 1n));
     await place(engine, BOB, limit('ETH/USD', 'sell', 1, 3));
     expect(await held(engine, ALICE, 'USD')).to.deep.equal([0n, LIMIT - 4n]);
-    const closed = await engine.cancelOrder(ALICE, order.id);
+    const closed = await engine.orders.cancel(ALICE, order.id);
     expect(closed.status).to.equal('partially_filled_cancelled');
     expect(await held(engine, ALICE, 'USD')).to.deep.equal([LIMIT - 4n, 0n]);
   });
@@ -99,7 +99,7 @@ describe('engine: numbers at their edges', function () {
       await place(engine, BOB, limit('ETH/USD', 'buy', 1, 1));
       const { resting } = await assetContents(engine, 'ETH');
       expect(resting.map(({ remainingSteps }) => remainingSteps)).to.deep.equal([size - 1n]);
-      await engine.cancelOrder(ALICE, order.id);
+      await engine.orders.cancel(ALICE, order.id);
       await expectConserved(engine, 'ETH');
     }
   });
@@ -126,7 +126,7 @@ describe('engine: numbers at their edges', function () {
     const bought = await place(engine, BOB, spend('ETH/USD', LIMIT - 1n));
     expect(bought.order.sizeSteps).to.equal(2n ** 52n + 2n ** 51n - 1n);
 
-    await engine.clearMarket('ETH/USD');
+    await engine.orders.clear('ETH/USD');
     await place(engine, ALICE, limit('ETH/USD', 'buy', 5, 2n ** 50n));
     await place(engine, ALICE, limit('ETH/USD', 'buy', 4, 2n ** 50n));
     expect(await refused(BOB, atMarket('ETH/USD', 'sell', 2n ** 51n))).to.equal(above);
@@ -180,7 +180,7 @@ describe('engine: numbers at their edges', function () {
         await place(engine, ALICE, limit('ETH/USD', side, price, exact));
       }
     }
-    expect(await engine.cancelAll(ALICE, null)).to.have.length(2 * sizes.length);
+    expect(await engine.orders.cancelAll(ALICE, null)).to.have.length(2 * sizes.length);
     expect(await held(engine, ALICE, 'USD')).to.deep.equal([2n ** 58n, 0n]);
     expect(await held(engine, ALICE, 'ETH')).to.deep.equal([2n ** 58n, 0n]);
   });
@@ -194,11 +194,11 @@ describe('engine: numbers at their edges', function () {
       await place(engine, ALICE, limit('ETH/USD', 'buy', 1, LIMIT - 1n));
     }
     await place(engine, BOB, limit('ETH/USD', 'sell', 1, 3));
-    expect((await engine.readBook('ETH/USD', 10))?.bids).to.deep.equal([
+    expect((await engine.snapshots.book('ETH/USD', 10))?.bids).to.deep.equal([
       { priceTicks: 1n, sizeSteps: 5n * (LIMIT - 1n) - 3n },
     ]);
-    await engine.cancelAll(ALICE, null);
-    expect(await engine.readBook('ETH/USD', 10)).to.deep.include({ bids: [], asks: [] });
+    await engine.orders.cancelAll(ALICE, null);
+    expect(await engine.snapshots.book('ETH/USD', 10)).to.deep.include({ bids: [], asks: [] });
   });
 
   it('expires own orders that together hold more than 2^53 atoms', async () => {
@@ -210,7 +210,7 @@ describe('engine: numbers at their edges', function () {
     }
     const { order } = await place(engine, ALICE, limit('ETH/USD', 'sell', 1, 5, { timeInForce: 'IOC' }));
     expect(order.status).to.equal('expired');
-    expect(await engine.liveOrderCount(ALICE)).to.equal(0);
+    expect(await engine.orders.liveCount(ALICE)).to.equal(0);
     expect(await held(engine, ALICE, 'USD')).to.deep.equal([2n ** 58n, 0n]);
   });
 
@@ -221,7 +221,7 @@ describe('engine: numbers at their edges', function () {
     await fund(engine, ALICE, { USD: supply - 3n });
     await fund(engine, BOB, { USD: 2n, ETH: 11n });
     const credit = (atoms: bigint): Promise<unknown> =>
-      engine.moveFunds(movement('credited', CAROL, 'USD', atoms));
+      engine.funds.move(movement('credited', CAROL, 'USD', atoms));
     expect(await refusedWithoutWriting(redis, () => credit(2n))).to.equal('SUPPLY_LIMIT');
     expect(await refusedWithoutWriting(redis, () => credit(supply))).to.equal('SUPPLY_LIMIT');
     expect(await refusedWithoutWriting(redis, () => credit(supply + 1n))).to.equal('INVALID_AMOUNT');
@@ -235,7 +235,7 @@ describe('engine: numbers at their edges', function () {
     expect(await held(engine, ALICE, 'USD')).to.deep.equal([supply - 36n, 3n]);
     expect(await held(engine, BOB, 'USD')).to.deep.equal([31n, 0n]);
     const debit = (atoms: bigint): Promise<unknown> =>
-      engine.moveFunds(movement('debited', ALICE, 'USD', atoms));
+      engine.funds.move(movement('debited', ALICE, 'USD', atoms));
     expect(await refusedWithoutWriting(redis, () => debit(supply - 35n))).to.equal('INSUFFICIENT_BALANCE');
     await debit(supply - 36n);
     expect(await held(engine, ALICE, 'USD')).to.deep.equal([0n, 3n]);
@@ -253,8 +253,8 @@ describe('engine: numbers at their edges', function () {
       );
       await place(engine, ALICE, limit('ETH/USD', 'sell', 1, atoms));
       expect(await held(engine, ALICE, 'ETH')).to.deep.equal([0n, atoms]);
-      await engine.cancelAll(ALICE, 'ETH/USD');
-      await engine.moveFunds(movement('debited', ALICE, 'ETH', atoms));
+      await engine.orders.cancelAll(ALICE, 'ETH/USD');
+      await engine.funds.move(movement('debited', ALICE, 'ETH', atoms));
     }
     expect(await dump(redis)).to.not.deep.equal({});
   });

@@ -32,7 +32,7 @@ describe('engine: quote amounts', () => {
       await place(engine, BOB, limit('ETH/USD', 'sell', 11, 5));
       const { order } = await place(engine, BOB, spend('ETH/USD', 59));
       expect([order.status, order.sizeSteps]).to.deep.equal(['filled', 5n]);
-      expect(await engine.liveOrderCount(BOB)).to.equal(1);
+      expect(await engine.orders.liveCount(BOB)).to.equal(1);
       expect(await held(engine, BOB, 'ETH')).to.deep.equal([5n, 5n]);
     });
   }

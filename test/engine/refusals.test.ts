@@ -36,18 +36,18 @@ type Placing = readonly [
 const changed =
   (change: MarketChange) =>
   (engine: Engine): Promise<unknown> =>
-    engine.setMarket(M, change);
+    engine.markets.change(M, change);
 
 /** By BOB, who has 1,000 USD, 20 ETH and an ask of 5 at 110; ALICE has an ask of 5 at 100 and a bid of 5 at 90. */
 const PLACINGS: readonly Placing[] = [
-  ['OPERATIONAL_PAUSED', 'trading is paused', limit(M, 'buy', 90, 1), (engine) => engine.pause()],
+  ['OPERATIONAL_PAUSED', 'trading is paused', limit(M, 'buy', 90, 1), (engine) => engine.switches.pause()],
   [
     'STALE_TERMS_VERSION',
     'terms not accepted',
     limit(M, 'buy', 90, 1),
-    (engine) => engine.requireTerms('v2'),
+    (engine) => engine.switches.requireTerms('v2'),
   ],
-  ['CUSTODY_HOLD', 'on hold', limit(M, 'buy', 90, 1), (engine) => engine.hold(BOB)],
+  ['CUSTODY_HOLD', 'on hold', limit(M, 'buy', 90, 1), (engine) => engine.switches.hold(BOB)],
   ['MARKET_NOT_FOUND', 'no such market', limit('ETH/EUR', 'buy', 90, 1)],
   ['INVALID_ORDER', 'size 0', limit(M, 'buy', 90, 0)],
   ['INVALID_ORDER', 'post-only IOC', limit(M, 'buy', 90, 1, { postOnly: true, timeInForce: 'IOC' })],
@@ -66,7 +66,7 @@ const PLACINGS: readonly Placing[] = [
   ['ORDER_ABOVE_MAX_SIZE', 'too large to be exact', limit(M, 'buy', 90, 10n ** 15n)],
   ['NO_REFERENCE_PRICE', 'nothing to value it by', atMarket('SOL/USD', 'buy', 1)],
   ['NO_LIQUIDITY', 'no asks', spend('SOL/USD', 100)],
-  ['NO_LIQUIDITY', 'own asks only', spend(M, 500), (engine) => engine.cancelAll(ALICE, M)],
+  ['NO_LIQUIDITY', 'own asks only', spend(M, 500), (engine) => engine.orders.cancelAll(ALICE, M)],
   ['QUOTE_AMOUNT_TOO_SMALL', 'less than a step', spend(M, '99.999999999999999999999')],
   ['ORDER_BELOW_MIN_SIZE', 'a quote amount for too little', spend(M, 199), changed({ minOrderSize: '2' })],
   ['ORDER_ABOVE_MAX_SIZE', 'a quote amount for too much', spend(M, 300), changed({ maxOrderSize: '2' })],
@@ -90,38 +90,38 @@ const PLACINGS: readonly Placing[] = [
 
 /** Leaves BOB with so many USD. */
 async function drain(engine: Engine, atoms: bigint): Promise<void> {
-  await engine.moveFunds(movement('debited', BOB, 'USD', 1_000n - atoms));
+  await engine.funds.move(movement('debited', BOB, 'USD', 1_000n - atoms));
 }
 
 type Command = readonly [code: string, what: string, run: (engine: Engine) => Promise<unknown>];
 
 const OTHERS: readonly Command[] = [
-  ['ORDER_NOT_FOUND', 'cancel an unknown order', (engine) => engine.cancelOrder(BOB, UNKNOWN_ID)],
-  ['ORDER_NOT_FOUND', 'cancel what is no id', (engine) => engine.cancelOrder(BOB, "'; drop table orders")],
-  ['ORDER_NOT_FOUND', 'void an unknown order', (engine) => engine.voidOrder(UNKNOWN_ID)],
-  ['INSUFFICIENT_BALANCE', 'debit', (engine) => engine.moveFunds(movement('debited', BOB, 'USD', 1_001n))],
+  ['ORDER_NOT_FOUND', 'cancel an unknown order', (engine) => engine.orders.cancel(BOB, UNKNOWN_ID)],
+  ['ORDER_NOT_FOUND', 'cancel what is no id', (engine) => engine.orders.cancel(BOB, "'; drop table orders")],
+  ['ORDER_NOT_FOUND', 'void an unknown order', (engine) => engine.orders.void(UNKNOWN_ID)],
+  ['INSUFFICIENT_BALANCE', 'debit', (engine) => engine.funds.move(movement('debited', BOB, 'USD', 1_001n))],
   [
     'INSUFFICIENT_BALANCE',
     'debit what is reserved',
-    (engine) => engine.moveFunds(movement('debited', BOB, 'ETH', 16n)),
+    (engine) => engine.funds.move(movement('debited', BOB, 'ETH', 16n)),
   ],
-  ['CUSTODY_HOLD', 'debit of CAROL', (engine) => engine.moveFunds(movement('debited', CAROL, 'USD', 1n))],
-  ['SUPPLY_LIMIT', 'credit', (engine) => engine.moveFunds(movement('credited', BOB, 'USD', 2n ** 62n))],
-  ['UNKNOWN_ASSET', 'credit', (engine) => engine.moveFunds(movement('credited', BOB, 'XYZ', 1n))],
-  ['INVALID_REFERENCE', 'credit', (engine) => engine.moveFunds(movement('credited', BOB, 'USD', 1n, ''))],
-  ['STALE_TERMS_VERSION', 'accept', (engine) => engine.acceptTerms(BOB, 'v1')],
-  ['MARKET_NOT_FOUND', 'change', (engine) => engine.setMarket('ETH/EUR', { feeBps: 1 })],
-  ['INVALID_MARKET', 'change the fee', (engine) => engine.setMarket(M, { feeBps: 1001 })],
+  ['CUSTODY_HOLD', 'debit of CAROL', (engine) => engine.funds.move(movement('debited', CAROL, 'USD', 1n))],
+  ['SUPPLY_LIMIT', 'credit', (engine) => engine.funds.move(movement('credited', BOB, 'USD', 2n ** 62n))],
+  ['UNKNOWN_ASSET', 'credit', (engine) => engine.funds.move(movement('credited', BOB, 'XYZ', 1n))],
+  ['INVALID_REFERENCE', 'credit', (engine) => engine.funds.move(movement('credited', BOB, 'USD', 1n, ''))],
+  ['STALE_TERMS_VERSION', 'accept', (engine) => engine.switches.acceptTerms(BOB, 'v1')],
+  ['MARKET_NOT_FOUND', 'change', (engine) => engine.markets.change('ETH/EUR', { feeBps: 1 })],
+  ['INVALID_MARKET', 'change the fee', (engine) => engine.markets.change(M, { feeBps: 1001 })],
   [
     'INVALID_MARKET',
     'change the sizes',
-    (engine) => engine.setMarket(M, { minOrderSize: '3', maxOrderSize: '2' }),
+    (engine) => engine.markets.change(M, { minOrderSize: '3', maxOrderSize: '2' }),
   ],
-  ['BOOK_NOT_EMPTY', 'delist', (engine) => engine.setMarket(M, { status: 'delisted' })],
-  ['MARKET_EXISTS', 'publish', (engine) => engine.createMarket(spec(M))],
-  ['INVALID_MARKET', 'publish', (engine) => engine.createMarket(spec('eth/usd'))],
-  ['ASSET_IN_USE', 'set a scale', (engine) => engine.setAsset({ symbol: 'ETH', scale: 3 })],
-  ['INVALID_ASSET', 'set a scale', (engine) => engine.setAsset({ symbol: 'XYZ', scale: 10 })],
+  ['BOOK_NOT_EMPTY', 'delist', (engine) => engine.markets.change(M, { status: 'delisted' })],
+  ['MARKET_EXISTS', 'publish', (engine) => engine.markets.create(spec(M))],
+  ['INVALID_MARKET', 'publish', (engine) => engine.markets.create(spec('eth/usd'))],
+  ['ASSET_IN_USE', 'set a scale', (engine) => engine.markets.setAsset({ symbol: 'ETH', scale: 3 })],
+  ['INVALID_ASSET', 'set a scale', (engine) => engine.markets.setAsset({ symbol: 'XYZ', scale: 10 })],
 ];
 
 describe('engine: refused commands write nothing', function () {
@@ -136,7 +136,7 @@ describe('engine: refused commands write nothing', function () {
     await fund(engine, ALICE, { USD: 1_000n, ETH: 20n });
     await fund(engine, BOB, { USD: 1_000n, ETH: 20n });
     await fund(engine, CAROL, { USD: 1_000n });
-    await engine.hold(CAROL);
+    await engine.switches.hold(CAROL);
     await place(engine, ALICE, limit(M, 'sell', 100, 5));
     await place(engine, ALICE, limit(M, 'buy', 90, 5));
     await place(engine, BOB, limit(M, 'sell', 110, 5));
@@ -150,18 +150,18 @@ describe('engine: refused commands write nothing', function () {
       for (const clientOrderId of [null, 'an id']) {
         const request = { ...order, clientOrderId };
         expect(
-          await refusedWithoutWriting(redis, () => engine.placeOrder({ wallet: BOB, request })),
+          await refusedWithoutWriting(redis, () => engine.orders.place({ wallet: BOB, request })),
         ).to.equal(code);
       }
       // The id was not used up.
-      expect(await engine.findClientOrder(BOB, 'an id')).to.deep.equal({ outcome: 'unclaimed' });
+      expect(await engine.orders.find(BOB, 'an id')).to.deep.equal({ outcome: 'unclaimed' });
     });
   }
 
   it('RESTRICTED_JURISDICTION: a blocked country', async () => {
     const { engine, redis } = bench;
     const request = limit(M, 'buy', 90, 1);
-    const placing = (): Promise<unknown> => engine.placeOrder({ wallet: BOB, request, restricted: true });
+    const placing = (): Promise<unknown> => engine.orders.place({ wallet: BOB, request, restricted: true });
     expect(await refusedWithoutWriting(redis, placing)).to.equal('RESTRICTED_JURISDICTION');
   });
 
@@ -175,11 +175,11 @@ describe('engine: refused commands write nothing', function () {
   it('ORDER_NOT_FOUND: an order of another wallet, and one that is closed', async () => {
     const { engine, redis } = bench;
     const { order } = await place(engine, BOB, limit(M, 'buy', 80, 1));
-    expect(await refusedWithoutWriting(redis, () => engine.cancelOrder(ALICE, order.id))).to.equal(
+    expect(await refusedWithoutWriting(redis, () => engine.orders.cancel(ALICE, order.id))).to.equal(
       'ORDER_NOT_FOUND',
     );
-    await engine.cancelOrder(BOB, order.id);
-    expect(await refusedWithoutWriting(redis, () => engine.cancelOrder(BOB, order.id))).to.equal(
+    await engine.orders.cancel(BOB, order.id);
+    expect(await refusedWithoutWriting(redis, () => engine.orders.cancel(BOB, order.id))).to.equal(
       'ORDER_NOT_FOUND',
     );
   });
@@ -189,20 +189,20 @@ describe('engine: refused commands write nothing', function () {
     const request = limit(M, 'buy', 80, 1, { clientOrderId: 'once' });
     const { order } = await place(engine, BOB, request);
     const credit = movement('credited', BOB, 'USD', 5n);
-    await engine.moveFunds(credit);
-    await engine.pause();
+    await engine.funds.move(credit);
+    await engine.switches.pause();
     const before = await dump(redis);
-    expect(await engine.placeOrder({ wallet: BOB, request })).to.deep.equal({
+    expect(await engine.orders.place({ wallet: BOB, request })).to.deep.equal({
       outcome: 'claimed',
       orderId: order.id,
     });
-    expect(await engine.moveFunds(credit)).to.deep.equal({ outcome: 'claimed', movement: credit });
-    await engine.pause();
-    await engine.hold(CAROL);
-    await engine.release(BOB);
-    await engine.requireTerms(null);
-    await engine.setAsset({ symbol: 'ETH', scale: 0 });
-    expect(await engine.cancelAll(CAROL, null)).to.deep.equal([]);
+    expect(await engine.funds.move(credit)).to.deep.equal({ outcome: 'claimed', movement: credit });
+    await engine.switches.pause();
+    await engine.switches.hold(CAROL);
+    await engine.switches.release(BOB);
+    await engine.switches.requireTerms(null);
+    await engine.markets.setAsset({ symbol: 'ETH', scale: 0 });
+    expect(await engine.orders.cancelAll(CAROL, null)).to.deep.equal([]);
     expect(await dump(redis)).to.deep.equal(before);
   });
 });

@@ -41,7 +41,7 @@ describe('engine: replicas', function () {
 
   it('place under a fee that another replica has just set', async () => {
     for (const feeBps of [1000, 0, 333]) {
-      await one.setMarket(M, { feeBps });
+      await one.markets.change(M, { feeBps });
       const { trades } = await place(other, BOB, limit(M, 'buy', 100, 3));
       expect(trades.map(({ feeAtoms }) => feeAtoms)).to.deep.equal([
         BigInt(Math.ceil((300 * feeBps) / 10_000)),
@@ -51,38 +51,38 @@ describe('engine: replicas', function () {
 
   it('refuse at once what another replica has closed, and admit what it has opened', async () => {
     const placing = (size: number): Promise<unknown> => place(other, BOB, limit(M, 'buy', 100, size));
-    await one.setMarket(M, { status: 'halted' });
+    await one.markets.change(M, { status: 'halted' });
     expect(await codeOf(placing(1))).to.equal('MARKET_NOT_TRADING');
-    await one.setMarket(M, { status: 'active' });
+    await one.markets.change(M, { status: 'active' });
     await placing(1);
-    await one.setMarket(M, { minOrderSize: '3' });
+    await one.markets.change(M, { minOrderSize: '3' });
     expect(await codeOf(placing(2))).to.equal('ORDER_BELOW_MIN_SIZE');
-    await one.setMarket(M, { minOrderSize: null });
+    await one.markets.change(M, { minOrderSize: null });
     await placing(2);
-    await one.setMarket(M, { status: 'pre_open' });
+    await one.markets.change(M, { status: 'pre_open' });
     expect(await codeOf(placing(1))).to.equal('MARKET_PRE_OPEN');
-    await one.setMarket(M, { status: 'active', selfTrade: 'expire_both' });
+    await one.markets.change(M, { status: 'active', selfTrade: 'expire_both' });
     await place(other, ALICE, limit(M, 'buy', 100, 1));
-    expect(await one.liveOrderCount(ALICE)).to.equal(0);
+    expect(await one.orders.liveCount(ALICE)).to.equal(0);
   });
 
   it('know a market that another replica has just published', async () => {
     await publishPlain(one, 'SOL/USD');
     await fund(one, ALICE, { SOL: 10n });
     const { order } = await place(other, ALICE, limit('SOL/USD', 'sell', 1, 10));
-    expect((await other.cancelOrder(ALICE, order.id)).market).to.equal('SOL/USD');
+    expect((await other.orders.cancel(ALICE, order.id)).market).to.equal('SOL/USD');
   });
 
   it('change one market at once without losing a change', async () => {
     const changes = [
-      one.setMarket(M, { feeBps: 5 }),
-      other.setMarket(M, { minOrderSize: '2' }),
-      one.setMarket(M, { visible: false }),
-      other.setMarket(M, { referencePrice: '99' }),
+      one.markets.change(M, { feeBps: 5 }),
+      other.markets.change(M, { minOrderSize: '2' }),
+      one.markets.change(M, { visible: false }),
+      other.markets.change(M, { referencePrice: '99' }),
     ];
     const versions = (await Promise.all(changes)).map(({ version }) => version);
     expect(new Set(versions).size).to.equal(4);
-    const [market] = await one.markets();
+    const [market] = await one.markets.all();
     expect(market?.version).to.equal(Math.max(...versions));
     expect(market).to.deep.include({
       feeBps: 5,
@@ -96,7 +96,7 @@ describe('engine: replicas', function () {
     const request = limit(M, 'buy', 100, 2, { clientOrderId: '\u{1f40b}'.repeat(128) });
     const replicas = [one, other];
     const answers = await Promise.all(
-      Array.from({ length: 100 }, (_, index) => replicas[index % 2]!.placeOrder({ wallet: BOB, request })),
+      Array.from({ length: 100 }, (_, index) => replicas[index % 2]!.orders.place({ wallet: BOB, request })),
     );
     const placed = answers.filter((answer) => answer.outcome === 'placed');
     expect(placed).to.have.length(1);
@@ -110,10 +110,10 @@ describe('engine: replicas', function () {
     const credit = movement('credited', ALICE, 'USD', 7n, 'once');
     const { supplyAtoms } = await assetContents(one, 'USD');
     const replicas = [one, other];
-    await Promise.all(Array.from({ length: 100 }, (_, index) => replicas[index % 2]!.moveFunds(credit)));
+    await Promise.all(Array.from({ length: 100 }, (_, index) => replicas[index % 2]!.funds.move(credit)));
     expect((await assetContents(one, 'USD')).supplyAtoms).to.equal(supplyAtoms + 7n);
     // A debit may carry the reference of a credit.
-    expect((await one.moveFunds({ ...credit, kind: 'debited' })).outcome).to.equal('moved');
+    expect((await one.funds.move({ ...credit, kind: 'debited' })).outcome).to.equal('moved');
   });
 
   it('trade through each other with gap-free events and nothing lost', async () => {
@@ -122,7 +122,7 @@ describe('engine: replicas', function () {
       const wallet = index % 2 === 0 ? ALICE : BOB;
       const engine = index % 5 < 2 ? one : other;
       return index % 17 === 0
-        ? engine.cancelAll(wallet, M)
+        ? engine.orders.cancelAll(wallet, M)
         : place(engine, wallet, limit(M, side, 95 + (index % 10), 1 + (index % 7)));
     });
     await Promise.all(placings);

@@ -61,7 +61,7 @@ describe('engine: a settlement that fails', function () {
       const maker = await place(engine, ALICE, limit(M, opposite(side), 10, 5));
       await damage(ALICE, asset, 1n);
       const before = await balances();
-      const sequence = (await engine.state()).sequence;
+      const sequence = (await engine.snapshots.state()).sequence;
 
       const request = limit(M, side, 10, 12, { clientOrderId: 'fails' });
       expect(await codeOf(place(engine, CAROL, request))).to.equal('SETTLEMENT_FAILED');
@@ -77,20 +77,20 @@ describe('engine: a settlement that fails', function () {
       expect([placed.filledSteps, placed.trades, placed.expired]).to.deep.equal([0n, [], []]);
       if (changed?.kind !== 'market_changed') throw new Error('the market is not halted');
       expect([changed.market.symbol, changed.market.status]).to.deep.equal([M, 'halted']);
-      expect((await engine.markets())[0]).to.deep.equal(changed.market);
+      expect((await engine.markets.all())[0]).to.deep.equal(changed.market);
 
       // Its id is used; it is no live order; nobody trades until an operator has looked.
-      expect(await engine.placeOrder({ wallet: CAROL, request })).to.deep.equal({
+      expect(await engine.orders.place({ wallet: CAROL, request })).to.deep.equal({
         outcome: 'claimed',
         orderId: placed.order.id,
       });
-      expect(await codeOf(engine.cancelOrder(CAROL, placed.order.id))).to.equal('ORDER_NOT_FOUND');
-      expect(await engine.liveOrderCount(CAROL)).to.equal(0);
+      expect(await codeOf(engine.orders.cancel(CAROL, placed.order.id))).to.equal('ORDER_NOT_FOUND');
+      expect(await engine.orders.liveCount(CAROL)).to.equal(0);
       const refused = (): Promise<unknown> => place(engine, CAROL, limit(M, side, 9, 1));
       expect(await refusedWithoutWriting(bench.redis, refused)).to.equal('MARKET_NOT_TRADING');
 
       await damage(ALICE, asset, -1n);
-      await engine.setMarket(M, { status: 'active' });
+      await engine.markets.change(M, { status: 'active' });
       const { trades } = await place(engine, CAROL, limit(M, side, 10, 10));
       expect(trades.map(({ makerWallet }) => makerWallet)).to.deep.equal([BOB, ALICE]);
       expect(trades[1]?.makerOrderId).to.equal(maker.order.id);
@@ -108,14 +108,14 @@ describe('engine: a settlement that fails', function () {
     expect(await codeOf(place(engine, ALICE, limit(M, 'buy', 10, 5)))).to.equal('SETTLEMENT_FAILED');
     expect(await balances()).to.deep.equal(before);
     await damage(ALICE, 'ETH', -5n);
-    await engine.setMarket(M, { status: 'active' });
-    const closed = await engine.cancelOrder(ALICE, own.order.id);
+    await engine.markets.change(M, { status: 'active' });
+    const closed = await engine.orders.cancel(ALICE, own.order.id);
     expect(closed.status).to.equal('cancelled');
   });
 
   it('halts the market whatever its texts hold', async () => {
     const { engine } = bench;
-    await engine.createMarket({
+    await engine.markets.create({
       symbol: 'SOL/USD',
       status: 'active',
       sellEnabled: true,
@@ -129,15 +129,15 @@ describe('engine: a settlement that fails', function () {
       referencePrice: null,
       networkId: '","status":"active","version":9,"%1%"',
     });
-    const [, before] = await engine.markets();
+    const [, before] = await engine.markets.all();
     await fund(engine, ALICE, { SOL: 10n ** 9n });
     await place(engine, ALICE, limit('SOL/USD', 'sell', 1, 5));
     await damage(ALICE, 'SOL', 1n);
     expect(await codeOf(place(engine, BOB, limit('SOL/USD', 'buy', 1, 5)))).to.equal('SETTLEMENT_FAILED');
-    const [, after] = await engine.markets();
+    const [, after] = await engine.markets.all();
     expect(after!.version).to.be.above(before!.version);
     expect(after).to.deep.equal({ ...before, status: 'halted', version: after!.version });
-    await engine.setMarket('SOL/USD', { tradingEnabled: true });
+    await engine.markets.change('SOL/USD', { tradingEnabled: true });
     expect(await codeOf(place(engine, BOB, limit('SOL/USD', 'buy', 1, 5)))).to.equal('MARKET_NOT_TRADING');
   });
 
@@ -147,7 +147,7 @@ describe('engine: a settlement that fails', function () {
     await place(engine, ALICE, limit(M, 'buy', 9, 5));
     await damage(ALICE, 'USD', 1n);
     const before = await balances();
-    const outcome = await engine.cancelAll(ALICE, M).then(
+    const outcome = await engine.orders.cancelAll(ALICE, M).then(
       () => 'cancelled',
       (error: Error) => error.message,
     );

@@ -41,7 +41,7 @@ describe('engine: trimming', function () {
   const ageAll = (): Promise<void> => age('mark:at', 'unsettled:ready_at', 'claims:ready_at');
 
   const cursor = async (): Promise<Cursor> => {
-    const { epoch, sequence } = await bench.engine.state();
+    const { epoch, sequence } = await bench.engine.snapshots.state();
     return { epoch, sequence };
   };
 
@@ -49,17 +49,17 @@ describe('engine: trimming', function () {
     const { engine } = bench;
     for (let orders = 0; orders < 5; orders += 1) await place(engine, ALICE, limit(M, 'sell', 10, 1));
     const first = await cursor();
-    expect(await engine.trim(first)).to.equal(0);
+    expect(await engine.outbox.trim(first)).to.equal(0);
     for (let orders = 0; orders < 5; orders += 1) await place(engine, ALICE, limit(M, 'sell', 10, 1));
     const second = await cursor();
-    expect(await engine.trim(second)).to.equal(0);
+    expect(await engine.outbox.trim(second)).to.equal(0);
     expect(await eventsOf(engine)).to.have.length(second.sequence);
     await ageAll();
-    expect(await engine.trim(second)).to.equal(first.sequence - 1);
+    expect(await engine.outbox.trim(second)).to.equal(first.sequence - 1);
     // The one at the earlier cursor stays: whoever stands there compares it.
     const left = await eventsOf(engine);
     expect(left.map((event) => event.sequence)).to.deep.equal([first.sequence, ...range(first, second)]);
-    const after = await engine.readEvents(first, 2);
+    const after = await engine.outbox.readEvents(first, 2);
     expect(after.map((event) => event.sequence)).to.deep.equal(
       [0, 1, 2].map((more) => first.sequence + more),
     );
@@ -67,7 +67,7 @@ describe('engine: trimming', function () {
 
   it('refuses a cursor that is ahead of the engine', async () => {
     const { epoch, sequence } = await cursor();
-    const trimmed = await bench.engine
+    const trimmed = await bench.engine.outbox
       .trim({ epoch, sequence: sequence + 1 })
       .catch((error: Error) => error.message);
     expect(trimmed).to.match(/AHEAD/);
@@ -78,7 +78,7 @@ describe('engine: trimming', function () {
     const dice = random(runSeed());
     const { engine } = bench;
     const used: { id: string; sequence: number; orderId: string }[] = [];
-    const touched: number[] = (await engine.unsettledOf(ALICE)).map((event) => event.sequence);
+    const touched: number[] = (await engine.outbox.unsettledOf(ALICE)).map((event) => event.sequence);
     let settled = 0;
     for (let step = 0; step < 400; step += 1) {
       switch (dice.below(4)) {
@@ -97,19 +97,19 @@ describe('engine: trimming', function () {
           const { epoch, sequence } = await cursor();
           settled = Math.max(settled, sequence - dice.below(12));
           if (dice.chance(0.7)) await ageAll();
-          await engine.trim({ epoch, sequence: settled });
+          await engine.outbox.trim({ epoch, sequence: settled });
         }
       }
-      const { sequence } = await engine.state();
-      const events = await engine.readEvents({ epoch: 1, sequence: settled }, 10_000);
+      const { sequence } = await engine.snapshots.state();
+      const events = await engine.outbox.readEvents({ epoch: 1, sequence: settled }, 10_000);
       expect(events.map((event) => event.sequence).filter((one) => one > settled)).to.deep.equal(
         range({ sequence: settled }, { sequence }),
       );
-      const unsettled = (await engine.unsettledOf(ALICE)).map((event) => event.sequence);
+      const unsettled = (await engine.outbox.unsettledOf(ALICE)).map((event) => event.sequence);
       expect(unsettled.filter((one) => one > settled)).to.deep.equal(touched.filter((one) => one > settled));
       expect(unsettled.every((one) => touched.includes(one))).to.equal(true);
       for (const { id, sequence: used_at, orderId } of used.slice(-15)) {
-        const found = await engine.findClientOrder(ALICE, id);
+        const found = await engine.orders.find(ALICE, id);
         if (used_at > settled) expect(found).to.deep.equal({ outcome: 'claimed', orderId });
         else expect(found.outcome).to.not.equal('unclaimed');
       }
@@ -121,56 +121,56 @@ describe('engine: trimming', function () {
     const request = limit(M, 'sell', 10, 1, { clientOrderId: 'forgotten' });
     const { order } = await place(engine, ALICE, request);
     const credit = movement('credited', ALICE, 'ETH', 7n);
-    await engine.moveFunds(credit);
-    expect((await engine.findClientOrder(ALICE, 'forgotten')).outcome).to.equal('claimed');
+    await engine.funds.move(credit);
+    expect((await engine.orders.find(ALICE, 'forgotten')).outcome).to.equal('claimed');
     for (let turns = 0; turns < 2; turns += 1) {
-      await engine.trim(await cursor());
+      await engine.outbox.trim(await cursor());
       await age('claims:ready_at');
-      await engine.trim(await cursor());
+      await engine.outbox.trim(await cursor());
     }
-    expect(await engine.findClientOrder(ALICE, 'forgotten')).to.deep.equal({ outcome: 'unchecked' });
-    const unchecked = await engine.placeOrder({ wallet: ALICE, request });
+    expect(await engine.orders.find(ALICE, 'forgotten')).to.deep.equal({ outcome: 'unchecked' });
+    const unchecked = await engine.orders.place({ wallet: ALICE, request });
     if (unchecked.outcome !== 'unchecked') throw new Error(`${unchecked.outcome}, not unchecked`);
-    const moved = await engine.moveFunds(credit);
+    const moved = await engine.funds.move(credit);
     if (moved.outcome !== 'unchecked') throw new Error(`${moved.outcome}, not unchecked`);
     // A refusal comes after the replay of an id, so it must not be told before the look.
     const invalid = limit(M, 'sell', 10, 0, { clientOrderId: 'forgotten' });
-    expect((await engine.placeOrder({ wallet: ALICE, request: invalid })).outcome).to.equal('unchecked');
+    expect((await engine.orders.place({ wallet: ALICE, request: invalid })).outcome).to.equal('unchecked');
 
     const tooOld = { ...unchecked.moment, timeMs: unchecked.moment.timeMs - 300_001 };
-    expect((await engine.placeOrder({ wallet: ALICE, request, checked: tooOld })).outcome).to.equal(
+    expect((await engine.orders.place({ wallet: ALICE, request, checked: tooOld })).outcome).to.equal(
       'unchecked',
     );
-    expect((await engine.moveFunds(credit, tooOld)).outcome).to.equal('unchecked');
+    expect((await engine.funds.move(credit, tooOld)).outcome).to.equal('unchecked');
 
     // Here Postgres does not know it.
-    const again = await engine.placeOrder({ wallet: ALICE, request, checked: unchecked.moment });
+    const again = await engine.orders.place({ wallet: ALICE, request, checked: unchecked.moment });
     if (again.outcome !== 'placed') throw new Error(`${again.outcome}, not placed`);
     expect(again.order.id).to.not.equal(order.id);
-    expect((await engine.moveFunds(credit, moved.moment)).outcome).to.equal('moved');
-    expect(await engine.placeOrder({ wallet: ALICE, request, checked: unchecked.moment })).to.deep.equal({
+    expect((await engine.funds.move(credit, moved.moment)).outcome).to.equal('moved');
+    expect(await engine.orders.place({ wallet: ALICE, request, checked: unchecked.moment })).to.deep.equal({
       outcome: 'claimed',
       orderId: again.order.id,
     });
     // An id that never was needs no look.
-    expect(await engine.findClientOrder(ALICE, 'never used')).to.deep.equal({ outcome: 'unclaimed' });
+    expect(await engine.orders.find(ALICE, 'never used')).to.deep.equal({ outcome: 'unclaimed' });
   });
 
   it('remembers an id for a whole stay after it is settled', async () => {
     const { engine } = bench;
     // The first generation ends; the id is written right after.
-    await engine.trim(await cursor());
+    await engine.outbox.trim(await cursor());
     await age('claims:ready_at');
-    await engine.trim(await cursor());
+    await engine.outbox.trim(await cursor());
     await place(engine, ALICE, limit(M, 'sell', 10, 1, { clientOrderId: 'kept' }));
     // Settled now, but the time of its generation has only begun: no number of trims lets it go.
-    for (let trims = 0; trims < 5; trims += 1) await engine.trim(await cursor());
-    expect((await engine.findClientOrder(ALICE, 'kept')).outcome).to.equal('claimed');
+    for (let trims = 0; trims < 5; trims += 1) await engine.outbox.trim(await cursor());
+    expect((await engine.orders.find(ALICE, 'kept')).outcome).to.equal('claimed');
     await age('claims:ready_at');
-    await engine.trim(await cursor());
-    expect((await engine.findClientOrder(ALICE, 'kept')).outcome).to.equal('claimed');
-    for (let trims = 0; trims < 5; trims += 1) await engine.trim(await cursor());
-    expect((await engine.findClientOrder(ALICE, 'kept')).outcome).to.equal('claimed');
+    await engine.outbox.trim(await cursor());
+    expect((await engine.orders.find(ALICE, 'kept')).outcome).to.equal('claimed');
+    for (let trims = 0; trims < 5; trims += 1) await engine.outbox.trim(await cursor());
+    expect((await engine.orders.find(ALICE, 'kept')).outcome).to.equal('claimed');
   });
 });
 

@@ -148,7 +148,7 @@ describe('engine: unsettled events of a wallet', function () {
     const calls = async (): Promise<number> =>
       Number(/cmdstat_evalsha_ro:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
     const before = await calls();
-    const events = await engine.unsettledOf(ALICE);
+    const events = await engine.outbox.unsettledOf(ALICE);
     expect((await calls()) - before).to.equal(3);
     const sequences = events.filter(({ kind }) => kind === 'order_placed').map(({ sequence }) => sequence);
     expect(sequences).to.deep.equal(placed.sort((one, other) => one - other));
@@ -159,14 +159,14 @@ describe('engine: unsettled events of a wallet', function () {
     const { engine } = bench;
     await publishPlain(engine, M);
     await fund(engine, BOB, { ETH: 1n });
-    const { sequence } = await engine.state();
+    const { sequence } = await engine.snapshots.state();
     await index(0, ALICE, range(1, sequence + 1, sequence + 30_001));
     await changeState(redis, { sequence: sequence + 30_000 });
-    expect(await codeOf(engine.unsettledOf(ALICE))).to.equal('SERVICE_UNAVAILABLE');
+    expect(await codeOf(engine.outbox.unsettledOf(ALICE))).to.equal('SERVICE_UNAVAILABLE');
     expect(await find(ALICE, 500, 2_048)).to.have.length(30_000);
-    expect(await engine.unsettledOf(BOB)).to.have.length(1);
+    expect(await engine.outbox.unsettledOf(BOB)).to.have.length(1);
     await redis.hset(KEYS.engine, 'settled', sequence + 25_000);
-    expect(await engine.unsettledOf(ALICE)).to.deep.equal([]); // in the stream there are none
+    expect(await engine.outbox.unsettledOf(ALICE)).to.deep.equal([]); // in the stream there are none
   });
 
   it('are refused where they are larger than a list should read', async () => {
@@ -179,7 +179,7 @@ describe('engine: unsettled events of a wallet', function () {
     }
     await index(0, ALICE, range(1, 10, 460));
     await index(0, BOB, range(1, 10, 110));
-    expect(await codeOf(engine.unsettledOf(ALICE))).to.equal('SERVICE_UNAVAILABLE');
-    expect(await engine.unsettledOf(BOB)).to.have.length(100);
+    expect(await codeOf(engine.outbox.unsettledOf(ALICE))).to.equal('SERVICE_UNAVAILABLE');
+    expect(await engine.outbox.unsettledOf(BOB)).to.have.length(100);
   });
 });

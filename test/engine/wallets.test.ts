@@ -39,16 +39,16 @@ describe('engine: wallets at the ends of the byte order', function () {
       await place(engine, one, limit('SOL/USD', 'buy', 50, 1));
     }
     for (const [index, one] of WALLETS.entries()) {
-      expect(await engine.liveOrderCount(one)).to.equal(3);
+      expect(await engine.orders.liveCount(one)).to.equal(3);
       expect(await held(engine, one, 'ETH')).to.deep.equal([99n - BigInt(index), 1n + BigInt(index)]);
-      const closed = await engine.cancelAll(one, M);
+      const closed = await engine.orders.cancelAll(one, M);
       expect(closed.map((order) => order.wallet)).to.deep.equal([one, one]);
       expect(await held(engine, one, 'ETH')).to.deep.equal([100n, 0n]);
       expect(await held(engine, one, 'USD')).to.deep.equal([950n, 50n]);
-      expect((await engine.hold(one)).map((order) => order.market)).to.deep.equal(['SOL/USD']);
+      expect((await engine.switches.hold(one)).map((order) => order.market)).to.deep.equal(['SOL/USD']);
       for (const later of WALLETS.slice(index + 1)) {
-        expect(await engine.liveOrderCount(later)).to.equal(3);
-        expect((await engine.accountOf(later)).held).to.equal(false);
+        expect(await engine.orders.liveCount(later)).to.equal(3);
+        expect((await engine.switches.accountOf(later)).held).to.equal(false);
       }
     }
     expect(await liveContents(engine)).to.have.property('size', 0);
@@ -64,11 +64,11 @@ describe('engine: wallets at the ends of the byte order', function () {
       const taker = await place(engine, first, limit(M, 'buy', 100, 1));
       placed.get(one)!.push(taker.order.sequence);
       placed.get(first)!.push(taker.order.sequence);
-      await engine.cancelAll(one, null);
+      await engine.orders.cancelAll(one, null);
       placed.get(one)!.push(taker.order.sequence + 1);
     }
     for (const one of WALLETS) {
-      const events = await engine.unsettledOf(one);
+      const events = await engine.outbox.unsettledOf(one);
       const funded = events.filter((event) => event.kind === 'credited');
       expect(funded.map((event) => 'wallet' in event && event.wallet)).to.deep.equal([one, one]);
       const rest = events.filter((event) => event.kind !== 'credited');
@@ -83,8 +83,8 @@ describe('engine: wallets at the ends of the byte order', function () {
     for (const one of WALLETS) ids.add((await place(engine, one, request)).order.id);
     expect(ids.size).to.equal(WALLETS.length);
     for (const one of WALLETS) {
-      expect(await engine.placeOrder({ wallet: one, request })).to.deep.include({ outcome: 'claimed' });
-      expect(ids.has((await engine.cancelAll(one, null))[0]!.id)).to.equal(true);
+      expect(await engine.orders.place({ wallet: one, request })).to.deep.include({ outcome: 'claimed' });
+      expect(ids.has((await engine.orders.cancelAll(one, null))[0]!.id)).to.equal(true);
     }
   });
 });

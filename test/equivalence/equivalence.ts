@@ -87,7 +87,7 @@ export async function runEquivalence(options: RunOptions): Promise<Outcomes> {
 async function runOn(redis: Redis, options: RunOptions): Promise<Outcomes> {
   const { limits, seed, operations, load, trimEvery, turns = USUAL_TURNS } = options;
   const engine = openEngine({ redis, ...limits, ...(load && { load }) });
-  await engine.open({ epoch: 0, sequence: 0 });
+  await engine.lifecycle.open({ epoch: 0, sequence: 0 });
   const run = new Run(options.redis, engine, new ReferenceExchange(limits));
   await run.prepare();
   const [dice, generator] = [random(seed + 1), new Generator(random(seed), run.reference)];
@@ -143,7 +143,7 @@ class Run {
   /** Publishes the markets and funds the wallets, in both. */
   async prepare(): Promise<void> {
     for (const [symbol, scale] of SCALES) {
-      await this.#engine.setAsset({ symbol, scale });
+      await this.#engine.markets.setAsset({ symbol, scale });
       this.reference.scales.set(symbol, scale);
     }
     // Assets' scales are no business of the reference's events.
@@ -153,7 +153,7 @@ class Run {
       for (const asset of rules.symbol.split('/')) {
         if (!this.reference.scales.has(asset)) this.reference.scales.set(asset, DEFAULT_SCALE);
       }
-      await this.#engine.createMarket({ ...spec, status: rules.status as 'active', networkId: '1' });
+      await this.#engine.markets.create({ ...spec, status: rules.status as 'active', networkId: '1' });
       this.reference.publish(rules);
     }
     await this.#compareEvents();
@@ -212,12 +212,12 @@ class Run {
     this.outcomes.placed(operation, expected, this.reference);
     const command = commandOf(operation);
     const actual = await outcomeOf(async () => {
-      const placement = await this.#engine.placeOrder(command);
+      const placement = await this.#engine.orders.place(command);
       if (placement.outcome !== 'unchecked') return placement;
       // Redis has forgotten the id, or the filter mistakes it: whoever asks looks into Postgres, which remembers.
       if ('replayed' in expected)
         return { outcome: 'claimed' as const, orderId: this.#ids[expected.replayed]! };
-      return this.#engine.placeOrder({ ...command, checked: placement.moment });
+      return this.#engine.orders.place({ ...command, checked: placement.moment });
     });
     this.#checkPlaced(operation, expected, actual);
   }
@@ -273,7 +273,7 @@ class Run {
       orders.map(({ operation, expected }) => {
         // As an API that has looked into Postgres for every id that Redis does not know.
         const checked = 'replayed' in expected ? {} : { checked: { epoch, timeMs: Date.now() } };
-        return outcomeOf(() => this.#engine.placeOrder({ ...commandOf(operation), ...checked }));
+        return outcomeOf(() => this.#engine.orders.place({ ...commandOf(operation), ...checked }));
       }),
     );
     // Those placed get their numbers before any that names them is compared.
@@ -302,7 +302,7 @@ class Run {
     const expected = wallets.map((wallet) => inOrder(this.reference.closeAll(wallet, null, 'cancel')));
     const answers = await Promise.all(
       wallets.map((wallet) =>
-        outcomeOf(async () => this.#closedIn(await this.#engine.cancelAll(wallet, null))),
+        outcomeOf(async () => this.#closedIn(await this.#engine.orders.cancelAll(wallet, null))),
       ),
     );
     compare('reply', answers, expected);
@@ -333,7 +333,7 @@ class Run {
     const id = (order !== null && this.#ids[order]) || UNKNOWN_ORDER_ID;
     return outcomeOf(async () => {
       const { wallet } = { wallet: null, ...closing };
-      const closed = wallet === null ? this.#engine.voidOrder(id) : this.#engine.cancelOrder(wallet, id);
+      const closed = wallet === null ? this.#engine.orders.void(id) : this.#engine.orders.cancel(wallet, id);
       return this.#closedIn([await closed]);
     });
   }
@@ -360,14 +360,14 @@ class Run {
     switch (operation.do) {
       case 'cancel_all': {
         const { wallet, market } = operation;
-        return [reference.closeAll(wallet, market, 'cancel'), () => engine.cancelAll(wallet, market)];
+        return [reference.closeAll(wallet, market, 'cancel'), () => engine.orders.cancelAll(wallet, market)];
       }
       case 'clear': {
         const { market } = operation;
-        return [reference.closeAll(null, market, 'clear'), () => engine.clearMarket(market)];
+        return [reference.closeAll(null, market, 'clear'), () => engine.orders.clear(market)];
       }
       default:
-        return [reference.hold(operation.wallet), () => engine.hold(operation.wallet)];
+        return [reference.hold(operation.wallet), () => engine.switches.hold(operation.wallet)];
     }
   }
 
@@ -376,10 +376,10 @@ class Run {
     const { atoms, ...rest } = movement;
     const command = { ...rest, amountAtoms: atoms };
     const actual = await outcomeOf(async () => {
-      let moved = await this.#engine.moveFunds(command);
+      let moved = await this.#engine.funds.move(command);
       if (moved.outcome === 'unchecked') {
         if ('known' in expected) return expected;
-        moved = await this.#engine.moveFunds(command, moved.moment);
+        moved = await this.#engine.funds.move(command, moved.moment);
       }
       if (moved.outcome === 'unchecked') throw new Divergence('reply', moved, expected);
       const { amountAtoms, ...record } = moved.movement;
@@ -397,23 +397,26 @@ class Run {
     const [expected, command] = ((): [unknown, () => Promise<unknown>] => {
       switch (operation.do) {
         case 'release':
-          return [reference.release(operation.wallet), () => engine.release(operation.wallet)];
+          return [reference.release(operation.wallet), () => engine.switches.release(operation.wallet)];
         case 'pause':
-          return [reference.pause(true), () => engine.pause()];
+          return [reference.pause(true), () => engine.switches.pause()];
         case 'resume':
-          return [reference.pause(false), () => engine.resume()];
+          return [reference.pause(false), () => engine.switches.resume()];
         case 'require_terms':
-          return [reference.requireTerms(operation.version), () => engine.requireTerms(operation.version)];
+          return [
+            reference.requireTerms(operation.version),
+            () => engine.switches.requireTerms(operation.version),
+          ];
         case 'accept_terms': {
           const { wallet, version } = operation;
-          return [reference.acceptTerms(wallet, version), () => engine.acceptTerms(wallet, version)];
+          return [reference.acceptTerms(wallet, version), () => engine.switches.acceptTerms(wallet, version)];
         }
         case 'change': {
           const { market, change } = operation;
           const { symbol: _symbol, tickSize: _tick, sizeStep: _step, ...changeable } = change;
           return [
             reference.change(market, change),
-            async () => void (await engine.setMarket(market, changeable)),
+            async () => void (await engine.markets.change(market, changeable)),
           ];
         }
         default:
@@ -442,7 +445,7 @@ class Run {
 
   /** New events; the one at the cursor must still be what it was. */
   async #readEvents(): Promise<EngineEvent[]> {
-    const found = await this.#engine.readEvents(this.#cursor, 1_000);
+    const found = await this.#engine.outbox.readEvents(this.#cursor, 1_000);
     if (this.#last !== undefined) compare('event at the cursor', found.shift()?.digest, this.#last.digest);
     for (const event of found) {
       const { epoch, sequence, timeMs } = event;
@@ -632,7 +635,7 @@ class Run {
   /** The levels of a book add up its orders. */
   async #lookAtLevels(symbol: string): Promise<void> {
     const { tick, step } = this.reference.market(symbol)!;
-    const levels = (await this.#engine.readBook(symbol, MOST_LEVELS))!;
+    const levels = (await this.#engine.snapshots.book(symbol, MOST_LEVELS))!;
     for (const [side, actual] of [
       ['buy', levels.bids],
       ['sell', levels.asks],
@@ -672,18 +675,18 @@ class Run {
     await this.#lookAt([...this.reference.scales.keys()]);
     await this.#lookAtMarkets();
     const wallet = WALLETS[this.#cursor.sequence % WALLETS.length]!;
-    const balances = await this.#engine.balancesOf(wallet);
+    const balances = await this.#engine.funds.balancesOf(wallet);
     for (const { asset, availableAtoms, reservedAtoms } of balances) {
       const { available, reserved } = this.reference.account(wallet, asset);
       compare(`${asset} of ${wallet}`, [availableAtoms, reservedAtoms], [available, reserved]);
     }
-    compare('hold', (await this.#engine.accountOf(wallet)).held, this.reference.held.has(wallet));
+    compare('hold', (await this.#engine.switches.accountOf(wallet)).held, this.reference.held.has(wallet));
     compare(
       'live orders of a wallet',
-      await this.#engine.liveOrderCount(wallet),
+      await this.#engine.orders.liveCount(wallet),
       this.reference.liveOf(wallet).length,
     );
-    const { sequence, paused, termsVersion } = await this.#engine.state();
+    const { sequence, paused, termsVersion } = await this.#engine.snapshots.state();
     compare(
       'state',
       { sequence, paused, termsVersion },
@@ -704,7 +707,7 @@ class Run {
   }
 
   async #lookAtMarkets(): Promise<void> {
-    const { markets, quotes } = await this.#engine.quotes((all) => all);
+    const { markets, quotes } = await this.#engine.snapshots.quotes((all) => all);
     compare(
       'markets',
       markets.map(rulesIn),
@@ -729,7 +732,7 @@ class Run {
   /** Every event that touched a wallet is still found by it, when none is settled. */
   async lookAtUnsettled(): Promise<void> {
     for (const wallet of WALLETS) {
-      const events = await this.#engine.unsettledOf(wallet);
+      const events = await this.#engine.outbox.unsettledOf(wallet);
       compare(
         `unsettled events of ${wallet}`,
         events.map(({ sequence }) => sequence),
@@ -740,7 +743,7 @@ class Run {
 
   /** As settlement does, which is always done here. */
   async trim(): Promise<void> {
-    await this.#engine.trim(this.#cursor);
+    await this.#engine.outbox.trim(this.#cursor);
     this.#touched.clear();
   }
 }

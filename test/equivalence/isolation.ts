@@ -8,8 +8,8 @@ import { Refusal } from '../../src/domain/errors.ts';
 import { SELF_TRADE_POLICIES } from '../../src/domain/market.ts';
 import type { Side } from '../../src/domain/order.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
-import { placeInFilter } from '../../src/engine/claim-filter.ts';
 import { orderClaim } from '../../src/engine/claims.ts';
+import { placeInFilter } from '../../src/engine/filter-layout.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { balancesKey, bookKey, claimFilterKey, KEYS, levelsKey } from '../../src/engine/keys.ts';
 import { rulesField } from '../../src/engine/state.ts';
@@ -132,7 +132,7 @@ class Faulty {
     };
     this.#redis.setMaxListeners(0);
     const engine = openEngine({ redis: this.#redis, ...LIMITS, load });
-    await engine.open(undefined);
+    await engine.lifecycle.open(undefined);
     return engine;
   }
 }
@@ -155,10 +155,10 @@ async function runRound(stage: Stage, round: number, counts: Map<string, number>
   const damages = await drawDamages(stage, round);
   const run: Run = async (by, list, together) => {
     await restore(redis, kept);
-    await by.markets();
+    await by.markets.all();
     for (const damage of damages) await damage(redis);
     // The replica learns which filters are in force, so that no order is sent again for them, behind the others.
-    await by.findClientOrder(WALLETS[0]!, 'never used').catch(() => undefined);
+    await by.orders.find(WALLETS[0]!, 'never used').catch(() => undefined);
     const outcomes: string[] = [];
     if (together) outcomes.push(...(await Promise.all(list.map((one) => outcomeOf(one, by)))));
     else for (const one of list) outcomes.push(await outcomeOf(one, by));
@@ -223,7 +223,7 @@ async function outcomeOf(command: Command, engine: Engine): Promise<string> {
 /** A market with orders of every wallet on both sides. */
 async function prepare({ redis, engine, dice }: Stage): Promise<void> {
   await redis.flushdb();
-  await engine.open({ epoch: 0, sequence: 0 });
+  await engine.lifecycle.open({ epoch: 0, sequence: 0 });
   const rules = { feeBps: dice.pick([0, 30]), selfTrade: dice.pick(SELF_TRADE_POLICIES) };
   await publishPlain(engine, M, rules);
   await Promise.all(WALLETS.map((wallet) => fund(engine, wallet, { USD: 3_000n, ETH: 40n })));
@@ -233,7 +233,7 @@ async function prepare({ redis, engine, dice }: Stage): Promise<void> {
     const id = dice.chance(0.5) ? { clientOrderId: `before ${index}` } : {};
     const request = limit(M, side, price, 1 + dice.below(9), id);
     const order = { wallet: dice.pick(WALLETS), request };
-    await outcomeOf((by) => by.placeOrder(order), engine);
+    await outcomeOf((by) => by.orders.place(order), engine);
   }
 }
 
@@ -263,7 +263,7 @@ function drawOrders(stage: Stage): Command[] {
   const size = 2 + dice.below(dice.pick([6, MOST_TOGETHER - 1]));
   const orders = Array.from({ length: size }, (_none, index) => drawOrder(dice, index));
   drawnOrders.set(stage, orders);
-  return orders.map((order) => (engine) => engine.placeOrder(order));
+  return orders.map((order) => (engine) => engine.orders.place(order));
 }
 
 function drawOrder(dice: Random, index: number): Drawn {
@@ -285,14 +285,14 @@ function drawOrder(dice: Random, index: number): Drawn {
 async function drawCloses({ redis, dice }: Stage): Promise<Command[]> {
   if (dice.chance(0.3)) {
     const wallets = WALLETS.filter(() => dice.chance(0.6));
-    return wallets.map((wallet) => (by) => by.cancelAll(wallet, null));
+    return wallets.map((wallet) => (by) => by.orders.cancelAll(wallet, null));
   }
   const live = await redis.zrangeBuffer(KEYS.live, '0', '-1');
   const size = 2 + dice.below(dice.pick([6, MOST_TOGETHER - 1]));
   return Array.from({ length: size }, (): Command => {
     const member = dice.pick(live);
     const [wallet, id] = [`0x${member.toString('hex', 0, 20)}`, member.toString('hex', 20, 37)];
-    return dice.chance(0.1) ? (by) => by.voidOrder(id) : (by) => by.cancelOrder(wallet, id);
+    return dice.chance(0.1) ? (by) => by.orders.void(id) : (by) => by.orders.cancel(wallet, id);
   });
 }
 

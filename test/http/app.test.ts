@@ -7,6 +7,7 @@ import request from 'supertest';
 import { createApp, createProbeApp } from '../../src/http/app.ts';
 import { createMessageClasses } from '../../src/http/response/index.ts';
 import { createHttpServer } from '../../src/http/server.ts';
+import { instead } from '../support/instead.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
 const FOUR_FIELDS_404 = {
@@ -205,7 +206,10 @@ describe('the application', () => {
     it('tell of an unexpected error what happened, and the client only that it did', async () => {
       const broken = new Error(`failed with ${trader.token}`, { cause: new Error('deeper') });
       const driven = Object.assign(broken, { command: { args: ['0xsecret'] }, code: 'EPIPE' });
-      const engine = { ...fixture.engine, markets: () => Promise.reject(driven) };
+      const engine = {
+        ...fixture.engine,
+        markets: instead(fixture.engine.markets, { all: () => Promise.reject(driven) }),
+      };
       const { app, log } = await fixture.replica({}, { engine });
       const { status, body, headers } = await request(app).get('/v1/markets');
       expect(status).to.equal(500);

@@ -29,12 +29,15 @@ describe('the dead-man switch', () => {
   };
 
   it('answers when it is due, by the clock of the engine, and null when it is off', async () => {
-    const beforeMs = await fixture.engine.time();
+    const beforeMs = await fixture.engine.snapshots.time();
     const { status, body } = await trader.post(PATH, { timeoutMs: 30_000 });
     expect(status).to.equal(200);
     expect(Object.keys(body)).to.deep.equal(['cancelAt']);
     expect(body.cancelAt).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    expect(Date.parse(body.cancelAt)).to.be.within(beforeMs + 30_000, (await fixture.engine.time()) + 30_000);
+    expect(Date.parse(body.cancelAt)).to.be.within(
+      beforeMs + 30_000,
+      (await fixture.engine.snapshots.time()) + 30_000,
+    );
     expect(await dueMsOf(trader)).to.equal(Date.parse(body.cancelAt));
     for (let times = 0; times < 2; times += 1) {
       const off = await trader.post(PATH, { timeoutMs: 0 });
@@ -103,9 +106,9 @@ describe('the dead-man switch', () => {
   });
 
   it('works while paused, on custody hold, under stale terms, and from a blocked country', async () => {
-    await fixture.engine.pause();
-    await fixture.engine.requireTerms('2');
-    await fixture.engine.hold(trader.wallet);
+    await fixture.engine.switches.pause();
+    await fixture.engine.switches.requireTerms('2');
+    await fixture.engine.switches.hold(trader.wallet);
     try {
       for (const timeoutMs of [5_000, 0]) {
         const { status } = await request(guarded.app)
@@ -115,15 +118,15 @@ describe('the dead-man switch', () => {
         expect(status).to.equal(200);
       }
     } finally {
-      await fixture.engine.resume();
-      await fixture.engine.requireTerms(null);
+      await fixture.engine.switches.resume();
+      await fixture.engine.switches.requireTerms(null);
     }
   });
 
   it('cancels in the end as cancel-all does, and the wallet can see it', async () => {
     const { body: order } = await trader.order({ clientOrderId: 'mine' });
     await trader.post(PATH, { timeoutMs: 5_000 });
-    await fixture.engine.pause();
+    await fixture.engine.switches.pause();
     await fixture.redis.zadd(KEYS.cancelAfter, '1', walletBytes(trader.wallet));
     const { engine, logger } = guarded.services;
     let woken = 0;
@@ -135,7 +138,7 @@ describe('the dead-man switch', () => {
       await eventually('the switch has fired', async () => worker.counts().fired === 1);
     } finally {
       await worker.stop();
-      await fixture.engine.resume();
+      await fixture.engine.switches.resume();
     }
     expect(woken, 'settlement hears of it').to.equal(1);
     const { orders } = (await trader.get('/v1/orders')).body;

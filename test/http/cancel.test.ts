@@ -21,8 +21,8 @@ describe('cancelling', () => {
   });
 
   afterEach(async () => {
-    await fixture.engine.resume();
-    for (const symbol of ['ETH/USDC', 'BTC/USDC']) await fixture.engine.clearMarket(symbol);
+    await fixture.engine.switches.resume();
+    for (const symbol of ['ETH/USDC', 'BTC/USDC']) await fixture.engine.orders.clear(symbol);
   });
 
   after(() => fixture.close());
@@ -91,7 +91,7 @@ describe('cancelling', () => {
 
     it('works while trading is paused', async () => {
       const { body: order } = await trader.order();
-      await fixture.engine.pause();
+      await fixture.engine.switches.pause();
       expect((await trader.order()).body.code).to.equal('OPERATIONAL_PAUSED');
       expect((await trader.delete(`/v1/orders/${order.id}`)).status).to.equal(200);
     });
@@ -117,7 +117,7 @@ describe('cancelling', () => {
       ];
       await other.order({ side: 'sell', price: 2000, size: 0.25 });
       const { body: foreign } = await other.order({ price: 1000 });
-      await fixture.engine.pause();
+      await fixture.engine.switches.pause();
       const { status, body } = await trader.delete('/v1/orders');
       expect(status).to.equal(200);
       expect(Object.keys(body)).to.deep.equal(['cancelled', 'count']);

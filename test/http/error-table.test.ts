@@ -5,6 +5,7 @@ import { challengeKey } from '../../src/auth/keys.ts';
 import { ERRORS, type ErrorCode, Refusal } from '../../src/domain/errors.ts';
 import { balancesKey } from '../../src/engine/keys.ts';
 import { ethersSigner, loginText, type SiweFields } from '../auth/signers.ts';
+import { instead } from '../support/instead.ts';
 import { type Attempt, FAULT_SETTINGS, FAULTS, type FaultName, newAttempt, restore, send } from './faults.ts';
 import { type Fixture, openFixture, type Replica } from './fixture.ts';
 
@@ -87,14 +88,16 @@ describe('the error table', () => {
       request(fixture.app).post('/v1/auth/verify').send({ address: ethersSigner().address, signature: '0x' }),
     NOT_FOUND: async () => request(fixture.app).get('/v1/nothing'),
     INTERNAL_ERROR: async ({ trader }) => {
-      const engine = { ...fixture.engine, quotes: () => Promise.reject(new TypeError('a mistake of ours')) };
+      const quotes = () => Promise.reject(new TypeError('a mistake of ours'));
+      const engine = { ...fixture.engine, snapshots: instead(fixture.engine.snapshots, { quotes }) };
       const { app } = await fixture.replica({}, { engine });
       return request(app)
         .get(`/v1/portfolio/${trader.wallet}`)
         .set('Authorization', `Bearer ${trader.token}`);
     },
     SERVICE_UNAVAILABLE: async () => {
-      const engine = { ...fixture.engine, markets: () => Promise.reject(new Refusal('SERVICE_UNAVAILABLE')) };
+      const all = () => Promise.reject(new Refusal('SERVICE_UNAVAILABLE'));
+      const engine = { ...fixture.engine, markets: instead(fixture.engine.markets, { all }) };
       const { app } = await fixture.replica({}, { engine });
       return request(app).get('/v1/markets');
     },

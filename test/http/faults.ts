@@ -75,8 +75,8 @@ export function outcomeOf({ status, body }: Response): Outcome | 'placed' {
 
 /** Undoes what reaches beyond an attempt's own market and wallets. */
 export async function restore({ engine }: Fixture): Promise<void> {
-  await engine.resume();
-  await engine.requireTerms(null);
+  await engine.switches.resume();
+  await engine.switches.requireTerms(null);
 }
 
 const KNOWN_ID = 'known';
@@ -103,24 +103,24 @@ export const FAULTS = {
   }),
   schema: fault('VALIDATION_ERROR', set({ side: 'up' })),
   account: fault('FORBIDDEN', set({ account: ethersSigner().address })),
-  paused: fault('OPERATIONAL_PAUSED', ({ fixture }) => fixture.engine.pause()),
+  paused: fault('OPERATIONAL_PAUSED', ({ fixture }) => fixture.engine.switches.pause()),
   country: fault('RESTRICTED_JURISDICTION', ({ headers }) => Object.assign(headers, { 'X-Country': 'KP' })),
-  terms: fault('STALE_TERMS_VERSION', ({ fixture }) => fixture.engine.requireTerms('v2')),
-  hold: fault('CUSTODY_HOLD', ({ fixture, trader }) => fixture.engine.hold(trader.wallet)),
+  terms: fault('STALE_TERMS_VERSION', ({ fixture }) => fixture.engine.switches.requireTerms('v2')),
+  hold: fault('CUSTODY_HOLD', ({ fixture, trader }) => fixture.engine.switches.hold(trader.wallet)),
   unknownMarket: fault('MARKET_NOT_FOUND', set({ market: 'NO/NE' })),
   invalid: fault('INVALID_ORDER', set({ leverage: 101 })),
   halted: fault('MARKET_NOT_TRADING', ({ fixture, symbol }) =>
-    fixture.engine.setMarket(symbol, { status: 'halted' }),
+    fixture.engine.markets.change(symbol, { status: 'halted' }),
   ),
   disabled: fault('MARKET_NOT_TRADING', ({ fixture, symbol }) =>
-    fixture.engine.setMarket(symbol, { tradingEnabled: false }),
+    fixture.engine.markets.change(symbol, { tradingEnabled: false }),
   ),
   preOpenTerms: fault('MARKET_PRE_OPEN', async ({ fixture, symbol, fields }) => {
-    await fixture.engine.setMarket(symbol, { status: 'pre_open' });
+    await fixture.engine.markets.change(symbol, { status: 'pre_open' });
     fields.timeInForce = 'IOC';
   }),
   noSelling: fault('SELL_DISABLED', async ({ fixture, symbol, fields }) => {
-    await fixture.engine.setMarket(symbol, { sellEnabled: false });
+    await fixture.engine.markets.change(symbol, { sellEnabled: false });
     fields.side = 'sell';
   }),
   reduceOnly: fault('REDUCE_ONLY', set({ reduceOnly: true })),
@@ -131,7 +131,7 @@ export const FAULTS = {
   belowMin: fault('ORDER_BELOW_MIN_SIZE', set({ size: 0.001 })),
   aboveMax: fault('ORDER_ABOVE_MAX_SIZE', set({ size: 2000 })),
   preOpenCross: fault('MARKET_PRE_OPEN', async (attempt) => {
-    await attempt.fixture.engine.setMarket(attempt.symbol, { status: 'pre_open' });
+    await attempt.fixture.engine.markets.change(attempt.symbol, { status: 'pre_open' });
     await offer(attempt);
   }),
   noMark: fault('NO_REFERENCE_PRICE', ({ fields }) => {
@@ -149,13 +149,15 @@ export const FAULTS = {
   }),
   quoteAboveMax: fault('ORDER_ABOVE_MAX_SIZE', async (attempt) => {
     await offer(attempt);
-    await attempt.fixture.engine.setMarket(attempt.symbol, { maxOrderSize: '3' });
+    await attempt.fixture.engine.markets.change(attempt.symbol, { maxOrderSize: '3' });
     quoteOrder(7000)(attempt);
   }),
   noFunds: fault('INSUFFICIENT_BALANCE', async ({ fixture, trader, symbol }) => {
-    for (const { asset, availableAtoms: amountAtoms } of await fixture.engine.balancesOf(trader.wallet)) {
+    for (const { asset, availableAtoms: amountAtoms } of await fixture.engine.funds.balancesOf(
+      trader.wallet,
+    )) {
       const reference = `out ${symbol} ${asset}`;
-      await fixture.engine.moveFunds({
+      await fixture.engine.funds.move({
         kind: 'debited',
         wallet: trader.wallet,
         asset,

@@ -110,22 +110,22 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
   const { ledger } = first.services;
   const operating = openRedis(redisUrl, 'engine-all');
   const engine = openEngine({ redis: operating, ...LIMITS });
-  await engine.open(await ledger.cursor());
+  await engine.lifecycle.open(await ledger.cursor());
   // The Redis user of an api process may not credit anybody.
   const faucet = openFaucet({ engine, ledger });
-  await engine.setAsset({ symbol: 'USDC', scale: 6 });
-  const market: Fixture['market'] = (spec = {}) => engine.createMarket({ ...MARKET, ...spec });
+  await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
+  const market: Fixture['market'] = (spec = {}) => engine.markets.create({ ...MARKET, ...spec });
   await market();
   await market({ symbol: 'BTC/USDC', minOrderSize: null, maxOrderSize: null });
 
   let credits = 0;
   const credit: Fixture['credit'] = async (wallet, funds) => {
-    const assets = await engine.assets();
+    const assets = await engine.markets.assets();
     for (const [asset, amount] of Object.entries(funds)) {
       const { scale } = assets.find(({ symbol }) => symbol === asset)!;
       const amountAtoms = toScaled(parseDecimal(amount)!, scale)!;
       credits += 1;
-      await engine.moveFunds({ kind: 'credited', wallet, asset, amountAtoms, reference: `test ${credits}` });
+      await engine.funds.move({ kind: 'credited', wallet, asset, amountAtoms, reference: `test ${credits}` });
     }
   };
   return {
@@ -145,9 +145,9 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
     async settle() {
       for (;;) {
         const cursor = await ledger.cursor();
-        const events = await engine.readEvents(cursor, 1_000);
+        const events = await engine.outbox.readEvents(cursor, 1_000);
         const settled = await ledger.settle(events);
-        await engine.trim(settled);
+        await engine.outbox.trim(settled);
         if (settled.sequence === cursor.sequence) return;
       }
     },
@@ -174,7 +174,7 @@ async function openReplica(
   const engine = openEngine({ redis: engineRedis, ...LIMITS, observe: metrics.observeScript });
   const ledger = openLedger({ databaseUrl, poolSize: 4 });
   const cursor = await ledger.cursor();
-  await engine.open(cursor);
+  await engine.lifecycle.open(cursor);
   const auth = openAuth({
     redis: queueRedis,
     serviceName: 'Redbook',

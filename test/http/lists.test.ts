@@ -25,7 +25,7 @@ describe('lists of orders and trades', () => {
   });
 
   beforeEach(async () => {
-    for (const symbol of ['ETH/USDC', 'BTC/USDC']) await fixture.engine.clearMarket(symbol);
+    for (const symbol of ['ETH/USDC', 'BTC/USDC']) await fixture.engine.orders.clear(symbol);
     [alice, bob] = await Promise.all([fixture.trader(FUNDS), fixture.trader(FUNDS)]);
   });
 
@@ -60,8 +60,8 @@ describe('lists of orders and trades', () => {
     const settlement = (async () => {
       while (isRunning) {
         const cursor = await fixture.ledger.cursor();
-        const events = await fixture.engine.readEvents(cursor, 1 + dice.below(5));
-        await fixture.engine.trim(await fixture.ledger.settle(events));
+        const events = await fixture.engine.outbox.readEvents(cursor, 1 + dice.below(5));
+        await fixture.engine.outbox.trim(await fixture.ledger.settle(events));
       }
     })();
     let trades = 0;

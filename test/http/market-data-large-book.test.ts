@@ -41,7 +41,7 @@ describe('a book of 40,000 orders', () => {
       price: parseDecimal(decimal(ticks, 2))!,
       size: parseDecimal(decimal(steps, 3))!,
     };
-    const placement = await fixture.engine.placeOrder({ wallet, request: order });
+    const placement = await fixture.engine.orders.place({ wallet, request: order });
     if (placement.outcome !== 'placed') throw new Error(placement.outcome);
     return placement.order.id;
   };
@@ -112,7 +112,7 @@ describe('a book of 40,000 orders', () => {
         if (steps === 0) break;
       }
       const id = await place(WALLETS[0]!, 'buy', MID_TICKS - PRICES - 1 - round, 7);
-      await fixture.engine.cancelOrder(WALLETS[0]!, id);
+      await fixture.engine.orders.cancel(WALLETS[0]!, id);
       await expectBook();
     }
   });

@@ -64,9 +64,9 @@ describe('public market data', () => {
         [{ tradingEnabled: false }, { tradingEnabled: true }],
         [{ visible: false }, { visible: true }],
       ] as const) {
-        await fixture.engine.setMarket('BTC/USDC', away);
+        await fixture.engine.markets.change('BTC/USDC', away);
         expect(await listed(), JSON.stringify(away)).to.deep.equal(['ETH_USDC', 'AAA_USDC']);
-        await fixture.engine.setMarket('BTC/USDC', back);
+        await fixture.engine.markets.change('BTC/USDC', back);
         expect(await listed()).to.deep.equal(['ETH_USDC', 'BTC_USDC', 'AAA_USDC']);
       }
     });
@@ -111,17 +111,17 @@ describe('public market data', () => {
         const { is_frozen, isFrozen } = (await get('summary')).body.ETH_USDC;
         return [is_frozen, isFrozen];
       };
-      await fixture.engine.pause();
+      await fixture.engine.switches.pause();
       expect(await frozen()).to.deep.equal([true, '1']);
-      await fixture.engine.resume();
+      await fixture.engine.switches.resume();
       expect(await frozen()).to.deep.equal([false, '0']);
       for (const [away, back] of [
         [{ status: 'halted' }, { status: 'active' }],
         [{ tradingEnabled: false }, { tradingEnabled: true }],
       ] as const) {
-        await fixture.engine.setMarket('ETH/USDC', away);
+        await fixture.engine.markets.change('ETH/USDC', away);
         expect(await frozen(), JSON.stringify(away)).to.deep.equal([true, '1']);
-        await fixture.engine.setMarket('ETH/USDC', back);
+        await fixture.engine.markets.change('ETH/USDC', back);
         expect(await frozen()).to.deep.equal([false, '0']);
       }
     });
@@ -157,9 +157,9 @@ describe('public market data', () => {
       const listed = async () =>
         (await get('tickers')).body.map((ticker: { ticker_id: string }) => ticker.ticker_id);
       expect(await listed()).to.deep.equal(['ETH_USDC', 'AAA_USDC']);
-      await fixture.engine.setMarket('AAA/USDC', { status: 'halted' });
+      await fixture.engine.markets.change('AAA/USDC', { status: 'halted' });
       expect(await listed()).to.deep.equal(['ETH_USDC']);
-      await fixture.engine.setMarket('AAA/USDC', { status: 'active' });
+      await fixture.engine.markets.change('AAA/USDC', { status: 'active' });
     });
   });
 

@@ -30,7 +30,7 @@ describe('pages of orders and trades', () => {
   });
 
   beforeEach(async () => {
-    for (const symbol of ['ETH/USDC', 'BTC/USDC']) await fixture.engine.clearMarket(symbol);
+    for (const symbol of ['ETH/USDC', 'BTC/USDC']) await fixture.engine.orders.clear(symbol);
     [alice, bob] = await Promise.all([fixture.trader(FUNDS), fixture.trader(FUNDS)]);
   });
 

@@ -148,8 +148,8 @@ describe('POST /v1/orders', () => {
     it('writes amounts that no double can hold digit for digit', async () => {
       const rules = { tickSize: '0.000000001', sizeStep: '1', minOrderSize: null, maxOrderSize: null };
       const { engine } = fixture;
-      await engine.setAsset({ symbol: 'WIDE', scale: 0 });
-      await engine.setAsset({ symbol: 'FINE', scale: 9 });
+      await engine.markets.setAsset({ symbol: 'WIDE', scale: 0 });
+      await engine.markets.setAsset({ symbol: 'FINE', scale: 9 });
       await fixture.market({ symbol: 'WIDE/FINE', ...rules });
       await fixture.credit(bidder.wallet, { FINE: '4000000000' });
       const { text } = await bidder.order({ market: 'WIDE/FINE', price: '1.000000001', size: '4000001' });
@@ -211,16 +211,16 @@ describe('POST /v1/orders', () => {
 
     it('failed, when an operator voids it', async () => {
       const order = await buy();
-      await fixture.engine.voidOrder(order.body.id);
+      await fixture.engine.orders.void(order.body.id);
       expect(await statusOf(order)).to.equal('failed');
     });
 
     it('cancelled, when the wallet is put on hold or its market is cleared', async () => {
       const order = await buy();
-      await fixture.engine.clearMarket(symbol);
+      await fixture.engine.orders.clear(symbol);
       expect(await statusOf(order)).to.equal('cancelled');
       const other = await buy();
-      await fixture.engine.hold(bidder.wallet);
+      await fixture.engine.switches.hold(bidder.wallet);
       expect(await statusOf(other)).to.equal('cancelled');
     });
 
@@ -228,7 +228,7 @@ describe('POST /v1/orders', () => {
       const resting = await buy({ size: 1 });
       const taker = await bidder.order({ market: symbol, side: 'sell' });
       expect(taker.body.status).to.equal('cancelled');
-      await fixture.engine.setMarket(symbol, { selfTrade: 'expire_maker' });
+      await fixture.engine.markets.change(symbol, { selfTrade: 'expire_maker' });
       const next = await bidder.order({ market: symbol, side: 'sell' });
       expect(next.body.status).to.equal('resting');
       expect(await statusOf(resting)).to.equal('cancelled');

@@ -30,7 +30,7 @@ describe('portfolio and markets', () => {
       const trader = await fixture.trader({ USDC: '10000.000001', ETH: '2.5', BTC: '1' });
       await trader.order({ price: 1000.01, size: 1.5 });
       await trader.order({ side: 'sell', price: 9000, size: 1 });
-      await fixture.engine.moveFunds({
+      await fixture.engine.funds.move({
         kind: 'debited',
         wallet: trader.wallet,
         asset: 'BTC',
@@ -95,7 +95,7 @@ describe('portfolio and markets', () => {
       ];
       // Nothing prices ETH or BTC.
       expect(await portfolioOf(trader)).to.include({ equity: 1000, freeCollateral: 1000 });
-      await fixture.engine.setMarket('ETH/USDC', { referencePrice: '1234.5' });
+      await fixture.engine.markets.change('ETH/USDC', { referencePrice: '1234.5' });
       expect((await portfolioOf(trader)).equity).to.equal(3469);
       await maker.order({ price: 1999.99, size: 1 });
       expect((await portfolioOf(trader)).equity).to.equal(1000 + 2 * 1999.99);
@@ -188,7 +188,7 @@ describe('portfolio and markets', () => {
     it('shows a change of the operator at once, on every replica', async () => {
       const { app } = await fixture.replica();
       await request(app).get('/v1/markets');
-      await fixture.engine.setMarket('BTC/USDC', { status: 'halted', feeBps: 3 });
+      await fixture.engine.markets.change('BTC/USDC', { status: 'halted', feeBps: 3 });
       for (const one of [app, fixture.app]) {
         const { markets } = (await request(one).get('/v1/markets')).body;
         const changed = markets.find(({ symbol }: { symbol: string }) => symbol === 'BTC/USDC');
@@ -198,7 +198,7 @@ describe('portfolio and markets', () => {
   });
 
   describe('POST /v1/account/terms', () => {
-    after(() => fixture.engine.requireTerms(null));
+    after(() => fixture.engine.switches.requireTerms(null));
 
     it('accepts the version that is required, and no other', async () => {
       const trader = await fixture.trader({ USDC: '10000' });
@@ -206,7 +206,7 @@ describe('portfolio and markets', () => {
       const refused = [409, 'STALE_TERMS_VERSION'];
       const none = await accept({ version: 'v1' });
       expect([none.status, none.body.code]).to.deep.equal(refused);
-      await fixture.engine.requireTerms('v1');
+      await fixture.engine.switches.requireTerms('v1');
       const stale = await trader.order();
       expect([stale.status, stale.body.code]).to.deep.equal(refused);
       expect((await trader.get('/v1/orders')).status).to.equal(200);
@@ -219,7 +219,7 @@ describe('portfolio and markets', () => {
       expect((await accept({ version: 'v1' })).status).to.equal(200);
       expect((await accept({ version: 'v1' })).body).to.deep.equal({ version: 'v1', accepted: true });
       expect((await trader.order()).status).to.equal(200);
-      await fixture.engine.requireTerms('v2');
+      await fixture.engine.switches.requireTerms('v2');
       expect((await trader.order()).body.code).to.equal('STALE_TERMS_VERSION');
     });
   });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import request from 'supertest';
 import { openLedger } from '../../src/ledger/index.ts';
+import { instead } from '../support/instead.ts';
 import { type Link, openLink } from '../support/link.ts';
 import { type Fixture, openFixture, type Replica } from './fixture.ts';
 
@@ -35,8 +36,8 @@ describe('GET /v1/status', () => {
     expect(Date.parse(body.time)).to.be.within(beforeMs, Date.now());
     expect(body).to.include({ trading: 'active', termsVersion: null, reconcile: null });
 
-    await fixture.engine.pause();
-    await fixture.engine.requireTerms('2026-01');
+    await fixture.engine.switches.pause();
+    await fixture.engine.switches.requireTerms('2026-01');
     await fixture.ledger.noteReconciliation({ ...NOTE, sequence: 6 });
     await fixture.ledger.noteReconciliation(NOTE);
     const { finishedAtMs } = (await fixture.ledger.lastReconciliation())!;
@@ -46,8 +47,8 @@ describe('GET /v1/status', () => {
       termsVersion: '2026-01',
       reconcile: { at: new Date(finishedAtMs).toISOString(), event: 7, checks: 41, differences: 2 },
     });
-    await fixture.engine.resume();
-    await fixture.engine.requireTerms(null);
+    await fixture.engine.switches.resume();
+    await fixture.engine.switches.requireTerms(null);
   });
 
   it('reads each store at most once a second, whether the read fails or not', async () => {
@@ -55,13 +56,11 @@ describe('GET /v1/status', () => {
       const { ledger: real, engine: opened } = (await fixture.replica()).services;
       const asked = ledgerUrl === fixture.databaseUrl ? real : openLedger({ databaseUrl: ledgerUrl });
       let [states, reconciles] = [0, 0];
-      const engine = {
-        ...opened,
-        state: () => {
-          states += 1;
-          return opened.state();
-        },
+      const state: typeof opened.snapshots.state = () => {
+        states += 1;
+        return opened.snapshots.state();
       };
+      const engine = { ...opened, snapshots: instead(opened.snapshots, { state }) };
       const ledger = {
         ...real,
         lastReconciliation: () => {
@@ -100,7 +99,8 @@ describe('GET /v1/status', () => {
 
   it('refuses with SERVICE_UNAVAILABLE while the engine is not open', async () => {
     const { engine } = (await fixture.replica()).services;
-    const { app } = await fixture.replica({}, { engine: { ...engine, isOpen: () => false } });
+    const lifecycle = instead(engine.lifecycle, { isOpen: () => false });
+    const { app } = await fixture.replica({}, { engine: { ...engine, lifecycle } });
     const { status, body } = await request(app).get('/v1/status');
     expect([status, body.code]).to.deep.equal([503, 'SERVICE_UNAVAILABLE']);
   });

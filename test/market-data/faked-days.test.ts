@@ -37,7 +37,7 @@ describe('days on a clock of ours', () => {
     const steady = stage.replica();
 
     const agree = async (data: MarketData, where: string): Promise<void> => {
-      const nowMs = await stage.engine.time();
+      const nowMs = await stage.engine.snapshots.time();
       const figures = await notBefore(data, nowMs - (nowMs % 1000));
       expect(figureRows(figures), where).to.deep.equal(await recomputedFigures(executions, figures.asOfMs));
     };
@@ -55,14 +55,14 @@ describe('days on a clock of ours', () => {
       if (step === STEPS / 2) {
         await server.kill();
         await server.start();
-        while (!stage.engine.isOpen()) {
-          await stage.engine.open(await stage.ledger.cursor()).catch(() => sleep(50));
+        while (!stage.engine.lifecycle.isOpen()) {
+          await stage.engine.lifecycle.open(await stage.ledger.cursor()).catch(() => sleep(50));
         }
       }
       await agree(stage.replica(), `${where}, restarted`);
       if (step % 5 === 0) await agree(steady, where);
     }
-    const { timeMs } = await stage.engine.state();
+    const { timeMs } = await stage.engine.snapshots.state();
     expect(timeMs).to.be.above(Date.UTC(2028, 2, 3));
     await executions.close();
     await stage.close();

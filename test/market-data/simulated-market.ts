@@ -58,10 +58,12 @@ export async function simulatedMarket(
   let clockMs = startMs;
 
   const engine = {
-    isOpen: () => true,
-    time: async () => clockMs,
-    readEvents: async (after: Cursor, count: number) =>
-      stream.filter(({ sequence }) => sequence >= after.sequence).slice(0, count + 1),
+    lifecycle: { isOpen: () => true },
+    snapshots: { time: async () => clockMs },
+    outbox: {
+      readEvents: async (after: Cursor, count: number) =>
+        stream.filter(({ sequence }) => sequence >= after.sequence).slice(0, count + 1),
+    },
   };
   const settle: SimulatedMarket['settle'] = async (behind = 0) => {
     const settled = await ledger.settle(stream.slice(0, Math.max(0, stream.length - behind)));

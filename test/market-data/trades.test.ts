@@ -154,8 +154,8 @@ describe('the trades of a market', () => {
     const error = await data.trades('A/Q', ALL).catch((thrown) => thrown);
     expect(error).to.be.instanceOf(Refusal).with.property('code', 'SERVICE_UNAVAILABLE');
     await server.start();
-    while (!stage.engine.isOpen()) {
-      await stage.engine.open(await stage.ledger.cursor()).catch(() => sleep(50));
+    while (!stage.engine.lifecycle.isOpen()) {
+      await stage.engine.lifecycle.open(await stage.ledger.cursor()).catch(() => sleep(50));
     }
     expect(idsOf(await data.trades('A/Q', ALL))).to.deep.equal(idsOf(before).reverse());
     const after = await stage.trade('A/Q', 'sell', [9]);

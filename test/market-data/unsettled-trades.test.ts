@@ -20,14 +20,16 @@ class Stores {
 
   readonly reader = new UnsettledReader(
     {
-      isOpen: () => this.open,
-      time: async () => this.timeMs,
-      readEvents: async (after, count) => {
-        const isFrom = ({ epoch, sequence }: Cursor): boolean =>
-          epoch > after.epoch || (epoch === after.epoch && sequence >= after.sequence);
-        const events = this.stream.filter(isFrom).slice(0, count + 1);
-        this.eventsRead += events.length;
-        return events;
+      lifecycle: { isOpen: () => this.open },
+      snapshots: { time: async () => this.timeMs },
+      outbox: {
+        readEvents: async (after, count) => {
+          const isFrom = ({ epoch, sequence }: Cursor): boolean =>
+            epoch > after.epoch || (epoch === after.epoch && sequence >= after.sequence);
+          const events = this.stream.filter(isFrom).slice(0, count + 1);
+          this.eventsRead += events.length;
+          return events;
+        },
       },
     },
     { cursor: async () => ({ ...this.cursor, digest: null, timeMs: null, settledAtMs: null }) },

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
-import type { Engine } from '../../src/engine/index.ts';
+import { instead } from '../support/instead.ts';
 import { type Desk, marketRules, openDesk, WALLET } from './fixture.ts';
 
 const ALICE = WALLET('a');
@@ -116,7 +116,7 @@ describe('operator: accounts', () => {
     const unsettled = await desk.place({ wallet: ALICE, price: '1990.5', size: '2' });
     await desk.place({ wallet: BOB, side: 'sell', price: '2000', size: '0.25' });
     const gone = await desk.place({ wallet: ALICE, price: '1' });
-    await desk.engine.cancelOrder(ALICE, gone.order.id);
+    await desk.engine.orders.cancel(ALICE, gone.order.id);
     const expected = [
       {
         id: unsettled.order.id,
@@ -185,10 +185,11 @@ describe('operator: accounts', () => {
 
   it('says what to do when the outcome of a movement is unknown', async () => {
     const { services } = desk;
-    const moveFunds = async (): Promise<never> => {
+    const move = async (): Promise<never> => {
       throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine is temporarily unavailable');
     };
-    Object.assign(desk, { services: { ...services, engine: { ...services.engine, moveFunds } as Engine } });
+    const engine = { ...services.engine, funds: instead(services.engine.funds, { move }) };
+    Object.assign(desk, { services: { ...services, engine } });
     const { status, stderr } = await desk.run(...credit(BOB, 'ETH', '1', '--reference', 'lost'));
     Object.assign(desk, { services });
     expect(status).to.equal(1);

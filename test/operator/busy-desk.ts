@@ -24,7 +24,7 @@ export async function openBusyDesk(filterBytes?: FilterSizes): Promise<Desk> {
     }
     await desk.place({ wallet: TAKER, market, side: 'buy', price: '2002', size: '1.603' });
     const { order } = await desk.place({ wallet: TAKER, market, side: 'buy', price: '10', size: '1' });
-    await desk.engine.cancelOrder(TAKER, order.id);
+    await desk.engine.orders.cancel(TAKER, order.id);
   }
   await desk.settle();
   return desk;

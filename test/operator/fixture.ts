@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { parseDecimal } from '../../src/domain/units.ts';
-import { DEFAULT_FILTER_BYTES } from '../../src/engine/claim-filter.ts';
+import { DEFAULT_FILTER_BYTES } from '../../src/engine/filter-layout.ts';
 import { type Engine, openEngine, type Placement } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { type OperatorServices, runOperator } from '../../src/operator/command-line.ts';
@@ -94,7 +94,7 @@ export async function openDesk(
       maxLiveOrders: 10_000,
       claimFilterBytes,
     });
-    if (prepare === undefined) await engine.open(await ledger.cursor());
+    if (prepare === undefined) await engine.lifecycle.open(await ledger.cursor());
     return engine;
   };
   const engine = await engineOn(arranging, filterBytes.trading);
@@ -121,7 +121,7 @@ export async function openDesk(
   const settle = async (): Promise<void> => {
     for (;;) {
       const before = await ledger.cursor();
-      const after = await ledger.settle(await engine.readEvents(before, 500));
+      const after = await ledger.settle(await engine.outbox.readEvents(before, 500));
       if (after.sequence === before.sequence) return;
     }
   };
@@ -180,7 +180,7 @@ export async function openDesk(
         clientOrderId: null,
         ...words,
       };
-      const placement = await engine.placeOrder({
+      const placement = await engine.orders.place({
         wallet,
         request: {
           ...order,

@@ -99,7 +99,7 @@ describe('operator: status', () => {
   after(() => desk.close());
 
   it('tells the lag of settlement, and what else is known', async () => {
-    const { sequence } = await desk.engine.state();
+    const { sequence } = await desk.engine.snapshots.state();
     const quiet = await desk.ask('status');
     expect(quiet.engine).to.include({ epoch: 1, sequence, paused: false, requiredTerms: null });
     expect(quiet.settlement).to.deep.include({ epoch: 1, sequence, lag: { events: 0, seconds: 0 } });

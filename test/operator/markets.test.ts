@@ -184,7 +184,7 @@ describe('operator: markets, assets, orders, switches', () => {
   it('requires terms and lets go of them', async () => {
     expect(await desk.ask('terms', 'require', '2026-01')).to.deep.equal({ requiredVersion: '2026-01' });
     await refuses('STALE_TERMS_VERSION', () => desk.place({ wallet: WALLET(1) }));
-    await desk.engine.acceptTerms(WALLET(1), '2026-01');
+    await desk.engine.switches.acceptTerms(WALLET(1), '2026-01');
     expect((await desk.ask('account', 'show', WALLET(1))).terms).to.deep.equal({
       accepted: '2026-01',
       required: '2026-01',

@@ -57,7 +57,7 @@ describe('when another Redis takes over', function () {
     const redis = connect('engine-all', url);
     await ready(redis);
     const engine = openEngine({ redis, ...LIMITS });
-    await engine.open({ epoch: 0, sequence: 0 });
+    await engine.lifecycle.open({ epoch: 0, sequence: 0 });
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 100n });
     await fund(engine, BOB, { USD: 10_000n });
@@ -73,19 +73,19 @@ describe('when another Redis takes over', function () {
     const { url, replica } = await cluster('promoted');
     const { redis, engine } = await engineOn(url);
     const first = await trade(engine);
-    const before = { ...(await engine.state()), balance: await held(engine, BOB, 'ETH') };
+    const before = { ...(await engine.snapshots.state()), balance: await held(engine, BOB, 'ETH') };
     await takeOver(replica);
     // Until the old primary hears that it is none any more, it still answers; then it names the other, and that is
     // not followed: whoever is behind the name has to be asked first.
     await eventually('the engine is closed', async () => {
-      await engine.readBook(M, 1).catch(() => undefined);
-      return !engine.isOpen();
+      await engine.snapshots.book(M, 1).catch(() => undefined);
+      return !engine.lifecycle.isOpen();
     });
     expect(await codeOf(trade(engine))).to.equal('SERVICE_UNAVAILABLE');
     await ready(redis);
-    expect(await codeOf(engine.open(undefined))).to.equal('SERVICE_UNAVAILABLE');
-    await engine.open({ epoch: 1, sequence: before.sequence });
-    expect(await engine.state()).to.deep.include({ epoch: 2, sequence: before.sequence });
+    expect(await codeOf(engine.lifecycle.open(undefined))).to.equal('SERVICE_UNAVAILABLE');
+    await engine.lifecycle.open({ epoch: 1, sequence: before.sequence });
+    expect(await engine.snapshots.state()).to.deep.include({ epoch: 2, sequence: before.sequence });
     expect(await held(engine, BOB, 'ETH')).to.deep.equal(before.balance);
     expect(await trade(engine))
       .to.be.above(first)
@@ -97,12 +97,12 @@ describe('when another Redis takes over', function () {
     const { redis, engine } = await engineOn(url);
     await replica.kill();
     await trade(engine);
-    const { epoch, sequence } = await engine.state();
+    const { epoch, sequence } = await engine.snapshots.state();
     await kill();
     await replica.start();
     await takeOver(replica);
     await ready(redis);
-    const opened = await engine.open({ epoch, sequence }).catch((error: unknown) => error);
+    const opened = await engine.lifecycle.open({ epoch, sequence }).catch((error: unknown) => error);
     expect(opened).to.be.instanceOf(EngineBehind);
     expect(await codeOf(trade(engine))).to.equal('SERVICE_UNAVAILABLE');
   });

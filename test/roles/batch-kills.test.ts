@@ -69,7 +69,7 @@ describe('an api and its Redis killed with batches in flight', function () {
     };
     const connection = openRedis(redis.url, 'engine-all');
     const engine = openEngine({ redis: connection, maxMakers: 1, maxLiveOrders: 1 });
-    await engine.open({ epoch: 0, sequence: 0 });
+    await engine.lifecycle.open({ epoch: 0, sequence: 0 });
     await publishPlain(engine, M, { feeBps: 10, selfTrade: 'expire_maker' });
     for (const { address } of signers)
       await fund(engine, address.toLowerCase(), { USD: 10n ** 12n, ETH: 10n ** 9n });

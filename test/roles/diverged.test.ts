@@ -20,7 +20,7 @@ describe('a settlement that found a contradiction', () => {
       return { status: reply.status, process: checks.process };
     };
     const settled = async (): Promise<boolean> =>
-      (await desk.ledger.cursor()).sequence === (await desk.engine.state()).sequence;
+      (await desk.ledger.cursor()).sequence === (await desk.engine.snapshots.state()).sequence;
     const setDigest = (digest: string) => postgres.query('update engine_cursor set digest = $1', [digest]);
 
     let role = await start();

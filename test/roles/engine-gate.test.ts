@@ -43,7 +43,7 @@ describe('a gate of the engine', () => {
     expect(told[0]).to.include('the engine is at event 0-0, Postgres at 1-5');
     cursor = { epoch: 0, sequence: 0 };
     await eventually('it is open', async () => gate.state() === 'ok');
-    expect(engine.isOpen()).to.equal(true);
+    expect(engine.lifecycle.isOpen()).to.equal(true);
     expect(told.slice(1)).to.deep.equal(['Redis is back']);
   });
 

@@ -83,23 +83,23 @@ export async function openExchange(queueRedisUrl?: string): Promise<Exchange> {
   const backends = openAs('all');
   const { engine, ledger } = backends;
   await ledger.migrate();
-  while (!engine.isOpen()) await new Promise((resolve) => setTimeout(resolve, 10));
-  await engine.setAsset({ symbol: 'USDC', scale: 6 });
+  while (!engine.lifecycle.isOpen()) await new Promise((resolve) => setTimeout(resolve, 10));
+  await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
   const market: Exchange['market'] = async (spec) => {
-    await engine.createMarket({ ...MARKET, ...spec });
+    await engine.markets.create({ ...MARKET, ...spec });
     const [asset] = spec.symbol.split('/');
     for (const wallet of [MAKER, TAKER]) await fund(wallet, asset!);
   };
   const fund = async (wallet: string, asset: string): Promise<void> => {
     const reference = `${wallet} ${asset}`;
-    await engine.moveFunds({ kind: 'credited', wallet, asset, amountAtoms: DEEP, reference });
+    await engine.funds.move({ kind: 'credited', wallet, asset, amountAtoms: DEEP, reference });
   };
   await market({ symbol: 'ETH/USDC' });
   await market({ symbol: 'BTC/USDC', tickSize: '0.1', sizeStep: '0.00001' });
   for (const wallet of [MAKER, TAKER]) await fund(wallet, 'USDC');
 
   const place = async (wallet: string, order: Record<string, unknown>): Promise<void> => {
-    const { outcome } = await engine.placeOrder({
+    const { outcome } = await engine.orders.place({
       wallet,
       request: {
         clientOrderId: null,
@@ -108,7 +108,7 @@ export async function openExchange(queueRedisUrl?: string): Promise<Exchange> {
         reduceOnly: false,
         leverage: null,
         ...order,
-      } as Parameters<typeof engine.placeOrder>[0]['request'],
+      } as Parameters<typeof engine.orders.place>[0]['request'],
     });
     if (outcome !== 'placed') throw new Error(outcome);
   };
@@ -143,7 +143,7 @@ export async function openExchange(queueRedisUrl?: string): Promise<Exchange> {
     async replica(settings = {}) {
       const opened = await openReplica(
         queueRedisUrl ?? redisUrl,
-        async (symbol) => (await engine.market(symbol)) !== undefined,
+        async (symbol) => (await engine.markets.bySymbol(symbol)) !== undefined,
         settings,
       );
       closing.push(opened.close);

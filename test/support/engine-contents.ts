@@ -27,7 +27,7 @@ async function fieldsOf(
   const fields = new Map<string, string>();
   let [cursor, sequence]: [string | null, number] = [null, 0];
   do {
-    const page = await engine.scanFields(hash, cursor);
+    const page = await engine.pages.scanFields(hash, cursor);
     for (const [name, value] of page.fields) fields.set(name, value.toString());
     ({ next: cursor, sequence } = page);
   } while (cursor !== null);
@@ -63,11 +63,11 @@ export async function assetContents(engine: Engine, asset: string): Promise<Asse
 }
 
 async function restingIn(engine: Engine, asset: string): Promise<AssetContents['resting']> {
-  const books = (await engine.markets()).flatMap((market) =>
+  const books = (await engine.markets.all()).flatMap((market) =>
     (['sell', 'buy'] as const)
       .filter((side) => (side === 'sell' ? market.base : market.quote).symbol === asset)
       .map(async (side) => {
-        const members = await membersOf((after) => engine.scanBook(market.symbol, side, after));
+        const members = await membersOf((after) => engine.pages.scanBook(market.symbol, side, after));
         return members.map((member) => ({ ...readBookMember(member, market.number, side), market }));
       }),
   );
@@ -76,6 +76,6 @@ async function restingIn(engine: Engine, asset: string): Promise<AssetContents['
 
 /** Every order listed as live, by id, with its wallet. */
 export async function liveContents(engine: Engine): Promise<Map<string, { wallet: string }>> {
-  const members = await membersOf((after) => engine.scanLive(after));
+  const members = await membersOf((after) => engine.pages.scanLive(after));
   return new Map(members.map(readLiveMember).map(({ id, wallet }) => [id, { wallet }]));
 }

@@ -36,17 +36,17 @@ export async function seedRestingOrders(
   { redis, ledger, databaseUrl, engine, services }: Exchange,
   { orders, wallets }: { orders: number; wallets: number },
 ): Promise<void> {
-  await engine.setAsset({ symbol: 'USDC', scale: 6 });
-  const { number } = await engine.createMarket(MARKET);
+  await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
+  const { number } = await engine.markets.create(MARKET);
   for (let settled = -1; settled < (await ledger.cursor()).sequence; ) {
     const cursor = await ledger.cursor();
     settled = cursor.sequence;
-    await ledger.settle(await engine.readEvents(cursor, 500));
+    await ledger.settle(await engine.outbox.readEvents(cursor, 500));
   }
   await query(databaseUrl, seedSql({ number, orders, wallets }));
   await redis.flushall();
   await rebuildEngine(services);
-  for (const one of [engine, services.engine]) await one.open(await ledger.cursor());
+  for (const one of [engine, services.engine]) await one.lifecycle.open(await ledger.cursor());
 }
 
 const seedSql = ({

@@ -97,9 +97,11 @@ describe('the preview of an order', () => {
 /** Publishes a market, and returns its rules as the page makes them of the published record. */
 async function publish({ engine }: Bench, index: number, grid: Grid): Promise<Market> {
   const [base, quote] = [`B${index}`, `Q${index}`];
-  await engine.setAsset({ symbol: base, scale: grid.scales[0] });
-  await engine.setAsset({ symbol: quote, scale: grid.scales[1] });
-  const market = await engine.createMarket(spec(`${base}/${quote}`, { ...grid.rules, referencePrice: '1' }));
+  await engine.markets.setAsset({ symbol: base, scale: grid.scales[0] });
+  await engine.markets.setAsset({ symbol: quote, scale: grid.scales[1] });
+  const market = await engine.markets.create(
+    spec(`${base}/${quote}`, { ...grid.rules, referencePrice: '1' }),
+  );
   await fund(engine, BOB, { [base]: FUNDS, [quote]: FUNDS });
   await fund(engine, ALICE, { [base]: FUNDS / 10n, [quote]: FUNDS / 10n });
   const rules = rulesOf({
@@ -209,8 +211,8 @@ async function tryOne(bench: Bench, market: Market, middle: bigint, random: Rand
     levels: book.levels.map((level) => `${level.priceTicks} x ${level.sizeSteps}`),
     own: [...book.own.keys()].map(String),
   });
-  const answer = await engine
-    .placeOrder({ wallet: ALICE, request: draft.request! })
+  const answer = await engine.orders
+    .place({ wallet: ALICE, request: draft.request! })
     .catch((error: unknown) => error);
   if (answer instanceof Refusal) {
     expect(draft.problems[0]?.code ?? preview?.refusal, told).to.equal(answer.code);
@@ -219,7 +221,7 @@ async function tryOne(bench: Bench, market: Market, middle: bigint, random: Rand
     expect(preview, told).to.not.equal(null);
     expectSame(preview!, placement, before, await fundsOf(bench, market), texts.side, told);
   }
-  for (const wallet of [ALICE, BOB]) await engine.cancelAll(wallet, market.symbol);
+  for (const wallet of [ALICE, BOB]) await engine.orders.cancelAll(wallet, market.symbol);
 }
 
 function expectSame(
@@ -258,7 +260,7 @@ function expectSame(
 /** The share of 100 percent is accepted by the engine, and one more step is not, with and without an atom to spare. */
 async function tryShare(bench: Bench, market: Market, middle: bigint): Promise<void> {
   const { engine } = bench;
-  await engine.setMarket(market.symbol, { minOrderSize: null });
+  await engine.markets.change(market.symbol, { minOrderSize: null });
   const asked = { side: 'buy', type: 'limit', timeInForce: 'GTC', postOnly: false } as const;
   const { tick, step } = marketGrid(market);
   const offers = [middle + 1n, middle + 1n, middle + 2n, middle + 2n];
@@ -273,16 +275,16 @@ async function tryShare(bench: Bench, market: Market, middle: bigint): Promise<v
     const levels = [1n, 2n].map((away) => ({ priceTicks: middle + away, sizeSteps: 2n }));
     const other = { levels, isCut: false, own: new Map<bigint, bigint>() };
     const [funds] = await held(engine, ALICE, market.quote.symbol);
-    await engine.moveFunds(movement('debited', ALICE, market.quote.symbol, funds - available));
+    await engine.funds.move(movement('debited', ALICE, market.quote.symbol, funds - available));
     const steps = shareSteps(market, asked, middle + 3n, other, available, 100);
     expect(steps, market.symbol).to.equal(available === need ? 7n : 6n);
     const buy = (size: bigint) =>
       limit(market.symbol, 'buy', formatCount(middle + 3n, tick), formatCount(size, step));
-    expect(await codeOf(engine.placeOrder({ wallet: ALICE, request: buy(steps + 1n) }))).to.equal(
+    expect(await codeOf(engine.orders.place({ wallet: ALICE, request: buy(steps + 1n) }))).to.equal(
       'INSUFFICIENT_BALANCE',
     );
     await place(engine, ALICE, buy(steps));
-    for (const wallet of [ALICE, BOB]) await engine.cancelAll(wallet, market.symbol);
+    for (const wallet of [ALICE, BOB]) await engine.orders.cancelAll(wallet, market.symbol);
     await fund(engine, ALICE, { [market.quote.symbol]: need });
   }
 }

@@ -10,6 +10,7 @@ import { KEYS } from '../../src/engine/keys.ts';
 import { type EngineGate, keepEngineOpen } from '../../src/roles/engine-gate.ts';
 import { type DueCancelsWorker, startDueCancels } from '../../src/workers/due-cancels.ts';
 import { ALICE, BOB, CAROL, fund, LIMITS, limit, place, publishPlain } from '../engine/fixture.ts';
+import { instead } from '../support/instead.ts';
 import { openRedis, type RedisServer } from '../support/redis-server.ts';
 import { freshRedisServer } from '../support/servers.ts';
 import { eventually } from '../support/service.ts';
@@ -28,7 +29,7 @@ interface Replica {
   readonly mostTogether: { first: number; later: number };
   /** Lines that its worker logged. */
   readonly lines: { readonly msg: string; readonly [field: string]: unknown }[];
-  start(engine?: Partial<Engine>): DueCancelsWorker;
+  start(methods?: Partial<Engine['dueCancels']>): DueCancelsWorker;
 }
 
 describe('the worker of dead-man switches', function () {
@@ -59,24 +60,24 @@ describe('the worker of dead-man switches', function () {
     const log = pino({ base: null, timestamp: false }, { write });
     const ledger = { cursor: async () => NOTHING_SETTLED };
     gates.push(keepEngineOpen({ redis: connection, engine, ledger, logger: pino({ level: 'silent' }) }));
-    await eventually('the engine is open', async () => engine.isOpen());
+    await eventually('the engine is open', async () => engine.lifecycle.isOpen());
     const replica: Replica = {
       engine,
       scripts,
       lines,
       mostTogether: { first: 0, later: 0 },
-      start(instead = {}) {
+      start(methods = {}) {
         const together = { first: 0, later: 0 };
-        const cancelDue: Engine['cancelDue'] = async (due, after) => {
+        const cancelPage: Engine['dueCancels']['cancelPage'] = async (due, after) => {
           const lane = after === null ? 'first' : 'later';
           together[lane] += 1;
           replica.mostTogether[lane] = Math.max(replica.mostTogether[lane], together[lane]);
-          return engine.cancelDue(due, after).finally(() => {
+          return engine.dueCancels.cancelPage(due, after).finally(() => {
             together[lane] -= 1;
           });
         };
         const worker = startDueCancels({
-          engine: { ...engine, cancelDue, ...instead },
+          engine: { ...engine, dueCancels: instead(engine.dueCancels, { cancelPage, ...methods }) },
           log,
           wake: () => undefined,
           leaseMs: 1_000,
@@ -97,7 +98,7 @@ describe('the worker of dead-man switches', function () {
       connections.push(connection);
     }
     const operating = openEngine({ redis: admin, ...LIMITS });
-    await operating.open(EMPTY);
+    await operating.lifecycle.open(EMPTY);
     await publishPlain(operating, M);
     for (const wallet of [ALICE, BOB, CAROL]) await fund(operating, wallet, { ETH: 1_000_000n });
     await Promise.all(
@@ -117,7 +118,7 @@ describe('the worker of dead-man switches', function () {
 
   /** A switch that is due `ms` after now by Redis' clock; a negative number: before. */
   const setDueIn = async (wallet: string, ms: number): Promise<void> => {
-    await one.engine.setCancelAfter(wallet, HOUR_MS);
+    await one.engine.dueCancels.set(wallet, HOUR_MS);
     await redis.zincrby(KEYS.cancelAfter, ms - HOUR_MS, walletBytes(wallet));
   };
   const rest = async (wallet: string, count: number): Promise<void> => {
@@ -126,8 +127,8 @@ describe('the worker of dead-man switches', function () {
   };
   const untilCancelled = (...wallets: string[]): Promise<void> =>
     eventually('the orders are cancelled', async () => {
-      if (!one.engine.isOpen()) return false;
-      const counts = await Promise.all(wallets.map((wallet) => one.engine.liveOrderCount(wallet)));
+      if (!one.engine.lifecycle.isOpen()) return false;
+      const counts = await Promise.all(wallets.map((wallet) => one.engine.orders.liveCount(wallet)));
       return counts.every((count) => count === 0);
     });
   const untilNothingIsTaken = (): Promise<void> =>
@@ -142,12 +143,12 @@ describe('the worker of dead-man switches', function () {
     const dueMs = Number(await redis.zscore(KEYS.cancelAfter, walletBytes(ALICE)));
     await untilCancelled(ALICE);
     await untilNothingIsTaken();
-    const closed = (await one.engine.readEvents(EMPTY, 100_000)).filter(
+    const closed = (await one.engine.outbox.readEvents(EMPTY, 100_000)).filter(
       ({ kind }) => kind === 'orders_closed',
     );
     expect(closed.length).to.equal(2);
     for (const event of closed) expect(event.timeMs, 'by the clock of Redis').to.be.at.least(dueMs);
-    expect(await one.engine.liveOrderCount(BOB)).to.equal(1);
+    expect(await one.engine.orders.liveCount(BOB)).to.equal(1);
     await eventually('it is told', async () => one.lines.length > 0);
     expect(one.lines).to.deep.equal([
       {
@@ -160,8 +161,8 @@ describe('the worker of dead-man switches', function () {
     ]);
     expect(worker.counts()).to.deep.equal({ fired: 1, failed: 0 });
     expect(worker.overdueMs()).to.equal(0);
-    await one.engine.setCancelAfter(BOB, 0);
-    await one.engine.cancelAll(BOB, null);
+    await one.engine.dueCancels.set(BOB, 0);
+    await one.engine.orders.cancelAll(BOB, null);
   });
 
   it('shares many that are due at once with another replica, few pages at a time, and orders go on', async () => {
@@ -175,7 +176,7 @@ describe('the worker of dead-man switches', function () {
     for (; !(await isDone()); placed += 1) await place(other.engine, BOB, limit(M, 'sell', 500, 1));
     await untilCancelled(...wallets, CAROL);
     expect(placed, 'orders placed meanwhile').to.be.greaterThan(2);
-    expect(await one.engine.liveOrderCount(BOB)).to.equal(placed);
+    expect(await one.engine.orders.liveCount(BOB)).to.equal(placed);
     const fired = running.map((worker) => worker.counts().fired);
     expect(fired[0]! + fired[1]!).to.equal(151);
     for (const { mostTogether } of [one, other]) {
@@ -183,19 +184,21 @@ describe('the worker of dead-man switches', function () {
       expect(mostTogether.later).to.be.at.most(4);
     }
     expect(one.mostTogether.first + other.mostTogether.first, 'several begin at once').to.be.greaterThan(2);
-    await one.engine.cancelAll(BOB, null);
+    await one.engine.orders.cancelAll(BOB, null);
   });
 
   it('goes on with what a killed replica had taken', async () => {
     await rest(ALICE, 250);
     await setDueIn(ALICE, -1);
-    const { taken } = await other.engine.takeDueCancels(10, 500);
-    await other.engine.cancelDue(taken[0]!, null);
+    const { taken } = await other.engine.dueCancels.take(10, 500);
+    await other.engine.dueCancels.cancelPage(taken[0]!, null);
     await place(one.engine, ALICE, limit(M, 'sell', 1, 7));
     one.start();
     await untilNothingIsTaken();
-    expect(await one.engine.liveOrderCount(ALICE), 'the order placed after the switch was taken').to.equal(1);
-    await one.engine.cancelAll(ALICE, null);
+    expect(await one.engine.orders.liveCount(ALICE), 'the order placed after the switch was taken').to.equal(
+      1,
+    );
+    await one.engine.orders.cancelAll(ALICE, null);
   });
 
   it('hands on what it holds when it stops', async () => {
@@ -203,7 +206,7 @@ describe('the worker of dead-man switches', function () {
     await setDueIn(ALICE, -1);
     let asked = 0;
     const stuck = other.start({
-      cancelDue: async () => {
+      cancelPage: async () => {
         asked += 1;
         return { closed: [], failures: [], next: Buffer.from('again') };
       },
@@ -211,7 +214,7 @@ describe('the worker of dead-man switches', function () {
     await eventually('it is taken', async () => asked > 0);
     await stuck.stop();
     expect(await redis.zscore(KEYS.cancelAfterLeases, walletBytes(ALICE))).to.not.equal(null);
-    const { taken } = await one.engine.takeDueCancels(10, 0);
+    const { taken } = await one.engine.dueCancels.take(10, 0);
     expect(taken.map(({ wallet }) => wallet)).to.deep.equal([ALICE]);
     one.start();
     await untilCancelled(ALICE);
@@ -223,9 +226,9 @@ describe('the worker of dead-man switches', function () {
     await setDueIn(BOB, -1);
     await rest(BOB, 1);
     const worker = one.start({
-      cancelDue: (due, after) => {
+      cancelPage: (due, after) => {
         if (due.wallet === ALICE) return Promise.reject(new Error('a reservation is missing'));
-        return one.engine.cancelDue(due, after);
+        return one.engine.dueCancels.cancelPage(due, after);
       },
     });
     await untilCancelled(BOB);
@@ -253,7 +256,7 @@ describe('the worker of dead-man switches', function () {
 
     await redis.zincrby(KEYS.cancelAfter, -2 * HOUR_MS, walletBytes(ALICE));
     await server.kill();
-    await eventually('it hears of it', async () => !one.engine.isOpen());
+    await eventually('it hears of it', async () => !one.engine.lifecycle.isOpen());
     one.scripts.length = 0;
     await sleep(300);
     expect(one.scripts).to.deep.equal([]);

@@ -22,6 +22,8 @@ const log = pino({ level: 'silent' });
 
 /** A stream that ends where it is told to, in place of the engine's. */
 class ShortStream implements EventSource {
+  readonly outbox = this;
+  readonly snapshots = this;
   readonly events: EngineEvent[];
   readonly trimmed: Cursor[] = [];
   reads = 0;
@@ -181,20 +183,22 @@ describe('settlement', function () {
       let [mostHeld, readsMeanwhile] = [0, 0];
       const heldNow = (): number => [...held].flat().reduce((sum, event) => sum + weightOf(event), 0);
       const engine: EventSource = {
-        readEvents: async (after, count, weight) => {
-          await sleep(1);
-          const events = await stream.readEvents(after, count, weight);
-          const fresh = events.filter(({ sequence }) => sequence > after.sequence);
-          if (writes.at(-1)?.isBegun) {
-            readsMeanwhile += 1;
-            held.add(fresh);
-            mostHeld = Math.max(mostHeld, heldNow());
-            held.delete(fresh);
-          }
-          return events;
+        outbox: {
+          readEvents: async (after, count, weight) => {
+            await sleep(1);
+            const events = await stream.readEvents(after, count, weight);
+            const fresh = events.filter(({ sequence }) => sequence > after.sequence);
+            if (writes.at(-1)?.isBegun) {
+              readsMeanwhile += 1;
+              held.add(fresh);
+              mostHeld = Math.max(mostHeld, heldNow());
+              held.delete(fresh);
+            }
+            return events;
+          },
+          trim: (cursor) => stream.trim(cursor),
         },
-        trim: (cursor) => stream.trim(cursor),
-        state: () => stream.state(),
+        snapshots: stream,
       };
       const settlement = createSettlement({
         engine,
@@ -307,13 +311,13 @@ describe('settlement', function () {
       await once(redis, 'ready');
       engine = openEngine({ redis, ...limits });
       ledger = await freshLedger();
-      await engine.open(await ledger.cursor());
+      await engine.lifecycle.open(await ledger.cursor());
     });
 
     after(() => redis.disconnect());
 
     const publish = (symbol: string) =>
-      engine.createMarket({
+      engine.markets.create({
         symbol,
         status: 'active',
         sellEnabled: true,
@@ -347,9 +351,10 @@ describe('settlement', function () {
     const trade = async (dice: Random, commands: number): Promise<void> => {
       for (let serial = 0; serial < commands; serial += 1) {
         const wallet = dice.pick(WALLETS);
-        if (dice.chance(0.05)) await engine.cancelAll(wallet, null);
-        else if (dice.chance(0.01)) await engine.hold(wallet).then(() => engine.release(wallet));
-        else await engine.placeOrder({ wallet, request: requestOf(dice, serial) });
+        if (dice.chance(0.05)) await engine.orders.cancelAll(wallet, null);
+        else if (dice.chance(0.01))
+          await engine.switches.hold(wallet).then(() => engine.switches.release(wallet));
+        else await engine.orders.place({ wallet, request: requestOf(dice, serial) });
       }
     };
 
@@ -358,20 +363,23 @@ describe('settlement', function () {
       for (const wallet of WALLETS) {
         const price = parseDecimal(((LOWEST_TICKS - 1) * 0.05).toFixed(2))!;
         const request: OrderRequest = { ...requestOf(dice, 0), side: 'buy', price };
-        await engine.placeOrder({ wallet, request: { ...request, timeInForce: 'GTC', clientOrderId: null } });
+        await engine.orders.place({
+          wallet,
+          request: { ...request, timeInForce: 'GTC', clientOrderId: null },
+        });
       }
     };
 
     it('tells Postgres the same as Redis: orders, balances, live orders, settings', async () => {
       const dice = random(runSeed());
-      await engine.setAsset({ symbol: 'USDC', scale: 6 });
-      await engine.setAsset({ symbol: 'ETH', scale: 9 });
+      await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
+      await engine.markets.setAsset({ symbol: 'ETH', scale: 9 });
       for (const symbol of ['ETH/USDC', 'BTC/USDC']) await publish(symbol);
       for (const wallet of WALLETS) {
         for (const asset of ['ETH', 'BTC', 'USDC']) {
           const reference = `deposit ${wallet} ${asset}`;
           const moved = { kind: 'credited', wallet, asset, amountAtoms: 10n ** 14n, reference } as const;
-          await engine.moveFunds(moved);
+          await engine.funds.move(moved);
         }
       }
       const settlement = createSettlement({ engine, ledger, log, batchSize: 100 });
@@ -379,16 +387,16 @@ describe('settlement', function () {
       await settlement.run();
       await Promise.all([trade(dice, 700), settlement.run().then(() => settlement.run())]);
       await rest(dice);
-      await engine.requireTerms('v1');
-      await engine.acceptTerms(WALLETS[0]!, 'v1');
-      await engine.requireTerms(null);
-      await engine.pause();
-      await engine.resume();
+      await engine.switches.requireTerms('v1');
+      await engine.switches.acceptTerms(WALLETS[0]!, 'v1');
+      await engine.switches.requireTerms(null);
+      await engine.switches.pause();
+      await engine.switches.resume();
       await settlement.run();
       expect(settlement.diverged()).to.equal(false);
       expect((await settlement.lag()).lagEvents).to.equal(0);
 
-      const { sequence } = await engine.state();
+      const { sequence } = await engine.snapshots.state();
       expect(await ledger.cursor()).to.include({ sequence });
       const { checks } = await ledger.check();
       expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
@@ -402,7 +410,7 @@ describe('settlement', function () {
         for await (const { account, atoms } of ledger.balancesAt(asset, sequence))
           settled.set(account, atoms);
         for (const wallet of WALLETS) {
-          const balances = await engine.balancesOf(wallet);
+          const balances = await engine.funds.balancesOf(wallet);
           const own = balances.find((balance) => balance.asset === asset)!;
           expect(settled.get(wallet), asset).to.equal(own.availableAtoms + own.reservedAtoms);
         }

@@ -36,7 +36,7 @@ const memberOf = (order: AuditedOrder | FollowedOrder): Buffer =>
   });
 
 const bookSet = ({ engine }: Audited, book: Book): OrderedSet => ({
-  scan: (after) => engine.scanBook(book.market, book.side, after),
+  scan: (after) => engine.pages.scanBook(book.market, book.side, after),
   keyBytes: PLACE_BYTES,
   has: ({ id }) => id.startsWith(book.prefix),
   placeOf: (order) => ({
@@ -148,7 +148,7 @@ const REFERENCE_BYTES = 17;
 export async function checkLiveList({ engine, audit, follower }: Audited): Promise<CheckResult> {
   const comparison = new Comparison();
   const set: OrderedSet = {
-    scan: (after) => engine.scanLive(after),
+    scan: (after) => engine.pages.scanLive(after),
     keyBytes: WALLET_BYTES + REFERENCE_BYTES,
     has: () => true,
     placeOf: ({ id, wallet, clientOrderId }) => ({

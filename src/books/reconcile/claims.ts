@@ -39,13 +39,13 @@ export async function checkFilter(audited: Audited): Promise<CheckResult> {
   let comparison = new Comparison();
   for (let tries = 1; tries <= MOST_FILTERS; tries += 1) {
     comparison = new Comparison();
-    const name = await audited.engine.claimFilterName();
+    const name = await audited.engine.claimFilter.name();
     if (name === null) {
       comparison.equal('key engine filter', 'a filter', 'no name of a filter');
       break;
     }
     await compareFilter(audited, comparison);
-    if ((await audited.engine.claimFilterName()) === name) break;
+    if ((await audited.engine.claimFilter.name()) === name) break;
   }
   return comparison.result(
     'used ids are known',
@@ -56,7 +56,7 @@ export async function checkFilter(audited: Audited): Promise<CheckResult> {
 }
 
 async function compareFilter({ engine, audit }: Audited, comparison: Comparison): Promise<void> {
-  for await (const stretch of engine.copyClaimFilter())
+  for await (const stretch of engine.claimFilter.copy())
     for await (const ids of audit.usedIds())
       for (const id of ids) {
         const isKnown = stretch.has(usedOf(id));
@@ -79,7 +79,7 @@ export async function checkRecentClaims(audited: Audited): Promise<CheckResult> 
 
 /** Ids of events after this one are in the newer generation, or were until it became the older one. */
 async function turnedAt({ engine }: Audited): Promise<number> {
-  const { values } = await engine.readFields({ of: 'engine' }, ['claims:turned_at']);
+  const { values } = await engine.pages.readFields({ of: 'engine' }, ['claims:turned_at']);
   return Number(values[0] ?? 0);
 }
 
@@ -102,7 +102,7 @@ async function compareBatch(
 ): Promise<void> {
   const names = ids.map((id) => claimName(usedOf(id)));
   const [older, newer] = await Promise.all(
-    GENERATIONS.map((generation) => audited.engine.readFields({ of: 'claims', generation }, names)),
+    GENERATIONS.map((generation) => audited.engine.pages.readFields({ of: 'claims', generation }, names)),
   );
   // A generation that turned meanwhile has dropped older ids.
   const since = await turnedAt(audited);
@@ -122,7 +122,7 @@ async function compareKept(audited: Audited, generation: 0 | 1, comparison: Comp
   const { engine, audit, follower } = audited;
   let cursor: string | null = null;
   do {
-    const page = await engine.scanFields({ of: 'claims', generation }, cursor);
+    const page = await engine.pages.scanFields({ of: 'claims', generation }, cursor);
     await follower.advanceTo(page.sequence);
     const asked = page.fields.flatMap(([, value]) =>
       value.length === REFERENCE_BYTES ? [value.toString('hex')] : [],

@@ -108,7 +108,7 @@ export async function compareFields(
 ): Promise<void> {
   let cursor: string | null = null;
   do {
-    const page = await engine.scanFields(hash, cursor);
+    const page = await engine.pages.scanFields(hash, cursor);
     await follower.advanceTo(page.sequence);
     for (const [name, value] of page.fields)
       if (expectation.find(name)) see(name, expectation.value(name), textOf(value));
@@ -117,7 +117,7 @@ export async function compareFields(
   const names = expectation.unfound();
   for (let at = 0; at < names.length; at += FIELDS_TOGETHER) {
     const asked = names.slice(at, at + FIELDS_TOGETHER);
-    const { sequence, values } = await engine.readFields(hash, asked);
+    const { sequence, values } = await engine.pages.readFields(hash, asked);
     await follower.advanceTo(sequence);
     asked.forEach((name, index) => {
       see(name, expectation.value(name), textOf(values[index]!));

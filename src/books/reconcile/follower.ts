@@ -120,7 +120,7 @@ export class Follower {
   /** @throws EventsLost when an event up to this one cannot be read */
   async advanceTo(sequence: number): Promise<void> {
     while (this.#cursor.sequence < sequence) {
-      const read = await this.#engine.readEvents(this.#cursor, EVENTS_TOGETHER);
+      const read = await this.#engine.outbox.readEvents(this.#cursor, EVENTS_TOGETHER);
       const events = read.filter(
         (event) => event.sequence > this.#cursor.sequence && event.sequence <= sequence,
       );
@@ -145,7 +145,7 @@ export class Follower {
       const ended = done.catch(() => undefined);
       await withTimeLimit(READS_ON_EVERY_MS, ended, () => undefined);
       if (isDone) return done;
-      await this.advanceTo((await this.#engine.state()).sequence);
+      await this.advanceTo((await this.#engine.snapshots.state()).sequence);
     }
   }
 

@@ -51,7 +51,7 @@ export async function reconcile(servers: Servers, options: ReconcileOptions): Pr
       options.onCheck?.(check);
     }
   };
-  const { newest } = await servers.engine.readHead();
+  const { newest } = await servers.engine.pages.readHead();
   await untilSettled(servers, newest?.sequence ?? 0, options.patienceMs);
   const { results, lost } = await checkEngine(servers);
   tell([await checkHistory(servers, lost), ...results]);
@@ -140,7 +140,7 @@ async function scan(
 ): Promise<void> {
   let cursor: string | null = null;
   do {
-    const page = await engine.scanFields({ of }, cursor);
+    const page = await engine.pages.scanFields({ of }, cursor);
     for (const [name, value] of page.fields) each(name, value.toString());
     cursor = page.next;
   } while (cursor !== null);

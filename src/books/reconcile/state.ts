@@ -97,16 +97,16 @@ function lastTradeId({ summary, follower }: Audited): bigint {
  */
 async function compareEpoch(trading: Comparison, marks: Comparison, audited: Audited): Promise<void> {
   const { engine, audit, follower } = audited;
-  const { sequence, values } = await engine.readFields({ of: 'engine' }, ['server', 'epoch', 'trade']);
+  const { sequence, values } = await engine.pages.readFields({ of: 'engine' }, ['server', 'epoch', 'trade']);
   await follower.advanceTo(sequence);
   const [runId, epoch, trade] = values.map((value) => value?.toString() ?? NOTHING) as [
     string,
     string,
     string,
   ];
-  const server = await engine.serverRunId();
+  const server = await engine.lifecycle.serverRunId();
   // Until this process has opened it, a server that started again has no epoch of its own.
-  if (engine.isOpen()) marks.equal('key engine server', server, runId);
+  if (engine.lifecycle.isOpen()) marks.equal('key engine server', server, runId);
   const isEpoch = WHOLE.test(epoch) && Number(epoch) >= audit.cursor.epoch && Number(epoch) <= HIGHEST_EPOCH;
   marks.equal('key engine epoch', isEpoch ? epoch : `${audit.cursor.epoch} or later`, epoch);
   if (!isEpoch || runId === NOTHING) return;
@@ -123,7 +123,7 @@ async function compareMarks(
   for (const [name, value] of Object.entries(FIXED_MARKS))
     marks.equal(`key engine ${name}`, value, found.get(name) ?? NOTHING);
   const { sequence } = await ledger.cursor();
-  const nowMs = await engine.time().catch(() => Number.MAX_SAFE_INTEGER);
+  const nowMs = await engine.snapshots.time().catch(() => Number.MAX_SAFE_INTEGER);
   const atMost = (name: string, limit: number): void => {
     const text = found.get(name);
     if (text === undefined) return;
@@ -134,7 +134,7 @@ async function compareMarks(
   for (const name of ['mark:at', 'unsettled:ready_at', 'claims:ready_at']) atMost(name, nowMs);
   for (const name of ['unsettled', 'claims']) atMost(name, 1);
   for (const name of ['unsettled:turned_at', 'claims:turned_at'])
-    atMost(name, (await engine.state()).sequence);
+    atMost(name, (await engine.snapshots.state()).sequence);
   const mark = found.get('mark');
   if (mark !== undefined) {
     const isRight = /^\d+-\d+$/.test(mark) && Number(mark.split('-')[1]) <= sequence;
@@ -197,10 +197,10 @@ export async function checkAssetList(audited: Audited): Promise<CheckResult> {
 export async function checkHistory({ engine, ledger }: Servers, lost: number | null): Promise<CheckResult> {
   const comparison = new Comparison();
   const cursor = await ledger.cursor();
-  const head = await engine.readHead();
+  const head = await engine.pages.readHead();
   const subject = `event ${cursor.epoch}-${cursor.sequence}`;
   if (head.sequence < cursor.sequence) comparison.equal(subject, 'an event of the engine', 'lost');
-  const [event] = cursor.sequence === 0 ? [] : await engine.readEvents(cursor, 1);
+  const [event] = cursor.sequence === 0 ? [] : await engine.outbox.readEvents(cursor, 1);
   if (event?.sequence === cursor.sequence) {
     comparison.equal(`engine_cursor digest of ${subject}`, event.digest, String(cursor.digest));
     comparison.equal(`engine_cursor epoch of ${subject}`, `${event.epoch}`, `${cursor.epoch}`);

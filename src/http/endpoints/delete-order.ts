@@ -5,7 +5,7 @@ import { closedReply } from '../replies/order.ts';
 
 export const deleteOrder: WalletEndpoint = {
   async handle({ services, wallet, params }) {
-    const closed = await services.engine.cancelOrder(wallet, params.orderId!);
+    const closed = await services.engine.orders.cancel(wallet, params.orderId!);
     services.wake();
     return json(closedReply(closed));
   },

@@ -10,10 +10,10 @@ export const deleteOrders: WalletEndpoint = {
   async handle({ services, wallet, query }) {
     const { market } = checked(cancelOrdersRequest, query);
     const { engine } = services;
-    if (market !== undefined && (await engine.market(market)) === undefined) {
+    if (market !== undefined && (await engine.markets.bySymbol(market)) === undefined) {
       throw new Refusal('MARKET_NOT_FOUND');
     }
-    const closed = await engine.cancelAll(wallet, market ?? null);
+    const closed = await engine.orders.cancelAll(wallet, market ?? null);
     services.wake();
     return json({ cancelled: closed.map(closedReply), count: closed.length });
   },

@@ -5,7 +5,7 @@ import { type Endpoint, json, sharedAnswer } from '../endpoint.ts';
 
 export const getMarkets: Endpoint = {
   async handle({ services }) {
-    const markets = await services.engine.markets();
+    const markets = await services.engine.markets.all();
     return sharedAnswer(markets, 'markets', () => json({ markets: markets.map(publishedMarket) }));
   },
 };

@@ -28,7 +28,7 @@ export const getOrderByClientId: WalletEndpoint = {
 
 /** The engine forgets an id some time after Postgres has it; only then is Postgres asked. */
 async function orderIdOf({ services, wallet }: WalletCall, id: string): Promise<string | null> {
-  const found = await services.engine.findClientOrder(wallet, id);
+  const found = await services.engine.orders.find(wallet, id);
   if (found.outcome === 'claimed') return found.orderId;
   return found.outcome === 'unchecked' ? services.ledger.orderIdByClientId(wallet, id) : null;
 }

@@ -12,7 +12,7 @@ export const getPortfolio: WalletEndpoint = {
     if (params.address?.toLowerCase() !== wallet) throw new Refusal('FORBIDDEN');
     const { engine, settings } = services;
     const [balances, marks] = await Promise.all([
-      engine.balancesOf(wallet),
+      engine.funds.balancesOf(wallet),
       marksIn(settings.numeraire, engine),
     ]);
     const holdings = balances.map(({ asset: symbol, scale, ...amounts }) => {
@@ -27,7 +27,7 @@ export const getPortfolio: WalletEndpoint = {
  * asset of the first market unless given.
  */
 async function marksIn(numeraire: string | undefined, engine: Engine): Promise<Map<string, string>> {
-  const { markets, quotes } = await engine.quotes((all) =>
+  const { markets, quotes } = await engine.snapshots.quotes((all) =>
     all.filter((market) => market.quote.symbol === (numeraire ?? all[0]!.quote.symbol)),
   );
   const unit = numeraire ?? markets[0]?.quote.symbol;

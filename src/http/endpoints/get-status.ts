@@ -13,12 +13,12 @@ const PATIENCE_MS = 500;
 
 /** The engine must answer. The ledger may be away: then the last reconcile that was read counts. */
 class StatusReader {
-  readonly engineState: () => ReturnType<Engine['state']>;
+  readonly engineState: () => ReturnType<Engine['snapshots']['state']>;
   readonly #readReconcile: () => Promise<void>;
   #reconcile: LastReconciliation | null = null;
 
   constructor(engine: Engine, ledger: Ledger) {
-    this.engineState = sharedForASecond(() => engine.state());
+    this.engineState = sharedForASecond(() => engine.snapshots.state());
     this.#readReconcile = sharedForASecond(async () => {
       try {
         this.#reconcile = await ledger.lastReconciliation();
@@ -48,7 +48,7 @@ function readerOf(engine: Engine, ledger: Ledger): StatusReader {
 
 export const getStatus: Endpoint = {
   async handle({ services: { engine, ledger } }) {
-    if (!engine.isOpen()) throw new Refusal('SERVICE_UNAVAILABLE');
+    if (!engine.lifecycle.isOpen()) throw new Refusal('SERVICE_UNAVAILABLE');
     const reader = readerOf(engine, ledger);
     const [{ paused, termsVersion }, last] = await Promise.all([
       reader.engineState(),

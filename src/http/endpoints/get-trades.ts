@@ -14,7 +14,7 @@ export const getTrades: WalletEndpoint = {
     const { market, orderId, limit, cursor } = checked(tradesRequest, query);
     const scope = { list: 'trades', wallet, market, orderId };
     const beforeTradeId = cursor === undefined ? undefined : readCursor(scope, cursor);
-    if (market !== undefined && (await services.engine.market(market)) === undefined) {
+    if (market !== undefined && (await services.engine.markets.bySymbol(market)) === undefined) {
       throw new Refusal('MARKET_NOT_FOUND');
     }
     const name = `trades ${JSON.stringify([market, orderId, limit, cursor])}`;

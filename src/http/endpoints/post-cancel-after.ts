@@ -36,7 +36,7 @@ export const postCancelAfter: WalletEndpoint = {
   readsBody: true,
   async handle({ services, wallet, body }) {
     const timeoutMs = toInteger(checked(schema, body).timeoutMs);
-    const dueMs = await services.engine.setCancelAfter(wallet, timeoutMs);
+    const dueMs = await services.engine.dueCancels.set(wallet, timeoutMs);
     return json({ cancelAt: dueMs === null ? null : new Date(dueMs).toISOString() });
   },
 };

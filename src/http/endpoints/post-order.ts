@@ -49,11 +49,11 @@ async function refuseUnlessKnown(call: WalletCall, refusal: Refusal): Promise<An
 async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
   const { services, wallet, restricted } = call;
   const command = { wallet, request, restricted };
-  let placement = await services.engine.placeOrder(command);
+  let placement = await services.engine.orders.place(command);
   if (placement.outcome === 'unchecked') {
     const known = await settledOrderId(call, request.clientOrderId!);
     if (known !== null) return replay(call, known);
-    placement = await services.engine.placeOrder({ ...command, checked: placement.moment });
+    placement = await services.engine.orders.place({ ...command, checked: placement.moment });
   }
   switch (placement.outcome) {
     case 'placed': {
@@ -74,7 +74,7 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
 async function knownOrder({ services, wallet, body }: WalletCall): Promise<string | null> {
   const id = clientOrderId.safeParse((body as { clientOrderId?: unknown }).clientOrderId);
   if (!id.success) return null;
-  const found = await services.engine.findClientOrder(wallet, id.data);
+  const found = await services.engine.orders.find(wallet, id.data);
   if (found.outcome === 'claimed') return found.orderId;
   return found.outcome === 'unchecked' ? settledOrderId({ services, wallet }, id.data) : null;
 }

@@ -8,7 +8,7 @@ export const postTerms: WalletEndpoint = {
   readsBody: true,
   async handle({ services, wallet, body }) {
     const { version } = checked(termsRequest, body);
-    await services.engine.acceptTerms(wallet, version);
+    await services.engine.switches.acceptTerms(wallet, version);
     services.wake();
     return json({ version, accepted: true });
   },

@@ -11,7 +11,7 @@ export async function marketsOf(
 ): Promise<(item: { readonly market: string }) => Market> {
   const markets = new Map<string, Market>();
   for (const symbol of new Set(items.map(({ market }) => market))) {
-    const market = await engine.market(symbol);
+    const market = await engine.markets.bySymbol(symbol);
     // The ledger knows it, so the engine is not the one that the ledger follows.
     if (market === undefined)
       throw new Refusal('SERVICE_UNAVAILABLE', `the engine does not know the market ${symbol}`);

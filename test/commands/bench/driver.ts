@@ -68,12 +68,12 @@ async function open(redisUrl: string): Promise<void> {
   redis?.disconnect();
   redis = new Redis(redisUrl);
   engine = engineOn(redis);
-  await engine.open({ epoch: 0, sequence: 0 });
+  await engine.lifecycle.open({ epoch: 0, sequence: 0 });
 }
 
 async function publish(): Promise<void> {
-  await opened().engine.setAsset({ symbol: 'USDC', scale: 6 });
-  await opened().engine.createMarket(marketSpec(SYMBOL));
+  await opened().engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
+  await opened().engine.markets.create(marketSpec(SYMBOL));
 }
 
 const accounts = [TAKER, ...Array.from({ length: WALLETS }, (_none, index) => walletOf(index))];
@@ -83,7 +83,7 @@ async function create(): Promise<void> {
   for (const wallet of accounts) {
     for (const asset of ['ETH', 'USDC']) {
       const reference = `${wallet} ${asset}`;
-      await opened().engine.moveFunds({ kind: 'credited', wallet, asset, amountAtoms: CREDIT, reference });
+      await opened().engine.funds.move({ kind: 'credited', wallet, asset, amountAtoms: CREDIT, reference });
     }
   }
 }
@@ -93,12 +93,12 @@ async function rebuild(resting: number): Promise<void> {
   cancellable.length = 0;
   await opened().redis.flushall();
   await opened()
-    .engine.confirm()
+    .engine.lifecycle.confirm()
     .catch(() => undefined); // it finds that its engine is gone
-  await opened().engine.open({ epoch: 0, sequence: 0 });
+  await opened().engine.lifecycle.open({ epoch: 0, sequence: 0 });
   await publish();
   const { redis, engine } = opened();
-  const market = (await engine.market(SYMBOL))!;
+  const market = (await engine.markets.bySymbol(SYMBOL))!;
   const { base, quote, baseAtomsPerStep, quoteAtomsPerLot } = market;
   const lot = { base: base.symbol, quote: quote.symbol, baseAtomsPerStep, quoteAtomsPerLot };
   async function* liveOrders(): AsyncGenerator<LiveOrder> {
@@ -120,7 +120,7 @@ async function rebuild(resting: number): Promise<void> {
       ...{ paused: false, termsVersion: null, holds: [], acceptedTerms: new Map() },
       ...{ marketVersions: new Map([[market.number, market.version]]), markets: [market] },
     },
-    assets: await engine.assets(),
+    assets: await engine.markets.assets(),
     lastPrices: new Map(),
     liveOrders,
     async *balancesOf() {
@@ -130,8 +130,8 @@ async function rebuild(resting: number): Promise<void> {
     fence: async () => undefined,
   };
   await redis.flushall();
-  await engineOn(redis).rebuild(image);
-  await engine.open({ epoch: 1, sequence: resting + 1 });
+  await engineOn(redis).rebuilds.run(image);
+  await engine.lifecycle.open({ epoch: 1, sequence: resting + 1 });
 }
 
 interface Shape {
@@ -174,11 +174,11 @@ async function placeOne(shape: Shape): Promise<{ id: string; wallet: string }> {
     size: parseDecimal(`${shape.size}`)!,
   };
   const { engine } = opened();
-  let placed: Placement = await engine.placeOrder({ wallet, request });
+  let placed: Placement = await engine.orders.place({ wallet, request });
   if (placed.outcome === 'unchecked') {
     const { moment: checked, ...older } = placed as typeof placed & { timeMs?: number };
     const vouched = { wallet, request, checked, checkedAtMs: older.timeMs };
-    placed = await engine.placeOrder(vouched);
+    placed = await engine.orders.place(vouched);
   }
   if (placed.outcome !== 'placed') throw new Error(`${placed.outcome}: ${clientOrderId}`);
   const { id, status } = placed.order;
@@ -239,7 +239,9 @@ async function place(kind: OrderKind, calls: number, pace: Pace): Promise<void> 
 async function cancel(calls: number, pace: Pace): Promise<void> {
   const orders = cancellable.splice(0, calls);
   if (orders.length < calls) throw new Error(`only ${orders.length} orders are left to cancel`);
-  await paced(calls, pace, (index) => opened().engine.cancelOrder(orders[index]!.wallet, orders[index]!.id));
+  await paced(calls, pace, (index) =>
+    opened().engine.orders.cancel(orders[index]!.wallet, orders[index]!.id),
+  );
 }
 
 async function settle(): Promise<void> {

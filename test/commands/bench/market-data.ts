@@ -32,7 +32,7 @@ const TAKER = `0x${'c'.repeat(40)}`;
 const symbolOf = (index: number): string => `M${index}/USDC`;
 
 const place = (engine: Engine, wallet: string, symbol: string, side: Side, price: number) =>
-  engine.placeOrder({
+  engine.orders.place({
     wallet,
     request: {
       ...{ market: symbol, side, type: 'limit', timeInForce: 'GTC', clientOrderId: null, leverage: null },
@@ -45,13 +45,13 @@ const place = (engine: Engine, wallet: string, symbol: string, side: Side, price
 /** Markets with a book on both sides and an execution each. */
 async function fillMarkets(engine: Engine): Promise<void> {
   for (let index = 0; index < MARKETS - 1; index += 1) {
-    await engine.createMarket(marketSpec(symbolOf(index)));
+    await engine.markets.create(marketSpec(symbolOf(index)));
   }
   const assets = ['USDC', ...Array.from({ length: MARKETS - 1 }, (_, index) => `M${index}`)];
   for (const wallet of [MAKER, TAKER]) {
     for (const asset of assets) {
       const reference = `${wallet} ${asset}`;
-      await engine.moveFunds({ kind: 'credited', wallet, asset, amountAtoms: DEEP, reference });
+      await engine.funds.move({ kind: 'credited', wallet, asset, amountAtoms: DEEP, reference });
     }
   }
   for (let index = 0; index < MARKETS - 1; index += 1) {
@@ -148,7 +148,7 @@ export async function benchMarketData(): Promise<Table> {
   const exchange = await openExchange(PRESENT);
   const engine = openEngine({ redis: exchange.redis, maxMakers: 1_000, maxLiveOrders: 1_000_000 });
   try {
-    await engine.open({ epoch: 0, sequence: 0 });
+    await engine.lifecycle.open({ epoch: 0, sequence: 0 });
     await fillMarkets(engine);
     const stopWriting = write(engine);
     const rounds = await takeRounds(exchange).finally(stopWriting);

@@ -221,7 +221,7 @@ export async function benchPage(): Promise<Table> {
   const exchange = await openExchange(PRESENT);
   const engine = openEngine({ redis: exchange.redis, maxMakers: 1_000, maxLiveOrders: 1_000_000 });
   try {
-    await engine.open({ epoch: 0, sequence: 0 });
+    await engine.lifecycle.open({ epoch: 0, sequence: 0 });
     await fillMarket(engine, SYMBOL);
     const { url } = await exchange.start('all');
     return tableOf('page', title, [...bundleRows(), ...(await measure(url))]);

@@ -37,7 +37,7 @@ async function place(
 ): Promise<void> {
   const rules = { timeInForce: 'GTC', postOnly: false, reduceOnly: false, leverage: null } as const;
   const type = price === undefined ? 'market' : 'limit';
-  await engine.placeOrder({
+  await engine.orders.place({
     wallet,
     request: {
       ...{ ...rules, market, side, type, clientOrderId: null, size: parseDecimal(size) },
@@ -48,11 +48,11 @@ async function place(
 
 /** A market with as many levels as a frame has, on both sides. */
 export async function fillMarket(engine: Engine, symbol: string): Promise<void> {
-  await engine.createMarket(marketSpec(symbol));
+  await engine.markets.create(marketSpec(symbol));
   for (const wallet of [MAKER, TAKER]) {
     for (const asset of symbol.split('/')) {
       const reference = `${wallet} ${symbol} ${asset}`;
-      await engine.moveFunds({ kind: 'credited', wallet, asset, amountAtoms: DEEP, reference });
+      await engine.funds.move({ kind: 'credited', wallet, asset, amountAtoms: DEEP, reference });
     }
   }
   const makers = Array.from({ length: LEVELS }, (_none, index) => (index + 1) / 100).flatMap((away) => [
@@ -240,7 +240,7 @@ export async function benchStreams(): Promise<Table> {
   const exchange = await openExchange(PRESENT);
   const engine = openEngine({ redis: exchange.redis, maxMakers: 1_000, maxLiveOrders: 1_000_000 });
   try {
-    await engine.open({ epoch: 0, sequence: 0 });
+    await engine.lifecycle.open({ epoch: 0, sequence: 0 });
     for (let index = 0; index < MARKETS; index += 1) await fillMarket(engine, symbolOf(index));
     await exchange.start('settlement');
     await exchange.start('snapshot');

@@ -126,11 +126,11 @@ async function openStage(drainMs: number): Promise<Stage> {
 async function fund(settings: Readonly<Record<string, string>>, wallets: readonly string[]): Promise<void> {
   const config = readConfig(settings) as ServedConfig;
   const { engine, close } = openBackends('operator', config, pino({ level: 'silent' }));
-  await eventually('the engine is open', async () => engine.isOpen());
-  await engine.setAsset({ symbol: 'USDC', scale: 6 });
+  await eventually('the engine is open', async () => engine.lifecycle.isOpen());
+  await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
   for (const symbol of MARKETS) {
     const rules = { tickSize: '0.01', sizeStep: '0.0001', minOrderSize: null, maxOrderSize: null };
-    await engine.createMarket({
+    await engine.markets.create({
       ...{ ...rules, symbol, status: 'active', sellEnabled: true, visible: true, feeBps: 10 },
       ...{ selfTrade: 'expire_maker', referencePrice: null, networkId: '1' },
     });
@@ -138,7 +138,7 @@ async function fund(settings: Readonly<Record<string, string>>, wallets: readonl
   for (const wallet of wallets) {
     for (const asset of ['USDC', ...MARKETS.map((symbol) => symbol.split('/')[0]!)]) {
       const reference = `${wallet} ${asset}`;
-      await engine.moveFunds({ kind: 'credited', wallet, asset, amountAtoms: DEEP, reference });
+      await engine.funds.move({ kind: 'credited', wallet, asset, amountAtoms: DEEP, reference });
     }
   }
   await close();

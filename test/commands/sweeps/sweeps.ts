@@ -57,7 +57,7 @@ async function restOrders({ databaseUrl }: Servers, ledger: Ledger, count: numbe
 }
 
 async function settle(engine: Engine, ledger: Ledger): Promise<void> {
-  await ledger.settle(await engine.readEvents(await ledger.cursor(), 1_000));
+  await ledger.settle(await engine.outbox.readEvents(await ledger.cursor(), 1_000));
 }
 
 /** Leaves an engine whose sweeps nobody has settled yet. @returns the last of its events */
@@ -68,7 +68,7 @@ async function makeSweeps(
   sweeps: Sweeps,
 ): Promise<{ sequence: number; trades: number }> {
   const engine = openEngine({ redis, maxMakers: MOST_MAKERS, maxLiveOrders: 10_000 });
-  await engine.open(await ledger.cursor());
+  await engine.lifecycle.open(await ledger.cursor());
   const trades = sweeps.reduce((sum, fills) => sum + fills, 0);
   await publishPlain(engine, SYMBOL);
   await fund(engine, ALICE, { ETH: 10n ** 9n });
@@ -78,11 +78,11 @@ async function makeSweeps(
   await restOrders(servers, ledger, trades);
   await redis.flushdb();
   await rebuildEngine({ engine, ledger });
-  await engine.open(await ledger.cursor());
+  await engine.lifecycle.open(await ledger.cursor());
   await Promise.all(
     sweeps.map((fills) => place(engine, BOB, limit(SYMBOL, 'buy', 1, fills, { timeInForce: 'IOC' }))),
   );
-  return { sequence: (await engine.state()).sequence, trades };
+  return { sequence: (await engine.snapshots.state()).sequence, trades };
 }
 
 /** @throws Error when the process ends before all is settled */

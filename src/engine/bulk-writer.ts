@@ -15,7 +15,7 @@ export const replaced = (): OperatorRefusal =>
     'another rebuild of the engine began meanwhile: this one has ended',
   );
 
-export class Filling {
+export class BulkWriter {
   readonly #core: EngineCore;
   readonly #token: string;
   /** Arguments that were added and not sent yet, by command and key. */

@@ -1,0 +1,174 @@
+/**
+ * The layout of the claim filter: a Bloom filter over all ids ever used, in blocks of 64 bits. An id has its bits in
+ * one block. The filter lies in strings of at most 16 MiB, so that no command allocates or copies more at once.
+ *
+ * The engine itself keeps which filter is in force (field `filter` of its hash): whatever size a process was set to,
+ * all of them use the same filter, and scripts refuse a command that was made for another one.
+ */
+
+import { BITS_PER_ID, type Claim } from './claims.ts';
+import { claimFilterKey } from './keys.ts';
+
+const MIB = 1024 * 1024;
+const BLOCK_BYTES = 8;
+const BLOCK_BITS = BLOCK_BYTES * 8;
+
+/** Bytes of one string of the filter. */
+export const FILTER_PART_BYTES = 16 * MIB;
+/** 32 bits of hash could fill more; the ids of so many that this is too small are in the hundreds of millions. */
+export const LARGEST_FILTER_BYTES = 1024 * MIB;
+/** About one false "maybe" in a hundred at eight million ids. */
+export const DEFAULT_FILTER_BYTES = 16 * MIB;
+
+/** One filter. Its size is a power of two. */
+export interface FilterLayout {
+  /** Rises by each rebuild and is never given out twice. */
+  readonly generation: number;
+  readonly bytes: number;
+}
+
+/** The filter in force, and the one that is being filled to replace it; while there is one, claims go into both. */
+export interface FilterState {
+  /** Text of the filter in the engine: `generation/bytes`, and the next one's after a space. */
+  readonly text: string;
+  readonly current: FilterLayout;
+  readonly next: FilterLayout | null;
+}
+
+const writeLayout = ({ generation, bytes }: FilterLayout): string => `${generation}/${bytes}`;
+
+export const writeFilterState = (current: FilterLayout, next: FilterLayout | null = null): string =>
+  next === null ? writeLayout(current) : `${writeLayout(current)} ${writeLayout(next)}`;
+
+/** @param text null: an engine of before filters had sizes */
+export function readFilterState(text: string | null): FilterState {
+  const [current = { generation: 0, bytes: DEFAULT_FILTER_BYTES }, next = null] = (text ?? '')
+    .split(' ')
+    .filter((part) => part !== '')
+    .map((part): FilterLayout => {
+      const [generation, bytes] = part.split('/').map(Number);
+      return { generation: generation!, bytes: bytes! };
+    });
+  return { text: text ?? '', current, next };
+}
+
+/** The keys of a filter's strings, in the order of their bytes. */
+export const filterKeys = ({ generation, bytes }: FilterLayout): string[] =>
+  Array.from({ length: Math.ceil(bytes / FILTER_PART_BYTES) }, (_, part) => claimFilterKey(generation, part));
+
+/** Byte of the whole filter at which the id's block begins. */
+const blockAt = ({ hash }: Claim, { bytes }: FilterLayout): number =>
+  (hash % (bytes / BLOCK_BYTES)) * BLOCK_BYTES;
+
+/** Returns the key of the string that holds the id's block, and the byte in it. */
+export function placeInFilter(claim: Claim, layout: FilterLayout): { key: string; offset: number } {
+  const at = blockAt(claim, layout);
+  return {
+    key: claimFilterKey(layout.generation, Math.floor(at / FILTER_PART_BYTES)),
+    offset: at % FILTER_PART_BYTES,
+  };
+}
+
+/** An id as scripts take it, with its place in each filter. */
+export interface ScriptClaim {
+  readonly field: Buffer;
+  readonly mask: Buffer;
+  /** Layout of the filters that the places are in: a script refuses a layout that is not in force. */
+  readonly layout: string;
+  readonly key: string;
+  readonly offset: number;
+  /** Offset of the block's last byte. */
+  readonly last: number;
+  /** `key` and '' while no filter is being filled. */
+  readonly nextKey: string;
+  readonly nextOffset: number | '';
+  readonly nextLast: number | '';
+}
+
+/** @param claim null: the command claims nothing, its script takes the same arguments */
+export function scriptClaim(claim: Claim | null, { text, current, next }: FilterState): ScriptClaim {
+  const { field, mask } = claim ?? NO_CLAIM;
+  const place = claim === null ? { key: claimFilterKey(0, 0), offset: 0 } : placeInFilter(claim, current);
+  const nextPlace = claim === null || next === null ? undefined : placeInFilter(claim, next);
+  return {
+    field,
+    mask,
+    layout: text,
+    key: place.key,
+    offset: place.offset,
+    nextKey: nextPlace?.key ?? place.key,
+    nextOffset: nextPlace?.offset ?? '',
+    last: place.offset + BLOCK_BYTES - 1,
+    nextLast: nextPlace === undefined ? '' : nextPlace.offset + BLOCK_BYTES - 1,
+  };
+}
+
+const NO_CLAIM = { field: Buffer.alloc(0), mask: Buffer.alloc(BLOCK_BYTES) };
+
+/** Consecutive bytes of a filter, outside Redis. */
+export class FilterBits {
+  readonly #layout: FilterLayout;
+  readonly #from: number;
+  readonly bytes: Buffer;
+
+  /** @param from a multiple of eight; @param length likewise, and at most what follows */
+  constructor(layout: FilterLayout, from = 0, length = layout.bytes - from) {
+    this.#layout = layout;
+    this.#from = from;
+    this.bytes = Buffer.alloc(length);
+  }
+
+  /** Sets the id's bits; an id whose block lies elsewhere is passed over. */
+  add(claim: Claim): void {
+    const at = blockAt(claim, this.#layout) - this.#from;
+    if (at < 0 || at >= this.bytes.length) return;
+    for (let byte = 0; byte < BLOCK_BYTES; byte += 1) this.bytes[at + byte]! |= claim.mask[byte]!;
+  }
+
+  /** True when all bits of the id are set; undefined when its block lies elsewhere. */
+  has(claim: Claim): boolean | undefined {
+    const at = blockAt(claim, this.#layout) - this.#from;
+    if (at < 0 || at >= this.bytes.length) return undefined;
+    return claim.mask.every((bits, byte) => (this.bytes[at + byte]! & bits) === bits);
+  }
+}
+
+/** Load of a filter, estimated from a sample of its blocks. */
+export interface FilterLoad {
+  readonly bytes: number;
+  /** Share of bits that are set. */
+  readonly setRatio: number;
+  /** Ids that set as many bits. */
+  readonly ids: number;
+  /** Share of new ids for which Postgres has to be asked. */
+  readonly falsePositiveRatio: number;
+}
+
+/** Number of set bits in a byte. */
+const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
+
+/** Share of a block's bits that one id leaves as they were. */
+const KEPT_BY_ID = (1 - 1 / BLOCK_BITS) ** BITS_PER_ID;
+
+/** @param samples of whole blocks, of at least one */
+export function loadOf({ bytes }: FilterLayout, samples: readonly Buffer[]): FilterLoad {
+  let [blocks, ones, falsePositives] = [0, 0, 0];
+  for (const sample of samples) {
+    for (let at = 0; at < sample.length; at += BLOCK_BYTES) {
+      let inBlock = 0;
+      for (let byte = at; byte < at + BLOCK_BYTES; byte += 1) inBlock += ONES[sample[byte]!]!;
+      blocks += 1;
+      ones += inBlock;
+      falsePositives += (inBlock / BLOCK_BITS) ** BITS_PER_ID;
+    }
+  }
+  const setRatio = ones / (blocks * BLOCK_BITS);
+  // Ids fall on blocks at random: the share of bits left is that of one id, to the power of ids, over a Poisson number.
+  const idsPerBlock = -Math.log(Math.max(1 - setRatio, 1 / (blocks * BLOCK_BITS))) / (1 - KEPT_BY_ID);
+  return {
+    bytes,
+    setRatio,
+    ids: Math.round((idsPerBlock * bytes) / BLOCK_BYTES),
+    falsePositiveRatio: falsePositives / blocks,
+  };
+}
