@@ -24,9 +24,9 @@ export interface LiveOrder {
  */
 export async function liveOrdersOf({ engine, ledger }: Servers, wallet: string): Promise<LiveOrder[]> {
   const unsettled = await engine.outbox.unsettledOf(wallet);
-  const { sequence } = await ledger.cursor();
+  const { sequence } = await ledger.settlement.cursor();
   const orders = new Map<string, LiveOrder>();
-  for await (const order of ledger.liveOrdersAt(sequence)) {
+  for await (const order of ledger.state.liveOrders(sequence)) {
     if (order.wallet === wallet && order.priceTicks !== null) {
       orders.set(order.id, { ...order, priceTicks: order.priceTicks });
     }

@@ -44,7 +44,7 @@ export async function moveUnlessKnown(
     const earlier =
       moved.outcome === 'claimed'
         ? moved.movement
-        : await ledger.movementByReference(movement.kind, movement.reference);
+        : await ledger.journal.movement(movement.kind, movement.reference);
     if (earlier !== null) return earlier;
     if (moved.outcome === 'unchecked') checked = moved.moment;
   }

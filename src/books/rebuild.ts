@@ -14,9 +14,10 @@ import { usedIds } from './used-ids.ts';
  *   REBUILD_REPLACED | LEDGER_INCONSISTENT
  */
 export async function rebuildEngine({ engine, ledger }: Servers): Promise<Rebuilt> {
-  if (await hasOtherFormat(engine)) await ledger.atRest(({ cursor }) => engine.rebuilds.retire(cursor));
+  if (await hasOtherFormat(engine))
+    await ledger.settlement.atRest(({ cursor }) => engine.rebuilds.retire(cursor));
   await ledger.migrate();
-  return ledger.atRest(async (rest) => {
+  return ledger.settlement.atRest(async (rest) => {
     const { epoch, sequence, timeMs } = rest.cursor;
     const image = await imageOf(ledger, { epoch, sequence, timeMs: timeMs ?? 0 });
     return engine.rebuilds.run({ ...image, fence: rest.fence });
@@ -37,15 +38,15 @@ async function imageOf(
   ledger: Ledger,
   cursor: Cursor & { timeMs: number },
 ): Promise<Omit<EngineImage, 'fence'>> {
-  const lastTrades = await ledger.lastTradesBefore(Number.MAX_SAFE_INTEGER);
+  const lastTrades = await ledger.trades.lastBefore(Number.MAX_SAFE_INTEGER);
   return {
     cursor,
-    switches: await ledger.switches(),
-    assets: await ledger.assets(),
+    switches: await ledger.state.switches(),
+    assets: await ledger.state.assets(),
     lastPrices: new Map(lastTrades.map(({ market, priceTicks }) => [market, priceTicks])),
-    liveOrders: () => ledger.liveOrdersAt(cursor.sequence),
+    liveOrders: () => ledger.state.liveOrders(cursor.sequence),
     async *balancesOf(asset) {
-      for await (const balance of ledger.balancesAt(asset, cursor.sequence))
+      for await (const balance of ledger.state.balances(asset, cursor.sequence))
         if (balance.account !== CUSTODY) yield balance;
     },
     usedIds: () => usedIds({ ledger }),

@@ -5,7 +5,7 @@ import type { Servers } from './servers.ts';
 
 /** Yields the settled ids, in no order. */
 export async function* usedIds({ ledger }: Pick<Servers, 'ledger'>): AsyncGenerator<UsedId> {
-  for await (const { wallet, clientOrderId } of ledger.clientOrderIds())
+  for await (const { wallet, clientOrderId } of ledger.state.clientOrderIds())
     yield { kind: 'order', wallet, clientOrderId };
-  yield* ledger.movementReferences();
+  yield* ledger.state.movementReferences();
 }

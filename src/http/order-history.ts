@@ -46,11 +46,14 @@ export async function ordersOf(
   // One more than is shown tells whether there is a next page.
   const page = { status, beforeSequence, limit: limit + 1 };
   if (events.length === 0) {
-    const { orders } = await ledger.ordersOf(wallet, { ...page, fills: { ...settings, orders: limit } });
+    const { orders } = await ledger.orders.ofWallet(wallet, {
+      ...page,
+      fills: { ...settings, orders: limit },
+    });
     const found = orders.map((order) => ({ order, shown: order }));
     return pageOf(found, limit, ({ order }) => order.sequence);
   }
-  const settled = await ledger.ordersOf(wallet, { ...page, touchedIds: touchedIds(events, wallet) });
+  const settled = await ledger.orders.ofWallet(wallet, { ...page, touchedIds: touchedIds(events, wallet) });
   const isListed = ({ order }: FoldedOrder): boolean =>
     order.sequence < beforeSequence && (status === undefined || isLive(order.status) === (status === 'live'));
   const found = foldOrders(settled, events, wallet).filter(isListed);
@@ -79,7 +82,7 @@ async function withFills(
   const settledShare = ({ unsettledFills }: FoldedOrder, at: number): number =>
     Math.max(0, shares[at]! - unsettledFills.length);
   const counts = new Map(orders.map((folded, at) => [folded.order.id, settledShare(folded, at)]));
-  const settled = await ledger.fillsOf(counts, cursor);
+  const settled = await ledger.orders.fills(counts, cursor);
   return orders.map((folded, at) => withNewest(folded, settled.get(folded.order.id) ?? [], shares[at]!));
 }
 
@@ -105,7 +108,7 @@ export async function tradesOf(
   const { orderId } = filter;
   if (orderId !== undefined && !isOrderId(orderId)) return { items: [], next: null };
   const events = await unsettledEvents(engine, wallet, orderId);
-  const settled = await ledger.tradesOf(wallet, { ...filter, limit: limit + 1 });
+  const settled = await ledger.trades.ofWallet(wallet, { ...filter, limit: limit + 1 });
   const trades = foldTrades(settled, events, wallet, filter);
   return pageOf(trades, limit, ({ fill }) => Number(fill.tradeId));
 }
@@ -132,7 +135,7 @@ export async function orderOf(
   const events = await unsettledEvents(engine, wallet, id);
   const { cursor, order } = events.some(creates(id))
     ? NOTHING_SETTLED
-    : await ledger.orderById(wallet, id, Math.min(maxFillsPerOrder, maxFillsPerReply));
+    : await ledger.orders.byId(wallet, id, Math.min(maxFillsPerOrder, maxFillsPerReply));
   const orders = order === null ? [] : [order];
   const found = foldOrders({ cursor, orders }, events, wallet).find((folded) => folded.order.id === id);
   if (found === undefined) return undefined;

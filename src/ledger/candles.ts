@@ -1,6 +1,5 @@
 /** Settled candles: the minutes of the current bucket, and the history of every timeframe. */
 
-import type pg from 'pg';
 import {
   bucketEndMs,
   bucketGrid,
@@ -14,6 +13,7 @@ import type { KeptTimeframe } from './candle-rows.ts';
 import { readCursorText, withCursor } from './cursor.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { askForTexts, type Prepared, prepared } from './pool.ts';
+import type { Pools } from './pools.ts';
 
 /** SQL of several candles as one: min and max of [time, price] are the first and the last price, without a sort. */
 const FOLDED = [
@@ -48,21 +48,6 @@ const MINUTES = prepared(
     join candles on market = $1 and timeframe = '1m' and candles.open_ms >= least($2, last.open_ms)
     group by is_last) as minutes`),
 );
-
-/** @param fromMs the start of a minute */
-export const minutesOfMarket = async (
-  pool: pg.Pool,
-  market: string,
-  fromMs: number,
-): Promise<SettledMinutes> => {
-  const [cursor, lines] = await askForTexts(pool, MINUTES, [market, fromMs]);
-  const rows = rowsOf(lines);
-  const found = (isLast: string): Candle | null => {
-    const fields = rows.find(([is]) => is === isLast);
-    return fields === undefined ? null : readCandle(fields.slice(1));
-  };
-  return { cursor: readCursorText(cursor), closed: found('f'), last: found('t') };
-};
 
 export interface CandleRange {
   /** Most candles. */
@@ -123,16 +108,44 @@ const HISTORIES = Object.fromEntries(
   TIMEFRAMES.map((timeframe) => [timeframe, historyOf(timeframe)]),
 ) as Readonly<Record<Timeframe, Prepared>>;
 
-/** The newest candles whose start lies in a range. */
-export const candlesOfMarket = async (
-  pool: pg.Pool,
-  market: string,
-  timeframe: Timeframe,
-  { limit, fromMs = 0, toMs }: CandleRange,
-): Promise<SettledCandles> => {
-  const startMs = bucketStartMs(timeframe, fromMs);
-  const firstMs = startMs === fromMs ? fromMs : bucketEndMs(timeframe, fromMs);
-  const endMs = toMs === undefined ? Number.MAX_SAFE_INTEGER : bucketEndMs(timeframe, toMs);
-  const [cursor, lines] = await askForTexts(pool, HISTORIES[timeframe], [market, firstMs, endMs, limit]);
-  return { cursor: readCursorText(cursor), candles: rowsOf(lines).map(readCandle) };
-};
+export type CandleQueries = ReturnType<typeof candleQueries>;
+
+/** Reads of settled candles. */
+export function candleQueries({ public: reading }: Pick<Pools, 'public'>) {
+  return {
+    /**
+     * Returns the one-minute candles of a market from a minute on.
+     * @param fromMs the start of a minute in Unix milliseconds
+     */
+    async minutes(market: string, fromMs: number): Promise<SettledMinutes> {
+      const [cursor, lines] = await askForTexts(reading, MINUTES, [market, fromMs]);
+      const rows = rowsOf(lines);
+      const found = (isLast: string): Candle | null => {
+        const fields = rows.find(([is]) => is === isLast);
+        return fields === undefined ? null : readCandle(fields.slice(1));
+      };
+      return { cursor: readCursorText(cursor), closed: found('f'), last: found('t') };
+    },
+
+    /**
+     * Returns the newest candles of a market whose start lies in a range, oldest first. Buckets without executions are
+     * left out.
+     */
+    async history(
+      market: string,
+      timeframe: Timeframe,
+      { limit, fromMs = 0, toMs }: CandleRange,
+    ): Promise<SettledCandles> {
+      const startMs = bucketStartMs(timeframe, fromMs);
+      const firstMs = startMs === fromMs ? fromMs : bucketEndMs(timeframe, fromMs);
+      const endMs = toMs === undefined ? Number.MAX_SAFE_INTEGER : bucketEndMs(timeframe, toMs);
+      const [cursor, lines] = await askForTexts(reading, HISTORIES[timeframe], [
+        market,
+        firstMs,
+        endMs,
+        limit,
+      ]);
+      return { cursor: readCursorText(cursor), candles: rowsOf(lines).map(readCandle) };
+    },
+  };
+}

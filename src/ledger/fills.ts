@@ -1,10 +1,7 @@
 /** Fills of orders. Statements write each as a few fields of a line, and replies show most fields as they come. */
 
-import type pg from 'pg';
-import type { Cursor } from '../domain/event.ts';
 import type { Fill, FillRole } from '../domain/order.ts';
-import { joinedInOneLine, joinedLines, lineOf, rowsOf } from './lines.ts';
-import { askForTexts, prepared } from './pool.ts';
+import { joinedInOneLine, lineOf } from './lines.ts';
 import { endOf } from './walk.ts';
 
 const NO_BOUND = String(Number.MAX_SAFE_INTEGER);
@@ -69,27 +66,4 @@ export const newestFills = (orderId: string, limit: string, upTo?: string): stri
     select ${joinedInOneLine('line', 'trade_id')} from (
       select trade_id, line from made
       union all ${walk('taker', `${limit} - (select count(*) from made)`)}) as newest)`;
-};
-
-const OF_ORDERS = prepared(`
-  select ${joinedLines(lineOf('id', 'fills'), 'id')} from (
-    select id, ${newestFills('id', 'share', '$3')} as fills
-    from unnest($1::text[], $2::bigint[]) as asked (id, share)
-  ) as found`);
-
-/**
- * The newest fills of each order, by order id and in the order of execution.
- * @param counts number of fills to read, by order id
- * @param cursor of the read that found the orders: later fills are left out. Trades never change, so no snapshot is held.
- */
-export const fillsOf = async (
-  pool: pg.Pool,
-  counts: ReadonlyMap<string, number>,
-  cursor: Cursor,
-): Promise<Map<string, Fill[]>> => {
-  const asked = [...counts].filter(([, count]) => count > 0);
-  if (asked.length === 0) return new Map();
-  const [ids, shares] = [asked.map(([id]) => id), asked.map(([, count]) => count)];
-  const [text] = await askForTexts(pool, OF_ORDERS, [ids, shares, cursor.sequence]);
-  return new Map(rowsOf(text).map(([id, ...fields]) => [id!, readFills(fields, 0)]));
 };

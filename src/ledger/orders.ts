@@ -1,6 +1,5 @@
 /** Orders as settled, with as many of their fills as a reader asks for. */
 
-import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
 import type {
   Fill,
@@ -11,10 +10,12 @@ import type {
   Side,
   TimeInForce,
 } from '../domain/order.ts';
+import { refusedWhileAway } from './away.ts';
 import { readCursorText, withCursor } from './cursor.ts';
 import { newestFills, readFills } from './fills.ts';
 import { joinedLines, lineOf, quoted, rowsOf } from './lines.ts';
-import { askForTexts, prepared } from './pool.ts';
+import { askForTexts, askOnce, prepared } from './pool.ts';
+import type { Pools } from './pools.ts';
 import { storable } from './text.ts';
 import { endOf } from './walk.ts';
 
@@ -110,50 +111,79 @@ function mapValues<Value>(make: (page: string) => Value): Record<keyof typeof PA
   return { all: make(PAGES.all), live: make(PAGES.live), closed: make(PAGES.closed) };
 }
 
-/** A page of the wallet's orders, newest first. */
-export const ordersOf = async (
-  pool: pg.Pool,
-  wallet: string,
-  { status, beforeSequence = Number.MAX_SAFE_INTEGER, limit, touchedIds = [], fills }: OrdersPage,
-): Promise<{ cursor: Cursor; orders: SettledOrder[] }> => {
-  const asked = status ?? 'all';
-  const parameters = [wallet, beforeSequence, limit, touchedIds];
-  const [cursor, lines] = await (fills === undefined
-    ? askForTexts(pool, LISTS.heads[asked], parameters)
-    : askForTexts(pool, LISTS.whole[asked], [
-        ...parameters,
-        ...[fills.maxFillsPerOrder, fills.maxFillsPerReply, fills.orders],
-      ]));
-  return { cursor: readCursorText(cursor), orders: rowsOf(lines).map(readOrder) };
-};
-
 const BY_ID = prepared(
   withCursor(`select ${lineOf(HEAD, newestFills('id', '$3'))}
     from (select * from orders where id = $1 offset 0) as found where wallet = $2`),
 );
 
-/** An order of the wallet, with its newest fills up to a number. */
-export const orderById = async (
-  pool: pg.Pool,
-  wallet: string,
-  id: string,
-  mostFills: number,
-): Promise<{ cursor: Cursor; order: SettledOrder | null }> => {
-  const [cursor, line] = await askForTexts(pool, BY_ID, [id, wallet, mostFills]);
-  const [fields] = rowsOf(line);
-  return { cursor: readCursorText(cursor), order: fields === undefined ? null : readOrder(fields) };
-};
-
 const BY_CLIENT_ID = prepared(
   'select id from orders where wallet = $1 and client_order_id = $2 and client_order_id is not null',
 );
 
-/** The id of the wallet's order with this client order id; null when there is none. One statement, one row. */
-export const orderIdByClientId = async (
-  pool: pg.Pool,
-  wallet: string,
-  clientOrderId: string,
-): Promise<string | null> => {
-  const [id] = await askForTexts(pool, BY_CLIENT_ID, [wallet, storable(clientOrderId)]);
-  return id;
-};
+const FILLS = prepared(`
+  select ${joinedLines(lineOf('id', 'fills'), 'id')} from (
+    select id, ${newestFills('id', 'share', '$3')} as fills
+    from unnest($1::text[], $2::bigint[]) as asked (id, share)
+  ) as found`);
+
+export type OrderQueries = ReturnType<typeof orderQueries>;
+
+/** Reads of settled orders. */
+export function orderQueries({ lists, orders, placing }: Pick<Pools, 'lists' | 'orders' | 'placing'>) {
+  /** Reads one row by one index. */
+  const idByClientId =
+    (pool: typeof orders) =>
+    async (wallet: string, clientOrderId: string): Promise<string | null> => {
+      const [id] = await askForTexts(pool, BY_CLIENT_ID, [wallet, storable(clientOrderId)]);
+      return id;
+    };
+  return {
+    /** Returns a page of the wallet's orders, newest first, with the fills that the page asks for. */
+    async ofWallet(
+      wallet: string,
+      { status, beforeSequence = Number.MAX_SAFE_INTEGER, limit, touchedIds = [], fills }: OrdersPage,
+    ): Promise<{ cursor: Cursor; orders: SettledOrder[] }> {
+      const asked = status ?? 'all';
+      const parameters = [wallet, beforeSequence, limit, touchedIds];
+      if (fills !== undefined) parameters.push(fills.maxFillsPerOrder, fills.maxFillsPerReply, fills.orders);
+      const list = fills === undefined ? LISTS.heads[asked] : LISTS.whole[asked];
+      const [cursor, lines] = await askForTexts(lists, list, parameters);
+      return { cursor: readCursorText(cursor), orders: rowsOf(lines).map(readOrder) };
+    },
+
+    /** Returns an order of the wallet, with its newest fills up to a number. */
+    async byId(
+      wallet: string,
+      id: string,
+      mostFills: number,
+    ): Promise<{ cursor: Cursor; order: SettledOrder | null }> {
+      const [cursor, line] = await askForTexts(orders, BY_ID, [id, wallet, mostFills]);
+      const [fields] = rowsOf(line);
+      return { cursor: readCursorText(cursor), order: fields === undefined ? null : readOrder(fields) };
+    },
+
+    /**
+     * Returns the newest fills of each order, by order id and in the order of execution.
+     * @param counts number of fills to read, by order id
+     * @param cursor of the read that found the orders: later fills are left out. Trades never change, so no snapshot is
+     *   held.
+     */
+    async fills(counts: ReadonlyMap<string, number>, cursor: Cursor): Promise<Map<string, Fill[]>> {
+      const asked = [...counts].filter(([, count]) => count > 0);
+      if (asked.length === 0) return new Map();
+      const ids = asked.map(([id]) => id);
+      const shares = asked.map(([, count]) => count);
+      const [text] = await askForTexts(lists, FILLS, [ids, shares, cursor.sequence]);
+      return new Map(rowsOf(text).map(([id, ...fields]) => [id!, readFills(fields, 0)]));
+    },
+
+    /** Returns the id of the wallet's order with this client order id, or null; for those who read an order. */
+    idByClientId: idByClientId(orders),
+
+    /**
+     * Returns the same for those who place an order, on connections that no reader can take. Rejects at once while
+     * Postgres is known to be away.
+     */
+    placedId: refusedWhileAway(idByClientId(placing), () => askOnce(placing, 'select 1')),
+  };
+}

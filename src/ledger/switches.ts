@@ -1,14 +1,8 @@
-/** Reads the switches as of the cursor. */
+/** Reads the switches. */
 
-import type pg from 'pg';
-import type { Cursor } from '../domain/event.ts';
 import { readMarketRecord } from '../domain/market-record.ts';
 import type { Switches } from '../domain/switches.ts';
-import { readCursor } from './cursor.ts';
-import { type Ask, inSnapshot } from './pool.ts';
-
-export const readSwitches = (pool: pg.Pool): Promise<Switches & { readonly cursor: Cursor }> =>
-  inSnapshot(pool, async (ask) => ({ cursor: await readCursor(ask), ...(await readSwitchesIn(ask)) }));
+import type { Ask } from './pool.ts';
 
 /** @param ask in a snapshot */
 export async function readSwitchesIn(ask: Ask): Promise<Switches> {

@@ -1,6 +1,5 @@
 /** Executions as settled. */
 
-import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
 import type { FillRole, PublicTrade, Side, Trade, WalletTrade } from '../domain/order.ts';
 import type { SecondOfTrades } from '../domain/rolling-day.ts';
@@ -9,6 +8,7 @@ import { FILL_FIELDS, fillFields, readFill, walkTrades } from './fills.ts';
 import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
 import { askForTexts, inSnapshot, type Prepared, prepared } from './pool.ts';
+import type { Pools } from './pools.ts';
 
 export interface TradeRow extends LotRow {
   trade_id: bigint;
@@ -114,19 +114,6 @@ const OF_ORDER = newestTrades(
   (role) => ({ columns: [`${role}_order_id`], values: ['listed.id'] }),
 );
 
-/** The wallet's latest trades, as maker or taker, newest first. */
-export const tradesOf = async (
-  pool: pg.Pool,
-  wallet: string,
-  { market, orderId, beforeTradeId = Number.MAX_SAFE_INTEGER, limit }: WalletTradesFilter,
-): Promise<{ cursor: Cursor; trades: WalletTrade[] }> => {
-  const parameters = [wallet, market ?? null, beforeTradeId, limit];
-  const [cursor, lines] = await (orderId === undefined
-    ? askForTexts(pool, OF_WALLET, parameters)
-    : askForTexts(pool, OF_ORDER, [...parameters, orderId]));
-  return { cursor: readCursorText(cursor), trades: rowsOf(lines).map(readWalletTrade) };
-};
-
 export interface MarketTradesFilter {
   /** The taker's. */
   readonly side?: Side | undefined;
@@ -160,33 +147,15 @@ const readPublicTrade = (fields: readonly string[]): PublicTrade => ({
   timeMs: Number(fields[5]),
 });
 
-/** Newest first: an end of the index for each side. */
-export const tradesOfMarket = async (
-  pool: pg.Pool,
-  market: string,
-  { side, limit, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER }: MarketTradesFilter,
-): Promise<{ cursor: Cursor; trades: PublicTrade[] }> => {
-  const sides = side === undefined ? ['buy', 'sell'] : [side];
-  const [cursor, lines] = await askForTexts(pool, OF_MARKET, [market, sides, fromMs, toMs, limit]);
-  return { cursor: readCursorText(cursor), trades: rowsOf(lines).map(readPublicTrade) };
-};
-
-/** The last settled trade before a time (Unix milliseconds) of each market that has one. */
-export const lastTradesBefore = (pool: pg.Pool, timeMs: number): Promise<Trade[]> =>
-  inSnapshot(pool, async (ask) => {
-    const rows = await ask<TradeRow>(
-      `select distinct on (market) found.* from markets
-       cross join (values ('buy'), ('sell')) as asked (side)
-       cross join lateral (
-         select ${TRADE_COLUMNS} from trades
-         where market = markets.symbol and taker_side = asked.side and time_ms < $1
-         order by time_ms desc, trade_id desc limit 1
-       ) as found
-       order by market, trade_id desc`,
-      [timeMs],
-    );
-    return rows.map(tradeOf);
-  });
+const LAST_TRADES = `
+  select distinct on (market) found.* from markets
+  cross join (values ('buy'), ('sell')) as asked (side)
+  cross join lateral (
+    select ${TRADE_COLUMNS} from trades
+    where market = markets.symbol and taker_side = asked.side and time_ms < $1
+    order by time_ms desc, trade_id desc limit 1
+  ) as found
+  order by market, trade_id desc`;
 
 export interface SettledSeconds {
   readonly cursor: Cursor;
@@ -210,26 +179,6 @@ const SECONDS = prepared(
     group by market, second) as seconds`),
 );
 
-/**
- * Returns at most `limit` trades of all markets after a trade and before a time (Unix milliseconds), summed by second.
- */
-export const secondsAfter = async (
-  pool: pg.Pool,
-  tradeId: number,
-  beforeMs: number,
-  limit: number,
-): Promise<SettledSeconds> => {
-  const [cursor, lines] = await askForTexts(pool, SECONDS, [tradeId, beforeMs, limit]);
-  const rows = rowsOf(lines);
-  const seconds = rows.map(readSecond);
-  return {
-    cursor: readCursorText(cursor),
-    seconds,
-    lastTradeId: rows.reduce((last, fields) => Math.max(last, Number(fields[9])), tradeId),
-    isPart: seconds.reduce((count, { trades }) => count + trades, 0) === limit,
-  };
-};
-
 const readSecond = (fields: readonly string[]): SecondOfTrades => ({
   market: fields[0]!,
   second: Number(fields[1]),
@@ -241,3 +190,54 @@ const readSecond = (fields: readonly string[]): SecondOfTrades => ({
   quoteAtoms: BigInt(fields[7]!),
   trades: Number(fields[8]),
 });
+
+export type TradeQueries = ReturnType<typeof tradeQueries>;
+
+/** Reads of settled trades. */
+export function tradeQueries({ lists, public: reading }: Pick<Pools, 'lists' | 'public'>) {
+  return {
+    /** Returns the wallet's latest trades, as maker or taker, newest first. */
+    async ofWallet(
+      wallet: string,
+      { market, orderId, beforeTradeId = Number.MAX_SAFE_INTEGER, limit }: WalletTradesFilter,
+    ): Promise<{ cursor: Cursor; trades: WalletTrade[] }> {
+      const parameters = [wallet, market ?? null, beforeTradeId, limit];
+      const [cursor, lines] = await (orderId === undefined
+        ? askForTexts(lists, OF_WALLET, parameters)
+        : askForTexts(lists, OF_ORDER, [...parameters, orderId]));
+      return { cursor: readCursorText(cursor), trades: rowsOf(lines).map(readWalletTrade) };
+    },
+
+    /** Returns a market's trades, newest first, read from an end of the index for each side. */
+    async ofMarket(
+      market: string,
+      { side, limit, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER }: MarketTradesFilter,
+    ): Promise<{ cursor: Cursor; trades: PublicTrade[] }> {
+      const sides = side === undefined ? ['buy', 'sell'] : [side];
+      const [cursor, lines] = await askForTexts(reading, OF_MARKET, [market, sides, fromMs, toMs, limit]);
+      return { cursor: readCursorText(cursor), trades: rowsOf(lines).map(readPublicTrade) };
+    },
+
+    /** Returns the last trade before a time (Unix milliseconds) of each market that has one. */
+    async lastBefore(timeMs: number): Promise<Trade[]> {
+      const rows = await inSnapshot(reading, (ask) => ask<TradeRow>(LAST_TRADES, [timeMs]));
+      return rows.map(tradeOf);
+    },
+
+    /**
+     * Returns at most `limit` trades of all markets after a trade and before a time (Unix milliseconds), summed by
+     * second.
+     */
+    async secondsAfter(tradeId: number, beforeMs: number, limit: number): Promise<SettledSeconds> {
+      const [cursor, lines] = await askForTexts(reading, SECONDS, [tradeId, beforeMs, limit]);
+      const rows = rowsOf(lines);
+      const seconds = rows.map(readSecond);
+      return {
+        cursor: readCursorText(cursor),
+        seconds,
+        lastTradeId: rows.reduce((last, fields) => Math.max(last, Number(fields[9])), tradeId),
+        isPart: seconds.reduce((count, { trades }) => count + trades, 0) === limit,
+      };
+    },
+  };
+}

@@ -7,13 +7,13 @@ import { executionsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 /** Returns the newest candles of a market in a range, oldest first. Buckets without executions are left out. */
 export async function readCandles(
   unsettled: Pick<UnsettledReader, 'read'>,
-  ledger: Pick<Ledger, 'candlesOfMarket'>,
+  ledger: Pick<Ledger, 'candles'>,
   symbol: string,
   timeframe: Timeframe,
   range: CandleRange,
 ): Promise<Candle[]> {
   const beyond = await unsettled.read();
-  const { cursor, candles } = await ledger.candlesOfMarket(symbol, timeframe, range);
+  const { cursor, candles } = await ledger.candles.history(symbol, timeframe, range);
   const { limit, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER } = range;
   for (const execution of executionsBeyond(cursor, beyond)) {
     if (execution.market !== symbol) continue;

@@ -21,11 +21,11 @@ interface Kept {
 
 export class CurrentCandles {
   readonly #unsettled: Pick<UnsettledReader, 'read'>;
-  readonly #ledger: Pick<Ledger, 'minutesOfMarket'>;
+  readonly #ledger: Pick<Ledger, 'candles'>;
   /** By market and timeframe. */
   readonly #kept = new Map<string, Kept>();
 
-  constructor(unsettled: Pick<UnsettledReader, 'read'>, ledger: Pick<Ledger, 'minutesOfMarket'>) {
+  constructor(unsettled: Pick<UnsettledReader, 'read'>, ledger: Pick<Ledger, 'candles'>) {
     this.#unsettled = unsettled;
     this.#ledger = ledger;
   }
@@ -35,7 +35,7 @@ export class CurrentCandles {
     const unsettled = await this.#unsettled.read();
     const bucketMs = bucketStartMs(timeframe, Math.max(unsettled.timeMs, notBeforeMs));
     const kept = this.#keptOf(symbol, timeframe, bucketMs);
-    const { cursor, closed, last } = await this.#ledger.minutesOfMarket(symbol, kept.fromMs);
+    const { cursor, closed, last } = await this.#ledger.candles.minutes(symbol, kept.fromMs);
     // The next bucket began between the two reads, and an execution in it is settled already.
     if (last !== null && bucketStartMs(timeframe, last.openMs) > bucketMs) {
       return this.read(symbol, timeframe, last.openMs);

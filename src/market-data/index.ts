@@ -105,7 +105,7 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
     },
     async trades(symbol, filter) {
       const beyond = await unsettled.read();
-      const { cursor, trades } = await ledger.tradesOfMarket(symbol, {
+      const { cursor, trades } = await ledger.trades.ofMarket(symbol, {
         side: filter.side,
         limit: filter.limit,
         fromMs: filter.fromSeconds === undefined ? undefined : filter.fromSeconds * 1000,

@@ -23,7 +23,7 @@ const TRADES_A_READ = 20_000;
 
 export class RollingFigures {
   readonly #unsettled: Pick<UnsettledReader, 'read'>;
-  readonly #ledger: Pick<Ledger, 'lastTradesBefore' | 'secondsAfter'>;
+  readonly #ledger: Pick<Ledger, 'trades'>;
   /** Figures of the settled trades up to `#lastTradeId`, by market. */
   readonly #days = new Map<string, RollingDay>();
   /** Undefined: nothing was read yet. */
@@ -32,10 +32,7 @@ export class RollingFigures {
   /** Moment of the engine's next whole second, by this process' clock. */
   #freshUntil = 0;
 
-  constructor(
-    unsettled: Pick<UnsettledReader, 'read'>,
-    ledger: Pick<Ledger, 'lastTradesBefore' | 'secondsAfter'>,
-  ) {
+  constructor(unsettled: Pick<UnsettledReader, 'read'>, ledger: Pick<Ledger, 'trades'>) {
     this.#unsettled = unsettled;
     this.#ledger = ledger;
   }
@@ -60,7 +57,7 @@ export class RollingFigures {
   async #catchUp(asOfMs: number): Promise<Cursor> {
     this.#lastTradeId ??= await this.#begin(asOfMs - DAY_MS);
     for (;;) {
-      const read = await this.#ledger.secondsAfter(this.#lastTradeId, asOfMs, TRADES_A_READ);
+      const read = await this.#ledger.trades.secondsAfter(this.#lastTradeId, asOfMs, TRADES_A_READ);
       for (const second of read.seconds) this.#dayOf(second.market).add(second);
       this.#lastTradeId = read.lastTradeId;
       if (!read.isPart) return read.cursor;
@@ -72,7 +69,7 @@ export class RollingFigures {
    * @returns the id of the last of all
    */
   async #begin(fromMs: number): Promise<number> {
-    const trades = await this.#ledger.lastTradesBefore(fromMs);
+    const trades = await this.#ledger.trades.lastBefore(fromMs);
     for (const { market, priceTicks } of trades) this.#days.set(market, new RollingDay(priceTicks));
     return Math.max(0, ...trades.map(({ tradeId }) => tradeId));
   }

@@ -45,9 +45,14 @@ export interface UnsettledSource {
   readonly outbox: Pick<Engine['outbox'], 'readEvents'>;
 }
 
+/** The ledger, as the reader sees it. */
+interface SettledPosition {
+  readonly settlement: Pick<Ledger['settlement'], 'cursor'>;
+}
+
 export class UnsettledReader {
   readonly #engine: UnsettledSource;
-  readonly #ledger: Pick<Ledger, 'cursor'>;
+  readonly #ledger: SettledPosition;
   /** Cursor that Postgres has certainly reached. */
   #settled: Cursor = { epoch: 0, sequence: 0 };
   /** Last event that was read; with a digest when Postgres does not have it yet. */
@@ -56,7 +61,7 @@ export class UnsettledReader {
   #executions: readonly Execution[] = [];
   #timeMs = 0;
 
-  constructor(engine: UnsettledSource, ledger: Pick<Ledger, 'cursor'>) {
+  constructor(engine: UnsettledSource, ledger: SettledPosition) {
     this.#engine = engine;
     this.#ledger = ledger;
   }
@@ -68,7 +73,10 @@ export class UnsettledReader {
   readonly read = oneAtATime(async (): Promise<UnsettledTrades> => {
     // A closed engine may be another server than before, so its events are not read.
     if (!this.#engine.lifecycle.isOpen()) throw new Refusal('SERVICE_UNAVAILABLE');
-    const [timeMs, settled] = await Promise.all([this.#engine.snapshots.time(), this.#ledger.cursor()]);
+    const [timeMs, settled] = await Promise.all([
+      this.#engine.snapshots.time(),
+      this.#ledger.settlement.cursor(),
+    ]);
     this.#letGo(settled);
     while (await this.#readPage());
     this.#timeMs = Math.max(this.#timeMs, timeMs);

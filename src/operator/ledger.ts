@@ -112,7 +112,11 @@ An export that broke off goes on after the entry id of its last whole line.`,
           ...(asset === undefined ? {} : { asset }),
           ...(after === undefined ? {} : { after }),
         };
-        const text = exportText(ledger.entries(filter), json ? 'json' : options.format, after !== undefined);
+        const text = exportText(
+          ledger.journal.entries(filter),
+          json ? 'json' : options.format,
+          after !== undefined,
+        );
         for await (const chunk of text) await write(terminal.out, chunk);
         return undefined;
       }),

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { type Lag, lagBetween } from '../books/settlement-lag.ts';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import { withTimeLimit } from '../domain/time-limit.ts';
-import type { LastReconciliation } from '../ledger/index.ts';
+import type { LastReconcile } from '../ledger/index.ts';
 import type { OperatorServices } from './services.ts';
 import { formatCounted, renderFacts } from './table.ts';
 import type { Answer, Perform } from './verb.ts';
@@ -51,8 +51,8 @@ async function status(services: OperatorServices): Promise<Answer> {
   // The engine is asked first: an event that it adds in between is no lag of settlement.
   const state = await unlessAway(engine.snapshots.state());
   const [settled, reconciled, markets, queue, replicas, snapshotAgeMs] = await Promise.all([
-    unlessAway(ledger.cursor()),
-    unlessAway(ledger.lastReconciliation()),
+    unlessAway(ledger.settlement.cursor()),
+    unlessAway(ledger.checks.lastReconcile()),
     unlessAway(engine.markets.all()),
     ifKnown(services.queueCounts),
     ifKnown(services.replicas),
@@ -107,11 +107,11 @@ async function status(services: OperatorServices): Promise<Answer> {
   };
 }
 
-const reconciledDocument = ({ finishedAtMs, differences, ...note }: LastReconciliation): object => ({
+const reconciledDocument = ({ finishedAtMs, differences, ...note }: LastReconcile): object => ({
   ...{ at: isoTime(finishedAtMs), holds: differences === 0, differences, ...note },
 });
 
-function reconciledInWords(last: LastReconciliation | null): string {
+function reconciledInWords(last: LastReconcile | null): string {
   if (last === null) return 'never';
   const { finishedAtMs, sequence, differences, failedChecks } = last;
   const found =

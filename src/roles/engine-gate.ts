@@ -36,7 +36,7 @@ export interface EngineGate {
 export function keepEngineOpen(parts: {
   readonly redis: Redis;
   readonly engine: Engine;
-  readonly ledger: Pick<Ledger, 'cursor'>;
+  readonly ledger: { readonly settlement: Pick<Ledger['settlement'], 'cursor'> };
   readonly logger: Logger;
   /** Milliseconds between two looks at an engine that an operator must mend or rebuild. */
   readonly retryRefusedMs?: number;
@@ -55,7 +55,7 @@ export function keepEngineOpen(parts: {
     while (!stopped && !engine.lifecycle.isOpen() && redis.status === 'ready') {
       // Postgres is needed only for a new server. The engine says so then.
       let lacking: unknown;
-      const cursor = await ledger.cursor().catch((error: unknown) => {
+      const cursor = await ledger.settlement.cursor().catch((error: unknown) => {
         lacking = error;
         return undefined;
       });

@@ -10,7 +10,7 @@ import type { RunningRole } from './running-role.ts';
 /** @param stage `ok` while the role does its work; otherwise the stage of starting or stopping */
 export async function startProbes(backends: Backends, stage: () => string): Promise<RunningRole> {
   const { config, logger, metrics, engineState, ledger } = backends;
-  const askPostgres = askedServer('Postgres', logger, () => ledger.cursor());
+  const askPostgres = askedServer('Postgres', logger, () => ledger.settlement.cursor());
   const app = createProbeApp({
     logger,
     metrics,

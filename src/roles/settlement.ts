@@ -4,7 +4,7 @@
 
 import type { Engine, FilterLoad } from '../engine/index.ts';
 import type { Metrics, Reading } from '../http/metrics.ts';
-import type { LastReconciliation, Ledger } from '../ledger/index.ts';
+import type { LastReconcile, Ledger } from '../ledger/index.ts';
 import { oneAtATime } from '../market-data/shared-read.ts';
 import { openSettlementWorker, openWakeUps } from '../queue/index.ts';
 import { createSettlement } from '../workers/settlement.ts';
@@ -16,7 +16,7 @@ import { untilMigrated } from './waiting.ts';
 export async function startSettlement(backends: Backends): Promise<RunningRole> {
   const { logger, metrics, engine, ledger, queueOptions } = backends;
   await untilMigrated(backends);
-  const settlement = createSettlement({ engine, ledger, log: logger });
+  const settlement = createSettlement({ engine, ledger: ledger.settlement, log: logger });
   const onError = queueTrouble(backends);
   // Before the engine is open, its events may be those of another server, and are not read.
   const run = async (): Promise<void> => {
@@ -52,9 +52,9 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
 /** Exports the result of the last reconcile. The command ends, and this process stays. */
 function addReconcileMetrics(metrics: Metrics, ledger: Ledger): void {
   const ofTheLast =
-    (read: (last: LastReconciliation) => number): (() => Promise<Reading>) =>
+    (read: (last: LastReconcile) => number): (() => Promise<Reading>) =>
     async () => {
-      const last = await ledger.lastReconciliation();
+      const last = await ledger.checks.lastReconcile();
       return last === null ? {} : read(last);
     };
   metrics.gauge(

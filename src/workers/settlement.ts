@@ -25,7 +25,7 @@ export interface EventSource {
 
 export interface SettlementOptions {
   engine: EventSource;
-  ledger: Pick<Ledger, 'cursor' | 'settle'>;
+  ledger: Pick<Ledger['settlement'], 'cursor' | 'settle'>;
   log: Pick<Logger, 'info' | 'warn' | 'error' | 'fatal'>;
   /** Most events in one transaction. */
   batchSize?: number;

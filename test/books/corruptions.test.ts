@@ -455,7 +455,7 @@ describe('books: reconcile sees', function () {
 
   /** Differences that the second half of a reconcile finds. */
   const ledgerDifferences = async (): Promise<string[]> => {
-    const { checks } = await desk.ledger.check();
+    const { checks } = await desk.ledger.checks.run();
     return checks.flatMap(({ name, violations }) =>
       violations.map((one) => `${name}: ${one.subject}: expected ${one.expected}, found ${one.found}`),
     );

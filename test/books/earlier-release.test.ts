@@ -86,7 +86,7 @@ describe('an engine that an earlier release left', function () {
       );
     expect(await asking).to.include(SENTENCE);
     // Nothing of it is read: it would seem to be empty.
-    await desk.engine.lifecycle.open(await desk.ledger.cursor()).catch(() => undefined);
+    await desk.engine.lifecycle.open(await desk.ledger.settlement.cursor()).catch(() => undefined);
     const reads = [
       desk.engine.snapshots.state(),
       desk.engine.pages.readHead(),
@@ -105,9 +105,11 @@ describe('an engine that an earlier release left', function () {
     expect(await newestMigration()).to.match(/^00[8-9]/);
     // The dead-man switches were due long ago.
     await eventually('the switches have fired', async () => (await desk.redis.zcard('{redbook}:live')) === 0);
-    await desk.engine.lifecycle.open(await desk.ledger.cursor());
+    await desk.engine.lifecycle.open(await desk.ledger.settlement.cursor());
     await eventually('all is settled', async () => {
-      return (await desk.ledger.cursor()).sequence === (await desk.engine.snapshots.state()).sequence;
+      return (
+        (await desk.ledger.settlement.cursor()).sequence === (await desk.engine.snapshots.state()).sequence
+      );
     });
     await desk.ask('ledger', 'reconcile');
   });
@@ -117,8 +119,8 @@ describe('an engine that an earlier release left', function () {
     const before = await contentOf(desk.redis, SHARED);
     const { sequence } = await desk.ask('ledger', 'rebuild');
     expect(await contentOf(desk.redis, SHARED)).to.deep.equal(before);
-    await expectOlderProcessesRefused(desk.redis, await desk.ledger.cursor());
-    const cursor = await desk.ledger.cursor();
+    await expectOlderProcessesRefused(desk.redis, await desk.ledger.settlement.cursor());
+    const cursor = await desk.ledger.settlement.cursor();
     for (const engine of [desk.engine, desk.services.engine]) await engine.lifecycle.open(cursor);
     await expectOlderProcessesRefused(desk.redis, cursor);
     expect((await desk.ask('ledger', 'reconcile')).holds).to.equal(true);
@@ -138,9 +140,11 @@ describe('an engine that an earlier release left', function () {
 
   it('has a successor that processes of earlier releases cannot touch from its first moment, Postgres being empty', async () => {
     desk = await openDesk();
-    expect(await expectOlderProcessesRefused(desk.redis, await desk.ledger.cursor())).to.deep.equal(CALLS);
+    expect(
+      await expectOlderProcessesRefused(desk.redis, await desk.ledger.settlement.cursor()),
+    ).to.deep.equal(CALLS);
     await desk.ask('asset', 'set', 'USDC', '--scale', '6');
-    await expectOlderProcessesRefused(desk.redis, await desk.ledger.cursor());
+    await expectOlderProcessesRefused(desk.redis, await desk.ledger.settlement.cursor());
   });
 
   async function expectIdsKnown(): Promise<void> {
@@ -151,7 +155,7 @@ describe('an engine that an earlier release left', function () {
     expect(used).to.have.length(25);
     for (const { wallet, client, id } of used) {
       expect((await desk.engine.orders.find(wallet, client)).outcome).to.equal('unchecked');
-      expect(await desk.ledger.orderIdByClientId(wallet, client)).to.equal(id);
+      expect(await desk.ledger.orders.idByClientId(wallet, client)).to.equal(id);
     }
     const shown = await desk.ask('account', 'show', BOB);
     await desk.ask('account', 'debit', BOB, 'USDC', '99.25', '--reference', 'withdrawn');

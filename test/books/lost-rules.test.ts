@@ -104,7 +104,7 @@ async function rebuild(exchange: Exchange): Promise<void> {
   const { engine, ledger } = exchange;
   while ((await engine.snapshots.time().catch(() => 0)) === 0) await sleep(5);
   await rebuildEngine({ engine, ledger });
-  await engine.lifecycle.open(await ledger.cursor());
+  await engine.lifecycle.open(await ledger.settlement.cursor());
 }
 
 async function expectReconciled(exchange: Exchange): Promise<void> {

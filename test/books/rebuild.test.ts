@@ -83,7 +83,7 @@ const OWN = /^(sequence|time|settled|paused|terms|version:\d+|last:\d+|hold:.*|t
 const contentOf = (redis: Redis): Promise<Record<string, unknown>> => contentOfEngine(redis, OWN);
 
 const newestTrade = async (ledger: Ledger): Promise<number> =>
-  Math.max(...(await ledger.lastTradesBefore(Number.MAX_SAFE_INTEGER)).map(({ tradeId }) => tradeId));
+  Math.max(...(await ledger.trades.lastBefore(Number.MAX_SAFE_INTEGER)).map(({ tradeId }) => tradeId));
 
 describe('books: rebuild', function () {
   this.timeout(60_000);
@@ -93,7 +93,7 @@ describe('books: rebuild', function () {
 
   beforeEach(async () => {
     desk = await openTradedDesk(random(runSeed()));
-    await desk.engine.outbox.trim(await desk.ledger.cursor());
+    await desk.engine.outbox.trim(await desk.ledger.settlement.cursor());
     before = await contentOf(desk.redis);
     ({ epoch } = await desk.engine.snapshots.state());
   });
@@ -102,7 +102,7 @@ describe('books: rebuild', function () {
   const lose = (): Promise<unknown> => desk.redis.flushall();
   const reopen = async (): Promise<void> => {
     for (const engine of [desk.engine, desk.services.engine])
-      await engine.lifecycle.open(await desk.ledger.cursor());
+      await engine.lifecycle.open(await desk.ledger.settlement.cursor());
   };
 
   it('makes the same engine, and the books hold', async () => {
@@ -111,7 +111,7 @@ describe('books: rebuild', function () {
     expect((await desk.run('ledger', 'reconcile')).status).to.equal(1);
     const rebuilt = await desk.ask('ledger', 'rebuild');
     expect(await contentOf(desk.redis)).to.deep.equal(before);
-    expect(rebuilt).to.include({ sequence: (await desk.ledger.cursor()).sequence, markets: 3 });
+    expect(rebuilt).to.include({ sequence: (await desk.ledger.settlement.cursor()).sequence, markets: 3 });
     expect(rebuilt.liveOrders).to.equal((before['{redbook}:live'] as string[]).length);
     await reopen();
     const { holds } = await desk.ask('ledger', 'reconcile');
@@ -119,7 +119,7 @@ describe('books: rebuild', function () {
   });
 
   it('goes on trading where it was, with ids that were never given out', async () => {
-    const [newest, { sequence }] = [await newestTrade(desk.ledger), await desk.ledger.cursor()];
+    const [newest, { sequence }] = [await newestTrade(desk.ledger), await desk.ledger.settlement.cursor()];
     await lose();
     await desk.ask('ledger', 'rebuild');
     await reopen();
@@ -178,10 +178,10 @@ describe('books: rebuild', function () {
 
   it('is begun anew after one that broke off, and until then no process opens it', async () => {
     await lose();
-    const { liveOrdersAt } = desk.ledger;
+    const { liveOrders } = desk.ledger.state;
     let orders = 0;
-    desk.services.ledger.liveOrdersAt = async function* (sequence) {
-      for await (const order of liveOrdersAt(sequence)) {
+    desk.services.ledger.state.liveOrders = async function* (sequence) {
+      for await (const order of liveOrders(sequence)) {
         orders += 1;
         if (orders > 3) throw new Error('the power went');
         yield order;
@@ -191,27 +191,29 @@ describe('books: rebuild', function () {
     await desk.redis.zadd('{redbook}:book:ETH/USDC:bids', '0', 'a member of the one that broke off');
     await desk.redis.hset('{redbook}:rebuilding', 'begun', '1');
     expect((await desk.run('ledger', 'rebuild')).status).to.equal(1);
-    const opening = desk.engine.lifecycle.open(await desk.ledger.cursor());
+    const opening = desk.engine.lifecycle.open(await desk.ledger.settlement.cursor());
     expect(await opening.catch((error: Error) => error.name)).to.equal('EngineBehind');
-    desk.services.ledger.liveOrdersAt = liveOrdersAt;
+    desk.services.ledger.state.liveOrders = liveOrders;
     await desk.ask('ledger', 'rebuild');
     expect(await contentOf(desk.redis)).to.deep.equal(before);
   });
 
   it('keeps out of the ledger what the lost engine did and nobody had settled', async () => {
     await desk.ask('account', 'credit', ALICE, 'ETH', '7', '--reference', 'lost');
-    const cursor = await desk.ledger.cursor();
+    const cursor = await desk.ledger.settlement.cursor();
     const lost = await desk.engine.outbox.readEvents(cursor, 10);
     expect(lost.map(({ kind }) => kind)).to.include('credited');
     await lose();
-    const { switches } = desk.ledger;
-    desk.services.ledger.switches = async () => {
-      expect((await desk.ledger.settle(lost)).sequence, 'settled meanwhile').to.equal(cursor.sequence);
+    const { switches } = desk.ledger.state;
+    desk.services.ledger.state.switches = async () => {
+      expect((await desk.ledger.settlement.settle(lost)).sequence, 'settled meanwhile').to.equal(
+        cursor.sequence,
+      );
       return switches();
     };
     await desk.ask('ledger', 'rebuild');
-    desk.services.ledger.switches = switches;
-    const late = desk.ledger.settle(lost);
+    desk.services.ledger.state.switches = switches;
+    const late = desk.ledger.settlement.settle(lost);
     expect(await late.catch((error: Error) => error.name)).to.equal('LedgerDiverged');
     expect(await contentOf(desk.redis)).to.deep.equal(before);
     await reopen();
@@ -227,7 +229,7 @@ describe('books: rebuild', function () {
       `set session_replication_role = replica; delete from ledger_entries where asset = 'USDC' and kind = 'credit'`,
     );
     expect(await desk.refuse('ledger', 'rebuild')).to.equal('LEDGER_INCONSISTENT');
-    const opening = desk.engine.lifecycle.open(await desk.ledger.cursor());
+    const opening = desk.engine.lifecycle.open(await desk.ledger.settlement.cursor());
     expect(await opening.catch((error: Error) => error.name)).to.equal('EngineBehind');
   });
 });
@@ -243,14 +245,14 @@ describe('books: rebuild of an engine of another format', function () {
     await desk.place({ wallet: ALICE, clientOrderId: 'first' });
     await desk.place({ wallet: ALICE, price: '1990' });
     await desk.settle();
-    await desk.engine.outbox.trim(await desk.ledger.cursor());
+    await desk.engine.outbox.trim(await desk.ledger.settlement.cursor());
   });
   afterEach(() => desk.close());
 
   /** As a later release would leave it. */
   const setFormat = (format: string): Promise<unknown> =>
     desk.redis.hset('{redbook}:engine', 'format', format);
-  const open = async (): Promise<void> => desk.engine.lifecycle.open(await desk.ledger.cursor());
+  const open = async (): Promise<void> => desk.engine.lifecycle.open(await desk.ledger.settlement.cursor());
   const nameOf = (opening: Promise<unknown>): Promise<string> =>
     opening.then(
       () => 'opened',
@@ -305,7 +307,7 @@ describe('books: rebuild of an engine of another format', function () {
   });
 
   it('refuses it when it is older than Postgres', async () => {
-    const { sequence } = await desk.ledger.cursor();
+    const { sequence } = await desk.ledger.settlement.cursor();
     await query(desk.databaseUrl, `update engine_cursor set sequence = ${sequence + 1}`);
     await setFormat('3');
     const before = await dump(desk.redis);
@@ -334,14 +336,14 @@ describe('books: rebuild of an engine of another format', function () {
     await desk.engine.dueCancels.set(ALICE, 5_000);
     const before = await contentOf(desk.redis);
     await setFormat('3');
-    const { liveOrdersAt } = desk.ledger;
+    const { liveOrders } = desk.ledger.state;
     // biome-ignore lint/correctness/useYield: it breaks off before the first order
-    desk.services.ledger.liveOrdersAt = async function* () {
+    desk.services.ledger.state.liveOrders = async function* () {
       throw new Error('the power went');
     };
     expect((await desk.run('ledger', 'rebuild')).status).to.equal(1);
     expect(await nameOf(open())).to.equal('EngineBehind');
-    desk.services.ledger.liveOrdersAt = liveOrdersAt;
+    desk.services.ledger.state.liveOrders = liveOrders;
     const { stdout } = await desk.run('ledger', 'rebuild');
     expect(stdout).to.include('dead-man switches are as they were');
     expect(await contentOf(desk.redis)).to.deep.equal(before);
@@ -350,11 +352,14 @@ describe('books: rebuild of an engine of another format', function () {
   it('writes nothing any more once another rebuild has begun', async () => {
     const before = await contentOf(desk.redis);
     await setFormat('3');
-    const { liveOrdersAt } = desk.ledger;
-    const other = { ...desk.services, ledger: { ...desk.ledger, liveOrdersAt } };
+    const { liveOrders } = desk.ledger.state;
+    const other = {
+      ...desk.services,
+      ledger: { ...desk.ledger, state: { ...desk.ledger.state, liveOrders } },
+    };
     let inside = false;
-    desk.services.ledger.liveOrdersAt = async function* (sequence) {
-      yield* liveOrdersAt(sequence);
+    desk.services.ledger.state.liveOrders = async function* (sequence) {
+      yield* liveOrders(sequence);
       if (inside) return;
       inside = true;
       // The connection that keeps the ledger at rest was cut: another rebuild goes by, and trading begins.
@@ -383,7 +388,7 @@ describe('books: rebuild of nothing', () => {
       // An engine of another format that has had no event must be replaced all the same.
       await desk.redis.hset('{redbook}:engine', 'run_id', 'a', 'epoch', 1, 'sequence', 0, 'trade', 0);
       expect(await desk.ask('ledger', 'rebuild')).to.include({ sequence: 0, markets: 0 });
-      await desk.engine.lifecycle.open(await desk.ledger.cursor());
+      await desk.engine.lifecycle.open(await desk.ledger.settlement.cursor());
       await desk.ask('asset', 'set', 'USDC', '--scale', '6');
       await desk.settle();
       await desk.ask('ledger', 'reconcile');

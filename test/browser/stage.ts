@@ -94,7 +94,7 @@ async function openStage(): Promise<Stage> {
   // When the run ends, its Redis stops before this stage is closed.
   redis.on('error', () => undefined);
   const engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 10_000 });
-  await engine.lifecycle.open(await ledger.cursor());
+  await engine.lifecycle.open(await ledger.settlement.cursor());
   const sessions = openSessions({
     ...{ issuer: 'Redbook', secret: SECRET, previousSecret: undefined, nowMs: Date.now },
   });
@@ -132,7 +132,7 @@ async function openStage(): Promise<Stage> {
       restOf(gateway.url, wallet === undefined ? {} : { authorization: `Bearer ${tokenOf(wallet)}` }),
     async settled() {
       const { sequence } = await engine.snapshots.state();
-      await eventually('settled', async () => (await ledger.cursor()).sequence >= sequence);
+      await eventually('settled', async () => (await ledger.settlement.cursor()).sequence >= sequence);
     },
     async close() {
       gateway.close();

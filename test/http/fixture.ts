@@ -110,7 +110,7 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
   const { ledger } = first.services;
   const operating = openRedis(redisUrl, 'engine-all');
   const engine = openEngine({ redis: operating, ...LIMITS });
-  await engine.lifecycle.open(await ledger.cursor());
+  await engine.lifecycle.open(await ledger.settlement.cursor());
   // The Redis user of an api process may not credit anybody.
   const faucet = openFaucet({ engine, ledger });
   await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
@@ -144,9 +144,9 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
     },
     async settle() {
       for (;;) {
-        const cursor = await ledger.cursor();
+        const cursor = await ledger.settlement.cursor();
         const events = await engine.outbox.readEvents(cursor, 1_000);
-        const settled = await ledger.settle(events);
+        const settled = await ledger.settlement.settle(events);
         await engine.outbox.trim(settled);
         if (settled.sequence === cursor.sequence) return;
       }
@@ -173,7 +173,7 @@ async function openReplica(
   const metrics = openMetrics();
   const engine = openEngine({ redis: engineRedis, ...LIMITS, observe: metrics.observeScript });
   const ledger = openLedger({ databaseUrl, poolSize: 4 });
-  const cursor = await ledger.cursor();
+  const cursor = await ledger.settlement.cursor();
   await engine.lifecycle.open(cursor);
   const auth = openAuth({
     redis: queueRedis,

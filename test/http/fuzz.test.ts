@@ -180,10 +180,10 @@ describe('fuzzed requests', () => {
   it('leave no unexpected error, and nothing that settlement stumbles over', async () => {
     expect(fixture.log.filter((line) => line.includes('unexpected error'))).to.deep.equal([]);
     await fixture.settle();
-    expect((await fixture.ledger.cursor()).sequence).to.equal(
+    expect((await fixture.ledger.settlement.cursor()).sequence).to.equal(
       (await fixture.engine.snapshots.state()).sequence,
     );
-    for (const { violations, name } of (await fixture.ledger.check()).checks) {
+    for (const { violations, name } of (await fixture.ledger.checks.run()).checks) {
       expect(violations, name).to.deep.equal([]);
     }
   });

@@ -59,9 +59,9 @@ describe('lists of orders and trades', () => {
     let isRunning = true;
     const settlement = (async () => {
       while (isRunning) {
-        const cursor = await fixture.ledger.cursor();
+        const cursor = await fixture.ledger.settlement.cursor();
         const events = await fixture.engine.outbox.readEvents(cursor, 1 + dice.below(5));
-        await fixture.engine.outbox.trim(await fixture.ledger.settle(events));
+        await fixture.engine.outbox.trim(await fixture.ledger.settlement.settle(events));
       }
     })();
     let trades = 0;
@@ -223,9 +223,12 @@ describe('lists of orders and trades', () => {
         {
           ledger: {
             ...ledger,
-            ordersOf: (...args) => {
-              lists += 1;
-              return ledger.ordersOf(...args);
+            orders: {
+              ...ledger.orders,
+              ofWallet: (...args) => {
+                lists += 1;
+                return ledger.orders.ofWallet(...args);
+              },
             },
           },
         },

@@ -103,7 +103,7 @@ describe('orders and trades as text', () => {
     before(async () => {
       ledger = openLedger({ databaseUrl: await freshDatabase() });
       await ledger.migrate();
-      for (let at = 0; at < EVENTS; at += 300) await ledger.settle(events.slice(at, at + 300));
+      for (let at = 0; at < EVENTS; at += 300) await ledger.settlement.settle(events.slice(at, at + 300));
     });
 
     after(() => ledger.close());
@@ -112,13 +112,13 @@ describe('orders and trades as text', () => {
       for (const wallet of WALLETS) {
         const orders = reference.orders.filter((order) => order.wallet === wallet).reverse();
         const fills = { maxFillsPerOrder: EVENTS, maxFillsPerReply: EVENTS, orders: EVENTS };
-        const read = await ledger.ordersOf(wallet, { limit: EVENTS, fills });
+        const read = await ledger.orders.ofWallet(wallet, { limit: EVENTS, fills });
         const texts = read.orders.map((order) => orderReply(order, order, marketOf(order)));
         expect(texts).to.deep.equal(orders.map((order) => writeJson(plainOrder(order, marketOf(order)))));
         const trades = reference.trades
           .filter(({ takerWallet, makerWallet }) => [takerWallet, makerWallet].includes(wallet))
           .reverse();
-        const listed = await ledger.tradesOf(wallet, { limit: EVENTS });
+        const listed = await ledger.trades.ofWallet(wallet, { limit: EVENTS });
         expect(listed.trades.map((trade) => walletTradeReply(trade, marketOf(trade)))).to.deep.equal(
           trades.map((trade) => writeJson(plainTrade(trade, wallet, marketOf(trade)))),
         );

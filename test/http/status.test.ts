@@ -38,9 +38,9 @@ describe('GET /v1/status', () => {
 
     await fixture.engine.switches.pause();
     await fixture.engine.switches.requireTerms('2026-01');
-    await fixture.ledger.noteReconciliation({ ...NOTE, sequence: 6 });
-    await fixture.ledger.noteReconciliation(NOTE);
-    const { finishedAtMs } = (await fixture.ledger.lastReconciliation())!;
+    await fixture.ledger.checks.noteReconcile({ ...NOTE, sequence: 6 });
+    await fixture.ledger.checks.noteReconcile(NOTE);
+    const { finishedAtMs } = (await fixture.ledger.checks.lastReconcile())!;
     const { time: _, ...changed } = await ask(await fixture.replica());
     expect(changed).to.deep.equal({
       trading: 'paused',
@@ -63,9 +63,12 @@ describe('GET /v1/status', () => {
       const engine = { ...opened, snapshots: instead(opened.snapshots, { state }) };
       const ledger = {
         ...real,
-        lastReconciliation: () => {
-          reconciles += 1;
-          return asked.lastReconciliation();
+        checks: {
+          ...real.checks,
+          lastReconcile: () => {
+            reconciles += 1;
+            return asked.checks.lastReconcile();
+          },
         },
       };
       const replica = await fixture.replica({}, { engine, ledger });

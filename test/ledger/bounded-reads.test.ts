@@ -118,7 +118,7 @@ describe('rows that a read of a long history costs', () => {
       it('is bounded by what a list of orders shows', async () => {
         let fills = 0;
         const rows = await rowsReadBy(async (ledger) => {
-          const { orders } = await ledger.ordersOf(VICTIM, { limit: LIST + 1, fills: shown });
+          const { orders } = await ledger.orders.ofWallet(VICTIM, { limit: LIST + 1, fills: shown });
           fills = orders.reduce((sum, order) => sum + order.fills.length, 0);
         });
         expect(fills).to.equal(PER_REPLY);
@@ -126,10 +126,10 @@ describe('rows that a read of a long history costs', () => {
         expect(rows).to.equal(CURSOR_ROWS + LIST + 1 + 1 + PER_REPLY);
         // The same in two reads, as for a wallet with unsettled fills.
         const inTwo = await rowsReadBy(async (ledger) => {
-          const { cursor, orders } = await ledger.ordersOf(VICTIM, { limit: LIST + 1 });
+          const { cursor, orders } = await ledger.orders.ofWallet(VICTIM, { limit: LIST + 1 });
           const shares = fillShares(orders.slice(0, LIST), shown);
           const counts = new Map(shares.map((share, at) => [orders[at]!.id, share]));
-          const found = await ledger.fillsOf(counts, cursor);
+          const found = await ledger.orders.fills(counts, cursor);
           expect([...found.values()].flat()).to.have.length(PER_REPLY);
         });
         expect(inTwo).to.equal(rows);
@@ -141,14 +141,14 @@ describe('rows that a read of a long history costs', () => {
         );
         const live = await rowsReadBy(async (ledger) => {
           const page = { status: 'live', limit: LIST + 1, touchedIds } as const;
-          const { orders } = await ledger.ordersOf(VICTIM, page);
+          const { orders } = await ledger.orders.ofWallet(VICTIM, page);
           expect(orders).to.have.length(LIST + 1 + touchedIds.length);
         });
         // Those that the engine touched are passed over in the list, and read by their ids.
         expect(live).to.be.at.most(CURSOR_ROWS + LIST + 1 + 2 * touchedIds.length);
         const closed = await rowsReadBy(async (ledger) => {
           const page = { status: 'closed', limit: LIST + 1, beforeSequence: LIVE + 500 } as const;
-          const { orders } = await ledger.ordersOf(VICTIM, page);
+          const { orders } = await ledger.orders.ofWallet(VICTIM, page);
           expect(orders.map(({ sequence }) => sequence)).to.include(LIVE + 499);
         });
         expect(closed).to.equal(CURSOR_ROWS + LIST + 1);
@@ -157,7 +157,7 @@ describe('rows that a read of a long history costs', () => {
       it('is bounded by what one order shows', async () => {
         const [eaten] = await ids(`select id from orders where fill_count = ${EATEN}`);
         const rows = await rowsReadBy(async (ledger) => {
-          const { order } = await ledger.orderById(VICTIM, eaten!, PER_ORDER);
+          const { order } = await ledger.orders.byId(VICTIM, eaten!, PER_ORDER);
           expect(order!.fills.map(({ tradeId }) => Number(tradeId))).to.deep.equal(
             Array.from({ length: PER_ORDER }, (_, at) => EATEN - PER_ORDER + 1 + at),
           );
@@ -167,7 +167,7 @@ describe('rows that a read of a long history costs', () => {
 
       it('is bounded by what a list of trades shows, of the wallet or of one order', async () => {
         const ofWallet = await rowsReadBy(async (ledger) => {
-          const { trades } = await ledger.tradesOf(VICTIM, { limit: 501, beforeTradeId: EATEN });
+          const { trades } = await ledger.trades.ofWallet(VICTIM, { limit: 501, beforeTradeId: EATEN });
           expect(trades).to.have.length(501);
         });
         // Each is found in an index, which asks the table whether it counts, and then read.
@@ -175,11 +175,11 @@ describe('rows that a read of a long history costs', () => {
         const [eaten] = await ids(`select id from orders where fill_count = ${EATEN}`);
         const ofOrder = await rowsReadBy(async (ledger) => {
           const filter = { orderId: eaten!, limit: 501, beforeTradeId: EATEN >> 1 };
-          expect((await ledger.tradesOf(VICTIM, filter)).trades).to.have.length(501);
+          expect((await ledger.trades.ofWallet(VICTIM, filter)).trades).to.have.length(501);
         });
         expect(ofOrder).to.be.at.most(CURSOR_ROWS + 1 + 2 * 501);
         const ofNobody = await rowsReadBy((ledger) =>
-          ledger.tradesOf(OTHERS, { orderId: eaten!, limit: 501 }),
+          ledger.trades.ofWallet(OTHERS, { orderId: eaten!, limit: 501 }),
         );
         expect(ofNobody).to.be.at.most(CURSOR_ROWS + 1);
       });
@@ -188,7 +188,7 @@ describe('rows that a read of a long history costs', () => {
         for (const [timeframe, most] of Object.entries(ROWS_OF_CANDLE)) {
           const rows = await rowsReadBy(async (ledger) => {
             const range = { limit: CANDLES, toMs: KEPT_DAYS * DAY_MS - 1 };
-            const { candles } = await ledger.candlesOfMarket('ETH/USDC', timeframe as Timeframe, range);
+            const { candles } = await ledger.candles.history('ETH/USDC', timeframe as Timeframe, range);
             expect(candles).to.have.length(CANDLES);
             expect(candles[0]!.volumeSteps, `the oldest is whole, ${timeframe}`).to.equal(BigInt(most));
           });

@@ -30,7 +30,7 @@ describe('the candles of the ledger', () => {
   it('follow from the trades, by minute, hour and day, with batches that end anywhere', async () => {
     const { ledger, databaseUrl } = await freshLedger();
     const events = seededEvents(runSeed()).next(2_000);
-    for (let at = 0; at < events.length; at += 37) await ledger.settle(events.slice(at, at + 37));
+    for (let at = 0; at < events.length; at += 37) await ledger.settlement.settle(events.slice(at, at + 37));
     const candles = await query(databaseUrl, CANDLES);
     expect(candles.length).to.be.above(10);
     expect(candles).to.deep.equal(await query(databaseUrl, FROM_TRADES));
@@ -38,7 +38,7 @@ describe('the candles of the ledger', () => {
 
   it('are made of the trades that were there before there were candles', async () => {
     const { ledger, databaseUrl } = await freshLedger();
-    await ledger.settle(seededEvents(3).next(1_500));
+    await ledger.settlement.settle(seededEvents(3).next(1_500));
     const candles = await query(databaseUrl, CANDLES);
     await query(
       databaseUrl,
@@ -52,12 +52,12 @@ describe('the candles of the ledger', () => {
 
   it('hold sums that 64 bits do not', async () => {
     const { ledger, databaseUrl } = await freshLedger();
-    await ledger.settle(largestTrades(1_200));
+    await ledger.settlement.settle(largestTrades(1_200));
     const [candle] = await query<{ volume_steps: string; quote_atoms: string }>(databaseUrl, CANDLES);
     const volume = 1_200n * LARGEST;
     expect(candle).to.include({ volume_steps: String(volume), quote_atoms: String(volume) });
     expect(volume > 2n ** 63n).to.equal(true);
-    const { last } = await ledger.minutesOfMarket('A/B', 0);
+    const { last } = await ledger.candles.minutes('A/B', 0);
     expect(last!.volumeSteps).to.equal(volume);
   });
 });

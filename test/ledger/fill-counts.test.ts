@@ -37,7 +37,7 @@ describe('fill counts', () => {
     const { ledger, databaseUrl } = await freshLedger();
     const events = seededEvents(11).next(EVENTS);
     // Batches of several sizes: an order's fills are counted in its own batch and in later ones.
-    for (let at = 0; at < EVENTS; at += 150) await ledger.settle(events.slice(at, at + 150));
+    for (let at = 0; at < EVENTS; at += 150) await ledger.settlement.settle(events.slice(at, at + 150));
     settled = databaseUrl;
   });
   it('are kept by settlement, over several batches', async () => {

@@ -59,7 +59,7 @@ describe('ledger processes', function () {
     const calm = await freshDatabase();
     const ledger = openLedger({ databaseUrl: calm });
     await ledger.migrate();
-    await ledger.settle(seededEvents(seed).next(count));
+    await ledger.settlement.settle(seededEvents(seed).next(count));
     await ledger.close();
 
     const stormy = await freshDatabase();

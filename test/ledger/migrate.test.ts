@@ -49,8 +49,8 @@ describe('migrations', () => {
 
     const ledger = openLedger({ databaseUrl });
     await ledger.migrate();
-    await ledger.settle(seededEvents(3).next(400));
-    const { sequence, checks } = await ledger.check();
+    await ledger.settlement.settle(seededEvents(3).next(400));
+    const { sequence, checks } = await ledger.checks.run();
     expect(sequence).to.equal(400);
     expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
     await ledger.close();

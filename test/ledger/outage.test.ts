@@ -12,16 +12,16 @@ describe('ledger without Postgres', function () {
   let postgres: PostgresServer;
   let ledger: Ledger;
 
-  const ordersOf = (limit: number) => ledger.ordersOf(WALLETS[0]!, { limit });
+  const ordersOf = (limit: number) => ledger.orders.ofWallet(WALLETS[0]!, { limit });
   const reads: Record<string, () => Promise<unknown>> = {
-    cursor: () => ledger.cursor(),
-    ordersOf: () => ordersOf(10),
-    fillsOf: () => ledger.fillsOf(new Map([['0'.repeat(34), 1]]), { epoch: 1, sequence: 1 }),
-    orderById: () => ledger.orderById(WALLETS[0]!, '0'.repeat(34), 10),
-    orderIdByClientId: () => ledger.orderIdByClientId(WALLETS[0]!, 'x'),
-    placedOrderId: () => ledger.placedOrderId(WALLETS[0]!, 'x'),
-    tradesOf: () => ledger.tradesOf(WALLETS[0]!, { limit: 10 }),
-    movementByReference: () => ledger.movementByReference('credited', 'x'),
+    'settlement.cursor': () => ledger.settlement.cursor(),
+    'orders.ofWallet': () => ordersOf(10),
+    'orders.fills': () => ledger.orders.fills(new Map([['0'.repeat(34), 1]]), { epoch: 1, sequence: 1 }),
+    'orders.byId': () => ledger.orders.byId(WALLETS[0]!, '0'.repeat(34), 10),
+    'orders.idByClientId': () => ledger.orders.idByClientId(WALLETS[0]!, 'x'),
+    'orders.placedId': () => ledger.orders.placedId(WALLETS[0]!, 'x'),
+    'trades.ofWallet': () => ledger.trades.ofWallet(WALLETS[0]!, { limit: 10 }),
+    'journal.movement': () => ledger.journal.movement('credited', 'x'),
   };
 
   const failureOf = (attempt: Promise<unknown>): Promise<unknown> =>
@@ -42,11 +42,11 @@ describe('ledger without Postgres', function () {
   });
 
   it('answers SERVICE_UNAVAILABLE while it is down, and goes on by itself when it is back', async () => {
-    await ledger.settle(events.slice(0, 300));
+    await ledger.settlement.settle(events.slice(0, 300));
     for (let round = 0; round < 2; round += 1) {
       // Connections that are idle and connections in use, when it dies.
       const inFlight = Array.from({ length: 12 }, () => failureOf(ordersOf(100)));
-      const settling = failureOf(ledger.settle(events.slice(0, 300 + 100 * (round + 1))));
+      const settling = failureOf(ledger.settlement.settle(events.slice(0, 300 + 100 * (round + 1))));
       await postgres.kill();
       for (const error of await Promise.all(inFlight)) {
         if (error !== undefined)
@@ -60,7 +60,7 @@ describe('ledger without Postgres', function () {
         expect(error, name).to.be.instanceOf(Refusal).with.property('code', 'SERVICE_UNAVAILABLE');
         expect(Date.now() - startedMs, name).to.be.below(3_500);
       }
-      expect(await failureOf(ledger.settle(events)))
+      expect(await failureOf(ledger.settlement.settle(events)))
         .to.be.instanceOf(Error)
         .and.not.instanceOf(LedgerDiverged);
 
@@ -68,15 +68,15 @@ describe('ledger without Postgres', function () {
       // The look-up of those who place is refused at once until a look in the background has found Postgres back.
       await eventually(
         'the look-up answers',
-        async () => (await failureOf(reads.placedOrderId!())) === undefined,
+        async () => (await failureOf(reads['orders.placedId']!())) === undefined,
       );
       for (const read of Object.values(reads)) await read();
-      const { sequence } = await ledger.cursor();
+      const { sequence } = await ledger.settlement.cursor();
       expect(sequence, 'what was settled stays').to.be.at.least(300);
-      await ledger.settle(events.slice(sequence - 1, 300 + 100 * (round + 1)));
-      expect(await ledger.cursor()).to.include({ sequence: 300 + 100 * (round + 1) });
+      await ledger.settlement.settle(events.slice(sequence - 1, 300 + 100 * (round + 1)));
+      expect(await ledger.settlement.cursor()).to.include({ sequence: 300 + 100 * (round + 1) });
     }
-    expect((await ledger.check()).checks.every(({ count }) => count === 0)).to.equal(true);
+    expect((await ledger.checks.run()).checks.every(({ count }) => count === 0)).to.equal(true);
   });
 
   it('answers SERVICE_UNAVAILABLE when it does not answer in time', async () => {
@@ -96,7 +96,7 @@ describe('ledger without Postgres', function () {
     await blocker.connect();
     await blocker.query('begin; lock table orders in access exclusive mode');
     const busy = Array.from({ length: 3 }, () => failureOf(ordersOf(10)));
-    const error = await failureOf(ledger.tradesOf(WALLETS[0]!, { limit: 10 }));
+    const error = await failureOf(ledger.trades.ofWallet(WALLETS[0]!, { limit: 10 }));
     expect(error).to.be.instanceOf(Refusal).with.property('code', 'SERVICE_UNAVAILABLE');
     await blocker.end();
     await Promise.all(busy);

@@ -23,7 +23,7 @@ describe('ledger reads', () => {
     await ledger.migrate();
     events = seededEvents(seed).next(COUNT);
     reference = referenceLedger(events);
-    for (let at = 0; at < COUNT; at += 100) await ledger.settle(events.slice(at, at + 100));
+    for (let at = 0; at < COUNT; at += 100) await ledger.settlement.settle(events.slice(at, at + 100));
   });
 
   after(() => ledger.close());
@@ -41,12 +41,12 @@ describe('ledger reads', () => {
       const own = reference.orders.filter((order) => order.wallet === wallet).reverse();
       expect(own.length).to.be.above(100);
       for (const limit of [1, 100, COUNT]) {
-        const { cursor, orders } = await ledger.ordersOf(wallet, { limit, fills: allFills });
+        const { cursor, orders } = await ledger.orders.ofWallet(wallet, { limit, fills: allFills });
         expect(cursor.sequence).to.equal(COUNT);
         expect(orders).to.deep.equal(own.slice(0, limit).map(listedOrder));
       }
     }
-    const stranger = await ledger.ordersOf(`0x${'9'.repeat(40)}`, { limit: 10, fills: allFills });
+    const stranger = await ledger.orders.ofWallet(`0x${'9'.repeat(40)}`, { limit: 10, fills: allFills });
     expect(stranger.orders).to.deep.equal([]);
   });
 
@@ -54,10 +54,10 @@ describe('ledger reads', () => {
     const wallet = WALLETS[0]!;
     const own = new Map(reference.orders.map((order) => [order.id, order]));
     const dice = random(seed + 3);
-    const { cursor, orders } = await ledger.ordersOf(wallet, { limit: COUNT });
+    const { cursor, orders } = await ledger.orders.ofWallet(wallet, { limit: COUNT });
     const shares = new Map<string, number>();
     for (const { id } of orders) if (dice.chance(0.8)) shares.set(id, dice.below(4));
-    const fills = await ledger.fillsOf(shares, cursor);
+    const fills = await ledger.orders.fills(shares, cursor);
     expect(Math.max(...[...own.values()].map(({ fillCount }) => fillCount))).to.be.above(2);
     for (const { id, fillCount, fills: none } of orders) {
       const every = listedOrder(own.get(id)!).fills;
@@ -66,7 +66,7 @@ describe('ledger reads', () => {
       expect(fills.get(id) ?? []).to.deep.equal(
         every.slice(Math.max(0, every.length - (shares.get(id) ?? 0))),
       );
-      const { order } = await ledger.orderById(wallet, id, 1);
+      const { order } = await ledger.orders.byId(wallet, id, 1);
       expect(order!.fills).to.deep.equal(every.slice(-1));
     }
   });
@@ -76,7 +76,7 @@ describe('ledger reads', () => {
     const own = reference.orders.filter((order) => order.wallet === wallet);
     const counts = new Map(own.map(({ id }) => [id, COUNT]));
     const cursor = { epoch: 1, sequence: COUNT >> 1 };
-    const fills = await ledger.fillsOf(counts, cursor);
+    const fills = await ledger.orders.fills(counts, cursor);
     let left = 0;
     for (const order of own) {
       const earlier = order.trades.filter(({ sequence }) => sequence <= cursor.sequence);
@@ -92,7 +92,7 @@ describe('ledger reads', () => {
       const own = reference.orders.filter((order) => order.wallet === wallet).reverse();
       const limits = { maxFillsPerOrder: 1 + dice.below(3), maxFillsPerReply: dice.below(60) };
       const page = { limit: 101, fills: { ...limits, orders: 100 } };
-      const { orders } = await ledger.ordersOf(wallet, page);
+      const { orders } = await ledger.orders.ofWallet(wallet, page);
       const shares = [...fillShares(own.slice(0, 100), limits), 0];
       const expected = own.slice(0, 101).map((order, at) => {
         const listed = listedOrder(order);
@@ -123,7 +123,7 @@ describe('ledger reads', () => {
         [...orders].sort((one, other) => other.sequence - one.sequence).map(({ id }) => id);
       for (const status of [undefined, 'live', 'closed'] as const) {
         const page = { status, beforeSequence, touchedIds, limit: 20 };
-        const { orders } = await ledger.ordersOf(wallet, page);
+        const { orders } = await ledger.orders.ofWallet(wallet, page);
         expect(orders.map(({ id }) => id)).to.deep.equal(newestFirst(expected[status ?? 'all']));
       }
     }
@@ -131,17 +131,19 @@ describe('ledger reads', () => {
 
   it('finds an order by its id and by the client order id of its wallet', async () => {
     for (const order of reference.orders.slice(0, 300)) {
-      expect((await ledger.orderById(order.wallet, order.id, COUNT)).order).to.deep.equal(listedOrder(order));
+      expect((await ledger.orders.byId(order.wallet, order.id, COUNT)).order).to.deep.equal(
+        listedOrder(order),
+      );
       if (order.clientOrderId === null) continue;
       const other = WALLETS.find((wallet) => wallet !== order.wallet)!;
-      expect((await ledger.orderById(other, order.id, COUNT)).order).to.equal(null);
-      for (const find of [ledger.orderIdByClientId, ledger.placedOrderId]) {
+      expect((await ledger.orders.byId(other, order.id, COUNT)).order).to.equal(null);
+      for (const find of [ledger.orders.idByClientId, ledger.orders.placedId]) {
         expect(await find(order.wallet, order.clientOrderId)).to.equal(order.id);
         expect(await find(other, order.clientOrderId)).to.equal(null);
       }
     }
-    expect((await ledger.orderById(WALLETS[0]!, '0'.repeat(34), COUNT)).order).to.equal(null);
-    expect(await ledger.orderIdByClientId(WALLETS[0]!, 'never used')).to.equal(null);
+    expect((await ledger.orders.byId(WALLETS[0]!, '0'.repeat(34), COUNT)).order).to.equal(null);
+    expect(await ledger.orders.idByClientId(WALLETS[0]!, 'never used')).to.equal(null);
   });
 
   it("lists a wallet's trades as maker or taker, of one market or of all", async () => {
@@ -152,10 +154,10 @@ describe('ledger reads', () => {
           .filter((trade) => market === undefined || trade.market === market)
           .reverse();
         for (const limit of [1, 50, COUNT]) {
-          const { trades } = await ledger.tradesOf(wallet, { limit, market });
+          const { trades } = await ledger.trades.ofWallet(wallet, { limit, market });
           expect(trades).to.deep.equal(listedTrades(own.slice(0, limit), wallet));
           const beforeTradeId = own[Math.min(limit, own.length) >> 1]?.tradeId ?? 1;
-          const older = await ledger.tradesOf(wallet, { limit, market, beforeTradeId });
+          const older = await ledger.trades.ofWallet(wallet, { limit, market, beforeTradeId });
           const earlier = own.filter(({ tradeId }) => tradeId < beforeTradeId);
           expect(older.trades).to.deep.equal(listedTrades(earlier.slice(0, limit), wallet));
         }
@@ -167,24 +169,28 @@ describe('ledger reads', () => {
     for (const order of reference.orders.filter(({ fillCount }) => fillCount > 1).slice(0, 100)) {
       const { wallet, id: orderId, market } = order;
       const newest = [...order.trades].reverse();
-      const all = await ledger.tradesOf(wallet, { orderId, limit: COUNT });
+      const all = await ledger.trades.ofWallet(wallet, { orderId, limit: COUNT });
       expect(all.trades).to.deep.equal(listedTrades(newest, wallet));
-      const rest = await ledger.tradesOf(wallet, { orderId, beforeTradeId: newest[0]!.tradeId, limit: 1 });
+      const rest = await ledger.trades.ofWallet(wallet, {
+        orderId,
+        beforeTradeId: newest[0]!.tradeId,
+        limit: 1,
+      });
       expect(rest.trades).to.deep.equal(listedTrades(newest.slice(1, 2), wallet));
       const other = WALLETS.find((one) => one !== wallet)!;
-      expect((await ledger.tradesOf(other, { orderId, limit: COUNT })).trades).to.deep.equal([]);
+      expect((await ledger.trades.ofWallet(other, { orderId, limit: COUNT })).trades).to.deep.equal([]);
       const elsewhere = MARKETS.find(({ symbol }) => symbol !== market)!.symbol;
-      const none = await ledger.tradesOf(wallet, { orderId, market: elsewhere, limit: COUNT });
+      const none = await ledger.trades.ofWallet(wallet, { orderId, market: elsewhere, limit: COUNT });
       expect(none.trades).to.deep.equal([]);
     }
   });
 
   it('finds a deposit or withdrawal by its reference', async () => {
     for (const { kind, reference: text, sequence, amountAtoms } of reference.movements) {
-      const found = await ledger.movementByReference(kind, text);
+      const found = await ledger.journal.movement(kind, text);
       expect(found).to.include({ kind, reference: text, sequence, amountAtoms });
       const other = kind === 'credited' ? 'debited' : 'credited';
-      expect(await ledger.movementByReference(other, text)).to.equal(null);
+      expect(await ledger.journal.movement(other, text)).to.equal(null);
     }
   });
 
@@ -193,7 +199,7 @@ describe('ledger reads', () => {
     for (const sequence of [0, 10, ...Array.from({ length: 5 }, () => dice.below(COUNT)), COUNT]) {
       const then = referenceLedger(events.slice(0, sequence)).balances;
       for (const { symbol } of ASSETS) {
-        const balances = await collect(ledger.balancesAt(symbol, sequence));
+        const balances = await collect(ledger.state.balances(symbol, sequence));
         const found = new Map(balances.map(({ account, atoms }) => [`${account} ${symbol}`, atoms]));
         const expected = [...then].filter(([key, atoms]) => key.endsWith(` ${symbol}`) && atoms !== 0n);
         expect(found).to.deep.equal(new Map(expected));
@@ -208,7 +214,7 @@ describe('ledger reads', () => {
       const live = referenceLedger(events.slice(0, sequence))
         .orders.filter(({ status }) => status === 'resting' || status === 'partially_filled')
         .map(({ id, sizeSteps, filledSteps }) => [id, sizeSteps - filledSteps] as const);
-      const found = await collect(ledger.liveOrdersAt(sequence));
+      const found = await collect(ledger.state.liveOrders(sequence));
       expect(new Map(found.map(({ id, remainingSteps }) => [id, remainingSteps]))).to.deep.equal(
         new Map(live),
       );
@@ -219,12 +225,12 @@ describe('ledger reads', () => {
     const everything = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
 
     it('come in the order of the events, and resume after any of them', async () => {
-      const all = await collect(ledger.entries(everything));
+      const all = await collect(ledger.journal.entries(everything));
       expect(all.length).to.be.above(3 * reference.trades.length);
       const dice = random(seed + 2);
       for (let round = 0; round < 5; round += 1) {
         const at = dice.below(all.length);
-        const rest = await collect(ledger.entries({ ...everything, after: all[at]!.entryId }));
+        const rest = await collect(ledger.journal.entries({ ...everything, after: all[at]!.entryId }));
         expect(rest.map(({ entryId }) => entryId)).to.deep.equal(
           all.slice(at + 1).map(({ entryId }) => entryId),
         );
@@ -232,24 +238,26 @@ describe('ledger reads', () => {
     });
 
     it('of a span of time and of one asset', async () => {
-      const all = await collect(ledger.entries(everything));
+      const all = await collect(ledger.journal.entries(everything));
       const fromMs = events[Math.floor(COUNT / 3)]!.timeMs;
       const toMs = events[Math.floor(COUNT / 2)]!.timeMs;
       const within = (entry: LedgerEntry) => entry.timeMs >= fromMs && entry.timeMs < toMs;
-      expect(await collect(ledger.entries({ fromMs, toMs }))).to.deep.equal(all.filter(within));
+      expect(await collect(ledger.journal.entries({ fromMs, toMs }))).to.deep.equal(all.filter(within));
       const ofEth = all.filter((entry) => within(entry) && entry.asset === 'ETH');
-      expect(await collect(ledger.entries({ fromMs, toMs, asset: 'ETH' }))).to.deep.equal(ofEth);
+      expect(await collect(ledger.journal.entries({ fromMs, toMs, asset: 'ETH' }))).to.deep.equal(ofEth);
       expect(ofEth[0]).to.include({ scale: 9 });
       const before = all[0]!.entryId;
-      expect(await collect(ledger.entries({ fromMs, toMs, after: before }))).to.deep.equal(
+      expect(await collect(ledger.journal.entries({ fromMs, toMs, after: before }))).to.deep.equal(
         all.filter(within),
       );
-      expect(await collect(ledger.entries({ fromMs: toMs, toMs: fromMs }))).to.deep.equal([]);
+      expect(await collect(ledger.journal.entries({ fromMs: toMs, toMs: fromMs }))).to.deep.equal([]);
     });
 
     it('refuse to resume after what is no entry id', async () => {
       for (const after of ['', '7', '1-', 'a-b', '1-2-3', '-1-2', "1-2'"]) {
-        const error = await collect(ledger.entries({ ...everything, after })).catch((thrown) => thrown);
+        const error = await collect(ledger.journal.entries({ ...everything, after })).catch(
+          (thrown) => thrown,
+        );
         expect(error, after).to.be.instanceOf(RangeError);
       }
     });
@@ -284,13 +292,13 @@ describe('ledger reads', () => {
         reference,
       };
     });
-    await own.settle([...opening, ...orders, ...movements]);
+    await own.settlement.settle([...opening, ...orders, ...movements]);
     for (const [index, text] of texts.entries()) {
-      const id = await own.orderIdByClientId(placed.order.wallet, text);
-      const { order } = await own.orderById(placed.order.wallet, id!, 0);
+      const id = await own.orders.idByClientId(placed.order.wallet, text);
+      const { order } = await own.orders.byId(placed.order.wallet, id!, 0);
       expect(order?.sequence).to.equal(31 + index);
       if (index < POISONED_TEXTS.length) expect(order?.clientOrderId).to.equal(text);
-      expect(await own.movementByReference('credited', text)).to.include({
+      expect(await own.journal.movement('credited', text)).to.include({
         sequence: 31 + texts.length + index,
       });
     }

@@ -103,13 +103,13 @@ describe('ledger check', () => {
     databaseUrl = await freshDatabase();
     ledger = openLedger({ databaseUrl });
     await ledger.migrate();
-    await ledger.settle(seededEvents(7).next(800));
+    await ledger.settlement.settle(seededEvents(7).next(800));
   });
 
   after(() => ledger.close());
 
   it('finds nothing wrong with what was settled', async () => {
-    const { sequence, checks } = await ledger.check();
+    const { sequence, checks } = await ledger.checks.run();
     expect(sequence).to.equal(800);
     for (const { name, meaning, count, violations } of checks) {
       expect(count, name).to.equal(0);
@@ -122,7 +122,7 @@ describe('ledger check', () => {
     it(`sees that ${name}`, async () => {
       const restore = await remembered(databaseUrl);
       await query(databaseUrl, `set session_replication_role = replica; ${sql}`);
-      const { checks } = await ledger.check();
+      const { checks } = await ledger.checks.run();
       await restore();
       const seen = checks.filter(({ count }) => count > 0);
       expect(seen.map((check) => check.name)).to.deep.equal(seenBy);
@@ -138,12 +138,12 @@ describe('ledger check', () => {
     const settledEarlier = async (before: string) => {
       const events = seededEvents(runSeed());
       const { ledger: writer, databaseUrl: settledUrl } = await freshLedger();
-      await writer.settle(events.next(400));
+      await writer.settlement.settle(events.next(400));
       const oldUrl = await databaseOfEarlierRelease(before, settledUrl);
       return { oldUrl, old: openLedger({ databaseUrl: oldUrl }), events };
     };
     const failedChecks = async (of: Ledger) =>
-      (await of.check()).checks.filter(({ count }) => count > 0).map(({ name }) => name);
+      (await of.checks.run()).checks.filter(({ count }) => count > 0).map(({ name }) => name);
 
     for (const [what, before] of [
       ['before there were witnesses', '007'],
@@ -153,7 +153,7 @@ describe('ledger check', () => {
         const { oldUrl, old, events } = await settledEarlier(before);
         await old.migrate();
         expect(await failedChecks(old)).to.deep.equal([]);
-        await old.settle(events.next(400));
+        await old.settlement.settle(events.next(400));
         expect(await failedChecks(old)).to.deep.equal([]);
         await old.close();
         const [counted] = await query(
@@ -186,10 +186,10 @@ describe('ledger check', () => {
       );
       await old.migrate();
       for (const following of [later, []]) {
-        const { checks } = await old.check();
+        const { checks } = await old.checks.run();
         const { violations } = checks.find(({ name }) => name === 'orders are as written')!;
         expect(violations.map(({ subject }) => subject)).to.deep.equal([`order ${changed!.id}`]);
-        await old.settle(following);
+        await old.settlement.settle(following);
       }
       await old.close();
       const [order] = await query(

@@ -15,9 +15,9 @@ describe('a seeded ledger', () => {
 
   it('holds what settlement would have written, by every check of the ledger', async () => {
     const ledger = openLedger({ databaseUrl });
-    const { checks } = await ledger.check();
+    const { checks } = await ledger.checks.run();
     expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
-    const { trades } = await ledger.tradesOfMarket('ETH/USDC', { limit: 500 });
+    const { trades } = await ledger.trades.ofMarket('ETH/USDC', { limit: 500 });
     expect(trades.length).to.be.above(100);
     await ledger.close();
   });

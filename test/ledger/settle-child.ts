@@ -8,8 +8,10 @@ const events = seededEvents(Number(seed)).next(Number(count));
 const ledger = openLedger({ databaseUrl: databaseUrl! });
 await ledger.migrate();
 process.stdout.write('ready\n');
-for (let { sequence } = await ledger.cursor(); sequence < events.length; ) {
-  ({ sequence } = await ledger.settle(events.slice(Math.max(0, sequence - 1), sequence + Number(size))));
+for (let { sequence } = await ledger.settlement.cursor(); sequence < events.length; ) {
+  ({ sequence } = await ledger.settlement.settle(
+    events.slice(Math.max(0, sequence - 1), sequence + Number(size)),
+  ));
 }
 process.stdout.write('done\n');
 await ledger.close();

@@ -21,16 +21,16 @@ describe('settle', () => {
     const dice = random(seed);
     const events = seededEvents(seed).next(3_000);
     const whole = await freshLedger();
-    await whole.ledger.settle(events);
+    await whole.ledger.settlement.settle(events);
 
     const split = await freshLedger();
     let settled = 0;
     while (settled < events.length) {
       const from = Math.max(0, settled - dice.below(20));
-      const cursor = await split.ledger.settle(events.slice(from, settled + dice.below(60)));
+      const cursor = await split.ledger.settlement.settle(events.slice(from, settled + dice.below(60)));
       settled = cursor.sequence;
     }
-    await split.ledger.settle(events);
+    await split.ledger.settlement.settle(events);
 
     expect(await contents(split.databaseUrl)).to.deep.equal(await contents(whole.databaseUrl));
     const trades = await query<{ count: bigint }>(whole.databaseUrl, 'select count(*) from trades');
@@ -39,26 +39,30 @@ describe('settle', () => {
 
   it('holds everything that a reconcile checks', async () => {
     const { ledger } = await freshLedger();
-    await ledger.settle(seededEvents(runSeed()).next(3_000));
-    const { sequence, checks } = await ledger.check();
+    await ledger.settlement.settle(seededEvents(runSeed()).next(3_000));
+    const { sequence, checks } = await ledger.checks.run();
     expect(sequence).to.equal(3_000);
     expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
   });
 
   it('starts empty and moves its cursor with the last event', async () => {
     const { ledger } = await freshLedger();
-    expect(await ledger.cursor()).to.deep.equal({
+    expect(await ledger.settlement.cursor()).to.deep.equal({
       epoch: 0,
       sequence: 0,
       digest: null,
       timeMs: null,
       settledAtMs: null,
     });
-    expect(await ledger.settle([])).to.include({ epoch: 0, sequence: 0 });
+    expect(await ledger.settlement.settle([])).to.include({ epoch: 0, sequence: 0 });
     const events = seededEvents(1).next(10);
     const last = events.at(-1)!;
-    expect(await ledger.settle(events)).to.deep.equal({ epoch: last.epoch, sequence: 10 });
-    expect(await ledger.cursor()).to.include({ sequence: 10, digest: last.digest, timeMs: last.timeMs });
+    expect(await ledger.settlement.settle(events)).to.deep.equal({ epoch: last.epoch, sequence: 10 });
+    expect(await ledger.settlement.cursor()).to.include({
+      sequence: 10,
+      digest: last.digest,
+      timeMs: last.timeMs,
+    });
   });
 
   describe('stops at events that do not follow', () => {
@@ -102,25 +106,25 @@ describe('settle', () => {
     for (const [name, variant] of Object.entries(variants)) {
       it(name, async () => {
         const { ledger, databaseUrl } = await freshLedger();
-        await ledger.settle(events.slice(0, 20));
+        await ledger.settlement.settle(events.slice(0, 20));
         const before = await contents(databaseUrl);
-        expect(await refusal(ledger.settle(variant()))).to.be.instanceOf(LedgerDiverged);
+        expect(await refusal(ledger.settlement.settle(variant()))).to.be.instanceOf(LedgerDiverged);
         expect(await contents(databaseUrl)).to.deep.equal(before);
-        await ledger.settle(events.slice(15));
-        expect(await ledger.cursor()).to.include({ sequence: 40 });
+        await ledger.settlement.settle(events.slice(15));
+        expect(await ledger.settlement.cursor()).to.include({ sequence: 40 });
       });
     }
 
     it('a first event that is not number one', async () => {
       const { ledger } = await freshLedger();
-      expect(await refusal(ledger.settle(events.slice(1)))).to.be.instanceOf(LedgerDiverged);
+      expect(await refusal(ledger.settlement.settle(events.slice(1)))).to.be.instanceOf(LedgerDiverged);
     });
   });
 
   it('leaves nothing of a batch that fails at any of its tables', async () => {
     const { ledger, databaseUrl } = await freshLedger();
     const events = seededEvents(4).next(400);
-    await ledger.settle(events.slice(0, 100));
+    await ledger.settlement.settle(events.slice(0, 100));
     const before = await contents(databaseUrl);
     await query(
       databaseUrl,
@@ -132,17 +136,17 @@ describe('settle', () => {
         databaseUrl,
         `create trigger fail before insert or update on ${table} for each row execute function fail()`,
       );
-      expect(await refusal(ledger.settle(events)), table).to.have.property('code', '53100');
+      expect(await refusal(ledger.settlement.settle(events)), table).to.have.property('code', '53100');
       expect(await contents(databaseUrl)).to.deep.equal(before);
       await query(databaseUrl, `drop trigger fail on ${table}`);
     }
-    expect(await ledger.settle(events)).to.include({ sequence: 400 });
+    expect(await ledger.settlement.settle(events)).to.include({ sequence: 400 });
   });
 
   it('asks Postgres twice for a batch of any size', async () => {
     const { ledger } = await freshLedger();
     const events = seededEvents(5).next(700);
-    await ledger.settle(events.slice(0, 50));
+    await ledger.settlement.settle(events.slice(0, 50));
     const { query: ask } = pg.Client.prototype;
     let asked = 0;
     pg.Client.prototype.query = function (this: pg.Client, ...parameters: unknown[]) {
@@ -155,27 +159,28 @@ describe('settle', () => {
         [99, 700],
       ]) {
         asked = 0;
-        await ledger.settle(events.slice(from, to));
+        await ledger.settlement.settle(events.slice(from, to));
         expect(asked).to.equal(2);
       }
     } finally {
       pg.Client.prototype.query = ask;
     }
-    expect(await ledger.cursor()).to.include({ sequence: 700 });
+    expect(await ledger.settlement.cursor()).to.include({ sequence: 700 });
   });
 
   it('lets several settlers at once settle each event once', async () => {
     const seed = runSeed();
     const events = seededEvents(seed).next(2_000);
     const alone = await freshLedger();
-    await alone.ledger.settle(events);
+    await alone.ledger.settlement.settle(events);
 
     const shared = await freshLedger();
     const others = Array.from({ length: 3 }, () => openLedger({ databaseUrl: shared.databaseUrl }));
     const drain = async (ledger: Ledger, size: number): Promise<void> => {
       for (let at = 0; at < events.length; ) {
-        const { sequence } = await ledger.cursor();
-        at = (await ledger.settle(events.slice(Math.max(0, sequence - 1), sequence + size))).sequence;
+        const { sequence } = await ledger.settlement.cursor();
+        at = (await ledger.settlement.settle(events.slice(Math.max(0, sequence - 1), sequence + size)))
+          .sequence;
       }
     };
     await Promise.all([shared.ledger, ...others].map((ledger, index) => drain(ledger, 20 + index * 7)));
@@ -185,7 +190,7 @@ describe('settle', () => {
 
   it('refuses every change of what is append-only', async () => {
     const { ledger, databaseUrl } = await freshLedger();
-    await ledger.settle(seededEvents(3).next(300));
+    await ledger.settlement.settle(seededEvents(3).next(300));
     for (const table of ['trades', 'ledger_entries', 'movements']) {
       for (const change of [
         `update ${table} set sequence = 1`,

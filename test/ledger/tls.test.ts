@@ -61,11 +61,11 @@ describe('a ledger behind TLS', function () {
     expect(found).to.deep.equal({ ssl: true });
     const ledger = openLedger({ databaseUrl });
     await ledger.migrate();
-    expect(await ledger.cursor()).to.include({ sequence: 0 });
+    expect(await ledger.settlement.cursor()).to.include({ sequence: 0 });
     await ledger.close();
 
     const other = openLedger({ databaseUrl: urlUnder(makeCertificate().certificate) });
-    const outcome = await other.cursor().catch((error: Error) => error);
+    const outcome = await other.settlement.cursor().catch((error: Error) => error);
     expect(outcome)
       .to.be.instanceOf(Error)
       .with.property('cause')

@@ -56,7 +56,7 @@ describe('days on a clock of ours', () => {
         await server.kill();
         await server.start();
         while (!stage.engine.lifecycle.isOpen()) {
-          await stage.engine.lifecycle.open(await stage.ledger.cursor()).catch(() => sleep(50));
+          await stage.engine.lifecycle.open(await stage.ledger.settlement.cursor()).catch(() => sleep(50));
         }
       }
       await agree(stage.replica(), `${where}, restarted`);

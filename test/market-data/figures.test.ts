@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import { changeInHundredths } from '../../src/domain/rolling-day.ts';
+import type { Ledger } from '../../src/ledger/index.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { MARKETS } from '../support/seeded-events.ts';
@@ -88,12 +89,17 @@ describe('figures of the last 24 hours', () => {
     const market = await opened(12, START_MS);
     await market.happen(Array.from({ length: 100 }, (_, index) => START_MS + index));
     let reads = 0;
-    const counting = Object.assign(Object.create(market.ledger), {
-      secondsAfter: (...args: Parameters<typeof market.ledger.secondsAfter>) => {
-        reads += 1;
-        return market.ledger.secondsAfter(...args);
+    const { trades } = market.ledger;
+    const counting: Ledger = {
+      ...market.ledger,
+      trades: {
+        ...trades,
+        secondsAfter: (...args) => {
+          reads += 1;
+          return trades.secondsAfter(...args);
+        },
       },
-    });
+    };
     const { figures } = market.replica(counting);
     market.advanceTo(START_MS + 5_000);
     const all = await Promise.all(Array.from({ length: 100 }, () => figures.read()));
@@ -108,9 +114,11 @@ describe('figures of the last 24 hours', () => {
     await market.happen(timesAfter(random(seed), START_MS, 600));
     await market.settle();
     market.advanceTo(endOfSecond(market.nowMs()));
-    const small = Object.assign(Object.create(market.ledger), {
-      secondsAfter: (tradeId: number, beforeMs: number) => market.ledger.secondsAfter(tradeId, beforeMs, 7),
-    });
+    const { trades } = market.ledger;
+    const small: Ledger = {
+      ...market.ledger,
+      trades: { ...trades, secondsAfter: (tradeId, beforeMs) => trades.secondsAfter(tradeId, beforeMs, 7) },
+    };
     await agree(market, market.replica(small), 'seven at a time');
   });
 

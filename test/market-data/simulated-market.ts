@@ -66,7 +66,7 @@ export async function simulatedMarket(
     },
   };
   const settle: SimulatedMarket['settle'] = async (behind = 0) => {
-    const settled = await ledger.settle(stream.slice(0, Math.max(0, stream.length - behind)));
+    const settled = await ledger.settlement.settle(stream.slice(0, Math.max(0, stream.length - behind)));
     stream = stream.filter(({ sequence }) => sequence >= settled.sequence);
   };
   const replica = (of: Ledger = ledger): Replica => {
@@ -89,9 +89,8 @@ export async function simulatedMarket(
         };
       return replica({
         ...ledger,
-        secondsAfter: after(ledger.secondsAfter),
-        minutesOfMarket: after(ledger.minutesOfMarket),
-        candlesOfMarket: after(ledger.candlesOfMarket),
+        trades: { ...ledger.trades, secondsAfter: after(ledger.trades.secondsAfter) },
+        candles: { minutes: after(ledger.candles.minutes), history: after(ledger.candles.history) },
       });
     },
     ledger,

@@ -31,19 +31,19 @@ export async function openStage(redisUrl?: string): Promise<Stage> {
   const engine = openEngine({ redis, ...LIMITS });
   const ledger = openLedger({ databaseUrl });
   await ledger.migrate();
-  await engine.lifecycle.open(await ledger.cursor());
+  await engine.lifecycle.open(await ledger.settlement.cursor());
   for (const market of ['A/Q', 'B/Q']) await publishPlain(engine, market).catch(() => {});
   for (const wallet of [ALICE, BOB])
     await fund(engine, wallet, { A: 10n ** 9n, B: 10n ** 9n, Q: 10n ** 15n });
 
   const settle: Stage['settle'] = async (behind = 0) => {
     for (;;) {
-      const [cursor, { sequence }] = [await ledger.cursor(), await engine.snapshots.state()];
+      const [cursor, { sequence }] = [await ledger.settlement.cursor(), await engine.snapshots.state()];
       const count = Math.min(sequence - behind - cursor.sequence, 1_000);
       if (count <= 0) return;
       const events = await engine.outbox.readEvents(cursor, count);
       const fresh = events.filter((event) => event.sequence <= sequence - behind);
-      await engine.outbox.trim(await ledger.settle(fresh));
+      await engine.outbox.trim(await ledger.settlement.settle(fresh));
     }
   };
   return {

@@ -89,7 +89,7 @@ describe('the trades of a market', () => {
     });
 
     it('are there when the engine has let go of them', async () => {
-      const { epoch, sequence } = await stage.ledger.cursor();
+      const { epoch, sequence } = await stage.ledger.settlement.cursor();
       await stage.redis.xtrim('{redbook}:events', 'MINID', `${epoch}-${sequence}`);
       await agree('trimmed');
       executed.push(...(await stage.trade('A/Q', 'sell', [9])));
@@ -155,7 +155,7 @@ describe('the trades of a market', () => {
     expect(error).to.be.instanceOf(Refusal).with.property('code', 'SERVICE_UNAVAILABLE');
     await server.start();
     while (!stage.engine.lifecycle.isOpen()) {
-      await stage.engine.lifecycle.open(await stage.ledger.cursor()).catch(() => sleep(50));
+      await stage.engine.lifecycle.open(await stage.ledger.settlement.cursor()).catch(() => sleep(50));
     }
     expect(idsOf(await data.trades('A/Q', ALL))).to.deep.equal(idsOf(before).reverse());
     const after = await stage.trade('A/Q', 'sell', [9]);

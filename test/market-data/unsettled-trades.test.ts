@@ -32,7 +32,11 @@ class Stores {
         },
       },
     },
-    { cursor: async () => ({ ...this.cursor, digest: null, timeMs: null, settledAtMs: null }) },
+    {
+      settlement: {
+        cursor: async () => ({ ...this.cursor, digest: null, timeMs: null, settledAtMs: null }),
+      },
+    },
   );
 
   settle(count: number): void {

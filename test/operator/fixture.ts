@@ -94,7 +94,7 @@ export async function openDesk(
       maxLiveOrders: 10_000,
       claimFilterBytes,
     });
-    if (prepare === undefined) await engine.lifecycle.open(await ledger.cursor());
+    if (prepare === undefined) await engine.lifecycle.open(await ledger.settlement.cursor());
     return engine;
   };
   const engine = await engineOn(arranging, filterBytes.trading);
@@ -120,8 +120,8 @@ export async function openDesk(
 
   const settle = async (): Promise<void> => {
     for (;;) {
-      const before = await ledger.cursor();
-      const after = await ledger.settle(await engine.outbox.readEvents(before, 500));
+      const before = await ledger.settlement.cursor();
+      const after = await ledger.settlement.settle(await engine.outbox.readEvents(before, 500));
       if (after.sequence === before.sequence) return;
     }
   };

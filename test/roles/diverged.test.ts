@@ -20,13 +20,13 @@ describe('a settlement that found a contradiction', () => {
       return { status: reply.status, process: checks.process };
     };
     const settled = async (): Promise<boolean> =>
-      (await desk.ledger.cursor()).sequence === (await desk.engine.snapshots.state()).sequence;
+      (await desk.ledger.settlement.cursor()).sequence === (await desk.engine.snapshots.state()).sequence;
     const setDigest = (digest: string) => postgres.query('update engine_cursor set digest = $1', [digest]);
 
     let role = await start();
     await desk.run('asset', 'set', 'NEW', '--scale', '4');
     await eventually('it settles', settled);
-    const { digest } = await desk.ledger.cursor();
+    const { digest } = await desk.ledger.settlement.cursor();
     await setDigest('another');
     await desk.run('trading', 'pause');
     await eventually('it shows', async () => (await readiness()).status === 503);

@@ -27,7 +27,8 @@ describe('a gate of the engine', () => {
     const logger = { error: tell, warn: tell, debug: () => undefined, info: () => undefined } as never;
     outages = openOutages(logger, []);
     engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 1_000 });
-    const ledger = { cursor: async () => ({ ...cursor, digest: null, timeMs: null, settledAtMs: null }) };
+    const settled = async () => ({ ...cursor, digest: null, timeMs: null, settledAtMs: null });
+    const ledger = { settlement: { cursor: settled } };
     gate = keepEngineOpen({ redis, engine, ledger, logger, outages, retryRefusedMs: 10 });
   });
   afterEach(() => {

@@ -91,10 +91,17 @@ describe('/metrics and /readyz', () => {
       const backends = openBackends('settlement', configOf('settlement', { PORT: String(port) }), logger);
       const ledger = {
         ...backends.ledger,
-        cursor: () => (trouble === undefined ? backends.ledger.cursor() : Promise.reject(trouble)),
-        lastReconciliation() {
-          reads += 1;
-          return backends.ledger.lastReconciliation();
+        settlement: {
+          ...backends.ledger.settlement,
+          cursor: () =>
+            trouble === undefined ? backends.ledger.settlement.cursor() : Promise.reject(trouble),
+        },
+        checks: {
+          ...backends.ledger.checks,
+          lastReconcile() {
+            reads += 1;
+            return backends.ledger.checks.lastReconcile();
+          },
         },
       };
       const observed = { ...backends, ledger };

@@ -196,7 +196,7 @@ describe('the streams', function () {
   it('show the candle of every timeframe, in its own bucket', async () => {
     const views = TIMEFRAMES.map((tf) => see(replica.port, market('ETH/USDC', tf)));
     await Promise.all(views.map((view) => view.until(atLeast(1))));
-    const { trades } = await exchange.backends.ledger.tradesOfMarket('ETH/USDC', { limit: 500 });
+    const { trades } = await exchange.backends.ledger.trades.ofMarket('ETH/USDC', { limit: 500 });
     for (const [at, timeframe] of TIMEFRAMES.entries()) {
       const { tf, candle } = parsed(views[at]!.seen[0]!);
       const openMs = bucketStartMs(timeframe, candle.time * 1_000);

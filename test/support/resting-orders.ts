@@ -38,15 +38,15 @@ export async function seedRestingOrders(
 ): Promise<void> {
   await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
   const { number } = await engine.markets.create(MARKET);
-  for (let settled = -1; settled < (await ledger.cursor()).sequence; ) {
-    const cursor = await ledger.cursor();
+  for (let settled = -1; settled < (await ledger.settlement.cursor()).sequence; ) {
+    const cursor = await ledger.settlement.cursor();
     settled = cursor.sequence;
-    await ledger.settle(await engine.outbox.readEvents(cursor, 500));
+    await ledger.settlement.settle(await engine.outbox.readEvents(cursor, 500));
   }
   await query(databaseUrl, seedSql({ number, orders, wallets }));
   await redis.flushall();
   await rebuildEngine(services);
-  for (const one of [engine, services.engine]) await one.lifecycle.open(await ledger.cursor());
+  for (const one of [engine, services.engine]) await one.lifecycle.open(await ledger.settlement.cursor());
 }
 
 const seedSql = ({

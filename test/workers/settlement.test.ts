@@ -72,11 +72,11 @@ describe('settlement', function () {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(11).next(250));
     const startedMs = Date.now();
-    const settlement = createSettlement({ engine: stream, ledger, log, batchSize: 40 });
+    const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log, batchSize: 40 });
     expect(await settlement.lag()).to.deep.include({ lagEvents: 250, lastSettledAtMs: null });
     expect((await settlement.lag()).lagMs).to.be.above(0);
     await settlement.run();
-    expect(await ledger.cursor()).to.include({ sequence: 250 });
+    expect(await ledger.settlement.cursor()).to.include({ sequence: 250 });
     expect(stream.trimmed.map(({ sequence }) => sequence)).to.deep.equal([41, 81, 121, 161, 201, 241, 250]);
     const { lastSettledAtMs, ...lag } = await settlement.lag();
     expect(lag).to.deep.equal({ lagEvents: 0, lagMs: 0 });
@@ -86,29 +86,29 @@ describe('settlement', function () {
   it('stops for good when the engine and the ledger contradict each other', async () => {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(12).next(50));
-    await createSettlement({ engine: stream, ledger, log }).run();
+    await createSettlement({ engine: stream, ledger: ledger.settlement, log }).run();
     stream.events.splice(0, 50, ...seededEvents(13).next(60));
-    const settlement = createSettlement({ engine: stream, ledger, log });
+    const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log });
     await settlement.run();
     expect(settlement.diverged()).to.equal(true);
     const { reads } = stream;
     await settlement.run();
     expect(stream.reads).to.equal(reads);
-    expect(await ledger.cursor()).to.include({ sequence: 50 });
+    expect(await ledger.settlement.cursor()).to.include({ sequence: 50 });
   });
 
   it('tries again after a failure, later and later, and then goes on', async () => {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(14).next(50));
-    const settlement = createSettlement({ engine: stream, ledger, log });
+    const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log });
     stream.failure = new Refusal('SERVICE_UNAVAILABLE');
     const startedMs = Date.now();
     for (; stream.reads < 3; await sleep(5)) await settlement.run();
     expect(Date.now() - startedMs).to.be.at.least(250 + 500);
     expect(settlement.diverged()).to.equal(false);
     stream.failure = undefined;
-    for (; (await ledger.cursor()).sequence === 0; await sleep(5)) await settlement.run();
-    expect(await ledger.cursor()).to.include({ sequence: 50 });
+    for (; (await ledger.settlement.cursor()).sequence === 0; await sleep(5)) await settlement.run();
+    expect(await ledger.settlement.cursor()).to.include({ sequence: 50 });
     expect(stream.reads).to.equal(5);
   });
 
@@ -120,13 +120,13 @@ describe('settlement', function () {
     const settlement = createSettlement({
       engine: stream,
       ledger: {
-        cursor: ledger.cursor,
+        cursor: ledger.settlement.cursor,
         async settle(events) {
-          const { sequence } = await ledger.cursor();
+          const { sequence } = await ledger.settlement.cursor();
           const fresh = events.filter((event) => event.sequence > sequence);
           sizes.push(fresh.length);
           if (fresh.length > mostEvents) throw new Error('canceling statement due to statement timeout');
-          return ledger.settle(events);
+          return ledger.settlement.settle(events);
         },
       },
       log,
@@ -136,10 +136,10 @@ describe('settlement', function () {
     expect(sizes.slice(0, 5)).to.deep.equal([17, 8, 4, 2, 1]);
     expect(await settlement.lag()).to.include({ lagEvents: 120 });
     mostEvents = 1;
-    for (; (await ledger.cursor()).sequence < 3; await sleep(5)) await settlement.run();
+    for (; (await ledger.settlement.cursor()).sequence < 3; await sleep(5)) await settlement.run();
     expect((await settlement.lag()).lagEvents).to.be.within(1, 117);
     mostEvents = 1_000;
-    for (; (await ledger.cursor()).sequence < 120; await sleep(5)) await settlement.run();
+    for (; (await ledger.settlement.cursor()).sequence < 120; await sleep(5)) await settlement.run();
     expect(settlement.diverged()).to.equal(false);
     expect(sizes.slice(5)).to.include(16);
   });
@@ -151,19 +151,19 @@ describe('settlement', function () {
     const settlement = createSettlement({
       engine: stream,
       ledger: {
-        cursor: ledger.cursor,
+        cursor: ledger.settlement.cursor,
         async settle(events) {
-          const { sequence } = await ledger.cursor();
+          const { sequence } = await ledger.settlement.cursor();
           const fresh = events.filter((event) => event.sequence > sequence).map(weightOf);
           before.push(fresh.slice(0, -1).reduce((sum, weight) => sum + weight, 0));
-          return ledger.settle(events);
+          return ledger.settlement.settle(events);
         },
       },
       log,
       heldWeight: 40,
     });
     await settlement.run();
-    expect(await ledger.cursor()).to.include({ sequence: 200 });
+    expect(await ledger.settlement.cursor()).to.include({ sequence: 200 });
     expect(before.length).to.be.above(10);
     for (const weight of before) expect(weight).to.be.below(20);
   });
@@ -206,11 +206,11 @@ describe('settlement', function () {
         batchSize: 50,
         heldWeight,
         ledger: {
-          cursor: ledger.cursor,
+          cursor: ledger.settlement.cursor,
           async settle(events) {
             const write = { from: 0, isBegun: true };
             const failure = fail(writes.push(write));
-            const { sequence } = await ledger.cursor();
+            const { sequence } = await ledger.settlement.cursor();
             const fresh = events.filter((event) => event.sequence > sequence);
             write.from = fresh[0]?.sequence ?? 0;
             held.add(fresh);
@@ -218,7 +218,7 @@ describe('settlement', function () {
             try {
               await sleep(5);
               if (failure === 'before') throw new Error('the connection is lost');
-              const settled = await ledger.settle(events);
+              const settled = await ledger.settlement.settle(events);
               if (failure === 'after') throw new Error('the answer of the commit is lost');
               return settled;
             } finally {
@@ -229,15 +229,15 @@ describe('settlement', function () {
         },
       });
       for (
-        let { sequence } = await ledger.cursor();
+        let { sequence } = await ledger.settlement.cursor();
         sequence < EVENTS;
-        { sequence } = await ledger.cursor()
+        { sequence } = await ledger.settlement.cursor()
       ) {
         await settlement.run();
         await sleep(5);
       }
       expect(settlement.diverged()).to.equal(false);
-      expect((await ledger.check()).checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+      expect((await ledger.checks.run()).checks.filter(({ count }) => count > 0)).to.deep.equal([]);
       return { writes, mostHeld, readsMeanwhile };
     };
 
@@ -271,18 +271,22 @@ describe('settlement', function () {
     const coming = seededEvents(19).next(200);
     const stream = new ShortStream(coming.splice(0, 50));
     let transactions = 0;
-    const settle: Ledger['settle'] = (events) => {
+    const settle: Ledger['settlement']['settle'] = (events) => {
       transactions += 1;
       // The stream never ends before all have come.
       stream.events.push(...coming.splice(0, 1));
-      return ledger.settle(events);
+      return ledger.settlement.settle(events);
     };
-    const settlement = createSettlement({ engine: stream, log, ledger: { cursor: ledger.cursor, settle } });
+    const settlement = createSettlement({
+      engine: stream,
+      log,
+      ledger: { cursor: ledger.settlement.cursor, settle },
+    });
     const begunMs = performance.now();
     const feed = setInterval(() => stream.events.push(...coming.splice(0, 1)), 2);
     await settlement.run();
     clearInterval(feed);
-    expect(await ledger.cursor()).to.include({ sequence: 200 });
+    expect(await ledger.settlement.cursor()).to.include({ sequence: 200 });
     expect(transactions).to.be.within(2, 3 + (performance.now() - begunMs) / 100);
   });
 
@@ -290,13 +294,17 @@ describe('settlement', function () {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(15).next(1_000));
     const workers = Array.from({ length: 4 }, () =>
-      createSettlement({ engine: stream, ledger, log, batchSize: 30 }),
+      createSettlement({ engine: stream, ledger: ledger.settlement, log, batchSize: 30 }),
     );
-    for (let { sequence } = await ledger.cursor(); sequence < 1_000; { sequence } = await ledger.cursor()) {
+    for (
+      let { sequence } = await ledger.settlement.cursor();
+      sequence < 1_000;
+      { sequence } = await ledger.settlement.cursor()
+    ) {
       await Promise.all(workers.map((worker) => worker.run()));
     }
     expect(workers.map((worker) => worker.diverged())).to.deep.equal([false, false, false, false]);
-    expect((await ledger.check()).checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+    expect((await ledger.checks.run()).checks.filter(({ count }) => count > 0)).to.deep.equal([]);
   });
 
   describe('of the real engine', () => {
@@ -311,7 +319,7 @@ describe('settlement', function () {
       await once(redis, 'ready');
       engine = openEngine({ redis, ...limits });
       ledger = await freshLedger();
-      await engine.lifecycle.open(await ledger.cursor());
+      await engine.lifecycle.open(await ledger.settlement.cursor());
     });
 
     after(() => redis.disconnect());
@@ -382,7 +390,7 @@ describe('settlement', function () {
           await engine.funds.move(moved);
         }
       }
-      const settlement = createSettlement({ engine, ledger, log, batchSize: 100 });
+      const settlement = createSettlement({ engine, ledger: ledger.settlement, log, batchSize: 100 });
       await trade(dice, 300);
       await settlement.run();
       await Promise.all([trade(dice, 700), settlement.run().then(() => settlement.run())]);
@@ -397,8 +405,8 @@ describe('settlement', function () {
       expect((await settlement.lag()).lagEvents).to.equal(0);
 
       const { sequence } = await engine.snapshots.state();
-      expect(await ledger.cursor()).to.include({ sequence });
-      const { checks } = await ledger.check();
+      expect(await ledger.settlement.cursor()).to.include({ sequence });
+      const { checks } = await ledger.checks.run();
       expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
       await expectSameBalances(sequence);
       await expectSameLiveOrders(sequence);
@@ -407,7 +415,7 @@ describe('settlement', function () {
     const expectSameBalances = async (sequence: number): Promise<void> => {
       for (const asset of ['ETH', 'BTC', 'USDC']) {
         const settled = new Map<string, bigint>();
-        for await (const { account, atoms } of ledger.balancesAt(asset, sequence))
+        for await (const { account, atoms } of ledger.state.balances(asset, sequence))
           settled.set(account, atoms);
         for (const wallet of WALLETS) {
           const balances = await engine.funds.balancesOf(wallet);
@@ -421,7 +429,7 @@ describe('settlement', function () {
     const expectSameLiveOrders = async (sequence: number): Promise<void> => {
       const inEngine = [...(await liveContents(engine)).keys()].sort();
       const settled: string[] = [];
-      for await (const order of ledger.liveOrdersAt(sequence)) settled.push(order.id);
+      for await (const order of ledger.state.liveOrders(sequence)) settled.push(order.id);
       expect(settled.length).to.be.at.least(WALLETS.length);
       expect(settled).to.deep.equal(inEngine);
     };

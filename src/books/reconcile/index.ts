@@ -57,8 +57,8 @@ export async function reconcile(servers: Servers, options: ReconcileOptions): Pr
   tell([await checkHistory(servers, lost), ...results]);
   tell(await checkLedger(servers));
   const failed = checks.filter(({ count }) => count > 0);
-  const { sequence } = await servers.ledger.cursor();
-  await servers.ledger.noteReconciliation({
+  const { sequence } = await servers.ledger.settlement.cursor();
+  await servers.ledger.checks.noteReconcile({
     sequence,
     checks: checks.length,
     differences: failed.reduce((sum, { count }) => sum + count, 0),
@@ -147,7 +147,7 @@ async function scan(
 }
 
 async function checkLedger({ ledger }: Servers): Promise<CheckResult[]> {
-  const { sequence, checks } = await ledger.check();
+  const { sequence, checks } = await ledger.checks.run();
   return checks.map(({ name, meaning, count, violations }) => ({
     ...{ name, asset: null, meaning, compared: `up to event ${sequence}`, count },
     differences: violations.slice(0, DIFFERENCES_KEPT),

@@ -122,7 +122,7 @@ async function compareMarks(
 ): Promise<void> {
   for (const [name, value] of Object.entries(FIXED_MARKS))
     marks.equal(`key engine ${name}`, value, found.get(name) ?? NOTHING);
-  const { sequence } = await ledger.cursor();
+  const { sequence } = await ledger.settlement.cursor();
   const nowMs = await engine.snapshots.time().catch(() => Number.MAX_SAFE_INTEGER);
   const atMost = (name: string, limit: number): void => {
     const text = found.get(name);
@@ -196,7 +196,7 @@ export async function checkAssetList(audited: Audited): Promise<CheckResult> {
 /** Checks that the ledger's last event is the engine's, and that the engine's count ends where its stream does. */
 export async function checkHistory({ engine, ledger }: Servers, lost: number | null): Promise<CheckResult> {
   const comparison = new Comparison();
-  const cursor = await ledger.cursor();
+  const cursor = await ledger.settlement.cursor();
   const head = await engine.pages.readHead();
   const subject = `event ${cursor.epoch}-${cursor.sequence}`;
   if (head.sequence < cursor.sequence) comparison.equal(subject, 'an event of the engine', 'lost');

@@ -30,7 +30,7 @@ export const getOrderByClientId: WalletEndpoint = {
 async function orderIdOf({ services, wallet }: WalletCall, id: string): Promise<string | null> {
   const found = await services.engine.orders.find(wallet, id);
   if (found.outcome === 'claimed') return found.orderId;
-  return found.outcome === 'unchecked' ? services.ledger.orderIdByClientId(wallet, id) : null;
+  return found.outcome === 'unchecked' ? services.ledger.orders.idByClientId(wallet, id) : null;
 }
 
 async function answerTo({ services, wallet }: WalletCall, orderId: string | null): Promise<Answer> {

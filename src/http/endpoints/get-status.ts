@@ -3,7 +3,7 @@
 import { Refusal } from '../../domain/errors.ts';
 import { withTimeLimit } from '../../domain/time-limit.ts';
 import type { Engine } from '../../engine/index.ts';
-import type { LastReconciliation, Ledger } from '../../ledger/index.ts';
+import type { LastReconcile, Ledger } from '../../ledger/index.ts';
 import { sharedForASecond } from '../../market-data/shared-read.ts';
 import { type Endpoint, json } from '../endpoint.ts';
 import { timestamp } from '../replies/timestamp.ts';
@@ -15,20 +15,20 @@ const PATIENCE_MS = 500;
 class StatusReader {
   readonly engineState: () => ReturnType<Engine['snapshots']['state']>;
   readonly #readReconcile: () => Promise<void>;
-  #reconcile: LastReconciliation | null = null;
+  #reconcile: LastReconcile | null = null;
 
   constructor(engine: Engine, ledger: Ledger) {
     this.engineState = sharedForASecond(() => engine.snapshots.state());
     this.#readReconcile = sharedForASecond(async () => {
       try {
-        this.#reconcile = await ledger.lastReconciliation();
+        this.#reconcile = await ledger.checks.lastReconcile();
       } catch (error) {
         if (!(error instanceof Refusal) || error.code !== 'SERVICE_UNAVAILABLE') throw error;
       }
     });
   }
 
-  async lastReconcile(): Promise<LastReconciliation | null> {
+  async lastReconcile(): Promise<LastReconcile | null> {
     await withTimeLimit(PATIENCE_MS, this.#readReconcile(), () => undefined);
     return this.#reconcile;
   }

@@ -85,7 +85,7 @@ async function settledOrderId(
   clientOrderId: string,
 ): Promise<string | null> {
   try {
-    return await services.ledger.placedOrderId(wallet, clientOrderId);
+    return await services.ledger.orders.placedId(wallet, clientOrderId);
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'SERVICE_UNAVAILABLE') throw error;
     throw new Refusal('SERVICE_UNAVAILABLE', UNKNOWN_ID, { cause: error });

@@ -1,6 +1,6 @@
 /** Double entry: the entries of the ledger against the trades and movements that they book. */
 
-import type { LedgerQuery } from './index.ts';
+import type { LedgerQuery } from './query.ts';
 
 export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
   {

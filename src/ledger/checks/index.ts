@@ -1,37 +1,14 @@
 /** Checks of the ledger against itself: each recomputes rows from other rows, all in one snapshot. */
 
-import type pg from 'pg';
 import { readCursor } from '../cursor.ts';
-import { inSnapshot } from '../pool.ts';
+import { askOnce, inSnapshot } from '../pool.ts';
+import type { Pools } from '../pools.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
 import { ORDER_CHECKS } from './orders.ts';
+import type { Check, LedgerQuery, Violation } from './query.ts';
 import { SCHEMA_CHECKS } from './schema.ts';
 import { STATE_CHECKS } from './state.ts';
 import { TRADE_CHECKS } from './trades.ts';
-
-/** A query that gives a row (subject, expected, found) for every violation. */
-export interface LedgerQuery {
-  readonly name: string;
-  /** The rule, in a sentence. */
-  readonly meaning: string;
-  readonly sql: string;
-}
-
-export interface Violation {
-  /** The row it is about: an order, a trade, an entry, an account. */
-  readonly subject: string;
-  readonly expected: string;
-  readonly found: string;
-}
-
-export interface Check {
-  readonly name: string;
-  readonly meaning: string;
-  /** Number of violations. */
-  readonly count: number;
-  /** The first hundred. */
-  readonly violations: readonly Violation[];
-}
 
 const MOST_VIOLATIONS = 100;
 
@@ -43,24 +20,79 @@ const QUERIES: readonly LedgerQuery[] = [
   ...SCHEMA_CHECKS,
 ];
 
-/** @returns the event up to which the ledger was checked, and one result for each query */
-export const checkLedger = (pool: pg.Pool): Promise<{ sequence: number; checks: Check[] }> =>
-  inSnapshot(pool, async (ask) => {
-    const { sequence } = await readCursor(ask);
-    // Compiling a query takes longer than it saves where the planner has no statistics yet.
-    await ask(`select set_config('jit', 'off', true)`);
-    const checks: Check[] = [];
-    for (const { name, meaning, sql } of QUERIES) {
-      const rows = await ask<Violation & { count: bigint }>(
-        `select subject, expected, found, count(*) over () as count from (${sql}) as violation
-         order by subject limit ${MOST_VIOLATIONS}`,
-      );
-      checks.push({
-        name,
-        meaning,
-        count: Number(rows[0]?.count ?? 0n),
-        violations: rows.map(({ subject, expected, found }) => ({ subject, expected, found })),
+/** The result of a reconcile. */
+export interface ReconcileNote {
+  /** Event up to which everything was settled at its end. */
+  readonly sequence: number;
+  readonly checks: number;
+  /** 0: the books held. */
+  readonly differences: number;
+  /** Names of the checks that found some. */
+  readonly failedChecks: readonly string[];
+}
+
+export interface LastReconcile extends ReconcileNote {
+  /** Unix milliseconds by the clock of Postgres. */
+  readonly finishedAtMs: number;
+}
+
+interface ReconcileRow {
+  finished_at: Date;
+  sequence: bigint;
+  checks: number;
+  differences: bigint;
+  failed_checks: string[];
+}
+
+export type Checks = ReturnType<typeof checks>;
+
+/** Checks within the ledger alone, and the results that reconciles keep. */
+export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'auditing'>) {
+  return {
+    /** Runs all checks. Returns the event up to which the ledger was checked, and one result for each query. */
+    run(): Promise<{ sequence: number; checks: Check[] }> {
+      return inSnapshot(auditing, async (ask) => {
+        const { sequence } = await readCursor(ask);
+        // Compiling a query takes longer than it saves where the planner has no statistics yet.
+        await ask(`select set_config('jit', 'off', true)`);
+        const checks: Check[] = [];
+        for (const { name, meaning, sql } of QUERIES) {
+          const rows = await ask<Violation & { count: bigint }>(
+            `select subject, expected, found, count(*) over () as count from (${sql}) as violation
+             order by subject limit ${MOST_VIOLATIONS}`,
+          );
+          const count = Number(rows[0]?.count ?? 0n);
+          const violations = rows.map(({ subject, expected, found }) => ({ subject, expected, found }));
+          checks.push({ name, meaning, count, violations });
+        }
+        return { sequence, checks };
       });
-    }
-    return { sequence, checks };
-  });
+    },
+
+    /** Keeps the result of a reconcile. */
+    async noteReconcile({ sequence, checks, differences, failedChecks }: ReconcileNote): Promise<void> {
+      await askOnce(
+        reading,
+        'insert into reconciliations (sequence, checks, differences, failed_checks) values ($1, $2, $3, $4)',
+        [sequence, checks, differences, failedChecks],
+      );
+    },
+
+    /** Returns the result of the last reconcile, or null when there never was one. */
+    async lastReconcile(): Promise<LastReconcile | null> {
+      const [row] = await askOnce<ReconcileRow>(
+        reading,
+        `select finished_at, sequence, checks, differences, failed_checks
+         from reconciliations order by id desc limit 1`,
+      );
+      if (row === undefined) return null;
+      return {
+        finishedAtMs: row.finished_at.getTime(),
+        sequence: Number(row.sequence),
+        checks: row.checks,
+        differences: Number(row.differences),
+        failedChecks: row.failed_checks,
+      };
+    },
+  };
+}

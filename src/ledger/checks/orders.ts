@@ -1,6 +1,6 @@
 /** Orders against their trades, their ids, their markets, and the witness that settlement left of each. */
 
-import type { LedgerQuery } from './index.ts';
+import type { LedgerQuery } from './query.ts';
 
 /** Trades of each order: `id`, `steps`, `fills`, `last_sequence`, `last_ms`. */
 const FILLS = `

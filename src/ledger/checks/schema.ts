@@ -1,6 +1,6 @@
 /** Checks of the triggers, keys and constraints that the books rely on. */
 
-import type { LedgerQuery } from './index.ts';
+import type { LedgerQuery } from './query.ts';
 
 /** Triggers of each table. */
 const TRIGGERS: Readonly<Record<string, readonly string[]>> = {

@@ -1,6 +1,6 @@
 /** The cursor, what is switched, and records: rows that no sum of other rows proves. */
 
-import type { LedgerQuery } from './index.ts';
+import type { LedgerQuery } from './query.ts';
 
 export const STATE_CHECKS: readonly LedgerQuery[] = [
   {

@@ -1,6 +1,6 @@
 /** Trades against their orders, and candles against their trades. */
 
-import type { LedgerQuery } from './index.ts';
+import type { LedgerQuery } from './query.ts';
 
 export const TRADE_CHECKS: readonly LedgerQuery[] = [
   {

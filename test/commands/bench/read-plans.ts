@@ -113,46 +113,50 @@ const FILLS = { maxFillsPerOrder: 1_000, maxFillsPerReply: 5_000, orders: 100 };
 async function readsOf(ledger: Ledger): Promise<Record<string, () => Promise<unknown>>> {
   const wallet = seededWallet(3);
   const market = 'ETH/USDC';
-  const { cursor, orders } = await ledger.ordersOf(wallet, { limit: 101 });
-  const { trades } = await ledger.tradesOf(wallet, { limit: 1 });
-  const { trades: latest } = await ledger.tradesOfMarket(market, { limit: 1 });
+  const { cursor, orders } = await ledger.orders.ofWallet(wallet, { limit: 101 });
+  const { trades } = await ledger.trades.ofWallet(wallet, { limit: 1 });
+  const { trades: latest } = await ledger.trades.ofMarket(market, { limit: 1 });
   const { timeMs: endMs, tradeId: newestId } = latest[0]!;
   const lastTradeId = Number(trades[0]!.fill.tradeId);
   const placed = orders.find(({ clientOrderId }) => clientOrderId !== null)!;
   const half = Math.floor((lastTradeId - FIRST_TRADE_ID) / 2);
   const touchedIds = orders.slice(0, 20).map(({ id }) => id);
   return {
-    'orders, a page with its fills': () => ledger.ordersOf(wallet, { limit: 101, fills: FILLS }),
+    'orders, a page with its fills': () => ledger.orders.ofWallet(wallet, { limit: 101, fills: FILLS }),
     'orders, a page half way back': () =>
-      ledger.ordersOf(wallet, {
+      ledger.orders.ofWallet(wallet, {
         limit: 101,
         fills: FILLS,
         beforeSequence: cursor.sequence - Math.floor((half / TRADES_A_ROUND) * EVENTS_A_ROUND),
       }),
-    'orders, live ones': () => ledger.ordersOf(wallet, { limit: 101, status: 'live', fills: FILLS }),
-    'orders, closed ones': () => ledger.ordersOf(wallet, { limit: 101, status: 'closed', fills: FILLS }),
+    'orders, live ones': () => ledger.orders.ofWallet(wallet, { limit: 101, status: 'live', fills: FILLS }),
+    'orders, closed ones': () =>
+      ledger.orders.ofWallet(wallet, { limit: 101, status: 'closed', fills: FILLS }),
     'orders, with 20 unsettled': async () => {
-      const read = await ledger.ordersOf(wallet, { limit: 101, status: 'live', touchedIds });
-      await ledger.fillsOf(new Map(read.orders.map(({ id, fillCount }) => [id, fillCount])), read.cursor);
+      const read = await ledger.orders.ofWallet(wallet, { limit: 101, status: 'live', touchedIds });
+      await ledger.orders.fills(
+        new Map(read.orders.map(({ id, fillCount }) => [id, fillCount])),
+        read.cursor,
+      );
     },
-    'one order by its id': () => ledger.orderById(wallet, placed.id, 1_000),
-    'one order by its client order id': () => ledger.orderIdByClientId(wallet, placed.clientOrderId!),
-    'a client order id that is new': () => ledger.placedOrderId(wallet, 'never used'),
-    'trades of a wallet, all markets': () => ledger.tradesOf(wallet, { limit: 501 }),
+    'one order by its id': () => ledger.orders.byId(wallet, placed.id, 1_000),
+    'one order by its client order id': () => ledger.orders.idByClientId(wallet, placed.clientOrderId!),
+    'a client order id that is new': () => ledger.orders.placedId(wallet, 'never used'),
+    'trades of a wallet, all markets': () => ledger.trades.ofWallet(wallet, { limit: 501 }),
     'trades of a wallet, half way back': () =>
-      ledger.tradesOf(wallet, { limit: 501, beforeTradeId: FIRST_TRADE_ID + half }),
-    'trades of a wallet in a market': () => ledger.tradesOf(wallet, { limit: 501, market }),
-    'trades of an order': () => ledger.tradesOf(wallet, { limit: 501, orderId: placed.id }),
-    'trades of a market': () => ledger.tradesOfMarket(market, { limit: 500 }),
+      ledger.trades.ofWallet(wallet, { limit: 501, beforeTradeId: FIRST_TRADE_ID + half }),
+    'trades of a wallet in a market': () => ledger.trades.ofWallet(wallet, { limit: 501, market }),
+    'trades of an order': () => ledger.trades.ofWallet(wallet, { limit: 501, orderId: placed.id }),
+    'trades of a market': () => ledger.trades.ofMarket(market, { limit: 500 }),
     'trades of a market, sells of an old hour': () =>
-      ledger.tradesOfMarket(market, { limit: 500, side: 'sell', toMs: endMs - 3_600_000 }),
-    'candles, a new minute': () => ledger.minutesOfMarket(market, endMs - (endMs % 60_000)),
-    'candles, a day at first': () => ledger.minutesOfMarket(market, endMs - 86_400_000),
-    'candles, 500 of 15m': () => ledger.candlesOfMarket(market, '15m', { limit: 500 }),
+      ledger.trades.ofMarket(market, { limit: 500, side: 'sell', toMs: endMs - 3_600_000 }),
+    'candles, a new minute': () => ledger.candles.minutes(market, endMs - (endMs % 60_000)),
+    'candles, a day at first': () => ledger.candles.minutes(market, endMs - 86_400_000),
+    'candles, 500 of 15m': () => ledger.candles.history(market, '15m', { limit: 500 }),
     'figures of a day, what a second adds': () =>
-      ledger.secondsAfter(newestId - 4, Number.MAX_SAFE_INTEGER, 20_000),
-    'figures of a day, where they begin': () => ledger.lastTradesBefore(endMs - 86_400_000),
-    'the cursor': () => ledger.cursor(),
+      ledger.trades.secondsAfter(newestId - 4, Number.MAX_SAFE_INTEGER, 20_000),
+    'figures of a day, where they begin': () => ledger.trades.lastBefore(endMs - 86_400_000),
+    'the cursor': () => ledger.settlement.cursor(),
   };
 }
 

@@ -51,7 +51,7 @@ export async function benchReconcile(): Promise<Table> {
     await redis.config('SET', 'auto-aof-rewrite-percentage', '0');
     await ledger.migrate();
     const engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: ORDERS });
-    await engine.lifecycle.open(await ledger.cursor());
+    await engine.lifecycle.open(await ledger.settlement.cursor());
     const services = { engine, ledger };
     const exchange = { redis, ledger, databaseUrl: postgres.url, engine, services };
     await seedRestingOrders(exchange, { orders: ORDERS, wallets: WALLETS });

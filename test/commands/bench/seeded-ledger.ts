@@ -67,9 +67,11 @@ export async function seedLedger({
   const startMs = endMs - rounds * ROUND_MS;
   const ledger = openLedger({ databaseUrl });
   await ledger.migrate();
-  if ((await ledger.cursor()).sequence > 0) throw new Error('the ledger has events: seed an empty one');
+  if ((await ledger.settlement.cursor()).sequence > 0)
+    throw new Error('the ledger has events: seed an empty one');
   const opening = openingEvents(startMs, wallets);
-  for (let at = 0; at < opening.length; at += 1_000) await ledger.settle(opening.slice(at, at + 1_000));
+  for (let at = 0; at < opening.length; at += 1_000)
+    await ledger.settlement.settle(opening.slice(at, at + 1_000));
   await ledger.close();
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

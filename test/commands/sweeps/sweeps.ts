@@ -37,7 +37,7 @@ export interface Settled {
 
 /** Sells of one lot at one price, as if each had been placed and settled. */
 async function restOrders({ databaseUrl }: Servers, ledger: Ledger, count: number): Promise<void> {
-  const { sequence } = await ledger.cursor();
+  const { sequence } = await ledger.settlement.cursor();
   const columns = await query<{ name: string }>(
     databaseUrl,
     `select attname as name from pg_attribute
@@ -57,7 +57,7 @@ async function restOrders({ databaseUrl }: Servers, ledger: Ledger, count: numbe
 }
 
 async function settle(engine: Engine, ledger: Ledger): Promise<void> {
-  await ledger.settle(await engine.outbox.readEvents(await ledger.cursor(), 1_000));
+  await ledger.settlement.settle(await engine.outbox.readEvents(await ledger.settlement.cursor(), 1_000));
 }
 
 /** Leaves an engine whose sweeps nobody has settled yet. @returns the last of its events */
@@ -68,7 +68,7 @@ async function makeSweeps(
   sweeps: Sweeps,
 ): Promise<{ sequence: number; trades: number }> {
   const engine = openEngine({ redis, maxMakers: MOST_MAKERS, maxLiveOrders: 10_000 });
-  await engine.lifecycle.open(await ledger.cursor());
+  await engine.lifecycle.open(await ledger.settlement.cursor());
   const trades = sweeps.reduce((sum, fills) => sum + fills, 0);
   await publishPlain(engine, SYMBOL);
   await fund(engine, ALICE, { ETH: 10n ** 9n });
@@ -78,7 +78,7 @@ async function makeSweeps(
   await restOrders(servers, ledger, trades);
   await redis.flushdb();
   await rebuildEngine({ engine, ledger });
-  await engine.lifecycle.open(await ledger.cursor());
+  await engine.lifecycle.open(await ledger.settlement.cursor());
   await Promise.all(
     sweeps.map((fills) => place(engine, BOB, limit(SYMBOL, 'buy', 1, fills, { timeInForce: 'IOC' }))),
   );
@@ -99,7 +99,7 @@ async function settleByRole(
   });
   const ended = once(service.child, 'exit');
   try {
-    while ((await ledger.cursor()).sequence < sequence) {
+    while ((await ledger.settlement.cursor()).sequence < sequence) {
       const { exitCode, signalCode } = service.child;
       if (exitCode !== null || signalCode !== null || performance.now() - begunMs > PATIENCE_MS)
         throw new Error(`settlement ended (${exitCode ?? signalCode}):\n${service.output().slice(-2_000)}`);

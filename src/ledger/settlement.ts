@@ -1,11 +1,15 @@
-/** Engine events into Postgres: one transaction a batch, each event exactly once. */
+/** Settles engine events into Postgres: one transaction a batch, each event exactly once. */
 
 import pg from 'pg';
+import { OperatorRefusal } from '../domain/errors.ts';
 import type { Cursor, EngineEvent } from '../domain/event.ts';
 import type { OrderStatus } from '../domain/order.ts';
+import { CURSOR_COLUMNS, type CursorRow, cursorNow, type SettledCursor, settledCursor } from './cursor.ts';
 import { LedgerDiverged } from './diverged.ts';
 import { fold, ordersOfEarlierBatches } from './fold.ts';
 import type { Progress } from './order-rows.ts';
+import { takeClient } from './pool.ts';
+import type { Pools } from './pools.ts';
 import { roundTrip, type Statement, type TextRow, textArray } from './round-trip.ts';
 import { type Added, rowsAdded, writeBatch } from './write-batch.ts';
 
@@ -14,30 +18,6 @@ interface Settled extends Cursor {
   /** Digest of the event at the cursor; null while nothing is settled. */
   readonly digest: string | null;
 }
-
-/**
- * Settles the events that follow the cursor and skips those at or before it. Returns the cursor as it
- * then stands: short of the last event only when another process is settling right now, in which case
- * nothing was done.
- *
- * @throws LedgerDiverged when the events do not follow from what is settled.
- */
-export const settle = async (pool: pg.Pool, events: readonly EngineEvent[]): Promise<Cursor> => {
-  const client = await pool.connect();
-  let sound = false;
-  try {
-    const cursor = await settleOn(client, events);
-    sound = true;
-    return cursor;
-  } catch (error) {
-    throw isContradiction(error)
-      ? new LedgerDiverged(`the events contradict the ledger: ${error.message}`, { cause: error })
-      : error;
-  } finally {
-    // Closing the connection is the rollback that always works.
-    client.release(!sound);
-  }
-};
 
 /** Data that no table can hold (22) or that breaks a constraint (23): so it will at every attempt. */
 const isContradiction = (error: unknown): error is pg.DatabaseError =>
@@ -68,7 +48,7 @@ const cursorOf = ([epoch, sequence]: TextRow): Cursor => ({
 });
 
 /** Two round trips: what the events must follow and change, and all that they write. */
-const settleOn = async (client: pg.PoolClient, events: readonly EngineEvent[]): Promise<Cursor> => {
+async function settleOn(client: pg.PoolClient, events: readonly EngineEvent[]): Promise<Cursor> {
   // The first event is as a rule the one at the cursor: what it placed was settled with it.
   const ids = ordersOfEarlierBatches(events.slice(1));
   const [, locked, found] = await roundTrip(client, [BEGIN, LOCK, ...loadOrders(ids)]);
@@ -80,7 +60,7 @@ const settleOn = async (client: pg.PoolClient, events: readonly EngineEvent[]): 
   const settled = { ...cursorOf(row), digest: row[2] ?? null };
   const fresh = following(settled, events);
   const last = fresh.at(-1);
-  if (!last) {
+  if (last === undefined) {
     await roundTrip(client, [COMMIT]);
     return { epoch: settled.epoch, sequence: settled.sequence };
   }
@@ -89,7 +69,7 @@ const settleOn = async (client: pg.PoolClient, events: readonly EngineEvent[]): 
   const batch = fold(fresh, progressOf(earlier ?? []));
   await roundTrip(client, [...writeBatch(batch), moveCursor(last, rowsAdded(batch)), COMMIT]);
   return { epoch: last.epoch, sequence: last.sequence };
-};
+}
 
 const moveCursor = (last: EngineEvent, added: Added): Statement => ({
   name: 'move cursor',
@@ -98,15 +78,21 @@ const moveCursor = (last: EngineEvent, added: Added): Statement => ({
     set epoch = $1, sequence = $2, digest = $3, event_time_ms = $4, settled_at = clock_timestamp(),
         orders = orders + $5, trades = trades + $6, movements = movements + $7, entries = entries + $8`,
   values: [
-    ...[`${last.epoch}`, `${last.sequence}`, last.digest, `${last.timeMs}`],
-    ...[`${added.orders}`, `${added.trades}`, `${added.movements}`, `${added.entries}`],
+    `${last.epoch}`,
+    `${last.sequence}`,
+    last.digest,
+    `${last.timeMs}`,
+    `${added.orders}`,
+    `${added.trades}`,
+    `${added.movements}`,
+    `${added.entries}`,
   ],
 });
 
 /** The events after the cursor, after making sure that they follow it. */
-const following = (cursor: Settled, events: readonly EngineEvent[]): EngineEvent[] => {
+function following(cursor: Settled, events: readonly EngineEvent[]): EngineEvent[] {
   const settled = events.find((event) => event.sequence === cursor.sequence);
-  if (settled && (settled.digest !== cursor.digest || settled.epoch !== cursor.epoch)) {
+  if (settled !== undefined && (settled.digest !== cursor.digest || settled.epoch !== cursor.epoch)) {
     throw new LedgerDiverged(`event ${settled.epoch}-${settled.sequence} is not the one that was settled`);
   }
   const fresh = events.filter((event) => event.sequence > cursor.sequence);
@@ -123,7 +109,7 @@ const following = (cursor: Settled, events: readonly EngineEvent[]): EngineEvent
     previous = event;
   }
   return fresh;
-};
+}
 
 const loadOrders = (ids: readonly string[]): Statement[] =>
   ids.length === 0
@@ -138,9 +124,14 @@ const loadOrders = (ids: readonly string[]): Statement[] =>
         },
       ];
 
-/** Another process settled some of the events. */
-const reload = async (client: pg.PoolClient, fresh: readonly EngineEvent[]): Promise<readonly TextRow[]> =>
-  (await roundTrip(client, loadOrders(ordersOfEarlierBatches(fresh))))[0] ?? [];
+/** Loads the orders again because another process settled some of the events. */
+async function reload(
+  client: pg.PoolClient,
+  fresh: readonly EngineEvent[],
+): Promise<readonly TextRow[] | undefined> {
+  const [found] = await roundTrip(client, loadOrders(ordersOfEarlierBatches(fresh)));
+  return found;
+}
 
 const progressOf = (rows: readonly TextRow[]): Map<string, Progress> =>
   new Map(
@@ -157,3 +148,83 @@ const progressOf = (rows: readonly TextRow[]): Map<string, Progress> =>
       },
     ]),
   );
+
+/** A settlement under way is over sooner. */
+const LOCK_PATIENCE = '10s';
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** The ledger while nothing is settled. */
+export interface AtRest {
+  readonly cursor: SettledCursor;
+  /** Lets settlement go on, which refuses events of an earlier epoch from then on. */
+  fence(epoch: number): Promise<void>;
+}
+
+export type Settlement = ReturnType<typeof settlement>;
+
+/** The place up to which events are settled, and the two ways to hold it: settling on, and keeping settlement out. */
+export function settlement({
+  public: reading,
+  settling,
+  auditing,
+}: Pick<Pools, 'public' | 'settling' | 'auditing'>) {
+  return {
+    /** Returns the last settled event; `{ epoch: 0, sequence: 0, digest: null, … }` while nothing is settled. */
+    cursor(): Promise<SettledCursor> {
+      return cursorNow(reading);
+    },
+
+    /**
+     * Settles the events that follow the cursor in one transaction, and skips those at or before it. Returns the cursor
+     * as it then stands: short of the last event only when another process is settling right now, in which case nothing
+     * was done.
+     * @throws LedgerDiverged when the events do not follow from what is settled
+     */
+    async settle(events: readonly EngineEvent[]): Promise<Cursor> {
+      const client = await settling.connect();
+      let sound = false;
+      try {
+        const cursor = await settleOn(client, events);
+        sound = true;
+        return cursor;
+      } catch (error) {
+        throw isContradiction(error)
+          ? new LedgerDiverged(`the events contradict the ledger: ${error.message}`, { cause: error })
+          : error;
+      } finally {
+        // Closing the connection is the rollback that always works.
+        client.release(!sound);
+      }
+    },
+
+    /**
+     * Runs `work` while nothing is settled: all that is read meanwhile is as of the cursor.
+     * @throws OperatorRefusal LEDGER_BUSY; Refusal SERVICE_UNAVAILABLE when Postgres is away
+     */
+    async atRest<Result>(work: (rest: AtRest) => Promise<Result>): Promise<Result> {
+      const client = await takeClient(auditing);
+      try {
+        await client.query('begin');
+        await client.query(`set local lock_timeout = '${LOCK_PATIENCE}'`);
+        // Settlement passes by while this row is locked.
+        const { rows } = await client.query<CursorRow>(
+          `select ${CURSOR_COLUMNS} from engine_cursor for update`,
+        );
+        return await work({
+          cursor: settledCursor(rows[0]!),
+          async fence(epoch) {
+            await client.query('update engine_cursor set epoch = $1', [epoch]);
+            await client.query('commit');
+          },
+        });
+      } catch (error) {
+        if (error instanceof pg.DatabaseError && error.code === LOCK_NOT_AVAILABLE)
+          throw new OperatorRefusal('LEDGER_BUSY', 'something else keeps the ledger locked: try again');
+        throw error;
+      } finally {
+        // Closing the connection is the rollback that always works.
+        client.release(true);
+      }
+    },
+  };
+}
