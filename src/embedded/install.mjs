@@ -61,8 +61,6 @@ function inStep() {
 
 /** @param {LockedPackage} entry */
 function mayBeMissing(entry) {
-  const forTests = entry.dev || entry.devOptional;
-  if (forTests && process.env.npm_lifecycle_event !== 'pretest') return true;
   if (!entry.optional && !entry.devOptional) return false;
   // A build for this very machine is needed: node_modules may have come here from another one.
   const forUs = entry.os?.includes(process.platform) && entry.cpu?.includes(process.arch) && !entry.libc;

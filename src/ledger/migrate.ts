@@ -10,8 +10,8 @@ import { readdir } from 'node:fs/promises';
 import knex, { type Knex } from 'knex';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
-/** A migration is TypeScript in the checkout, and a module of JavaScript where the service was built. */
-const MIGRATION = /\.(ts|mjs)$/;
+/** A migration is TypeScript in a checkout, and JavaScript where the service was compiled. Its name is the same. */
+const MIGRATION = /\.(ts|m?js)$/;
 const BREAKING = /^\d+_breaking_/;
 
 /** Any number, the same in every release: who holds it, migrates. */

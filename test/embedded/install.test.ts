@@ -21,7 +21,7 @@ const OTHER_CPU = process.arch === 'x64' ? 'arm64' : 'x64';
 
 const LOCK = {
   'node_modules/a': { version: '1.0.0', integrity: 'sha512-a' },
-  'node_modules/for-tests': { version: '1.0.0', integrity: 'sha512-t', dev: true },
+  'node_modules/for-development': { version: '1.0.0', integrity: 'sha512-t', dev: true },
   'node_modules/here': { version: '1.0.0', optional: true, os: [process.platform], cpu: [process.arch] },
   'node_modules/elsewhere': { version: '1.0.0', optional: true, os: [process.platform], cpu: [OTHER_CPU] },
 };
@@ -102,7 +102,7 @@ describe('the installation before a command', () => {
 
   const { 'node_modules/elsewhere': _, ...all } = LOCK;
   const { 'node_modules/a': __, ...withoutA } = all;
-  const { 'node_modules/for-tests': ___, ...withoutTests } = all;
+  const { 'node_modules/for-development': ___, ...withoutTools } = all;
   const { 'node_modules/here': ____, ...withoutHere } = all;
   const cases: [string, Packages, string, number][] = [
     ['all there', all, 'pretest', 0],
@@ -114,8 +114,8 @@ describe('the installation before a command', () => {
       1,
     ],
     ['one missing', withoutA, 'prestart', 1],
-    ['what only tests need missing, at a start', withoutTests, 'prestart', 0],
-    ['what only tests need missing, at a test', withoutTests, 'pretest', 1],
+    ['a package for development missing, at a start', withoutTools, 'prestart', 1],
+    ['a package for development missing, at a test', withoutTools, 'pretest', 1],
     ['the build for this machine missing', withoutHere, 'prestart', 1],
   ];
   for (const [state, packages, event, expected] of cases)

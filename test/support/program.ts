@@ -13,6 +13,7 @@ import { runFolder } from './servers.ts';
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 const MAIN = 'src/main.ts';
+const COMPILED = 'dist/src/main.js';
 /** This source loads the migrations, which have to be built too. */
 const LOADS_MIGRATIONS = 'src/ledger/migrate.ts';
 /** Drivers of other databases, which knex names, and accelerators that the packages do without. */
@@ -42,13 +43,14 @@ const builds = new Map<string, Promise<string>>();
 /**
  * Builds an entry once in a run of the tests, from the files as they are when the run first needs it. The build is
  * removed with the folder of the run, so no run starts the code of an earlier one. Commands that are no run of mocha,
- * such as `npm run drill`, get the sources.
+ * such as `npm run drill`, get the sources. A folder without sources, such as that of the image, runs what is compiled.
  *
  * @param entry a source, relative to the folder
  * @param folder of a checkout, this one unless given
  * @returns arguments for node that run the entry
  */
 export async function program({ entry = MAIN, folder = ROOT } = {}): Promise<string[]> {
+  if (!existsSync(join(folder, entry))) return ['--enable-source-maps', join(folder, COMPILED)];
   const home = runFolder();
   if (home === undefined) return ['--import=tsx', join(folder, entry)];
   const out = join(home, `program${join(folder, entry).replaceAll('/', '-')}`);

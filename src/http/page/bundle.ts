@@ -5,7 +5,9 @@ import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import type { Answer } from '../endpoint.ts';
 
-const FOLDER = new URL('../../../dist/web/', import.meta.url);
+/** A compiled service stands in `dist` itself, beside the page. */
+const FROM_HERE = import.meta.url.endsWith('.ts') ? '../../../dist/web/' : '../../../web/';
+const FOLDER = new URL(FROM_HERE, import.meta.url);
 /** Beginning of the path of each file. */
 const PREFIX = 'web/';
 

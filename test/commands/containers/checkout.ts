@@ -8,9 +8,13 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 /** Inside the repository, so that an engine that sees this folder alone sees it, and `node` finds packages. */
 const FOLDER = join(ROOT, 'node_modules/.cache/redbook-containers');
 
+/** Everything that the image is built of, and what the cluster and the guides need beside it. */
 const PARTS = [
-  ...['.dockerignore', '.npmrc', 'Dockerfile', 'LICENSE', 'NOTICE', 'README.md', 'docker-compose.yml'],
-  ...['package.json', 'package-lock.json', 'docs', 'k8s', 'lua', 'migrations', 'src'],
+  ...readFileSync(join(ROOT, '.dockerignore'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('!'))
+    .map((line) => line.slice(1)),
+  ...['.dockerignore', 'Dockerfile', 'README.md', 'docker-compose.yml', 'docs', 'k8s'],
 ];
 
 export interface Checkout {
