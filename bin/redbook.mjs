@@ -9,7 +9,8 @@ import { existsSync } from 'node:fs';
 const sources = new URL('../src/main.ts', import.meta.url);
 
 if (existsSync(sources)) {
-  await import('tsx');
+  const { register } = await import('tsx/esm/api');
+  register();
   await import(sources.href);
 } else {
   process.setSourceMapsEnabled(true);
