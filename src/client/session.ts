@@ -39,7 +39,10 @@ export interface MessageSigner extends Signer {
   signMessage(message: string): Promise<string>;
 }
 
-/** A wallet that is signed in. Keep `token` secret: whoever has it trades for the wallet. */
+/**
+ * A wallet that is signed in. Keep `token` secret: whoever has it trades for the wallet. The property is not enumerable,
+ * so JSON, loggers and copies of the session leave it out.
+ */
 export interface Session {
   readonly connection: Connection;
   /** Lower case. */
@@ -78,7 +81,8 @@ function openSession(
 ): Session {
   const credentials: Credentials = { token, ...signer, renewal: undefined };
   const session: Session = {
-    ...{ connection, wallet: token.wallet },
+    connection,
+    wallet: token.wallet,
     get token() {
       return credentials.token.text;
     },
@@ -86,6 +90,7 @@ function openSession(
       return credentials.token.expiresAt;
     },
   };
+  Object.defineProperty(session, 'token', { enumerable: false });
   credentialsOf.set(session, credentials);
   return session;
 }

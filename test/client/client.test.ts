@@ -1,5 +1,6 @@
 /** The client against the real application: every route, both ways of signing in, amounts digit by digit. */
 
+import { inspect } from 'node:util';
 import { expect } from 'chai';
 import {
   acceptTerms,
@@ -139,6 +140,19 @@ describe('the client', () => {
     expect((await getPortfolio(session)).address).to.equal(session.wallet);
     const wrong = await errorOf(signInWithMessage(connection, signer, { host: 'phishing.example' }));
     expect(wrong).to.include({ code: 'domain_mismatch', status: 401, outcome: 'refused' });
+  });
+
+  it('keeps the token out of the JSON, the log and the copies of a session', async () => {
+    const session = await fixture.wallet({});
+    const texts = [
+      JSON.stringify(session),
+      inspect(session, { getters: true }),
+      JSON.stringify({ ...session }),
+    ];
+    for (const text of texts) {
+      expect(text).to.include(session.wallet);
+      expect(text).to.not.include(session.token);
+    }
   });
 
   it('ends a sign-in whose prompt stays open when its caller aborts it, and lets the next one begin', async () => {
