@@ -51,7 +51,7 @@ export interface Config {
   /** Absent in the environment: on where both servers are its own. */
   readonly demoFaucet: boolean;
   readonly dataDir: string;
-  readonly logLevel: string;
+  readonly logLevel: (typeof LOG_LEVELS)[number];
 }
 
 export type Role = 'all' | 'api' | 'stream' | 'settlement' | 'snapshot' | 'migrate';
@@ -145,7 +145,7 @@ function isCertificate(text: string): boolean {
 const upperCase = z.string().transform((text) => text.toUpperCase());
 const lowerCase = z.string().transform((text) => text.toLowerCase());
 const HOST = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:\d{1,5})?$/;
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 const regionNames = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' });
 
@@ -379,30 +379,39 @@ const SETTINGS = {
   },
 } satisfies { [K in keyof Config]-?: Setting<Config[K]> };
 
+const ALL_SETTINGS: readonly (readonly [key: string, Setting<unknown>])[] = Object.entries(SETTINGS);
+
 /** The configuration as the README shows it. */
-export const CONFIG_TABLE: readonly { name: string; default: string; meaning: string }[] = Object.values(
-  SETTINGS as Record<string, Setting<unknown>>,
-).map((setting) => ({
-  name: setting.name,
-  default: setting.defaultNote ?? `\`${setting.default}\``,
-  meaning: setting.meaning,
-}));
+export const CONFIG_TABLE: readonly { name: string; default: string; meaning: string }[] = ALL_SETTINGS.map(
+  ([, setting]) => ({
+    name: setting.name,
+    default: setting.defaultNote ?? `\`${setting.default}\``,
+    meaning: setting.meaning,
+  }),
+);
 
 /** Names of the variables that hold a secret. Each may be given as `NAME_FILE`, the path of a file that holds it. */
-export const SECRET_NAMES: readonly string[] = Object.values(SETTINGS as Record<string, Setting<unknown>>)
-  .filter(({ secret }) => secret)
-  .map(({ name }) => name);
+export const SECRET_NAMES: readonly string[] = ALL_SETTINGS.filter(([, { secret }]) => secret).map(
+  ([, { name }]) => name,
+);
+
+type Settings = typeof SETTINGS;
+type WithDefault = {
+  [K in keyof Settings]: Settings[K]['default'] extends null ? never : K;
+}[keyof Settings];
+/** Values that the environment and the table give. The compiler checks that a required field has a value. */
+type Given = Partial<Config> & Pick<Config, WithDefault>;
 
 /**
  * A variable that is empty counts as not set: compose files pass those on.
  * @throws ConfigError
  */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const read = Object.entries(SETTINGS as Record<string, Setting<unknown>>).map(([key, setting]) => [
+  const read = ALL_SETTINGS.map(([key, setting]) => [
     key,
     parse(setting, given(setting, env) ?? setting.default),
   ]);
-  const set: Partial<Config> = Object.fromEntries(read.filter(([, value]) => value !== undefined));
+  const set: Given = Object.fromEntries(read.filter(([, value]) => value !== undefined));
   const { port, metricsPort, redisUrl, databaseUrl } = set;
   if (port !== 0 && metricsPort === port) {
     throw new ConfigError(`METRICS_PORT must be another port than PORT; both are ${port}.`);
@@ -411,10 +420,10 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   return {
     ...set,
     demoFaucet: offersFaucet(set),
-    webUrl: set.webUrl ?? webUrlOn(port!),
-    webHosts: set.webHosts ?? (ownServers ? webHostsOn(port!) : []),
+    webUrl: set.webUrl ?? webUrlOn(port),
+    webHosts: set.webHosts ?? (ownServers ? webHostsOn(port) : []),
     blockedCountries: set.blockedCountries ?? [],
-  } as Config; // every other required field has a default in the table
+  };
 }
 
 /**
@@ -466,23 +475,34 @@ function parse<T>(setting: Setting<T>, text: string | null): T | undefined {
 }
 
 /** Settings that a process of each role needs. `all` is one process: it makes missing ones, and keeps them. */
-const REQUIRED: Record<Role, readonly (keyof Config)[]> = {
+const REQUIRED = {
   all: [],
   api: ['redisUrl', 'databaseUrl', 'jwtSecret', 'webHosts'],
   stream: ['redisUrl'],
   settlement: ['redisUrl', 'databaseUrl'],
   snapshot: ['redisUrl', 'databaseUrl'],
   migrate: ['databaseUrl'],
-};
+} as const satisfies Record<Role, readonly (keyof Config)[]>;
+
+/** The configuration of a process that has every setting which its role needs. */
+export type ConfigOf<R extends Role> = Config & Required<Pick<Config, (typeof REQUIRED)[R][number]>>;
 
 const isUnset = (value: unknown): boolean =>
   value === undefined || (Array.isArray(value) && value.length === 0);
 
-/** @throws ConfigError naming every variable that the role needs and that is not set */
-export function requireFor(role: Role, config: Config): void {
-  const missing = REQUIRED[role].filter((key) => isUnset(config[key]));
-  if (missing.length === 0) return;
-  const names = missing.map((key) => SETTINGS[key].name);
+const missingFor = (role: Role, config: Config): readonly (keyof Config)[] =>
+  REQUIRED[role].filter((key) => isUnset(config[key]));
+
+const isComplete = <R extends Role>(role: R, config: Config): config is ConfigOf<R> =>
+  missingFor(role, config).length === 0;
+
+/**
+ * @returns the same configuration, typed as one of the role
+ * @throws ConfigError naming every variable that the role needs and that is not set
+ */
+export function requireFor<R extends Role>(role: R, config: Config): ConfigOf<R> {
+  if (isComplete(role, config)) return config;
+  const names = missingFor(role, config).map((key) => SETTINGS[key].name);
   const verb = names.length === 1 ? 'is' : 'are';
   throw new ConfigError(`${names.join(' and ')} ${verb} required by the role ${role}.`);
 }

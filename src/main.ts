@@ -1,8 +1,8 @@
 /** `redbook <role>` runs a part of the service, `redbook <noun> <verb>` an operator's command. */
 
 import { join } from 'node:path';
-import { type Level, type Logger, multistream, pino } from 'pino';
-import { type Config, readConfig, requireFor } from './config.ts';
+import { type Logger, multistream, pino } from 'pino';
+import { type Config, readConfig } from './config.ts';
 import { StartRefusal } from './domain/errors.ts';
 import { errorRecord } from './http/redact.ts';
 import { consoleOf } from './roles/console.ts';
@@ -28,7 +28,7 @@ function allInOneLogger({ logLevel, dataDir }: Config): Logger {
   return pino(
     { level: logLevel, serializers },
     multistream([
-      { level: logLevel as Level, stream: file },
+      { level: logLevel, stream: file },
       { level: 'error', stream: consoleOf((line) => process.stderr.write(`${line}\n`)) },
     ]),
   );
@@ -76,7 +76,6 @@ async function main(argv: readonly string[]): Promise<void> {
       return runUntilSignal(starting, config.drainMs, (line) => logger.info(line));
     }
     case 'all': {
-      requireFor('all', config);
       const { startAll } = await import('./roles/all.ts');
       return runUntilSignal(
         startAll(config, () => allInOneLogger(config), print),

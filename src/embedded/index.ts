@@ -33,14 +33,22 @@ export interface EmbeddedServers {
   stop(): Promise<void>;
 }
 
-export interface EmbeddedOptions {
-  readonly dataDir: string;
+/** A data folder that this process has locked, on which no server runs yet. */
+export interface ClaimedFolder {
+  /**
+   * Starts what is not given, on its data from last time. A server that dies is started again on the same port.
+   * @throws StartRefusal when a server does not start, with what to do about it; the folder is free then
+   */
+  start(options?: ServerOptions): Promise<EmbeddedServers>;
+  /** Frees the folder without a start. */
+  release(): void;
+}
+
+export interface ServerOptions {
   readonly onProgress?: (line: string) => void;
   /** A server of one's own, used in place of an embedded one. */
   readonly redisUrl?: string | undefined;
   readonly databaseUrl?: string | undefined;
-  /** Runs when the folder is ours and nothing is started yet; when it rejects, nothing is. */
-  readonly onClaimed?: () => Promise<void>;
   /** Default true. False: Postgres does not wait for the disk; for data that die with the tests. */
   readonly durable?: boolean;
 }
@@ -53,22 +61,23 @@ interface RunningServer {
 const START_ATTEMPTS = 3;
 const LEFTOVER_GRACE_MS = 15_000;
 
-/**
- * Starts what is not given, on its data from last time. A server that dies is started again on the same port.
- * @throws StartRefusal when another process runs on the folder, or a server does not start; with what to do about it
- */
-export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServers> {
-  const folder = openDataFolder(resolve(options.dataDir));
-  try {
-    await options.onClaimed?.();
-  } catch (error) {
-    folder.release();
-    throw error;
-  }
-  return startServers(folder, options);
+/** @throws StartRefusal when another process runs on the folder or it cannot be used, with what to do about it */
+export function claimFolder(dataDir: string): ClaimedFolder {
+  const folder = openDataFolder(resolve(dataDir));
+  return {
+    start: (options = {}) => startServers(folder, options),
+    release: () => folder.release(),
+  };
 }
 
-async function startServers(folder: DataFolder, options: EmbeddedOptions): Promise<EmbeddedServers> {
+/** Claims the folder and starts the servers on it. */
+export async function startEmbedded(
+  options: ServerOptions & { readonly dataDir: string },
+): Promise<EmbeddedServers> {
+  return claimFolder(options.dataDir).start(options);
+}
+
+async function startServers(folder: DataFolder, options: ServerOptions): Promise<EmbeddedServers> {
   const { onProgress = () => {} } = options;
   const given = (url: string): RunningServer => ({ url, stop: async () => {} });
   const started = await Promise.allSettled([

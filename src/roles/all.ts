@@ -7,10 +7,11 @@ import { DEMO_MARKETS } from '../demo/markets.ts';
 import { StartRefusal } from '../domain/errors.ts';
 import type { Engine } from '../engine/index.ts';
 import { tryPort } from './listening.ts';
-import { type Outages, openOutages } from './outages.ts';
+import { openOutages } from './outages.ts';
 import { loadEmbedded } from './own-servers.ts';
 import type { RunningRole } from './running-role.ts';
 import { scoutServers } from './scout.ts';
+import type { ServedConfig } from './served-config.ts';
 import { passwordsOf } from './server-names.ts';
 import { untilDone } from './waiting.ts';
 import { localUrl, welcome } from './welcome.ts';
@@ -34,26 +35,25 @@ export async function startAll(
   print: (line: string) => void,
 ): Promise<RunningRole> {
   const { dataDir, redisUrl, databaseUrl } = asked;
-  let { port } = asked;
-  let opened: { logger: Logger; outages: Outages; scout: { close(): void } } | undefined;
   const own = await loadEmbedded();
   if (own === undefined) throw new StartRefusal(NO_OWN_SERVERS, 2);
-  const embedded = await own.startEmbedded({
-    ...{ dataDir, redisUrl, databaseUrl, onProgress: print },
-    async onClaimed() {
-      port = await tryPort(asked.port);
-      const logger = openLog();
-      const outages = openOutages(logger, passwordsOf(asked));
-      opened = { logger, outages, scout: scoutServers(asked, outages) };
-      print(`The log is ${logFileOf(asked)}`);
-    },
-  });
-  const { logger, outages, scout } = opened!;
+  const folder = own.claimFolder(dataDir);
+  const { port, logger } = await tryPort(asked.port)
+    .then((port) => ({ port, logger: openLog() }))
+    .catch((error: unknown) => {
+      folder.release();
+      throw error;
+    });
+  const outages = openOutages(logger, passwordsOf(asked));
+  const scout = scoutServers(asked, outages);
+  print(`The log is ${logFileOf(asked)}`);
+  const embedded = await folder.start({ redisUrl, databaseUrl, onProgress: print });
   const config = listeningOn(asked, port);
   const isOwn = redisUrl === undefined && databaseUrl === undefined;
-  const served = {
+  const served: ServedConfig = {
     ...config,
-    ...{ redisUrl: embedded.redisUrl, databaseUrl: embedded.databaseUrl },
+    redisUrl: embedded.redisUrl,
+    databaseUrl: embedded.databaseUrl,
     own: { redis: redisUrl === undefined, postgres: databaseUrl === undefined },
   };
   const { openBackends } = await import('./backends.ts');

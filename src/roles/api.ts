@@ -14,7 +14,6 @@ import { listen } from './listening.ts';
 import { queueTrouble } from './outages.ts';
 import { askedServer } from './readiness.ts';
 import type { RunningRole } from './running-role.ts';
-import { untilMigrated, untilTrue } from './waiting.ts';
 
 export interface RunningApi extends RunningRole {
   readonly port: number;
@@ -27,20 +26,19 @@ export interface RunningApi extends RunningRole {
  * @returns when the API is served
  */
 export async function startApi(backends: Backends, jwtSecret: string): Promise<RunningApi> {
-  const { config, logger, metrics, engine, ledger, marketData, queueRedis, queueOptions } = backends;
+  const { config, logger, metrics, hasMetricsPort, engine, ledger, marketData, queueRedis } = backends;
   let stage = 'starting';
-  const hasMetricsPort = config.metricsPort !== undefined;
   const ready = readinessOf(backends, () => stage);
   const probes: ProbeServices = { logger, metrics, hasMetricsPort, ready };
   let answer = createStartingApp(probes);
   const classes = createMessageClasses();
   const server = createHttpServer((request, response) => answer(request, response), { classes });
   const listening = await listen(server, config.port);
-  await untilMigrated(backends);
-  await untilTrue(() => engine.lifecycle.isOpen());
+  await backends.migrated();
+  await backends.engineOpened;
   // The figures of a busy day take a while, so they are begun before a client waits for them.
   marketData.figures().catch((error) => logger.warn({ err: error }, 'the figures of the day'));
-  const wakeUps = openWakeUps({ connection: queueOptions, onError: queueTrouble(backends) });
+  const wakeUps = openWakeUps({ connection: backends.queueOptions, onError: queueTrouble(backends) });
   const services: Services = {
     ...probes,
     engine,

@@ -2,7 +2,6 @@
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
 import { type Engine, openEngine } from '../engine/index.ts';
 import { type Metrics, openMetrics } from '../http/metrics.ts';
 import { type Ledger, openLedger } from '../ledger/index.ts';
@@ -16,13 +15,19 @@ import {
 } from '../redis/connections.ts';
 import { keepEngineOpen } from './engine-gate.ts';
 import { OF_ENGINE, type Outages, openOutages } from './outages.ts';
+import type { RedisConfig, ServedConfig } from './served-config.ts';
 import { passwordsOf, type ServerNames, serverNames } from './server-names.ts';
+import { untilMigrated } from './waiting.ts';
 
 /** Connections of every role. The engine opens only where Postgres is at hand; markets can be read without it. */
 export interface Connections {
-  readonly config: Config;
+  /** Name of the role, which its connections carry. */
+  readonly role: string;
+  readonly config: RedisConfig;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** True when `/metrics` is on a port of its own. */
+  readonly hasMetricsPort: boolean;
   readonly names: ServerNames;
   readonly outages: Outages;
   readonly engineRedis: Redis;
@@ -40,20 +45,16 @@ export interface Backends extends Connections {
   readonly ledger: Ledger;
   /** `ok` while the engine is open, otherwise the reason why not; for `/readyz`. */
   engineState(): string;
+  /** Resolves when the engine is open for the first time. */
+  readonly engineOpened: Promise<void>;
+  /** Migrates the database, once in a process. Resolves when Postgres has the tables of this release. */
+  migrated(): Promise<void>;
   /** Shared by all roles of the process, so that a day's figures are kept once. */
   readonly marketData: MarketData;
 }
 
-/** Configuration with the address of every server. */
-export type ServedConfig = Config & {
-  readonly redisUrl: string;
-  readonly databaseUrl: string;
-  /** Servers that no setting names, because they are the all-in-one's own. */
-  readonly own?: { readonly redis: boolean; readonly postgres: boolean };
-};
-
-const engineAt = ({ redisUrl, redisCa }: ServedConfig): Place => ({ url: redisUrl, ca: redisCa });
-const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: ServedConfig): Place => ({
+const engineAt = ({ redisUrl, redisCa }: RedisConfig): Place => ({ url: redisUrl, ca: redisCa });
+const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: RedisConfig): Place => ({
   url: queueRedisUrl ?? redisUrl,
   ca: redisCa,
 });
@@ -64,7 +65,7 @@ const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: ServedConfig): Place => (
  */
 export function openConnections(
   role: string,
-  config: ServedConfig,
+  config: RedisConfig,
   logger: Logger,
   outages = openOutages(logger, passwordsOf(config)),
 ): Connections {
@@ -84,7 +85,16 @@ export function openConnections(
     warn: onceAWhile((message) => logger.warn(message)),
   });
   return {
-    ...{ config, logger, metrics, names, outages, engineRedis, queueRedis, engine },
+    role,
+    config,
+    logger,
+    metrics,
+    names,
+    outages,
+    engineRedis,
+    queueRedis,
+    engine,
+    hasMetricsPort: config.metricsPort !== undefined,
     openSubscriber(purpose) {
       const told = outages.listener(names.queue, purpose);
       const subscriber = connectSubscriber(queueAt(config), `${role}-${purpose}`, told);
@@ -107,6 +117,7 @@ export function openBackends(
 ): Backends {
   const connections = openConnections(role, config, logger, outages);
   const { engine, engineRedis, names } = connections;
+  let migrating: Promise<void> | undefined;
   const ledger = openLedger({ databaseUrl: config.databaseUrl });
   connections.metrics.gauge(
     'redbook_engine_open',
@@ -118,6 +129,11 @@ export function openBackends(
     ...connections,
     ledger,
     engineState: gate.state,
+    engineOpened: gate.opened,
+    migrated() {
+      migrating ??= untilMigrated({ engine, ledger, outages, names });
+      return migrating;
+    },
     marketData: openMarketData({ engine, ledger }),
     queueOptions: queueConnection(queueAt(config)),
     async close() {

@@ -30,6 +30,8 @@ const REFUSED: readonly (readonly [kind: new (...parameters: never[]) => Error, 
 export interface EngineGate {
   /** `ok` while the engine is open, otherwise the reason why not; for `/readyz`. */
   state(): string;
+  /** Resolves when the engine is open for the first time. */
+  readonly opened: Promise<void>;
   stop(): void;
 }
 
@@ -48,6 +50,10 @@ export function keepEngineOpen(parts: {
   let stopped = false;
   let opening = false;
   let refused: string | undefined;
+  let tellOpened = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    tellOpened = resolve;
+  });
 
   const open = async (): Promise<void> => {
     if (opening) return;
@@ -72,7 +78,8 @@ export function keepEngineOpen(parts: {
         await sleep(refused === undefined ? RETRY_MS : retryRefusedMs);
       }
     }
-    if (!engine.lifecycle.isOpen()) refused = undefined; // the connection broke: whatever answers next is asked again
+    if (engine.lifecycle.isOpen()) tellOpened();
+    else refused = undefined; // the connection broke: whatever answers next is asked again
     opening = false;
   };
 
@@ -86,6 +93,7 @@ export function keepEngineOpen(parts: {
   if (redis.status === 'ready') void open();
   return {
     state: () => (engine.lifecycle.isOpen() ? 'ok' : (refused ?? 'not open')),
+    opened,
     stop() {
       stopped = true;
       clearInterval(confirming);

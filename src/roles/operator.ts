@@ -2,20 +2,22 @@
  * Opens the servers for one operator's command: those that are configured, or those of the all-in-one that runs here.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { type Config, ConfigError } from '../config.ts';
 import { framesAgeMs } from '../feed/index.ts';
 import type { OperatorServices } from '../operator/services.ts';
 import { openWakeUps } from '../queue/index.ts';
-import { openBackends, type ServedConfig } from './backends.ts';
+import { openBackends } from './backends.ts';
 import { loadEmbedded } from './own-servers.ts';
-import { untilTrue } from './waiting.ts';
+import type { ServedConfig } from './served-config.ts';
 
 /** Longest wait of a command, for whose end a person waits. */
 const PATIENCE_MS = 10_000;
 /** Time after which a server that is away is reported, since it may never come. */
 const OUTAGE_PATIENCE_MS = 1_500;
+const LOOK_EVERY_MS = 50;
 
 /** @throws ConfigError when no servers are named and none run here */
 async function locateServers(config: Config): Promise<ServedConfig> {
@@ -48,7 +50,7 @@ export async function openOperatorServices(config: Config): Promise<OperatorServ
   const ledgerAnswered = ledger.ping().catch((error) => outages.report(names.postgres, 'command', error));
   const [untilMs, hurryMs] = [Date.now() + PATIENCE_MS, Date.now() + OUTAGE_PATIENCE_MS];
   const isAway = (): boolean => Date.now() > hurryMs && outages.sentences().length > 0;
-  await untilTrue(() => engine.lifecycle.isOpen() || Date.now() > untilMs || isAway());
+  while (!engine.lifecycle.isOpen() && Date.now() < untilMs && !isAway()) await sleep(LOOK_EVERY_MS);
   await ledgerAnswered;
   const queue = openWakeUps({ connection: queueOptions });
   return {

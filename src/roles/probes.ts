@@ -9,12 +9,12 @@ import type { RunningRole } from './running-role.ts';
 
 /** @param stage `ok` while the role does its work; otherwise the stage of starting or stopping */
 export async function startProbes(backends: Backends, stage: () => string): Promise<RunningRole> {
-  const { config, logger, metrics, engineState, ledger } = backends;
+  const { config, logger, metrics, hasMetricsPort, engineState, ledger } = backends;
   const askPostgres = askedServer('Postgres', logger, () => ledger.settlement.cursor());
   const app = createProbeApp({
     logger,
     metrics,
-    hasMetricsPort: config.metricsPort !== undefined,
+    hasMetricsPort,
     ready: async () => {
       const postgres = await askPostgres();
       const checks = { process: stage(), engine: engineState(), postgres };

@@ -2,7 +2,7 @@
 
 import type { Config } from '../config.ts';
 import { readRedisAddress } from '../redis/address.ts';
-import type { ServedConfig } from './backends.ts';
+import type { ServedConfig } from './served-config.ts';
 
 export interface ServerNames {
   readonly engine: string;
@@ -12,7 +12,7 @@ export interface ServerNames {
 }
 
 /** @param config may lack servers that its role does not need */
-export function serverNames(config: Config & Partial<ServedConfig>): ServerNames {
+export function serverNames(config: Config & Pick<ServedConfig, 'own'>): ServerNames {
   const { redisUrl = '', queueRedisUrl, databaseUrl = '', own } = config;
   const engine = own?.redis ? 'its own Redis (below DATA_DIR)' : redisName('REDIS_URL', redisUrl);
   return {

@@ -11,11 +11,10 @@ import { createSettlement } from '../workers/settlement.ts';
 import type { Backends } from './backends.ts';
 import { queueTrouble } from './outages.ts';
 import type { RunningRole } from './running-role.ts';
-import { untilMigrated } from './waiting.ts';
 
 export async function startSettlement(backends: Backends): Promise<RunningRole> {
   const { logger, metrics, engine, ledger, queueOptions } = backends;
-  await untilMigrated(backends);
+  await backends.migrated();
   const settlement = createSettlement({ engine, ledger: ledger.settlement, log: logger });
   const onError = queueTrouble(backends);
   // Before the engine is open, its events may be those of another server, and are not read.

@@ -6,11 +6,10 @@ import { createSnapshots } from '../workers/snapshot.ts';
 import type { Backends } from './backends.ts';
 import { queueTrouble } from './outages.ts';
 import type { RunningRole } from './running-role.ts';
-import { untilMigrated } from './waiting.ts';
 
 export async function startSnapshot(backends: Backends): Promise<RunningRole> {
   const { logger, metrics, engine, marketData, queueRedis, queueOptions } = backends;
-  await untilMigrated(backends);
+  await backends.migrated();
   const publisher = openPublisher({ redis: queueRedis, subscriber: backends.openSubscriber('wanted') });
   const snapshots = createSnapshots({ engine, marketData, publisher, log: logger });
   const ticker = openSnapshotTicker({

@@ -1,15 +1,9 @@
 /** Runs a role as a process of its own, on servers that are configured. */
 
 import type { Logger } from 'pino';
-import { type Config, requireFor } from '../config.ts';
+import { type Config, type ConfigOf, type Role, requireFor } from '../config.ts';
 import { openLedger } from '../ledger/index.ts';
-import {
-  type Backends,
-  type Connections,
-  openBackends,
-  openConnections,
-  type ServedConfig,
-} from './backends.ts';
+import { type Backends, type Connections, openBackends, openConnections } from './backends.ts';
 import { openOutages } from './outages.ts';
 import { startProbes } from './probes.ts';
 import type { RunningRole } from './running-role.ts';
@@ -37,61 +31,67 @@ const withProbes =
   };
 
 /** Runs a role on the servers it needs, and closes them when it has stopped. */
-const on =
-  <Opened extends Connections>(
-    open: (role: string, config: ServedConfig, logger: Logger) => Opened,
-    start: (opened: Opened) => Promise<RunningRole>,
-  ) =>
-  async (role: string, config: ServedConfig, logger: Logger): Promise<RunningRole> => {
-    const opened = open(role, config, logger);
-    const { openMetricsPort } = await import('./metrics-port.ts');
-    const metricsPort = await openMetricsPort(opened);
-    if (metricsPort.port !== undefined) logger.info({ role, metricsPort: metricsPort.port }, 'metrics');
-    const running = await start(opened);
-    return {
-      async stop(drainMs) {
-        await running.stop(drainMs);
-        await metricsPort.close();
-        await opened.close();
-      },
-    };
+async function runOn<Opened extends Connections>(
+  opened: Opened,
+  start: (opened: Opened) => Promise<RunningRole>,
+): Promise<RunningRole> {
+  const { openMetricsPort } = await import('./metrics-port.ts');
+  const metricsPort = await openMetricsPort(opened);
+  if (metricsPort.port !== undefined) {
+    opened.logger.info({ role: opened.role, metricsPort: metricsPort.port }, 'metrics');
+  }
+  const running = await start(opened);
+  return {
+    async stop(drainMs) {
+      await running.stop(drainMs);
+      await metricsPort.close();
+      await opened.close();
+    },
   };
+}
+
+export type StandaloneRole = Exclude<Role, 'all' | 'migrate'>;
 
 /** The code of a role is loaded while its connections are being made, so that a wrong URL is reported early. */
-const STARTS = {
-  api: on(openBackends, async (backends) => {
-    const { startApi } = await import('./api.ts');
-    return startApi(backends, backends.config.jwtSecret!);
-  }),
-  stream: on(openConnections, async (connections) => (await import('./stream.ts')).startStream(connections)),
-  settlement: on(
-    openBackends,
-    withProbes(async (backends) => (await import('./settlement.ts')).startSettlement(backends)),
-  ),
-  snapshot: on(
-    openBackends,
-    withProbes(async (backends) => (await import('./snapshot.ts')).startSnapshot(backends)),
-  ),
+const STARTS: {
+  readonly [R in StandaloneRole]: (config: ConfigOf<R>, logger: Logger) => Promise<RunningRole>;
+} = {
+  api: (config, logger) =>
+    runOn(openBackends('api', config, logger), async (backends) => {
+      const { startApi } = await import('./api.ts');
+      return startApi(backends, config.jwtSecret);
+    }),
+  stream: (config, logger) =>
+    runOn(openConnections('stream', config, logger), async (connections) => {
+      const { startStream } = await import('./stream.ts');
+      return startStream(connections);
+    }),
+  settlement: (config, logger) =>
+    runOn(
+      openBackends('settlement', config, logger),
+      withProbes(async (backends) => (await import('./settlement.ts')).startSettlement(backends)),
+    ),
+  snapshot: (config, logger) =>
+    runOn(
+      openBackends('snapshot', config, logger),
+      withProbes(async (backends) => (await import('./snapshot.ts')).startSnapshot(backends)),
+    ),
 };
 
-export type StandaloneRole = keyof typeof STARTS;
-
 /** @throws ConfigError that names the missing settings of the role */
-export async function startStandalone(
-  role: StandaloneRole,
+export async function startStandalone<R extends StandaloneRole>(
+  role: R,
   config: Config,
   logger: Logger,
 ): Promise<RunningRole> {
-  requireFor(role, config);
-  const running = await STARTS[role](role, config as ServedConfig, logger);
+  const running = await STARTS[role](requireFor(role, config), logger);
   logger.info({ role }, 'running');
   return running;
 }
 
 /** Migrates the database to this release and ends. */
 export async function migrate(config: Config, logger: Logger): Promise<void> {
-  requireFor('migrate', config);
-  const served = config as ServedConfig;
+  const served = requireFor('migrate', config);
   const ledger = openLedger({ databaseUrl: served.databaseUrl });
   const outages = openOutages(logger, passwordsOf(served));
   await untilMigrated({ ledger, outages, names: { postgres: postgresName(served.databaseUrl) } });

@@ -56,7 +56,7 @@ export function openStreamsOn(server: HttpServer, connections: Connections): Run
 export async function startStream(
   connections: Connections,
 ): Promise<RunningRole & { readonly port: number }> {
-  const { config, logger, metrics, engineRedis } = connections;
+  const { config, logger, metrics, hasMetricsPort, engineRedis } = connections;
   let stopping = false;
   const ready = async () => {
     const checks = {
@@ -66,7 +66,6 @@ export async function startStream(
     };
     return { ready: Object.values(checks).every((state) => state === 'ok'), checks };
   };
-  const hasMetricsPort = config.metricsPort !== undefined;
   const server = createHttpServer(createProbeApp({ logger, metrics, hasMetricsPort, ready }));
   const streams = openStreamsOn(server, connections);
   const listening = await listen(server, config.port);

@@ -27,10 +27,6 @@ export async function untilDone<T>(
   }
 }
 
-export async function untilTrue(holds: () => boolean): Promise<void> {
-  while (!holds()) await sleep(FIRST_PAUSE_MS);
-}
-
 /**
  * Waits until Postgres answers and has the tables of this release. While the engine has another format, nothing is
  * migrated, because the release that wrote it settles into the tables that it knows. The gate reports the reason.

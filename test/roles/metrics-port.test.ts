@@ -2,8 +2,8 @@
 
 import { expect } from 'chai';
 import { type Logger, pino } from 'pino';
-import { ConfigError, readConfig } from '../../src/config.ts';
-import { openBackends, type ServedConfig } from '../../src/roles/backends.ts';
+import { ConfigError, type ConfigOf, readConfig, requireFor } from '../../src/config.ts';
+import { openBackends } from '../../src/roles/backends.ts';
 import { startProbes } from '../../src/roles/probes.ts';
 import type { RunningRole } from '../../src/roles/running-role.ts';
 import { startSettlement } from '../../src/roles/settlement.ts';
@@ -19,8 +19,8 @@ const SCRAPES = 300;
 
 describe('/metrics and /readyz', () => {
   let settings: Record<string, string>;
-  const configOf = (role: string, more: Record<string, string>): ServedConfig =>
-    readConfig({ ...settings, ...redisOf(role, settings), ...more }) as ServedConfig;
+  const configOf = (role: string, more: Record<string, string>): ConfigOf<'settlement'> =>
+    requireFor('settlement', readConfig({ ...settings, ...redisOf(role, settings), ...more }));
   const statusOf = async (port: number, path: string): Promise<number> =>
     (await fetch(`http://127.0.0.1:${port}${path}`)).status;
 

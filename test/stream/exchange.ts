@@ -3,13 +3,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
-import { type Config, readConfig } from '../../src/config.ts';
+import { readConfig, requireFor } from '../../src/config.ts';
 import type { MarketSpec } from '../../src/domain/market.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { openFollower } from '../../src/feed/index.ts';
 import { connectRedis, connectSubscriber } from '../../src/redis/connections.ts';
 import { startApi } from '../../src/roles/api.ts';
-import { type Backends, openBackends, type ServedConfig } from '../../src/roles/backends.ts';
+import { type Backends, openBackends } from '../../src/roles/backends.ts';
 import { startSettlement } from '../../src/roles/settlement.ts';
 import { startSnapshot } from '../../src/roles/snapshot.ts';
 import { openStreamsOn } from '../../src/roles/stream.ts';
@@ -77,8 +77,8 @@ export async function openExchange(queueRedisUrl?: string): Promise<Exchange> {
     DRAIN_MS: '0',
   };
   const openAs = (role: string): Backends => {
-    const config: Config = readConfig({ ...environment, ...redisOf(role, environment), PORT: '0' });
-    return openBackends(role, config as ServedConfig, SILENT);
+    const config = readConfig({ ...environment, ...redisOf(role, environment), PORT: '0' });
+    return openBackends(role, requireFor('settlement', config), SILENT);
   };
   const backends = openAs('all');
   const { engine, ledger } = backends;

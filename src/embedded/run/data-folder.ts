@@ -3,20 +3,18 @@
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
-  closeSync,
   existsSync,
-  fsyncSync,
   linkSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import writeFileAtomic from 'write-file-atomic';
 import { StartRefusal } from '../../domain/errors.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
@@ -60,6 +58,8 @@ export interface DataFolder {
   release(): void;
 }
 
+const OWNER_ONLY = 0o600;
+
 const lockFile = (path: string): string => join(path, 'lock');
 const secretsFile = (path: string): string => join(path, 'secrets.json');
 const recordFile = (path: string): string => join(path, 'servers.json');
@@ -88,7 +88,7 @@ export function openDataFolder(path: string): DataFolder {
       path,
       secrets: secretsOf(path),
       record,
-      save: () => writeWhole(recordFile(path), JSON.stringify(record), renameSync),
+      save: () => writeForOwner(recordFile(path), record),
       release: () => rmSync(lockFile(path), { force: true }),
     };
     return folder;
@@ -127,9 +127,10 @@ export function unreadable(path: string, error: unknown): unknown {
   });
 }
 
-/** Names that a data folder of Redbook may hold, with those that systems leave in any folder. */
+/** Names that a data folder of Redbook may hold, with drafts of its files that an interrupted write left behind. */
 const OURS =
-  /^(lock|secrets\.json|servers\.json|redis|postgres|redis\.log|postgres\.log|redbook.*\.log.*|.+\.draft|lock\.\d+)$/;
+  /^(lock|secrets\.json|servers\.json|redis|postgres|redis\.log|postgres\.log|redbook.*\.log.*|.+\.draft|(lock|secrets\.json|servers\.json)\.\d+)$/;
+/** Names that systems leave in any folder. */
 const ANYWHERE = /^(lost\+found|\.DS_Store|\.gitignore|\.gitkeep|\.keep)$/;
 
 /** Refuses to mix with what somebody else keeps in the folder, and to make new passwords for data that have theirs. */
@@ -168,15 +169,26 @@ export function readRunning(path: string): { record: RunRecord; secrets: Secrets
   return record?.owner && secrets && isAlive(record.owner) ? { record, secrets } : undefined;
 }
 
+/**
+ * Locks the folder by a file that names this process. A link appears with its whole content, or fails if there is one.
+ *
+ * The package proper-lockfile is not used, because it does not know who holds a lock: it tells a dead holder by the age
+ * of the file. After a crash, it would refuse the next start for ten seconds. A holder that is suspended for so long
+ * would lose the folder to a second start, while its servers go on. The refusal could not name the process either.
+ */
 function lock(path: string): void {
   const file = lockFile(path);
+  const draft = `${file}.${process.pid}.draft`;
   const mine = identify(process.pid);
   for (;;) {
     try {
-      writeWhole(file, JSON.stringify(mine), linkSync);
+      writeFileSync(draft, JSON.stringify(mine), { mode: OWNER_ONLY });
+      linkSync(draft, file);
       return;
     } catch (error) {
       if (!isFileError(error, 'EEXIST')) throw error;
+    } finally {
+      rmSync(draft, { force: true });
     }
     const holder = readJson<ProcessIdentity>(file);
     if (holder && isAlive(holder)) {
@@ -209,23 +221,13 @@ function secretsOf(path: string): Secrets {
   if (kept) return kept;
   const random = (): string => randomBytes(32).toString('hex');
   const made: Secrets = { redisPassword: random(), postgresPassword: random(), jwtSecret: random() };
-  writeWhole(secretsFile(path), JSON.stringify(made), renameSync);
+  writeForOwner(secretsFile(path), made);
   return made;
 }
 
-/** Readers see the old file or the new one, never a half; nobody else can read it. */
-function writeWhole(file: string, content: string, place: (from: string, to: string) => void): void {
-  const draft = `${file}.${process.pid}.draft`;
-  const descriptor = openSync(draft, 'w', 0o600);
-  try {
-    writeSync(descriptor, content);
-    fsyncSync(descriptor);
-    closeSync(descriptor);
-    place(draft, file);
-  } finally {
-    rmSync(draft, { force: true });
-  }
-}
+/** Readers see the old file or the new one, never a half. Nobody else can read it. */
+const writeForOwner = (file: string, content: Secrets | RunRecord): void =>
+  writeFileAtomic.sync(file, JSON.stringify(content), { mode: OWNER_ONLY });
 
 /** @returns undefined when the file is not there or does not hold JSON */
 function readJson<T>(file: string): T | undefined {

@@ -1,17 +1,22 @@
-/** Free loopback ports for the embedded servers. */
+/**
+ * Free loopback ports for the embedded servers.
+ *
+ * The package get-port is not used. It answers a port of the systems' own range when all others are taken, and never
+ * the port that it answered in the last seconds, so that a server could not come back on its port.
+ */
 
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Below what systems hand out for outgoing connections (32768 and up): a client that keeps dialling a port of
- * that range while its server restarts sooner or later connects to itself and takes the port away.
+ * The range lies below the ports that systems give to outgoing connections (32768 and up). A client that keeps dialling
+ * a port of those while its server restarts sooner or later connects to itself, and takes the port away.
  */
 const LOWEST = 20_000;
 const HIGHEST = 30_000;
 const ATTEMPTS = 200;
 
-/** @param preferred is answered when it is free, so that a restart keeps its port */
+/** @param preferred is returned if it is free, so that a restart keeps its port */
 export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined && (await isFree(preferred))) return preferred;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
-import { readConfig } from '../../../src/config.ts';
-import { openBackends, type ServedConfig } from '../../../src/roles/backends.ts';
+import { readConfig, requireFor } from '../../../src/config.ts';
+import { openBackends } from '../../../src/roles/backends.ts';
 import { watchOverMachine } from '../../support/machine.ts';
 import { startPostgresServer } from '../../support/postgres-server.ts';
 import { startRedisServer } from '../../support/redis-server.ts';
@@ -124,7 +124,7 @@ async function openStage(drainMs: number): Promise<Stage> {
 
 /** Publishes the markets and gives everybody more than they can spend. */
 async function fund(settings: Readonly<Record<string, string>>, wallets: readonly string[]): Promise<void> {
-  const config = readConfig(settings) as ServedConfig;
+  const config = requireFor('settlement', readConfig(settings));
   const { engine, close } = openBackends('operator', config, pino({ level: 'silent' }));
   await eventually('the engine is open', async () => engine.lifecycle.isOpen());
   await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
