@@ -1,7 +1,8 @@
 /** The market record: docs/api.md 2.3. */
 
 import { z } from 'zod';
-import { HIGHEST_SCALE, MARKET_STATUSES } from '../domain/market.ts';
+import { MARKET_STATUSES } from '../domain/market.ts';
+import { HIGHEST_SCALE } from '../domain/market-rules.ts';
 import { assetSymbol, marketSymbol, positiveAmount } from './values.ts';
 
 const rule = (what: string) => positiveAmount.nullable().describe(`${what}; null: not enforced`);

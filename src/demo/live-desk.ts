@@ -1,7 +1,7 @@
 /** One market of the live demo: makers keep quotes around the walking price, takers trade against them. */
 
 import type { NewOrder, Order } from '../client/index.ts';
-import { marketGrid } from '../domain/market.ts';
+import { marketGrid } from '../domain/market-grid.ts';
 import type { Side } from '../domain/order.ts';
 import { countOf, parseDecimal } from '../domain/units.ts';
 import { drawSize, type Level, type LiveMarket, levelsAround, openWalk, priceText } from './live-market.ts';

@@ -1,6 +1,7 @@
 /** A market as the live wallets see it: a price that walks, and levels and sizes that its rules admit. */
 
-import { type Market, marketGrid } from '../domain/market.ts';
+import type { Market } from '../domain/market.ts';
+import { marketGrid } from '../domain/market-grid.ts';
 import type { Side } from '../domain/order.ts';
 import { formatCount } from '../domain/units.ts';
 import type { Engine, Quotes } from '../engine/index.ts';

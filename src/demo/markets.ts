@@ -1,6 +1,6 @@
 /** The markets of the demo, and the play money to trade on them. */
 
-import type { MarketSpec } from '../domain/market.ts';
+import type { MarketSpec } from '../domain/market-rules.ts';
 
 const RULES: Omit<MarketSpec, 'symbol' | 'tickSize' | 'sizeStep' | 'minOrderSize' | 'networkId'> = {
   status: 'active',

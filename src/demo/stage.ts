@@ -3,7 +3,8 @@
  * an empty book of ETH/USDC that is 3,000 and quarters of an ETH, every time.
  */
 
-import { type Market, marketGrid } from '../domain/market.ts';
+import type { Market } from '../domain/market.ts';
+import { marketGrid } from '../domain/market-grid.ts';
 import { floorCountOf, formatCount, formatScaled, parseDecimal } from '../domain/units.ts';
 import type { Engine, Quotes } from '../engine/index.ts';
 import { DemoStopped } from './trader.ts';

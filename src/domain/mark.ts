@@ -1,6 +1,7 @@
 /** The price that a market's base asset is valued at. */
 
-import { type Market, marketGrid } from './market.ts';
+import type { Market } from './market.ts';
+import { marketGrid } from './market-grid.ts';
 import { formatCount, halfExactly } from './units.ts';
 
 /** Prices that make the mark, in ticks; null for a missing one. */

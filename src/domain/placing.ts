@@ -8,7 +8,8 @@
  */
 
 import type { ErrorCode } from './errors.ts';
-import { type Market, type MarketGrid, marketGrid } from './market.ts';
+import type { Market } from './market.ts';
+import { type MarketGrid, marketGrid } from './market-grid.ts';
 import type { OrderType, Side, TimeInForce } from './order.ts';
 import { compareWith, countOf, type Decimal, isPositive, toScaledDown } from './units.ts';
 

@@ -1,18 +1,17 @@
 /** Markets and assets as the engine holds them. Scripts refuse rules of another version than theirs. */
 
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
+import type { Asset, Market } from '../domain/market.ts';
+import { readMarketRecord, writeMarketRecord } from '../domain/market-record.ts';
 import {
-  type Asset,
   assetsOfSymbol,
   changeMarket,
   checkAsset,
   composeMarket,
   DEFAULT_SCALE,
-  type Market,
   type MarketChange,
   type MarketSpec,
-} from '../domain/market.ts';
-import { readMarketRecord, writeMarketRecord } from '../domain/market-record.ts';
+} from '../domain/market-rules.ts';
 import type { EngineCore, Reply } from './core.ts';
 import { bookKey, KEYS } from './keys.ts';
 

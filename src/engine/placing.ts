@@ -1,7 +1,8 @@
 /** Calls of `place_orders.lua`: gathers the orders of a market, packs them and reads their outcomes. */
 
 import { Refusal } from '../domain/errors.ts';
-import { type Market, marketGrid, SELF_TRADE_POLICIES } from '../domain/market.ts';
+import { type Market, SELF_TRADE_POLICIES } from '../domain/market.ts';
+import { marketGrid } from '../domain/market-grid.ts';
 import { type Order, type OrderTerms, orderAfter, type RejectReason, type Trade } from '../domain/order.ts';
 import type { OrderAmounts, OrderRequest } from '../domain/placing.ts';
 import { toInteger } from '../domain/units.ts';

@@ -1,6 +1,6 @@
 /** Ledger entries as text: CSV for finance, lines of JSON for programs, or one JSON document. */
 
-import { DEFAULT_SCALE } from '../domain/market.ts';
+import { DEFAULT_SCALE } from '../domain/market-rules.ts';
 import { formatScaled } from '../domain/units.ts';
 import type { LedgerEntry } from '../ledger/index.ts';
 

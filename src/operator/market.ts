@@ -2,13 +2,8 @@
 
 import { type Command, Option } from 'commander';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
-import {
-  MARKET_STATUSES,
-  type Market,
-  type MarketChange,
-  SELF_TRADE_POLICIES,
-  type SelfTradePolicy,
-} from '../domain/market.ts';
+import { MARKET_STATUSES, type Market, SELF_TRADE_POLICIES, type SelfTradePolicy } from '../domain/market.ts';
+import type { MarketChange } from '../domain/market-rules.ts';
 import type { ClosedOrder } from '../domain/order.ts';
 import { readRule, readSwitch, readWholeNumber, withNulls } from './arguments.ts';
 import { closedOrders } from './closed-orders.ts';

@@ -3,7 +3,8 @@
 import type { Candle } from '../domain/candle.ts';
 import { type Json, JsonText, writeJson } from '../domain/json.ts';
 import { type MarkSources, markOf } from '../domain/mark.ts';
-import { type Market, marketGrid } from '../domain/market.ts';
+import type { Market } from '../domain/market.ts';
+import { marketGrid } from '../domain/market-grid.ts';
 import type { PublicTrade } from '../domain/order.ts';
 import { publishedMarket } from '../domain/published-market.ts';
 import { changeInHundredths, type DayFigures } from '../domain/rolling-day.ts';

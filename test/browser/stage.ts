@@ -6,7 +6,7 @@
 import type { Redis } from 'ioredis';
 import { parse } from 'lossless-json';
 import { openSessions } from '../../src/auth/session.ts';
-import type { MarketSpec } from '../../src/domain/market.ts';
+import type { MarketSpec } from '../../src/domain/market-rules.ts';
 import { parseDecimal, toScaled } from '../../src/domain/units.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';

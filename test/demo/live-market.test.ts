@@ -10,7 +10,8 @@ import {
   priceText,
 } from '../../src/demo/live-market.ts';
 import { random } from '../../src/demo/random.ts';
-import { composeMarket, type MarketSpec, marketGrid } from '../../src/domain/market.ts';
+import { marketGrid } from '../../src/domain/market-grid.ts';
+import { composeMarket, type MarketSpec } from '../../src/domain/market-rules.ts';
 import { countOf, parseDecimal } from '../../src/domain/units.ts';
 import { runSeed } from '../support/seed.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type MarkSources, markOf } from '../../src/domain/mark.ts';
-import { composeMarket } from '../../src/domain/market.ts';
+import { composeMarket } from '../../src/domain/market-rules.ts';
 
 const market = (referencePrice: string | null) =>
   composeMarket(

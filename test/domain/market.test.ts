@@ -2,7 +2,9 @@
 
 import { expect } from 'chai';
 import { OperatorRefusal } from '../../src/domain/errors.ts';
-import { composeMarket, type Market, type MarketSpec, marketGrid } from '../../src/domain/market.ts';
+import { type Market, MOST_MARKETS } from '../../src/domain/market.ts';
+import { marketGrid } from '../../src/domain/market-grid.ts';
+import { composeMarket, type MarketSpec } from '../../src/domain/market-rules.ts';
 import { unitsOf } from '../equivalence/decimals.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 
@@ -47,8 +49,8 @@ function draw(dice: Random): Drawn {
   return { spec, baseScale: dice.below(10), quoteScale: dice.below(10) };
 }
 
-const compose = ({ spec, baseScale, quoteScale }: Drawn): Market =>
-  composeMarket(spec, 1, { symbol: 'AAA', scale: baseScale }, { symbol: 'BBB', scale: quoteScale });
+const compose = ({ spec, baseScale, quoteScale }: Drawn, number = 1): Market =>
+  composeMarket(spec, number, { symbol: 'AAA', scale: baseScale }, { symbol: 'BBB', scale: quoteScale });
 
 /** True when a value of so many 10^-18 is a whole number of atoms. */
 const isWhole = (units: bigint, scale: number): boolean => (units * 10n ** BigInt(scale)) % ONE === 0n;
@@ -82,6 +84,12 @@ describe('market rules', () => {
         unitsOf(market.tick) * unitsOf(market.step) * 10n ** BigInt(one.quoteScale),
       );
     }
+  });
+
+  it('number as many markets as there may be, from 0', () => {
+    const one = drawn.find((other) => refusalOf(other) === undefined)!;
+    expect(compose(one, MOST_MARKETS - 1).number).to.equal(31_999);
+    expect(() => compose(one, MOST_MARKETS)).to.throw(OperatorRefusal, 'more than 32000 markets');
   });
 
   it('publish a given tick and step unchanged', () => {

@@ -1,7 +1,8 @@
 /** The rules that a replica applies to an order, held against plain integers. */
 
 import { expect } from 'chai';
-import { composeMarket, type Market, type MarketSpec } from '../../src/domain/market.ts';
+import type { Market } from '../../src/domain/market.ts';
+import { composeMarket, type MarketSpec } from '../../src/domain/market-rules.ts';
 import { EXACT_LIMIT, feeAtomsOf, measureOrder, type OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { unitsOf } from '../equivalence/decimals.ts';

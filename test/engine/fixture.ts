@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { OperatorRefusal, Refusal } from '../../src/domain/errors.ts';
 import type { AccountMoved, EngineEvent } from '../../src/domain/event.ts';
-import type { MarketSpec } from '../../src/domain/market.ts';
+import type { MarketSpec } from '../../src/domain/market-rules.ts';
 import type { Side } from '../../src/domain/order.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';

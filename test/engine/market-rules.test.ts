@@ -1,7 +1,8 @@
 /** Which rules a market can be published with, and the grid they put amounts on. */
 
 import { expect } from 'chai';
-import type { Asset, MarketSpec } from '../../src/domain/market.ts';
+import type { Asset } from '../../src/domain/market.ts';
+import type { MarketSpec } from '../../src/domain/market-rules.ts';
 import {
   ALICE,
   type Bench,

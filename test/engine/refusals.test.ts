@@ -1,7 +1,7 @@
 /** A refused command writes nothing: the whole Redis is the same before and after. One row a refusal. */
 
 import { expect } from 'chai';
-import type { MarketChange } from '../../src/domain/market.ts';
+import type { MarketChange } from '../../src/domain/market-rules.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
 import type { Engine } from '../../src/engine/index.ts';
 import {

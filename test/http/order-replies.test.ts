@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { orderSchema, placementSchema } from '../../src/contract/orders.ts';
-import { composeMarket } from '../../src/domain/market.ts';
+import { composeMarket } from '../../src/domain/market-rules.ts';
 import { fillOf, ORDER_STATUSES, type Order, type RejectReason, type Trade } from '../../src/domain/order.ts';
 import { orderReply, placingReply } from '../../src/http/replies/order.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';

@@ -2,7 +2,8 @@
 
 import { expect } from 'chai';
 import { type Json, JsonText, writeJson } from '../../src/domain/json.ts';
-import { type Market, marketGrid } from '../../src/domain/market.ts';
+import type { Market } from '../../src/domain/market.ts';
+import { marketGrid } from '../../src/domain/market-grid.ts';
 import { type Fill, fillOf, notionalAtoms, type Trade, walletTradeOf } from '../../src/domain/order.ts';
 import { type Grid, gridOf } from '../../src/domain/units.ts';
 import { orderReply, walletTradeReply } from '../../src/http/replies/order.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { readConfig, requireFor } from '../../src/config.ts';
-import type { MarketSpec } from '../../src/domain/market.ts';
+import type { MarketSpec } from '../../src/domain/market-rules.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { openFollower } from '../../src/feed/index.ts';
 import { connectRedis, connectSubscriber } from '../../src/redis/connections.ts';

@@ -5,7 +5,9 @@
 
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
-import { type Market, type MarketSpec, marketGrid } from '../../src/domain/market.ts';
+import type { Market } from '../../src/domain/market.ts';
+import { marketGrid } from '../../src/domain/market-grid.ts';
+import type { MarketSpec } from '../../src/domain/market-rules.ts';
 import { baseAtoms, notionalAtoms } from '../../src/domain/order.ts';
 import { feeAtomsOf } from '../../src/domain/placing.ts';
 import { formatCount, formatGrid, formatScaled } from '../../src/domain/units.ts';

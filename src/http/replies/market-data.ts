@@ -2,7 +2,8 @@
 
 import type { Candle, Timeframe } from '../../domain/candle.ts';
 import type { Json } from '../../domain/json.ts';
-import { type Market, marketGrid } from '../../domain/market.ts';
+import type { Market } from '../../domain/market.ts';
+import { marketGrid } from '../../domain/market-grid.ts';
 import type { PublicTrade } from '../../domain/order.ts';
 import { changeInHundredths } from '../../domain/rolling-day.ts';
 import { type Count, formatCount, formatScaled } from '../../domain/units.ts';

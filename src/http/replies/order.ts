@@ -8,7 +8,8 @@
 import type { z } from 'zod';
 import type { fillSchema, orderSchema, walletTradeSchema } from '../../contract/orders.ts';
 import type { Json } from '../../domain/json.ts';
-import { type Market, marketGrid } from '../../domain/market.ts';
+import type { Market } from '../../domain/market.ts';
+import { marketGrid } from '../../domain/market-grid.ts';
 import type { ClosedOrder, Fill, ListedOrder, RejectReason, WalletTrade } from '../../domain/order.ts';
 import { type Count, formatCount, formatScaled, subtract } from '../../domain/units.ts';
 import { timestamp } from './timestamp.ts';

@@ -1,7 +1,8 @@
 /** The preview of an order in words and in exact figures. */
 
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
-import { type Market, marketGrid } from '../../domain/market.ts';
+import type { Market } from '../../domain/market.ts';
+import { marketGrid } from '../../domain/market-grid.ts';
 import { formatCount, formatScaled, type Grid } from '../../domain/units.ts';
 import { type DraftTexts, isQuoteOrder, plainAmount } from './draft-request.ts';
 import type { Preview, Walk } from './preview.ts';

@@ -7,7 +7,8 @@
  */
 
 import type { ErrorCode } from '../../domain/errors.ts';
-import { type Market, marketGrid } from '../../domain/market.ts';
+import type { Market } from '../../domain/market.ts';
+import { marketGrid } from '../../domain/market-grid.ts';
 import { heldAtoms, type RejectReason } from '../../domain/order.ts';
 import { EXACT_LIMIT, feeAtomsOf, type OrderAmounts, type OrderRequest } from '../../domain/placing.ts';
 

@@ -1,6 +1,7 @@
 /** The largest size that a share of the available balance pays for, fee included, in whole steps. */
 
-import { type Market, marketGrid } from '../../domain/market.ts';
+import type { Market } from '../../domain/market.ts';
+import { marketGrid } from '../../domain/market-grid.ts';
 import { heldAtoms } from '../../domain/order.ts';
 import { EXACT_LIMIT } from '../../domain/placing.ts';
 import { type Asked, type OtherSide, walkBook } from './preview.ts';

@@ -3,7 +3,8 @@
  * orders.
  */
 
-import { type Market, marketGrid } from '../../domain/market.ts';
+import type { Market } from '../../domain/market.ts';
+import { marketGrid } from '../../domain/market-grid.ts';
 import { heldAtoms, type Side } from '../../domain/order.ts';
 import { countOf, formatScaled, parseDecimal, toScaled } from '../../domain/units.ts';
 

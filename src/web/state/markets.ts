@@ -9,7 +9,7 @@ import {
   type TickerFrame,
   watchMarkets,
 } from '../../client/index.ts';
-import { marketGrid } from '../../domain/market.ts';
+import { marketGrid } from '../../domain/market-grid.ts';
 import type { BookGrid } from '../figures/grouped-book.ts';
 import { rulesOf } from '../figures/market-rules.ts';
 import { visible } from './clock.ts';

@@ -2,7 +2,7 @@
 
 import { computed } from '@preact/signals';
 import type { Market as Rules } from '../../domain/market.ts';
-import { marketGrid } from '../../domain/market.ts';
+import { marketGrid } from '../../domain/market-grid.ts';
 import type { Side } from '../../domain/order.ts';
 import { countOf, parseDecimal, toScaled } from '../../domain/units.ts';
 import { type DraftTexts, readDraft } from '../figures/draft-request.ts';

@@ -1,6 +1,7 @@
 /** The amounts of the order form: price, size and quote amount, and parts of the available balance. */
 
-import { marketGrid, type Market as Rules } from '../../domain/market.ts';
+import type { Market as Rules } from '../../domain/market.ts';
+import { marketGrid } from '../../domain/market-grid.ts';
 import { countOf, formatCount, formatScaled, parseDecimal } from '../../domain/units.ts';
 import { readAmount } from '../figures/draft-request.ts';
 import { shareSteps } from '../figures/shares.ts';

@@ -1,6 +1,6 @@
 /** The rules of every market of the bench. */
 
-import type { MarketSpec } from '../../../src/domain/market.ts';
+import type { MarketSpec } from '../../../src/domain/market-rules.ts';
 
 export const marketSpec = (symbol: string): MarketSpec => ({
   ...{ symbol, status: 'active', sellEnabled: true, visible: true, feeBps: 10 },

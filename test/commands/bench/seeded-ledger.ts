@@ -9,7 +9,8 @@
 
 import pg from 'pg';
 import type { EngineEvent, EventBody } from '../../../src/domain/event.ts';
-import { composeMarket, type Market } from '../../../src/domain/market.ts';
+import type { Market } from '../../../src/domain/market.ts';
+import { composeMarket } from '../../../src/domain/market-rules.ts';
 import { openLedger } from '../../../src/ledger/index.ts';
 
 /** Wallets unless asked otherwise. */
