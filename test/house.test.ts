@@ -21,7 +21,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ['operator', 'client'],
   ['books', 'market-data'],
   ['auth', 'engine', 'feed', 'ledger', 'queue'],
-  ['redis', 'contract', 'edge'],
+  ['redis', 'edge'],
+  ['contract'],
   ['domain'],
 ];
 
@@ -60,8 +61,8 @@ const MAY_USE: Readonly<Record<string, Uses>> = {
     runs: ['market-data', 'ledger', 'redis', 'contract', 'edge', 'domain'],
     types: ['auth', 'engine'],
   },
-  stream: { runs: ['feed', 'edge', 'domain'] },
-  workers: { runs: ['books', 'ledger', 'feed', 'domain'], types: ['engine', 'market-data'] },
+  stream: { runs: ['feed', 'edge', 'domain'], types: ['contract'] },
+  workers: { runs: ['books', 'ledger', 'feed', 'contract', 'domain'], types: ['engine', 'market-data'] },
   demo: { runs: ['client', 'operator', 'books', 'domain'], types: ['engine'] },
   web: { runs: ['client', 'domain'] },
   client: { types: ['contract', 'domain'] },
@@ -74,7 +75,7 @@ const MAY_USE: Readonly<Record<string, Uses>> = {
   ledger: { runs: ['domain'] },
   queue: { runs: ['redis', 'domain'] },
   redis: {},
-  edge: { runs: ['domain'] },
+  edge: { runs: ['domain'], types: ['contract'] },
   contract: { runs: ['domain'] },
   domain: {},
 };

@@ -9,9 +9,14 @@ import { recoverSigner, signatureFault } from './signature.ts';
 /** Typed data that a wallet signs. It has no chain id, so that the login does not depend on the selected network. */
 export interface LoginTypedData {
   readonly domain: { readonly name: string; readonly version: '1' };
-  readonly types: { readonly Login: readonly { readonly name: string; readonly type: string }[] };
+  readonly types: { readonly Login: readonly LoginField[] };
   readonly primaryType: 'Login';
   readonly message: LoginMessage;
+}
+
+interface LoginField {
+  readonly name: keyof LoginMessage;
+  readonly type: 'address' | 'string';
 }
 
 export interface LoginMessage {
@@ -28,7 +33,7 @@ export interface Challenge {
   readonly expiresIn: '5m';
 }
 
-const LOGIN = [
+const LOGIN: LoginField[] = [
   { name: 'address', type: 'address' },
   { name: 'nonce', type: 'string' },
   { name: 'issuedAt', type: 'string' },

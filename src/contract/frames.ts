@@ -49,6 +49,8 @@ export const executionSchema = z.strictObject({
   time: z.int().min(0).describe('Unix milliseconds'),
 });
 
+export const executionsSchema = z.array(executionSchema).max(60).describe('the latest, newest first');
+
 export const candleSchema = z.strictObject({
   time: z.int().min(0).describe("Unix seconds of the bucket's start, UTC; weeks begin on Monday"),
   open: amount,
@@ -65,7 +67,7 @@ export const marketFrameSchema = z
     tf: timeframe,
     ticker: tickerFrameSchema,
     book: bookSchema,
-    trades: z.array(executionSchema).max(60).describe('the latest, newest first'),
+    trades: executionsSchema,
     candle: candleSchema.nullable().describe('the current one; null: the market never traded'),
   })
   .meta({

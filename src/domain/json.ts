@@ -1,7 +1,9 @@
 /** JSON as it is written: amounts are their exact literals, never doubles. */
 
-/** A piece of a reply that is JSON already: an exact number, or an object that was written before. */
-export class JsonText {
+/** A part of a reply that is JSON already: an exact number, or an object that was written before. */
+export class JsonText<out Value = unknown> {
+  /** Never set: the compiler tells texts of different values apart by it. */
+  declare readonly value?: Value;
   readonly text: string;
 
   constructor(text: string) {

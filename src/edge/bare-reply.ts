@@ -1,7 +1,12 @@
 /** Errors as whole HTTP replies, for sockets that no response object stands before. */
 
 import { STATUS_CODES } from 'node:http';
+import type { z } from 'zod';
+import type { errorSchema, unexpectedErrorSchema } from '../contract/errors.ts';
 import { ERRORS, type ErrorCode } from '../domain/errors.ts';
+
+type ClientError = z.infer<typeof errorSchema>;
+type UnexpectedError = z.infer<typeof unexpectedErrorSchema>;
 
 export interface BareReply {
   readonly code: ErrorCode;
@@ -17,18 +22,20 @@ export interface BareReply {
 export function bareReply({ code, requestId, error, headers = [] }: BareReply): string {
   const { status, meaning } = ERRORS[code];
   const statusText = STATUS_CODES[status]!;
-  const body = JSON.stringify(
-    error === undefined ? { statusCode: status, code, error: statusText, message: meaning } : { error, code },
-  );
+  const body =
+    error === undefined
+      ? ({ statusCode: status, code, error: statusText, message: meaning } satisfies UnexpectedError)
+      : ({ error, code } satisfies ClientError);
+  const text = JSON.stringify(body);
   return [
     `HTTP/1.1 ${status} ${statusText}`,
     'Connection: close',
     'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
+    `Content-Length: ${Buffer.byteLength(text)}`,
     'Cache-Control: no-store',
     `X-Request-Id: ${requestId}`,
     ...headers,
     '',
-    body,
+    text,
   ].join('\r\n');
 }

@@ -1,8 +1,9 @@
 /** An endpoint takes a call and returns an answer, without anything of Express in between. */
 
 import type { z } from 'zod';
+import type { Written } from '../contract/written.ts';
 import { Refusal } from '../domain/errors.ts';
-import { type Json, writeJson } from '../domain/json.ts';
+import { writeJson } from '../domain/json.ts';
 import type { ProbeServices, Services } from './services.ts';
 import type { UnsentReplies, WalletReads } from './wallet-reads.ts';
 
@@ -61,7 +62,9 @@ export type Probe = (services: ProbeServices, requestId: string) => Promise<Answ
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-export const json = (value: Json, status = 200): Answer => jsonText(writeJson(value), status);
+/** Writes a reply of a schema, which the call must name. */
+export const json = <Schema extends z.ZodType = never>(value: Written<Schema>, status = 200): Answer =>
+  jsonText(writeJson(value), status);
 
 export const jsonText = (text: string, status = 200): Answer => ({ status, contentType: JSON_TYPE, text });
 
@@ -70,11 +73,20 @@ export function jsonForSeveral(text: string): Answer {
   return { ...jsonText(text), bytes: Buffer.from(text) };
 }
 
-/** A page of a list. @param items as JSON texts */
-export const jsonPage = (name: string, items: readonly string[], nextCursor: string | null): Answer =>
-  jsonForSeveral(`{"${name}":[${items.join(',')}],"nextCursor":${JSON.stringify(nextCursor)}}`);
+/**
+ * A page of a list, of a schema that the call must name.
+ * @param name of the member that is the list
+ * @param items as JSON texts
+ */
+export const jsonPage = <Schema extends z.ZodType<{ nextCursor: string | null }> = never>(
+  name: string & Exclude<keyof z.infer<Schema>, 'nextCursor'>,
+  items: readonly string[],
+  nextCursor: string | null,
+): Answer => jsonForSeveral(`{"${name}":[${items.join(',')}],"nextCursor":${JSON.stringify(nextCursor)}}`);
 
-export const publicJson = (value: Json): Answer => publicJsonText(writeJson(value));
+/** Writes a public reply of a schema, which the call must name. */
+export const publicJson = <Schema extends z.ZodType = never>(value: Written<Schema>): Answer =>
+  publicJsonText(writeJson(value));
 
 export const publicJsonText = (text: string): Answer => ({ ...jsonText(text), isPublic: true });
 

@@ -171,9 +171,9 @@ class StreamServer implements Streams {
     this.#clients.add(client);
     ws.once('close', () => this.#clients.delete(client));
     if (refusal !== undefined) {
-      const { closeCode, code, error } = refusal;
-      ws.send(JSON.stringify({ type: 'error', error, code }));
-      ws.close(closeCode, code);
+      const { closeCode, frame } = refusal;
+      ws.send(JSON.stringify(frame));
+      ws.close(closeCode, frame.code);
       return;
     }
     const channel = 'view' in wanted ? this.#marketChannelOf(marketChannel(wanted.view)) : this.#general;

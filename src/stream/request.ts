@@ -1,7 +1,8 @@
 /** Reads the stream that an upgrade request asks for. */
 
+import type { z } from 'zod';
+import type { errorFrameSchema } from '../contract/frames.ts';
 import { TIMEFRAMES } from '../domain/candle.ts';
-import type { ErrorCode } from '../domain/errors.ts';
 import type { MarketView } from '../feed/index.ts';
 
 /** Close codes of ours: 4000 and the HTTP status that would say the same. */
@@ -11,8 +12,7 @@ export const NOT_FOUND = 4404;
 /** A stream that cannot be shown. The client gets a frame with the reason, then the close code. */
 export interface StreamRefusal {
   readonly closeCode: number;
-  readonly code: ErrorCode;
-  readonly error: string;
+  readonly frame: z.infer<typeof errorFrameSchema>;
 }
 
 export type StreamRequest =
@@ -22,13 +22,16 @@ export type StreamRequest =
 
 const badRequest = (error: string): StreamRequest => ({
   stream: 'market',
-  refusal: { closeCode: BAD_REQUEST, code: 'VALIDATION_ERROR', error },
+  refusal: { closeCode: BAD_REQUEST, frame: { type: 'error', error, code: 'VALIDATION_ERROR' } },
 });
 
 export const unknownMarket = (symbol: string): StreamRefusal => ({
   closeCode: NOT_FOUND,
-  code: 'MARKET_NOT_FOUND',
-  error: `no market has the symbol ${JSON.stringify(symbol.slice(0, 64))}`,
+  frame: {
+    type: 'error',
+    error: `no market has the symbol ${JSON.stringify(symbol.slice(0, 64))}`,
+    code: 'MARKET_NOT_FOUND',
+  },
 });
 
 /** Returns undefined for a path that is no stream. */

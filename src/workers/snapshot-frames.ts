@@ -1,89 +1,119 @@
 /** Writes the frames of both streams: docs/api.md 6. Amounts are exact literals made of the integers. */
 
+import type { z } from 'zod';
+import type {
+  bookLevelSchema,
+  bookSchema,
+  candleSchema,
+  executionSchema,
+  executionsSchema,
+  marketFrameSchema,
+  snapshotFrameSchema,
+  tickerFrameSchema,
+} from '../contract/frames.ts';
+import { publishedMarket } from '../contract/published-market.ts';
+import type { Amount } from '../contract/values.ts';
+import type { Written, WrittenText } from '../contract/written.ts';
 import type { Candle } from '../domain/candle.ts';
-import { type Json, JsonText, writeJson } from '../domain/json.ts';
+import { JsonText, writeJson } from '../domain/json.ts';
 import { type MarkSources, markOf } from '../domain/mark.ts';
 import type { Market } from '../domain/market.ts';
 import { marketGrid } from '../domain/market-grid.ts';
 import type { PublicTrade } from '../domain/order.ts';
-import { publishedMarket } from '../domain/published-market.ts';
 import { changeInHundredths, type DayFigures } from '../domain/rolling-day.ts';
 import { type Count, formatCount, formatScaled } from '../domain/units.ts';
 import type { MarketView } from '../feed/index.ts';
 import type { Book, Level } from '../market-data/index.ts';
 
-const priceOf = (market: Market, ticks: Count): JsonText =>
+const priceOf = (market: Market, ticks: Count): JsonText<Amount> =>
   new JsonText(formatCount(ticks, marketGrid(market).tick));
-const sizeOf = (market: Market, steps: Count): JsonText =>
+const sizeOf = (market: Market, steps: Count): JsonText<Amount> =>
   new JsonText(formatCount(steps, marketGrid(market).step));
-const literal = (decimal: string | null): JsonText | null =>
+const literal = (decimal: string | null): JsonText<Amount> | null =>
   decimal === null ? null : new JsonText(decimal);
 
+const NO_AMOUNT = new JsonText<Amount>('0');
+
+/** Writes a frame, or a part of frames that is written once for several. */
+const write = <Schema extends z.ZodType = never>(value: Written<Schema>): WrittenText<Schema> =>
+  new JsonText(writeJson(value));
+
 /** The first frame of the general stream. */
-export const snapshotFrame = (markets: readonly Market[]): string =>
-  writeJson({ type: 'snapshot', markets: markets.map(publishedMarket) });
+export const snapshotFrame = (markets: readonly Market[]): WrittenText<typeof snapshotFrameSchema> =>
+  write<typeof snapshotFrameSchema>({ type: 'snapshot', markets: markets.map(publishedMarket) });
 
 /**
  * Writes a market's ticker, for the general stream and for its market frames. `mark` and `index` are null while nothing
  * prices the market.
  * @param day undefined: the market never traded
  */
-export function tickerFrame(market: Market, sources: MarkSources, day: DayFigures | undefined): string {
+export function tickerFrame(
+  market: Market,
+  sources: MarkSources,
+  day: DayFigures | undefined,
+): WrittenText<typeof tickerFrameSchema> {
   const mark = markOf(market, sources);
-  return writeJson({
+  return write<typeof tickerFrameSchema>({
     type: 'ticker',
     symbol: market.symbol,
     mark: literal(mark),
     index: literal(market.referencePrice ?? mark),
     volume24h: sizeOf(market, day?.baseSteps ?? 0n),
-    openInterest: 0,
+    openInterest: NO_AMOUNT,
     change24h: new JsonText(formatScaled(day === undefined ? 0n : changeInHundredths(day), 2)),
   });
 }
 
 /** The part of a market that all timeframes share in a tick, written once. */
 export interface MarketPart {
-  readonly ticker: string;
-  readonly book: string;
-  readonly trades: string;
+  readonly ticker: WrittenText<typeof tickerFrameSchema>;
+  readonly book: WrittenText<typeof bookSchema>;
+  readonly trades: WrittenText<typeof executionsSchema>;
 }
 
-export function bookPart({ market, bids, asks }: Book): string {
-  const side = (levels: readonly Level[]): Json =>
-    levels.map(({ priceTicks, sizeSteps }) => ({
-      price: priceOf(market, priceTicks),
-      size: sizeOf(market, sizeSteps),
-    }));
-  return writeJson({ bids: side(bids), asks: side(asks) });
+export function bookPart({ market, bids, asks }: Book): WrittenText<typeof bookSchema> {
+  const level = ({ priceTicks, sizeSteps }: Level): Written<typeof bookLevelSchema> => ({
+    price: priceOf(market, priceTicks),
+    size: sizeOf(market, sizeSteps),
+  });
+  return write<typeof bookSchema>({ bids: bids.map(level), asks: asks.map(level) });
 }
 
-export const tradesPart = (market: Market, trades: readonly PublicTrade[]): string =>
-  writeJson(
-    trades.map(({ priceTicks, sizeSteps, takerSide, timeMs }) => ({
-      price: priceOf(market, priceTicks),
-      size: sizeOf(market, sizeSteps),
-      side: takerSide,
-      time: timeMs,
-    })),
-  );
+export function tradesPart(
+  market: Market,
+  trades: readonly PublicTrade[],
+): WrittenText<typeof executionsSchema> {
+  const execution = ({
+    priceTicks,
+    sizeSteps,
+    takerSide,
+    timeMs,
+  }: PublicTrade): Written<typeof executionSchema> => ({
+    price: priceOf(market, priceTicks),
+    size: sizeOf(market, sizeSteps),
+    side: takerSide,
+    time: timeMs,
+  });
+  return write<typeof executionsSchema>(trades.map(execution));
+}
 
 export const marketFrame = (
   market: Market,
   { timeframe }: MarketView,
   { ticker, book, trades }: MarketPart,
   candle: Candle | null,
-): string =>
-  writeJson({
+): WrittenText<typeof marketFrameSchema> =>
+  write<typeof marketFrameSchema>({
     type: 'market',
     symbol: market.symbol,
     tf: timeframe,
-    ticker: new JsonText(ticker),
-    book: new JsonText(book),
-    trades: new JsonText(trades),
-    candle: candle && candleJson(market, candle),
+    ticker,
+    book,
+    trades,
+    candle: candle && writtenCandle(market, candle),
   });
 
-const candleJson = (market: Market, candle: Candle): Json => ({
+const writtenCandle = (market: Market, candle: Candle): Written<typeof candleSchema> => ({
   time: candle.openMs / 1_000,
   open: priceOf(market, candle.openTicks),
   high: priceOf(market, candle.highTicks),

@@ -1,6 +1,8 @@
 /** Builds the frames of the streams, once a tick over all replicas, and publishes them. */
 
 import type { Logger } from 'pino';
+import type { marketFrameSchema, snapshotFrameSchema } from '../contract/frames.ts';
+import type { WrittenText } from '../contract/written.ts';
 import type { Market } from '../domain/market.ts';
 import { TICK_MS } from '../domain/tick.ts';
 import type { Engine } from '../engine/index.ts';
@@ -42,15 +44,18 @@ export interface Snapshots {
   buildMs(): number;
 }
 
+type Ticker = MarketPart['ticker'];
+
 /** The markets at one moment. Each is read once in a tick, however many timeframes of it are watched. */
 class FrameSource {
   readonly #data: MarketData;
   readonly #markets = new Map<string, Market>();
-  readonly #tickers = new Map<string, string>();
+  readonly #tickers = new Map<string, Ticker>();
   readonly #parts = new Map<string, Promise<MarketPart>>();
-  readonly general: string[];
+  /** Frames of the general stream. */
+  readonly general: readonly [WrittenText<typeof snapshotFrameSchema>, ...Ticker[]];
 
-  private constructor(data: MarketData, markets: readonly Market[], tickers: readonly string[]) {
+  private constructor(data: MarketData, markets: readonly Market[], tickers: readonly Ticker[]) {
     this.#data = data;
     for (const [index, market] of markets.entries()) {
       this.#markets.set(market.symbol, market);
@@ -69,7 +74,7 @@ class FrameSource {
   }
 
   /** Returns undefined when no such market exists. */
-  async frame(view: MarketView): Promise<string | undefined> {
+  async frame(view: MarketView): Promise<WrittenText<typeof marketFrameSchema> | undefined> {
     const market = this.#markets.get(view.symbol);
     if (market === undefined) return undefined;
     const [part, candle] = await Promise.all([
@@ -136,10 +141,14 @@ class PublishedTick {
 
   async #write(channel: string): Promise<string | undefined> {
     const source = await this.#source;
-    if (channel === GENERAL) return writeMessage(this.#number, source.general);
+    if (channel === GENERAL)
+      return writeMessage(
+        this.#number,
+        source.general.map(({ text }) => text),
+      );
     const view = viewOf(channel);
     const frame = view && (await source.frame(view));
-    return frame && writeMessage(this.#number, [frame]);
+    return frame && writeMessage(this.#number, [frame.text]);
   }
 }
 

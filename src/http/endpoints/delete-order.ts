@@ -1,5 +1,6 @@
 /** `DELETE /v1/orders/{orderId}`: cancels one live order. Works while trading is paused. */
 
+import type { closedOrderSchema } from '../../contract/orders.ts';
 import { json, type WalletEndpoint } from '../endpoint.ts';
 import { closedReply } from '../replies/order.ts';
 
@@ -7,6 +8,6 @@ export const deleteOrder: WalletEndpoint = {
   async handle({ services, wallet, params }) {
     const closed = await services.engine.orders.cancel(wallet, params.orderId!);
     services.wake();
-    return json(closedReply(closed));
+    return json<typeof closedOrderSchema>(closedReply(closed));
   },
 };

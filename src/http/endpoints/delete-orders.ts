@@ -1,5 +1,6 @@
 /** `DELETE /v1/orders`: cancels all live orders of the wallet, or those of one market. Works while paused. */
 
+import type { closedOrdersSchema } from '../../contract/orders.ts';
 import { cancelOrdersRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';
@@ -15,6 +16,6 @@ export const deleteOrders: WalletEndpoint = {
     }
     const closed = await engine.orders.cancelAll(wallet, market ?? null);
     services.wake();
-    return json({ cancelled: closed.map(closedReply), count: closed.length });
+    return json<typeof closedOrdersSchema>({ cancelled: closed.map(closedReply), count: closed.length });
   },
 };

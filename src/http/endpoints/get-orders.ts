@@ -1,5 +1,6 @@
 /** `GET /v1/orders`: returns the wallet's orders, newest first, in pages of at most 100. */
 
+import type { ordersSchema } from '../../contract/orders.ts';
 import { ordersRequest } from '../../contract/requests.ts';
 import { checked, jsonPage, type WalletEndpoint } from '../endpoint.ts';
 import { readCursor, writeCursor } from '../list-cursor.ts';
@@ -20,7 +21,7 @@ export const getOrders: WalletEndpoint = {
         items.map(({ order }) => order),
       );
       const orders = items.map(({ order, shown }) => orderReply(order, shown, marketOf(order)));
-      return jsonPage('orders', orders, writeCursor(scope, next));
+      return jsonPage<typeof ordersSchema>('orders', orders, writeCursor(scope, next));
     });
   },
 };

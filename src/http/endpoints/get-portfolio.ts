@@ -1,5 +1,6 @@
 /** `GET /v1/portfolio/{address}`: returns the wallet's balances and their value in the numeraire. */
 
+import type { portfolioSchema } from '../../contract/portfolio.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { markOf } from '../../domain/mark.ts';
 import type { Engine } from '../../engine/index.ts';
@@ -18,7 +19,7 @@ export const getPortfolio: WalletEndpoint = {
     const holdings = balances.map(({ asset: symbol, scale, ...amounts }) => {
       return { ...amounts, asset: { symbol, scale }, mark: marks.get(symbol) ?? '0' };
     });
-    return json(portfolioReply(wallet, holdings));
+    return json<typeof portfolioSchema>(portfolioReply(wallet, holdings));
   },
 };
 

@@ -1,5 +1,6 @@
 /** `GET /v1/status`: returns the state of trading, the required terms and the last reconcile, to anyone. */
 
+import type { statusSchema } from '../../contract/status.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { withTimeLimit } from '../../domain/time-limit.ts';
 import type { Engine } from '../../engine/index.ts';
@@ -54,7 +55,7 @@ export const getStatus: Endpoint = {
       reader.engineState(),
       reader.lastReconcile(),
     ]);
-    return json({
+    return json<typeof statusSchema>({
       time: timestamp(Date.now()),
       trading: paused ? 'paused' : 'active',
       termsVersion,

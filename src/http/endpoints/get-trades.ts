@@ -1,5 +1,6 @@
 /** `GET /v1/trades`: returns the wallet's trades as maker or taker, newest first, in pages. */
 
+import type { walletTradesSchema } from '../../contract/orders.ts';
 import { tradesRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { checked, jsonPage, type WalletEndpoint } from '../endpoint.ts';
@@ -23,7 +24,7 @@ export const getTrades: WalletEndpoint = {
       const { items, next } = await tradesOf(services, wallet, filter, limit);
       const marketOf = await marketsOf(services.engine, items);
       const trades = items.map((trade) => walletTradeReply(trade, marketOf(trade)));
-      return jsonPage('trades', trades, writeCursor(scope, next));
+      return jsonPage<typeof walletTradesSchema>('trades', trades, writeCursor(scope, next));
     });
   },
 };

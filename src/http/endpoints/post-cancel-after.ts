@@ -1,9 +1,11 @@
 /** `POST /v1/orders/cancel-after`: sets, renews or switches off the dead-man switch of the wallet. */
 
 import { z } from 'zod';
+import type { cancelAfterSchema } from '../../contract/orders.ts';
 import { compareWith, type Decimal, isWhole, toInteger } from '../../domain/units.ts';
 import { decimal } from '../decimals.ts';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';
+import { timestamp } from '../replies/timestamp.ts';
 
 const SHORTEST_MS = 5_000;
 const LONGEST_MS = 86_400_000;
@@ -37,6 +39,6 @@ export const postCancelAfter: WalletEndpoint = {
   async handle({ services, wallet, body }) {
     const timeoutMs = toInteger(checked(schema, body).timeoutMs);
     const dueMs = await services.engine.dueCancels.set(wallet, timeoutMs);
-    return json({ cancelAt: dueMs === null ? null : new Date(dueMs).toISOString() });
+    return json<typeof cancelAfterSchema>({ cancelAt: dueMs === null ? null : timestamp(dueMs) });
   },
 };

@@ -1,13 +1,14 @@
 /** `POST /v1/auth/challenge`: issues the typed data that a wallet signs to sign in. */
 
+import type { challengeSchema } from '../../contract/login.ts';
 import { challengeRequest } from '../../contract/requests.ts';
-import { checked, type Endpoint, jsonText } from '../endpoint.ts';
+import { checked, type Endpoint, json } from '../endpoint.ts';
 
 export const postChallenge: Endpoint = {
   request: challengeRequest,
   readsBody: true,
   async handle({ services, body }) {
     const { address } = checked(challengeRequest, body);
-    return jsonText(JSON.stringify(await services.auth.challenge(address)));
+    return json<typeof challengeSchema>(await services.auth.challenge(address));
   },
 };

@@ -1,6 +1,7 @@
 /** `POST /v1/demo/faucet`: credits play money to the wallet of the session. */
 
 import { z } from 'zod';
+import type { faucetCreditSchema } from '../../contract/faucet.ts';
 import { text } from '../../contract/fields.ts';
 import { JsonText } from '../../domain/json.ts';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';
@@ -16,6 +17,6 @@ export const postFaucet: WalletEndpoint = {
     const { asset } = checked(schema, body);
     const { amount, creditsLeft } = await services.faucet!.credit(wallet, asset);
     services.wake();
-    return json({ asset, amount: new JsonText(amount), creditsLeft });
+    return json<typeof faucetCreditSchema>({ asset, amount: new JsonText(amount), creditsLeft });
   },
 };

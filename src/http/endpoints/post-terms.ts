@@ -1,5 +1,6 @@
 /** `POST /v1/account/terms`: accepts the required version of the terms. */
 
+import type { acceptedTermsSchema } from '../../contract/login.ts';
 import { termsRequest } from '../../contract/requests.ts';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';
 
@@ -10,6 +11,6 @@ export const postTerms: WalletEndpoint = {
     const { version } = checked(termsRequest, body);
     await services.engine.switches.acceptTerms(wallet, version);
     services.wake();
-    return json({ version, accepted: true });
+    return json<typeof acceptedTermsSchema>({ version, accepted: true });
   },
 };

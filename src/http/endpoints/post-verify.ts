@@ -1,5 +1,6 @@
 /** `POST /v1/auth/verify`: exchanges a signed challenge for a session. */
 
+import type { verifiedSchema } from '../../contract/login.ts';
 import { verifyRequest } from '../../contract/requests.ts';
 import { checked, type Endpoint, json } from '../endpoint.ts';
 
@@ -8,6 +9,6 @@ export const postVerify: Endpoint = {
   readsBody: true,
   async handle({ services, body }) {
     const { address, signature } = checked(verifyRequest, body);
-    return json(await services.auth.verify(address, signature));
+    return json<typeof verifiedSchema>(await services.auth.verify(address, signature));
   },
 };

@@ -1,18 +1,19 @@
 /** `GET /livez`, `/readyz` and `/metrics`: probes and metrics of every process. */
 
+import type { livenessSchema, readinessSchema } from '../../contract/probes.ts';
 import { json, type Probe } from '../endpoint.ts';
 import { errorRecord } from '../redact.ts';
 
 /** Asks no server, so that a lost database restarts no process. */
-export const getLivez: Probe = async () => json({ status: 'ok' });
+export const getLivez: Probe = async () => json<typeof livenessSchema>({ status: 'ok' });
 
 export const getReadyz: Probe = async (services, requestId) => {
   try {
-    const readiness = await services.ready();
-    return json({ ready: readiness.ready, checks: readiness.checks }, readiness.ready ? 200 : 503);
+    const { ready, checks } = await services.ready();
+    return json<typeof readinessSchema>({ ready, checks }, ready ? 200 : 503);
   } catch (error) {
     services.logger.error({ error: errorRecord(error), requestId }, 'the readiness check failed');
-    return json({ ready: false, checks: {} }, 503);
+    return json<typeof readinessSchema>({ ready: false, checks: {} }, 503);
   }
 };
 

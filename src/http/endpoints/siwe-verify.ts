@@ -1,5 +1,6 @@
 /** `POST /api/auth/verify`: exchanges a signed SIWE message for a session. */
 
+import type { siweSessionSchema } from '../../contract/login.ts';
 import { siweVerifyRequest } from '../../contract/requests.ts';
 import { checked, type Endpoint, json } from '../endpoint.ts';
 
@@ -8,6 +9,6 @@ export const postSiweVerify: Endpoint = {
   readsBody: true,
   async handle({ services, body }) {
     const { address, message, signature } = checked(siweVerifyRequest, body);
-    return json(await services.auth.verifySiwe(address, message, signature));
+    return json<typeof siweSessionSchema>(await services.auth.verifySiwe(address, message, signature));
   },
 };

@@ -1,15 +1,19 @@
 /** Writes the two shapes of an error: docs/api.md 2.9. */
 
 import { STATUS_CODES } from 'node:http';
+import type { errorSchema, unexpectedErrorSchema } from '../../contract/errors.ts';
 import { ERRORS, type ErrorCode, type Refusal } from '../../domain/errors.ts';
 import { type Answer, json } from '../endpoint.ts';
 
 /** The error that a client may read, and branch on by its code. */
 export const refusalAnswer = ({ code, message, status }: Refusal): Answer =>
-  json({ error: message, code }, status);
+  json<typeof errorSchema>({ error: message, code }, status);
 
 /** The error of unknown routes and unexpected failures. */
 export function unexpectedAnswer(code: ErrorCode): Answer {
   const { status, meaning } = ERRORS[code];
-  return json({ statusCode: status, code, error: STATUS_CODES[status]!, message: meaning }, status);
+  return json<typeof unexpectedErrorSchema>(
+    { statusCode: status, code, error: STATUS_CODES[status]!, message: meaning },
+    status,
+  );
 }

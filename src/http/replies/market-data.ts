@@ -1,7 +1,23 @@
-/** Writes public market data: docs/api.md 2.10. Amounts are exact plain decimal strings, made of the integers. */
+/**
+ * Writes public market data: docs/api.md 2.10. Amounts are exact plain decimal strings, made of the integers. Trades and
+ * candles are written by templates, as orders are.
+ */
 
+import type {
+  historicalCandleSchema,
+  historicalCandlesSchema,
+  historicalTradeSchema,
+  historicalTradesSchema,
+  orderBookSchema,
+  pairSchema,
+  pairsSchema,
+  summaryEntrySchema,
+  summarySchema,
+  tickerSchema,
+  tickersSchema,
+} from '../../contract/market-data.ts';
+import type { MemberTexts, Written } from '../../contract/written.ts';
 import type { Candle, Timeframe } from '../../domain/candle.ts';
-import type { Json } from '../../domain/json.ts';
 import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
 import type { PublicTrade } from '../../domain/order.ts';
@@ -14,6 +30,9 @@ import type { HttpSettings } from '../services.ts';
 const priceOf = (ticks: Count, market: Market): string => formatCount(ticks, marketGrid(market).tick);
 const sizeOf = (steps: Count, market: Market): string => formatCount(steps, marketGrid(market).step);
 const quoteOf = (atoms: Count, market: Market): string => formatScaled(atoms, market.quote.scale);
+
+/** JSON string of a text in which JSON escapes nothing. */
+const quoted = (plain: string): string => `"${plain}"`;
 
 const priceOrNull = (ticks: bigint | null, market: Market): string | null =>
   ticks === null ? null : priceOf(ticks, market);
@@ -33,26 +52,36 @@ const isOpen = (market: Market): boolean => market.status === 'active' && market
 /** True when `pairs` lists the market. */
 const isListed = (market: Market): boolean => market.visible && isOpen(market);
 
-export const pairsReply = (markets: readonly Market[], settings: HttpSettings): Json =>
-  markets.filter(isListed).map((market) => ({
-    ticker_id: tickerIdOf(market),
-    base_currency: market.base.symbol,
-    target_currency: market.quote.symbol,
-    pool_id: poolIdOf(market, settings),
-    type: 'spot',
-    status: 'active',
-    trade_url: tradeUrlOf(market, settings),
-  }));
+/** Figures of a market with executions in the last 24 hours. */
+interface TradedDay extends DayFigures {
+  readonly highTicks: bigint;
+  readonly lowTicks: bigint;
+}
+
+const hasTraded = (day: DayFigures): day is TradedDay => day.highTicks !== null && day.lowTicks !== null;
+
+export const pairsReply = (markets: readonly Market[], settings: HttpSettings): Written<typeof pairsSchema> =>
+  markets.filter(isListed).map((market) => pairReply(market, settings));
+
+const pairReply = (market: Market, settings: HttpSettings): Written<typeof pairSchema> => ({
+  ticker_id: tickerIdOf(market),
+  base_currency: market.base.symbol,
+  target_currency: market.quote.symbol,
+  pool_id: poolIdOf(market, settings),
+  type: 'spot',
+  status: 'active',
+  trade_url: tradeUrlOf(market, settings),
+});
 
 /** Writes the markets with executions in the last 24 hours: frozen ones too, hidden ones not. */
 export function summaryReply(
   { markets, paused, figures, quotes }: MarketOverview,
   settings: HttpSettings,
-): Json {
-  const entries: Record<string, Json> = {};
+): Written<typeof summarySchema> {
+  const entries: Record<string, Written<typeof summaryEntrySchema>> = {};
   for (const market of markets) {
     const day = figures.bySymbol.get(market.symbol);
-    if (!market.visible || day === undefined || day.trades === 0) continue;
+    if (!market.visible || day === undefined || !hasTraded(day)) continue;
     const isFrozen = paused || !isOpen(market);
     entries[tickerIdOf(market)] = summaryEntry(market, day, quotes.get(market.symbol)!, isFrozen, settings);
   }
@@ -61,11 +90,11 @@ export function summaryReply(
 
 const summaryEntry = (
   market: Market,
-  day: DayFigures,
+  day: TradedDay,
   { bestBidTicks, bestAskTicks }: Quotes,
   isFrozen: boolean,
   settings: HttpSettings,
-): Json => ({
+): Written<typeof summaryEntrySchema> => ({
   ticker_id: tickerIdOf(market),
   trading_pairs: tickerIdOf(market),
   base_currency: market.base.symbol,
@@ -76,8 +105,8 @@ const summaryEntry = (
   base_volume: sizeOf(day.baseSteps, market),
   quote_volume: quoteOf(day.quoteAtoms, market),
   price_change_percent_24h: formatScaled(changeInHundredths(day), 2),
-  highest_price_24h: priceOrNull(day.highTicks, market),
-  lowest_price_24h: priceOrNull(day.lowTicks, market),
+  highest_price_24h: priceOf(day.highTicks, market),
+  lowest_price_24h: priceOf(day.lowTicks, market),
   type: 'spot',
   is_frozen: isFrozen,
   isFrozen: isFrozen ? '1' : '0',
@@ -85,35 +114,40 @@ const summaryEntry = (
 });
 
 /** Writes listed markets that have ever traded. */
-export const tickersReply = ({ markets, figures, quotes }: MarketOverview, settings: HttpSettings): Json =>
+export const tickersReply = (
+  { markets, figures, quotes }: MarketOverview,
+  settings: HttpSettings,
+): Written<typeof tickersSchema> =>
   markets.filter(isListed).flatMap((market) => {
     const day = figures.bySymbol.get(market.symbol);
     return day === undefined ? [] : [tickerReply(market, day, quotes.get(market.symbol)!, settings)];
   });
 
-const tickerReply = (
+function tickerReply(
   market: Market,
   day: DayFigures,
   { bestBidTicks, bestAskTicks }: Quotes,
   settings: HttpSettings,
-): Json => ({
-  ticker_id: tickerIdOf(market),
-  base_currency: market.base.symbol,
-  target_currency: market.quote.symbol,
-  last_price: priceOf(day.lastPriceTicks, market),
-  base_volume: sizeOf(day.baseSteps, market),
-  target_volume: quoteOf(day.quoteAtoms, market),
-  pool_id: poolIdOf(market, settings),
-  bid: priceOrNull(bestBidTicks, market),
-  ask: priceOrNull(bestAskTicks, market),
-  ...(day.highTicks !== null && { high: priceOf(day.highTicks, market) }),
-  ...(day.lowTicks !== null && { low: priceOf(day.lowTicks, market) }),
-});
+): Written<typeof tickerSchema> {
+  const ticker: Written<typeof tickerSchema> = {
+    ticker_id: tickerIdOf(market),
+    base_currency: market.base.symbol,
+    target_currency: market.quote.symbol,
+    last_price: priceOf(day.lastPriceTicks, market),
+    base_volume: sizeOf(day.baseSteps, market),
+    target_volume: quoteOf(day.quoteAtoms, market),
+    pool_id: poolIdOf(market, settings),
+    bid: priceOrNull(bestBidTicks, market),
+    ask: priceOrNull(bestAskTicks, market),
+  };
+  if (!hasTraded(day)) return ticker;
+  return { ...ticker, high: priceOf(day.highTicks, market), low: priceOf(day.lowTicks, market) };
+}
 
 /** @param levels most levels of each side */
-export function orderBookReply(book: Book, levels: number): Json {
+export function orderBookReply(book: Book, levels: number): Written<typeof orderBookSchema> {
   const { market } = book;
-  const side = (all: readonly Level[]): Json =>
+  const side = (all: readonly Level[]) =>
     all
       .slice(0, levels)
       .map(({ priceTicks, sizeSteps }) => [priceOf(priceTicks, market), sizeOf(sizeSteps, market)]);
@@ -130,7 +164,7 @@ export function orderBookReply(book: Book, levels: number): Json {
  * @param trades newest first
  */
 export function historicalTradesReply(market: Market, trades: readonly PublicTrade[]): string {
-  const sides = { buy: '', sell: '' };
+  const sides: Record<keyof MemberTexts<typeof historicalTradesSchema>, string> = { buy: '', sell: '' };
   for (const trade of trades) {
     const before = sides[trade.takerSide];
     sides[trade.takerSide] += `${before === '' ? '' : ','}${historicalTrade(market, trade)}`;
@@ -139,20 +173,44 @@ export function historicalTradesReply(market: Market, trades: readonly PublicTra
 }
 
 const historicalTrade = (market: Market, trade: PublicTrade): string =>
-  `{"trade_id":${trade.tradeId},"price":"${priceOf(trade.priceTicks, market)}",` +
-  `"base_volume":"${sizeOf(trade.sizeSteps, market)}","target_volume":"${quoteOf(trade.notionalAtoms, market)}",` +
-  `"trade_timestamp":"${Math.floor(trade.timeMs / 1000)}","type":"${trade.takerSide}"}`;
+  historicalTradeText({
+    trade_id: String(trade.tradeId),
+    price: quoted(priceOf(trade.priceTicks, market)),
+    base_volume: quoted(sizeOf(trade.sizeSteps, market)),
+    target_volume: quoted(quoteOf(trade.notionalAtoms, market)),
+    trade_timestamp: quoted(String(Math.floor(trade.timeMs / 1000))),
+    type: quoted(trade.takerSide),
+  });
+
+const historicalTradeText = (trade: MemberTexts<typeof historicalTradeSchema>): string =>
+  `{"trade_id":${trade.trade_id},"price":${trade.price},"base_volume":${trade.base_volume},` +
+  `"target_volume":${trade.target_volume},"trade_timestamp":${trade.trade_timestamp},"type":${trade.type}}`;
 
 /**
  * Writes candles as JSON text.
  * @param candles oldest first
  */
 export const candlesReply = (market: Market, timeframe: Timeframe, candles: readonly Candle[]): string =>
-  `{"ticker_id":"${tickerIdOf(market)}","tf":"${timeframe}",` +
-  `"candles":[${candles.map((candle) => historicalCandle(market, candle)).join(',')}]}`;
+  historicalCandlesText({
+    ticker_id: quoted(tickerIdOf(market)),
+    tf: quoted(timeframe),
+    candles: `[${candles.map((candle) => historicalCandle(market, candle)).join(',')}]`,
+  });
+
+const historicalCandlesText = (list: MemberTexts<typeof historicalCandlesSchema>): string =>
+  `{"ticker_id":${list.ticker_id},"tf":${list.tf},"candles":${list.candles}}`;
 
 const historicalCandle = (market: Market, candle: Candle): string =>
-  `{"time":"${candle.openMs / 1000}","open":"${priceOf(candle.openTicks, market)}",` +
-  `"high":"${priceOf(candle.highTicks, market)}","low":"${priceOf(candle.lowTicks, market)}",` +
-  `"close":"${priceOf(candle.closeTicks, market)}","base_volume":"${sizeOf(candle.volumeSteps, market)}",` +
-  `"target_volume":"${quoteOf(candle.quoteAtoms, market)}"}`;
+  historicalCandleText({
+    time: quoted(String(candle.openMs / 1000)),
+    open: quoted(priceOf(candle.openTicks, market)),
+    high: quoted(priceOf(candle.highTicks, market)),
+    low: quoted(priceOf(candle.lowTicks, market)),
+    close: quoted(priceOf(candle.closeTicks, market)),
+    base_volume: quoted(sizeOf(candle.volumeSteps, market)),
+    target_volume: quoted(quoteOf(candle.quoteAtoms, market)),
+  });
+
+const historicalCandleText = (candle: MemberTexts<typeof historicalCandleSchema>): string =>
+  `{"time":${candle.time},"open":${candle.open},"high":${candle.high},"low":${candle.low},` +
+  `"close":${candle.close},"base_volume":${candle.base_volume},"target_volume":${candle.target_volume}}`;

@@ -5,12 +5,24 @@
  * time. The schemas of the contract say which members a template writes.
  */
 
-import type { z } from 'zod';
-import type { fillSchema, orderSchema, walletTradeSchema } from '../../contract/orders.ts';
-import type { Json } from '../../domain/json.ts';
+import type {
+  closedOrderSchema,
+  fillSchema,
+  orderSchema,
+  placementSchema,
+  walletTradeSchema,
+} from '../../contract/orders.ts';
+import type { MemberTexts, Written } from '../../contract/written.ts';
 import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
-import type { ClosedOrder, Fill, ListedOrder, RejectReason, WalletTrade } from '../../domain/order.ts';
+import type {
+  ClosedOrder,
+  Fill,
+  ListedOrder,
+  OrderStatus,
+  RejectReason,
+  WalletTrade,
+} from '../../domain/order.ts';
 import { type Count, formatCount, formatScaled, subtract } from '../../domain/units.ts';
 import { timestamp } from './timestamp.ts';
 
@@ -26,9 +38,6 @@ export interface OrderWithFills {
   readonly shown: ShownFills;
 }
 
-/** The JSON text of each member of a shape. */
-type MemberTexts<Schema extends z.ZodType> = { readonly [Name in keyof z.infer<Schema>]-?: string };
-
 const fillText = (fill: MemberTexts<typeof fillSchema>): string =>
   `{"id":${fill.id},"orderId":${fill.orderId},"role":${fill.role},"price":${fill.price},"size":${fill.size},` +
   `"notional":${fill.notional},"feeAmount":${fill.feeAmount},"feeAsset":${fill.feeAsset},` +
@@ -41,6 +50,9 @@ const orderMembers = (order: MemberTexts<typeof orderSchema>): string =>
   `"size":${order.size},"filledSize":${order.filledSize},"remainingSize":${order.remainingSize},` +
   `"status":${order.status},"clientOrderId":${order.clientOrderId},"createdAt":${order.createdAt},` +
   `"updatedAt":${order.updatedAt},"fillCount":${order.fillCount},"fills":${order.fills}`;
+
+/** Members of the placing reply that the order itself does not have. */
+type PlacementTexts = Omit<MemberTexts<typeof placementSchema>, keyof MemberTexts<typeof orderSchema>>;
 
 const walletTradeText = (trade: MemberTexts<typeof walletTradeSchema>): string =>
   `{"id":${trade.id},"orderId":${trade.orderId},"market":${trade.market},"side":${trade.side},` +
@@ -111,12 +123,16 @@ export function placingReply(
   rejectReason: RejectReason | null,
 ): string {
   const members = membersOf(order, fills, market);
-  const accepted = order.status === 'rejected' ? 'false' : 'true';
-  const reject =
-    rejectReason === null
-      ? ''
-      : `,"rejectCode":${quoted(rejectReason)},"rejectReason":${quoted(rejectReason)}`;
-  return `{${members},"accepted":${accepted},"order":{${members}}${reject}}`;
+  const reason = quoted(rejectReason ?? '');
+  const own: PlacementTexts = {
+    accepted: order.status === 'rejected' ? 'false' : 'true',
+    order: `{${members}}`,
+    rejectCode: reason,
+    rejectReason: reason,
+  };
+  const refusal =
+    rejectReason === null ? '' : `,"rejectCode":${own.rejectCode},"rejectReason":${own.rejectReason}`;
+  return `{${members},"accepted":${own.accepted},"order":${own.order}${refusal}}`;
 }
 
 /** A trade from the wallet's side, as JSON text. */
@@ -139,9 +155,18 @@ export const walletTradeReply = (
     createdAt: quoted(timestamp(fill.timeMs)),
   });
 
-export const closedReply = ({ id, clientOrderId, market, status }: ClosedOrder): Json => ({
+/** An order that a cancel closed has one of two statuses. */
+const cancelledStatus = (status: OrderStatus) =>
+  status === 'partially_filled_cancelled' ? status : 'cancelled';
+
+export const closedReply = ({
   id,
   clientOrderId,
   market,
   status,
+}: ClosedOrder): Written<typeof closedOrderSchema> => ({
+  id,
+  clientOrderId,
+  market,
+  status: cancelledStatus(status),
 });

@@ -1,6 +1,9 @@
 /** Writes balances and their value: docs/api.md 2.4. */
 
-import { type Json, JsonText } from '../../domain/json.ts';
+import type { balanceSchema, portfolioSchema } from '../../contract/portfolio.ts';
+import type { Amount } from '../../contract/values.ts';
+import type { Written } from '../../contract/written.ts';
+import { JsonText } from '../../domain/json.ts';
 import type { Asset } from '../../domain/market.ts';
 import { formatScaled, sumOfProducts } from '../../domain/units.ts';
 
@@ -13,8 +16,11 @@ export interface Holding {
   readonly mark: string;
 }
 
-export function portfolioReply(wallet: string, holdings: readonly Holding[]): Json {
-  const worth = (atomsOf: (holding: Holding) => bigint): JsonText =>
+export function portfolioReply(
+  wallet: string,
+  holdings: readonly Holding[],
+): Written<typeof portfolioSchema> {
+  const worth = (atomsOf: (holding: Holding) => bigint): JsonText<Amount> =>
     new JsonText(
       sumOfProducts(
         holdings.map((holding) => ({
@@ -35,9 +41,9 @@ export function portfolioReply(wallet: string, holdings: readonly Holding[]): Js
 
 const totalAtoms = ({ availableAtoms, reservedAtoms }: Holding): bigint => availableAtoms + reservedAtoms;
 
-function balanceReply(holding: Holding): Json {
+function balanceReply(holding: Holding): Written<typeof balanceSchema> {
   const { asset, availableAtoms, reservedAtoms } = holding;
-  const amount = (atoms: bigint): JsonText => new JsonText(formatScaled(atoms, asset.scale));
+  const amount = (atoms: bigint): JsonText<Amount> => new JsonText(formatScaled(atoms, asset.scale));
   const total = amount(totalAtoms(holding));
   return {
     asset: asset.symbol,

@@ -1,5 +1,6 @@
 /** `GET /v1/market-data/orderbook`, with the ticker id in the query or in the path: the best levels of a book. */
 
+import type { orderBookSchema } from '../../../contract/market-data.ts';
 import { orderBookRequest } from '../../../contract/requests.ts';
 import { BOOK_LEVELS } from '../../../market-data/index.ts';
 import { checked, type Endpoint, publicJson, sharedAnswer } from '../../endpoint.ts';
@@ -17,6 +18,8 @@ export const getOrderbook: Endpoint = {
     const levels = levelsOf(depth);
     const market = await marketOfTicker(engine, ticker_id);
     const book = await marketData.book(market.symbol, levels);
-    return sharedAnswer(book, `orderbook ${levels}`, () => publicJson(orderBookReply(book, levels)));
+    return sharedAnswer(book, `orderbook ${levels}`, () =>
+      publicJson<typeof orderBookSchema>(orderBookReply(book, levels)),
+    );
   },
 };

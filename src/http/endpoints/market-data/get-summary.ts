@@ -1,11 +1,14 @@
 /** `GET /v1/market-data/summary`: the last 24 hours of every market that traded in them, by ticker id. */
 
+import type { summarySchema } from '../../../contract/market-data.ts';
 import { type Endpoint, publicJson, sharedAnswer } from '../../endpoint.ts';
 import { summaryReply } from '../../replies/market-data.ts';
 
 export const getSummary: Endpoint = {
   async handle({ services: { marketData, settings } }) {
     const overview = await marketData.overview();
-    return sharedAnswer(overview, 'summary', () => publicJson(summaryReply(overview, settings)));
+    return sharedAnswer(overview, 'summary', () =>
+      publicJson<typeof summarySchema>(summaryReply(overview, settings)),
+    );
   },
 };

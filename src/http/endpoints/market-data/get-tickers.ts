@@ -1,11 +1,14 @@
 /** `GET /v1/market-data/tickers`: the last 24 hours of the pairs, as a list. */
 
+import type { tickersSchema } from '../../../contract/market-data.ts';
 import { type Endpoint, publicJson, sharedAnswer } from '../../endpoint.ts';
 import { tickersReply } from '../../replies/market-data.ts';
 
 export const getTickers: Endpoint = {
   async handle({ services: { marketData, settings } }) {
     const overview = await marketData.overview();
-    return sharedAnswer(overview, 'tickers', () => publicJson(tickersReply(overview, settings)));
+    return sharedAnswer(overview, 'tickers', () =>
+      publicJson<typeof tickersSchema>(tickersReply(overview, settings)),
+    );
   },
 };
