@@ -1,6 +1,6 @@
 /**
- * Makes the passwords, addresses and keys of a cluster, each of them random, below a folder, a folder for each who
- * reads them: the roles, `redis`, `queue-redis` where the queues have a server of their own, `postgres`, `grafana`.
+ * Makes random passwords and keys, and the addresses, of a cluster. Each reader has a folder below FOLDER: the roles,
+ * `redis`, `postgres`, `grafana`, and `queue-redis` where the queues have a server of their own.
  *
  *   node k8s/shared/make-keys.mjs FOLDER [--redis host:port] [--queue-redis host:port] [--database URL]
  *   node k8s/shared/make-keys.mjs FOLDER --rotate-session-key | --forget-previous-key
@@ -30,7 +30,7 @@ const random = () => randomBytes(32).toString('hex');
 /** @type {(path: string, text: string) => void} */
 const write = (path, text) => {
   mkdirSync(dirname(join(folder, path)), { recursive: true });
-  // Read by the users of containers, who are others than this one; whoever may enter the folder may read.
+  // The users of containers differ from this one, so everybody who may enter the folder may read.
   writeFileSync(join(folder, path), `${text}\n`, { mode: 0o644 });
 };
 
@@ -55,7 +55,7 @@ write('api/jwt-secret-previous', '');
 write('postgres/password', passwords.postgres);
 write('grafana/password', passwords.grafana);
 
-/** The users of the roles, each with the digest of a password that its role alone is told, and those without one. */
+/** The users without a password, and those of the roles. Each role alone gets its password, and Redis the digest. */
 const users = readFileSync(new URL('users.acl', import.meta.url), 'utf8')
   .trimEnd()
   .split('\n')
@@ -78,5 +78,5 @@ const without = (other) =>
     .join('\n');
 const isShared = queueRedis === redis;
 if (!isShared) write('queue-redis/users.acl', without('engine'));
-// Last: whoever finds it finds all of them.
+// Written last, because a second run takes this file as the sign that all of them exist.
 write('redis/users.acl', without(isShared ? '' : 'queue'));
