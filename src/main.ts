@@ -8,6 +8,7 @@ import { errorRecord } from './http/redact.ts';
 import { consoleOf } from './roles/console.ts';
 import { openLogFile } from './roles/log-file.ts';
 import type { RunningRole } from './roles/running-role.ts';
+import { onStopSignal } from './roles/stop-signal.ts';
 
 /** Errors are redacted and cut wherever they are logged: drivers attach whole commands, with a client's text in them. */
 const serializers = {
@@ -44,17 +45,13 @@ async function runUntilSignal(
   say: (line: string) => void,
 ): Promise<void> {
   let running: RunningRole | undefined;
-  let stopping = false;
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
-    if (stopping) process.exit(1);
-    stopping = true;
     say('Stopping …');
     await running?.stop(signal === 'SIGTERM' ? drainMs : 0);
     say('Stopped.');
     process.exit(0);
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  onStopSignal(stop);
   running = await starting;
 }
 

@@ -55,7 +55,8 @@ export async function exchange(connection: Connection, call: Call): Promise<Answ
   if (token !== undefined) headers.Authorization = `Bearer ${token}`;
   if (requestId !== undefined) headers['X-Request-Id'] = requestId;
   const init = {
-    ...{ method, headers },
+    method,
+    headers,
     ...(body !== undefined && { body: JSON.stringify(body) }),
     // A redirect could send an order to a second address.
     redirect: method === 'GET' ? 'follow' : 'error',
@@ -123,7 +124,9 @@ export const aborted = (
   outcome: RedbookError['outcome'] = 'unknown',
 ): RedbookError =>
   new RedbookError({
-    ...{ code: 'ABORTED', message: 'the caller aborted the request', outcome },
+    code: 'ABORTED',
+    message: 'the caller aborted the request',
+    outcome,
     cause: signal?.reason,
   });
 
@@ -154,8 +157,11 @@ export const unreadable = (
   answer: { readonly status: number; readonly requestId?: string | null },
 ): RedbookError =>
   new RedbookError({
-    ...{ code: 'UNREADABLE_ANSWER', message, outcome: 'unknown' },
-    ...{ status: answer.status, requestId: answer.requestId ?? null },
+    code: 'UNREADABLE_ANSWER',
+    message,
+    outcome: 'unknown',
+    status: answer.status,
+    requestId: answer.requestId ?? null,
   });
 
 export const isSuccess = ({ status }: Answer): boolean => status >= 200 && status < 300;
@@ -186,7 +192,9 @@ export function errorOf(answer: Answer): RedbookError {
   return new RedbookError({
     code: isOfService ? code : status === 429 ? 'RATE_LIMITED' : 'UNREADABLE_ANSWER',
     message: [message, error, `the answer has status ${status}`].find((text) => typeof text === 'string')!,
-    ...{ status, requestId, retryAfterMs: retryAfterMs(answer) },
+    status,
+    requestId,
+    retryAfterMs: retryAfterMs(answer),
     outcome: isRefused ? 'refused' : 'unknown',
   });
 }

@@ -28,7 +28,9 @@ function countOf(connection: Connection, bucket: Bucket): Count {
   const ofConnection = counts.get(connection) ?? new Map<Bucket, Count>();
   counts.set(connection, ofConnection);
   const count = ofConnection.get(bucket) ?? {
-    ...{ remaining: Number.POSITIVE_INFINITY, underWay: 0, resetsAt: 0 },
+    remaining: Number.POSITIVE_INFINITY,
+    underWay: 0,
+    resetsAt: 0,
     queue: Promise.resolve(),
   };
   ofConnection.set(bucket, count);

@@ -25,7 +25,10 @@ const MANIFEST = {
     version,
     description: 'The typed client of Redbook, for browsers and Node.js',
   },
-  ...{ license, type: 'module', sideEffects: false, engines },
+  license,
+  type: 'module',
+  sideEffects: false,
+  engines,
   exports: { '.': { types: './index.d.ts', default: './index.js' } },
   types: './index.d.ts',
   dependencies: { 'lossless-json': dependencies['lossless-json'] },
@@ -35,7 +38,11 @@ async function writeCode(folder: string): Promise<void> {
   await build({
     entryPoints: [join(SOURCES, 'index.ts')],
     outfile: join(folder, 'index.js'),
-    ...{ bundle: true, format: 'esm', platform: 'neutral', target: 'es2022', charset: 'utf8' },
+    bundle: true,
+    format: 'esm',
+    platform: 'neutral',
+    target: 'es2022',
+    charset: 'utf8',
     external: Object.keys(MANIFEST.dependencies),
   });
 }
@@ -47,8 +54,14 @@ function compiledDeclarations(): Record<string, string> {
     const settings = {
       extends: join(ROOT, 'tsconfig.json'),
       compilerOptions: {
-        ...{ noEmit: false, declaration: true, emitDeclarationOnly: true, allowJs: false, checkJs: false },
-        ...{ rootDir: join(ROOT, 'src'), outDir: folder, typeRoots: [join(ROOT, 'node_modules/@types')] },
+        noEmit: false,
+        declaration: true,
+        emitDeclarationOnly: true,
+        allowJs: false,
+        checkJs: false,
+        rootDir: join(ROOT, 'src'),
+        outDir: folder,
+        typeRoots: [join(ROOT, 'node_modules/@types')],
         types: ['node'],
       },
       include: [],

@@ -251,7 +251,9 @@ async function look(
 }
 
 const unknown = (errand: Errand, error: RedbookError): OrderUnknown => ({
-  ...{ outcome: 'unknown', error, clientOrderId: errand.body.clientOrderId },
+  outcome: 'unknown',
+  error,
+  clientOrderId: errand.body.clientOrderId,
   async lookUp({ signal } = {}) {
     const looked = await look(errand, signal);
     if (looked === null) return unknown(errand, error);

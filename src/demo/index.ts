@@ -204,8 +204,14 @@ async function lookBack(play: Play): Promise<void> {
       .flatMap(({ name }, index) => trades[index]!.map((trade) => ({ name, ...trade })))
       .sort((one, other) => Number(one.id) - Number(other.id) || (one.role === 'taker' ? -1 : 1))
       .map((trade) => [
-        ...[trade.id, trade.name, trade.role, trade.side, String(trade.price), String(trade.size)],
-        ...[String(trade.notional), String(trade.feeAmount)],
+        trade.id,
+        trade.name,
+        trade.role,
+        trade.side,
+        String(trade.price),
+        String(trade.size),
+        String(trade.notional),
+        String(trade.feeAmount),
         names.get(trade.counterparty) ?? trade.counterparty,
       ]),
   );

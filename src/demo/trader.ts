@@ -66,7 +66,8 @@ export interface Trader {
 export function makeTrader(name: string, connection: Connection): Trader {
   const wallet = Wallet.createRandom();
   const signer = {
-    ...{ address: wallet.address, prompts: false },
+    address: wallet.address,
+    prompts: false,
     signTypedData: ({
       domain,
       types,

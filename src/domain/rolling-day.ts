@@ -24,9 +24,15 @@ export interface SecondOfTrades {
 export function sumOfTrades(trades: readonly Trade[]): SecondOfTrades {
   const first = trades[0]!;
   const sum = {
-    ...{ market: first.market, second: Math.floor(first.timeMs / 1_000), firstTicks: first.priceTicks },
-    ...{ lastTicks: first.priceTicks, highTicks: first.priceTicks, lowTicks: first.priceTicks },
-    ...{ sizeSteps: 0n, quoteAtoms: 0n, trades: trades.length },
+    market: first.market,
+    second: Math.floor(first.timeMs / 1_000),
+    firstTicks: first.priceTicks,
+    lastTicks: first.priceTicks,
+    highTicks: first.priceTicks,
+    lowTicks: first.priceTicks,
+    sizeSteps: 0n,
+    quoteAtoms: 0n,
+    trades: trades.length,
   };
   for (const trade of trades) {
     const { priceTicks } = trade;

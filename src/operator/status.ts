@@ -64,12 +64,17 @@ async function status(services: OperatorServices): Promise<Answer> {
   return {
     document: {
       engine: state && {
-        ...{ epoch: state.epoch, sequence: state.sequence, lastEventAt: isoTime(state.timeMs) },
-        ...{ paused: state.paused, requiredTerms: state.termsVersion },
+        epoch: state.epoch,
+        sequence: state.sequence,
+        lastEventAt: isoTime(state.timeMs),
+        paused: state.paused,
+        requiredTerms: state.termsVersion,
       },
       settlement: settled && {
-        ...{ epoch: settled.epoch, sequence: settled.sequence },
-        ...{ lastSettledAt: isoTime(settled.settledAtMs), lag },
+        epoch: settled.epoch,
+        sequence: settled.sequence,
+        lastSettledAt: isoTime(settled.settledAtMs),
+        lag,
       },
       reconciled: reconciled && reconciledDocument(reconciled),
       markets:
@@ -108,7 +113,10 @@ async function status(services: OperatorServices): Promise<Answer> {
 }
 
 const reconciledDocument = ({ finishedAtMs, differences, ...note }: LastReconcile): object => ({
-  ...{ at: isoTime(finishedAtMs), holds: differences === 0, differences, ...note },
+  at: isoTime(finishedAtMs),
+  holds: differences === 0,
+  differences,
+  ...note,
 });
 
 function reconciledInWords(last: LastReconcile | null): string {

@@ -8,6 +8,7 @@ import { runLive } from '../demo/live.ts';
 import type { ServiceAddress } from '../embedded/index.ts';
 import { openOperatorServices } from './operator.ts';
 import { loadEmbedded } from './own-servers.ts';
+import { onStopSignal } from './stop-signal.ts';
 
 /** A service that was started a moment ago is waited for. */
 const STARTING_MS = 10_000;
@@ -50,21 +51,10 @@ export async function tellDemo(
   }
 }
 
-/** npm repeats a Ctrl-C that the terminal has sent to this process already. */
-const REPEATED_WITHIN_MS = 500;
-
 /** Returns a signal that Ctrl-C or SIGTERM aborts. A later one ends the process at once. */
 function untilToldToStop(): AbortSignal {
   const controller = new AbortController();
-  let toldMs = 0;
-  const stop = (): void => {
-    if (controller.signal.aborted && Date.now() - toldMs > REPEATED_WITHIN_MS) process.exit(1);
-    if (controller.signal.aborted) return;
-    toldMs = Date.now();
-    controller.abort();
-  };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  onStopSignal(() => controller.abort());
   return controller.signal;
 }
 

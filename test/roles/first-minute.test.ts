@@ -139,6 +139,9 @@ describe('the first minute', function () {
       expect(text)
         .to.not.include(PASSWORD)
         .and.not.match(/^\s+at |"stack"/m);
+    // npm repeats a Ctrl-C that the terminal has sent to the service already.
+    service.child.kill('SIGINT');
+    await eventually('it stops', async () => service.output().includes('Stopping …'));
     expect(await service.end('SIGINT')).to.equal(0);
   });
 

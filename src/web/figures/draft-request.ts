@@ -156,7 +156,11 @@ function requestOf(
   const { side, type, clientOrderId } = texts;
   const amount = readAmount(texts[sizing])!;
   return {
-    ...{ market: market.symbol, side, type, reduceOnly: false, leverage: null },
+    market: market.symbol,
+    side,
+    type,
+    reduceOnly: false,
+    leverage: null,
     timeInForce: texts.timeInForce,
     postOnly: texts.postOnly,
     clientOrderId: clientOrderId === '' ? null : clientOrderId,

@@ -34,8 +34,16 @@ export function rulesOf(record: PublishedRules): Market {
   const { tickSize, sizeStep, minOrderSize, maxOrderSize } = record;
   const market = composeMarket(
     {
-      ...{ symbol, status: 'active', sellEnabled, feeBps, networkId, ...UNPUBLISHED },
-      ...{ tickSize, sizeStep, minOrderSize, maxOrderSize },
+      symbol,
+      status: 'active',
+      sellEnabled,
+      feeBps,
+      networkId,
+      ...UNPUBLISHED,
+      tickSize,
+      sizeStep,
+      minOrderSize,
+      maxOrderSize,
     },
     0,
     { symbol: record.baseToken, scale: record.baseScale },

@@ -133,8 +133,15 @@ export function walkBook(market: Market, asked: Asked, amounts: OrderAmounts, ot
 }
 
 const NOTHING: Omit<Walk, 'ownTicks'> = {
-  ...{ levels: 0, steps: 0n, notionalAtoms: 0n, feeAtoms: 0n, mostFeeAtoms: 0n, isFeeExact: true },
-  ...{ worstTicks: null, isPastShown: false, isOutOfBudget: false },
+  levels: 0,
+  steps: 0n,
+  notionalAtoms: 0n,
+  feeAtoms: 0n,
+  mostFeeAtoms: 0n,
+  isFeeExact: true,
+  worstTicks: null,
+  isPastShown: false,
+  isOutOfBudget: false,
 };
 
 const isInexact = (market: Market, walk: Walk, reservedQuote: bigint): boolean =>
@@ -186,7 +193,10 @@ function splitOrder(market: Market, asked: Asked, amounts: OrderAmounts, other: 
   const open = amounts.sizeSteps === null ? 0n : amounts.sizeSteps - walk.steps;
   const rests = asked.type === 'limit' && asked.timeInForce === 'GTC' && walk.ownTicks === null;
   return {
-    ...{ walk, crosses, restingSteps: rests ? open : 0n, droppedSteps: rests ? 0n : open },
+    walk,
+    crosses,
+    restingSteps: rests ? open : 0n,
+    droppedSteps: rests ? 0n : open,
     rejectReason: rejectReasonOf(asked, amounts, walk, crosses),
   };
 }
@@ -226,7 +236,13 @@ export function previewOrder(
     bookRefusal(market, amounts, split, isBuy ? reservedAtoms : 0n) ??
     (isShort ? 'INSUFFICIENT_BALANCE' : null);
   return {
-    ...{ walk, rejectReason, refusal, restingSteps, droppedSteps, reservedAtoms, neededAtoms },
+    walk,
+    rejectReason,
+    refusal,
+    restingSteps,
+    droppedSteps,
+    reservedAtoms,
+    neededAtoms,
     receivedAtoms: isBuy ? filledAtoms : walk.notionalAtoms - walk.feeAtoms,
   };
 }

@@ -58,7 +58,9 @@ interface PolledList<Item extends Dated> extends AccountList<Item> {
 function polledList<Item extends Dated>(read: PolledList<Item>['read']): PolledList<Item> {
   const pages: Signal<PagedList<Item>> = signal(EMPTY_LIST);
   return {
-    ...{ pages, read, turn: 0 },
+    pages,
+    read,
+    turn: 0,
     items: computed(() => itemsOf(pages.value)),
     hasMore: computed(() => hasMore(pages.value)),
   };

@@ -95,7 +95,11 @@ export class CandleDrawing {
     });
     const [up, down] = [colour('up'), colour('down')];
     this.#prices.applyOptions({
-      ...{ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down, borderVisible: false },
+      upColor: up,
+      downColor: down,
+      wickUpColor: up,
+      wickDownColor: down,
+      borderVisible: false,
     });
     this.#volumeColours = { up: colour('up-volume'), down: colour('down-volume') };
     const drawn = this.#drawn;

@@ -171,7 +171,10 @@ const secondTime = (words: string) => ({
 function newOrder(texts: DraftTexts, market: Rules): NewOrder {
   const { side, type, timeInForce, postOnly, clientOrderId } = texts;
   return {
-    ...{ market: market.symbol, side, type, timeInForce },
+    market: market.symbol,
+    side,
+    type,
+    timeInForce,
     ...(type === 'limit' && { price: plainAmount(texts.price), postOnly }),
     ...(isQuoteOrder(texts) ? { quoteAmount: plainAmount(texts.amount) } : { size: plainAmount(texts.size) }),
     ...(clientOrderId !== '' && { clientOrderId }),
