@@ -73,14 +73,14 @@ export interface WalletTradesQuery {
 }
 
 /** Returns a page of the wallet's trades as maker or taker, newest first. */
-export const getTrades = (
+export function getTrades(
   session: Session,
   { market, orderId, limit, cursor }: WalletTradesQuery = {},
   { signal }: CallOptions = {},
-): Promise<WalletTradePage> => {
+): Promise<WalletTradePage> {
   const query = { market, orderId, limit, cursor };
   return askAs(session, { method: 'GET', path: '/v1/trades', query, signal }, true);
-};
+}
 
 /** Requests to cancel one order, until the last lost answer is reported. */
 const CANCEL_ATTEMPTS = 3;
@@ -159,13 +159,13 @@ export const cancelAfter = (
   sendAs(session, { method: 'POST', path: '/v1/orders/cancel-after', body: { timeoutMs }, signal });
 
 /** Accepts the terms version that `getStatus` names. */
-export const acceptTerms = async (
+export async function acceptTerms(
   session: Session,
   version: string,
   { signal }: CallOptions = {},
-): Promise<void> => {
+): Promise<void> {
   await askAs(session, { method: 'POST', path: '/v1/account/terms', body: { version }, signal }, true);
-};
+}
 
 /** Credits demo funds, where the service offers them. Each call that arrives is a credit of its own. */
 export const requestFunds = (

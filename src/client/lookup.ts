@@ -37,16 +37,16 @@ function orderOf(answer: Answer, clientOrderId: string): Order {
 const LOOKUP_WITHIN_MS = 3_000;
 
 /** Looks once; null when the service does not know the id. @throws RedbookError when the service does not tell */
-export const findOrder = async (
+export async function findOrder(
   session: Session,
   clientOrderId: string,
   signal: AbortSignalLike | undefined,
-): Promise<Order | null> => {
+): Promise<Order | null> {
   const call = { ...lookupCall(clientOrderId), signal, timeoutMs: LOOKUP_WITHIN_MS };
   const answer = await exchangeAs(session, call);
   if (!isSuccess(answer) && NOT_KNOWN.has(errorOf(answer).code)) return null;
   return orderOf(answer, clientOrderId);
-};
+}
 
 /** Returns the order that was placed under a client order id. @throws RedbookError `NOT_FOUND` */
 export async function getOrderByClientId(

@@ -84,14 +84,14 @@ export interface HistoricalTradesQuery {
 }
 
 /** Returns executions, newest first. */
-export const getHistoricalTrades = (
+export function getHistoricalTrades(
   connection: Connection,
   { tickerId, type, limit, startTime, endTime }: HistoricalTradesQuery,
   options: CallOptions = {},
-): Promise<HistoricalTrades> => {
+): Promise<HistoricalTrades> {
   const query = { type, limit, start_time: startTime, end_time: endTime };
   return read(connection, `/v1/market-data/trades/${encodeURIComponent(tickerId)}`, query, options);
-};
+}
 
 export interface CandlesQuery {
   /** Like `ETH_USDC`. */
@@ -107,11 +107,11 @@ export interface CandlesQuery {
 }
 
 /** Returns candles, oldest first. Intervals without executions have none. */
-export const getCandles = (
+export function getCandles(
   connection: Connection,
   { tickerId, tf, startTime, endTime, limit }: CandlesQuery,
   options: CallOptions = {},
-): Promise<HistoricalCandles> => {
+): Promise<HistoricalCandles> {
   const query = { tf, start_time: startTime, end_time: endTime, limit };
   return read(connection, `/v1/market-data/candles/${encodeURIComponent(tickerId)}`, query, options);
-};
+}

@@ -46,10 +46,10 @@ export function readWholeNumber(text: string): number {
   return toInteger(value);
 }
 
-export const readSwitch = (text: string): boolean => {
+export function readSwitch(text: string): boolean {
   if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('It must be true or false.');
   return text === 'true';
-};
+}
 
 export function readTermsVersion(text: string): string {
   if (!hasCharacters(text, 128) || !isValidText(text)) {

@@ -30,7 +30,7 @@ export const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
   });
 
 /** Closes in order while Redis answers, otherwise by force, because BullMQ would go on looking for its Redis. */
-export const closeAll = async (queue: Queue, worker?: Worker): Promise<void> => {
+export async function closeAll(queue: Queue, worker?: Worker): Promise<void> {
   const answers = await inTime(queue.getJobCounts()).then(
     () => true,
     () => false,
@@ -40,4 +40,4 @@ export const closeAll = async (queue: Queue, worker?: Worker): Promise<void> => 
   if (answers) return closing;
   closing.catch(() => {});
   queue.disconnect().catch(() => {});
-};
+}

@@ -30,7 +30,7 @@ export interface WakeUps {
   close(): Promise<void>;
 }
 
-export const openWakeUps = ({ connection, onError = () => {} }: QueueOptions): WakeUps => {
+export function openWakeUps({ connection, onError = () => {} }: QueueOptions): WakeUps {
   const queue = new Queue(QUEUE, at(connection));
   queue.on('error', onError);
   let closed = false;
@@ -64,7 +64,7 @@ export const openWakeUps = ({ connection, onError = () => {} }: QueueOptions): W
       await closeAll(queue);
     },
   };
-};
+}
 
 export interface SettlementWorkerOptions extends QueueOptions {
   /** Settles all events. Not called again before it has finished. It handles its own errors. */
@@ -72,7 +72,7 @@ export interface SettlementWorkerOptions extends QueueOptions {
 }
 
 /** Runs settlement whenever it is woken, and every second or two in any case. */
-export const openSettlementWorker = (options: SettlementWorkerOptions): { close(): Promise<void> } => {
+export function openSettlementWorker(options: SettlementWorkerOptions): { close(): Promise<void> } {
   const { connection, run, onError = () => {} } = options;
   let running: Promise<void> | undefined;
   let lastRunMs = 0;
@@ -124,4 +124,4 @@ export const openSettlementWorker = (options: SettlementWorkerOptions): { close(
       await closeAll(queue, worker);
     },
   };
-};
+}

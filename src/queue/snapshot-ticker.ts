@@ -27,7 +27,7 @@ export interface SnapshotTickerOptions extends QueueOptions {
   tick: () => Promise<Ticked>;
 }
 
-export const openSnapshotTicker = (options: SnapshotTickerOptions): { close(): Promise<void> } => {
+export function openSnapshotTicker(options: SnapshotTickerOptions): { close(): Promise<void> } {
   const { connection, tick, onError = () => {} } = options;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<Ticked> | undefined;
@@ -81,4 +81,4 @@ export const openSnapshotTicker = (options: SnapshotTickerOptions): { close(): P
       await closeAll(queue, worker);
     },
   };
-};
+}

@@ -24,9 +24,9 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join(';');
 
-export const allowViewer = (_request: unknown, response: Response): void => {
+export function allowViewer(_request: unknown, response: Response): void {
   replaceHeader(response, 'Content-Security-Policy', POLICY);
-};
+}
 
 /** For files whose path changes with them. */
 const FOR_GOOD = 'public, max-age=31536000, immutable';

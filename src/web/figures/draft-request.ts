@@ -45,17 +45,17 @@ const MOST_ID_CHARACTERS = 128;
 const isAmbiguous = (text: string): boolean => /^[1-9]\d{0,2},\d{3}$/.test(text.trim());
 
 /** Reads a decimal as people type it: with a point or a comma, without separators. Undefined for other text. */
-export const readAmount = (text: string): Decimal | undefined => {
+export function readAmount(text: string): Decimal | undefined {
   const trimmed = text.trim();
   const isDecimal = /^\d*[.,]?\d*$/.test(trimmed) && !isAmbiguous(trimmed);
   return isDecimal ? parseDecimal(trimmed.replace(',', '.')) : undefined;
-};
+}
 
 /** The exact text of what was typed, as it is sent. */
-export const plainAmount = (text: string): string => {
+export function plainAmount(text: string): string {
   const decimal = readAmount(text);
   return decimal === undefined ? text : formatDecimal(decimal);
-};
+}
 
 /**
  * Returns the place of the form that shows a refusal of the API.

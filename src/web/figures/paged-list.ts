@@ -69,12 +69,12 @@ export function itemsOf<Item extends Dated>({ pages }: PagedList<Item>): Item[] 
 }
 
 /** The list without some items, as after a cancel that was answered. */
-export const without = <Item extends Dated>(
+export function without<Item extends Dated>(
   { pages }: PagedList<Item>,
   ids: ReadonlySet<string>,
-): PagedList<Item> => {
+): PagedList<Item> {
   const left = (items: readonly Item[]): Item[] => items.filter(({ id }) => !ids.has(id));
   return {
     pages: pages.map((page) => ({ ...page, items: left(page.items), pushedOff: left(page.pushedOff) })),
   };
-};
+}

@@ -23,10 +23,10 @@ export const draft = {
 /** A field that the next drawing of the form focuses. */
 export const focusRequest = signal<AmountField | null>(null);
 
-export const chooseSide = (side: Side): void => {
+export function chooseSide(side: Side): void {
   draft.side.value = side;
   if (side === 'sell') draft.amount.value = '';
-};
+}
 
 export function chooseType(type: OrderType): void {
   batch(() => {
