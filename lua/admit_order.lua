@@ -1,32 +1,42 @@
 #!lua
 --[[
-Answers an order that the replica already knows to refuse: what the engine alone knows comes first in the
-precedence of refusals. Writes nothing.
+Checks what only the engine knows about an order that the replica already knows to refuse, because the engine's
+refusals come first in the precedence. Writes nothing.
 
-KEYS  1 engine  2 claims 0  3 claims 1  4 claim filter
-ARGV  1 epoch  2 market version ('' when there is no such market)  3 market number ('' likewise)  4 wallet (20 bytes)
-      5 client order id ('' for none)  6 filter offset  7 filter mask (8 bytes)  8 checked in Postgres at (ms, 0 never)
-      9 is the caller's country blocked (0|1)  10 claim of the client order id (its digest)  11 layout of the filters
-      12 symbol of the market  13 offset of the last byte of the block in the filter
-Replies  { admitted } | { claimed, order reference } | { unchecked, time } | { stale, epoch|filter|market } | { refused, code }
+KEYS  engine, claims_0, claims_1, claim_filter
+ARGV  epoch
+      market_version     '' when there is no such market
+      market_number      '' when there is no such market
+      wallet             20 bytes
+      client_order_id    '' for none
+      filter_offset      offset of the block's first byte in the filter
+      filter_mask        8 bytes
+      checked_at         ms of the last look into Postgres, 0 for none
+      restricted         1 when the caller's country is blocked, else 0
+      claim              digest of the client order id
+      filter_layout      layout of the filters
+      symbol             symbol of the market
+      filter_last        offset of the block's last byte in the filter
+Replies  { nothing_earlier } | { claimed, order reference } | { unchecked, time } | { stale, epoch|filter|market }
+         { refused, code }
 ]]
 --- include engine_state
 --- include claim
 --- include admit
 --- include market_rules
 
-local wallet = ARGV[4]
-local found = redis.call('HMGET', KEYS[1], 'state', 'paused', 'terms', 'filter', 'hold:' .. wallet, 'terms:' .. wallet,
-  'rules:' .. ARGV[3])
+local wallet = ARGV.wallet
+local found = redis.call('HMGET', KEYS.engine, 'state', 'paused', 'terms', 'filter', 'hold:' .. wallet,
+  'terms:' .. wallet, 'rules:' .. ARGV.market_number)
 local state = decode_state(found[1])
-if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
-if ARGV[5] ~= '' then
-  if ARGV[11] ~= found[4] then return { 'stale', 'filter' } end
-  local ended, value = find_claim(KEYS[2], KEYS[3], KEYS[4], ARGV[6], ARGV[13], ARGV[7], ARGV[10], tonumber(ARGV[8]),
-    event_time(state))
+if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
+if ARGV.client_order_id ~= '' then
+  if ARGV.filter_layout ~= found[4] then return { 'stale', 'filter' } end
+  local ended, value = find_claim(KEYS.claims_0, KEYS.claims_1, KEYS.claim_filter, ARGV.filter_offset,
+    ARGV.filter_last, ARGV.filter_mask, ARGV.claim, tonumber(ARGV.checked_at), event_time(state))
   if ended then return { ended, value } end
 end
-local rules = ARGV[2] ~= '' and rules_of(ARGV[2], ARGV[12])
-local ended, code = admit(found[2], found[3], found[5], found[6], ARGV[9] == '1', rules, found[7])
+local rules = ARGV.market_version ~= '' and rules_of(ARGV.market_version, ARGV.symbol)
+local ended, code = admit(found[2], found[3], found[5], found[6], ARGV.restricted == '1', rules, found[7])
 if ended then return { ended, code } end
-return { 'admitted' }
+return { 'nothing_earlier' }

@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
 --[[
 Takes live orders of one market off the book and releases what they hold, request by request. Skips orders that are not
-live any more and orders of another wallet than the one that asks. Every request is atomic by itself: a request that
+live any more, and orders of another wallet than the one that asks. Every request is atomic by itself: a request that
 fails leaves nothing and does not touch the others. The script stops before the next request once the requests
 before have named as many orders as the call says.
 
-KEYS  1 engine  2 events  3 bids  4 asks  5 base balances  6 quote balances  7 live orders
-      8 unsettled 0  9 unsettled 1  10 levels of the bids  11 levels of the asks
-ARGV  1 the call  2.. a request each; `src/engine/cancelling-call.ts` describes their bytes
+KEYS  engine, events, bids, asks, base_balances, quote_balances, live, unsettled_0, unsettled_1, bid_levels, ask_levels
+ARGV  call          `src/engine/cancelling-call.ts` describes its bytes
+      requests...   the bytes of each are described there
 Replies  { epoch and time, an outcome for each request } as bytes described there
 Events   an orders_closed for each request that closed any
 ]]
@@ -17,6 +17,8 @@ Events   an orders_closed for each request that closed any
 --- include append_event
 --- include closed_record
 --- include amounts
+--- include market_keys
+--- define FIRST_REQUEST PLACE(ARGV.requests)
 
 -- Codes of `src/engine/cancelling-call.ts`.
 --- define UNTOUCHED 0
@@ -25,40 +27,41 @@ Events   an orders_closed for each request that closed any
 --- define CORRUPT 3
 --- define FAILED 4
 
-local epoch, market_number, base_per_step, quote_per_lot, most_orders, rules = struct.unpack('>I2I2I7I7I2I1c0', ARGV[1])
-local found = redis.call('HMGET', KEYS[1], 'state', 'rules:' .. market_number)
+local epoch, market_number, base_per_step, quote_per_lot, most_orders, rules = struct.unpack('>I2I2I7I7I2I1c0', ARGV.call)
+local found = redis.call('HMGET', KEYS.engine, 'state', 'rules:' .. market_number)
 local state, rules_in_force = decode_state(found[1]), found[2]
 local time, unsettled = event_time(state), {}
 
+--- include held_atoms
+
 -- Balances of the asset that orders of a side hold, and levels of the side.
-local function balances_of(side) return amounts_of(KEYS[6 - side]) end
-local function levels_of(side) return amounts_of(KEYS[10 + side]) end
+local function balances_of(side) return amounts_of(KEYS[QUOTE - side]) end
+local function levels_of(side) return amounts_of(KEYS[LEVELS + side]) end
 
 -- Returns the live order that a reference names, or nil: its side, member and wallet, 1 when it had fills, its
 -- remaining steps and the atoms that it holds. `owner`: '' for any wallet.
 local function find(reference, owner)
   local side, place = string.byte(reference, 2) % 2, string.sub(reference, 3)
-  local member = redis.call('ZRANGE', KEYS[3 + side], '[' .. place, '+', 'BYLEX', 'LIMIT', '0', '1')[1]
+  local member = redis.call('ZRANGE', KEYS[BOOK + side], '[' .. place, '+', 'BYLEX', 'LIMIT', '0', '1')[1]
   if not member or string.sub(member, 1, 15) ~= place then return nil end
   local key, wallet, had_fills, left = struct.unpack('>I7xxxxxxxxc20I1I7', member)
   if owner ~= '' and wallet ~= owner then return nil end
-  local held = left * (side == BUY and price_key(BUY, key) * quote_per_lot or base_per_step)
-  return side, member, wallet, had_fills, left, held
+  return side, member, wallet, had_fills, left, held_atoms(side, price_key(side, key), left)
 end
 
 -- Takes one order off the book and releases what it holds. Nothing here may fail. Returns the closed record.
 local function write_closed(side, member, wallet, had_fills, left, held, live)
-  redis.call('ZREM', KEYS[3 + side], member)
-  redis.call('ZREM', KEYS[7], live)
+  redis.call('ZREM', KEYS[BOOK + side], member)
+  redis.call('ZREM', KEYS.live, live)
   add_to(levels_of(side), string.sub(member, 1, 7), -left)
-  add_to(balances_of(side), wallet .. 'r', -held)
-  add_to(balances_of(side), wallet .. 'a', held)
+  add_to(balances_of(side), wallet .. RESERVED, -held)
+  add_to(balances_of(side), wallet .. AVAILABLE, held)
   return closed_record(live, had_fills)
 end
 
 -- Appends the event of a request and returns its outcome. `wallets`: the wallets of the closed orders, each once.
 local function record_closed(cause, closed, wallets)
-  append_event(KEYS[2], state, time, struct.pack('>I1I6I1', ORDERS_CLOSED, time, cause) .. closed)
+  append_event(KEYS.events, state, time, struct.pack('>I1I6I1', ORDERS_CLOSED, time, cause) .. closed)
   local stamp, count = stamp_of(state.epoch, state.sequence), #unsettled
   for _, wallet in ipairs(wallets) do
     unsettled[count + 1], unsettled[count + 2], count = '0', wallet .. stamp, count + 2
@@ -71,22 +74,22 @@ end
 local function close_usual(owner, cause, references)
   if #references ~= 17 or rules ~= rules_in_force then return nil end
   local side, member, wallet, had_fills, left, held = find(references, owner)
-  local live = side and live_record(KEYS[7], wallet .. references)
+  local live = side and live_record(KEYS.live, wallet .. references)
   if not live then return nil end
   local balances, levels = balances_of(side), levels_of(side)
-  ask(balances, wallet .. 'r')
-  ask(balances, wallet .. 'a')
+  ask(balances, wallet .. RESERVED)
+  ask(balances, wallet .. AVAILABLE)
   ask(levels, string.sub(member, 1, 7))
   read_asked(balances)
   read_asked(levels)
-  if not all_are_numbers or balances.at[wallet .. 'r'] < held then return nil end
+  if not all_are_numbers or balances.at[wallet .. RESERVED] < held then return nil end
   local closed = write_closed(side, member, wallet, had_fills, left, held, live)
   return record_closed(cause, closed, { wallet })
 end
 
 local replies, met = { '' }, 0
 local close_any -- closes any request; made when the first such request comes
-for index = 2, #ARGV do
+for index = FIRST_REQUEST, #ARGV do
   local any, owner, cause, references = struct.unpack('>I1c20I1I2c0', ARGV[index])
   if any == 1 then owner = '' end
   if met >= most_orders then
@@ -111,12 +114,12 @@ for index = 2, #ARGV do
   end
 end
 for side = BUY, SELL do
-  if opened[KEYS[6 - side]] then write_amounts(opened[KEYS[6 - side]], false) end
-  if opened[KEYS[10 + side]] then write_amounts(opened[KEYS[10 + side]], true) end
+  if opened[KEYS[QUOTE - side]] then write_amounts(opened[KEYS[QUOTE - side]], false) end
+  if opened[KEYS[LEVELS + side]] then write_amounts(opened[KEYS[LEVELS + side]], true) end
 end
 if #unsettled > 0 then
-  write_unsettled(KEYS[8 + state.unsettled], unsettled)
-  redis.call('HSET', KEYS[1], 'state', encode_state(state))
+  write_unsettled(KEYS[UNSETTLED + state.unsettled], unsettled)
+  redis.call('HSET', KEYS.engine, 'state', encode_state(state))
 end
 replies[1] = struct.pack('>I2I6', state.epoch, time)
 return replies

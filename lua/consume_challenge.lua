@@ -1,25 +1,25 @@
 #!lua flags=allow-oom
 --[[
-Ends a login: tells whether the challenge that a client has answered is the current one of its wallet, and
-deletes it, in one step, so that of any number of concurrent replays one succeeds. The caller has verified the
-signature before: a bad one never gets here and burns nothing.
+Ends a login. Tells whether the challenge that a client has answered is the current one of its wallet, and deletes it in
+the same step, so that one of any number of concurrent replays succeeds. The caller has verified the signature before: a
+bad signature never reaches this script and consumes nothing.
 
-KEYS  1 challenge record of one wallet in one flow
-ARGV  1 the record that was answered  2 how long a record is kept after its lifetime is over (ms)
-      3 whether to consume it (1) or only to look (0)
-Replies  current, and it is deleted now if that was asked | expired, the latest but its lifetime is over
-         | invalid, never issued, replaced or used
+KEYS  challenge   record of one wallet in one flow
+ARGV  record      the record that was answered
+      kept_ms     how long a record is kept after its lifetime
+      consume     1 to delete a current record, 0 to look only
+Replies  current | expired: the latest record, whose lifetime is over | invalid: never issued, replaced or used
 
-The age is read off the record's own time to live: that is Redis' clock on both ends, whatever the clocks of the
-replicas that issued and verify it say.
+The age comes from the record's own time to live. Redis' clock measures it at both ends, whatever the clocks of the
+replicas say.
 ]]
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+if redis.call('GET', KEYS.challenge) ~= ARGV.record then
   return 'invalid'
 end
-if redis.call('PTTL', KEYS[1]) <= tonumber(ARGV[2]) then
+if redis.call('PTTL', KEYS.challenge) <= tonumber(ARGV.kept_ms) then
   return 'expired'
 end
-if ARGV[3] == '1' then
-  redis.call('DEL', KEYS[1])
+if ARGV.consume == '1' then
+  redis.call('DEL', KEYS.challenge)
 end
 return 'current'

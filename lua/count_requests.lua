@@ -1,22 +1,24 @@
 #!lua
 --[[
-Counts requests, one after the other: each in one or more logs, if all of them have room for it; if one has none, in
-none: a request that is refused leaves no trace. A log holds the time of every request it counted in the last
-window, so that the limit holds over any stretch of that length.
+Counts requests one after the other, each in one or more logs. A request counts when all of its logs have room, and
+leaves no trace otherwise. A log holds the time of every request that it counted in the last window, so the limit holds
+over any stretch of that length.
 
-KEYS  the logs of each request in turn
-ARGV  1 window (ms)  2 three windows (ms)  3.. most requests in a window, below 1000, one for each log of a request
+KEYS  logs...     the logs of each request in turn
+ARGV  window_ms
+      kept_ms     how long a log lives after its last write: three windows
+      limits...   most requests in a window, below 1000, one for each log of a request
 Replies  one number for each request, because a table of three would be a tenth of the cost:
          counted   resets * 1000 + how many more would be counted now
          refused   -(resets * 1000 + seconds until one would be counted), at least 1
-         where resets is the Unix second, rounded up, in which the oldest request leaves the log with the least room
+         resets    the Unix second, rounded up, in which the oldest request leaves the log with the least room
 
-A log is a string of the times in ms modulo 2^24, three bytes each, oldest first: at most 2 KB for 300 requests. It is
-appended to, and written anew only when SPARE of its times, or one that is a window and a half old, have left the
-window: what it holds then leaves within a window, and what is appended until it must be written anew within two and
-a half, so that it has three to live.
+A log is a string of the times in ms modulo 2^24, three bytes each, oldest first: at most 2 KB for 300 requests. Times
+are appended. A log is written anew only when SPARE of its times, or a time that is a window and a half old, have left
+the window. Then what it holds leaves within a window, and what is appended until it must be written anew leaves within
+two and a half, so a log lives for three windows.
 
-A clock that steps back makes times of the future, which are as good as expired: a log then forgets, rather than
+A clock that steps back makes times of the future, which count as expired. A log then forgets requests, and does not
 shut a client out until the clock has caught up.
 ]]
 -- Not to the append-only file, nor to replicas: reading market data must not cost a disk write. A restart forgets
@@ -25,7 +27,7 @@ redis.set_repl(redis.REPL_NONE)
 
 local SPARE = 24
 local call, unpack_time, floor = redis.call, struct.unpack, math.floor
-local window, logs = tonumber(ARGV[1]), #ARGV - 2
+local window, logs = tonumber(ARGV.window_ms), #ARGV - PLACE(ARGV.limits) + 1
 local time = call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
 local stamp = struct.pack('>I3', now % 16777216)
@@ -63,7 +65,7 @@ for first = 1, #KEYS, logs do
     end
     local anew = expired == length or expired >= SPARE or oldest >= 1.5 * window
     held[i] = anew and string.sub(log, expired * 3 + 1)
-    local room = ARGV[i + 2] - (length - expired)
+    local room = ARGV[i + PLACE(ARGV.limits) - 1] - (length - expired)
     if room < least or room == least and left > wait then
       least, wait = room, left
     end
@@ -74,7 +76,7 @@ for first = 1, #KEYS, logs do
   else
     for i = 1, logs do
       if held[i] then
-        call('SET', KEYS[first + i - 1], held[i] .. stamp, 'PX', ARGV[2])
+        call('SET', KEYS[first + i - 1], held[i] .. stamp, 'PX', ARGV.kept_ms)
       else
         call('APPEND', KEYS[first + i - 1], stamp)
       end

@@ -1,15 +1,16 @@
 #!lua
 --[[
-Puts a rebuilt engine in force: from here on processes open it.
+Puts a rebuilt engine in force. Processes open it from here on.
 
-KEYS  1 engine  2 rebuilding  3 events
-ARGV  1 token of the rebuild  2 id of the event that the engine goes on after
+KEYS  engine, rebuilding, events
+ARGV  token        names the rebuild
+      last_event   id of the event that the engine goes on after
 Replies  { ended } | { replaced } by another rebuild | { held } when there is an engine by now
 ]]
-if redis.call('HGET', KEYS[2], 'rebuild') ~= ARGV[1] then return { 'replaced' } end
-if redis.call('EXISTS', KEYS[1]) == 1 then return { 'held' } end
-redis.call('HDEL', KEYS[2], 'rebuild', 'replaces')
+if redis.call('HGET', KEYS.rebuilding, 'rebuild') ~= ARGV.token then return { 'replaced' } end
+if redis.call('EXISTS', KEYS.engine) == 1 then return { 'held' } end
+redis.call('HDEL', KEYS.rebuilding, 'rebuild', 'replaces')
 -- An empty stream that knows the id of the last event.
-redis.call('XADD', KEYS[3], 'MAXLEN', '0', ARGV[2], 'e', '')
-redis.call('RENAMENX', KEYS[2], KEYS[1])
+redis.call('XADD', KEYS.events, 'MAXLEN', '0', ARGV.last_event, 'e', '')
+redis.call('RENAMENX', KEYS.rebuilding, KEYS.engine)
 return { 'ended' }

@@ -2,16 +2,20 @@
 --[[
 Looks up what a claimed id stands for: an order by its client order id, a movement by its reference.
 
-KEYS  1 engine  2 claims 0  3 claims 1  4 claim filter
-ARGV  1 claim (its digest)  2 filter offset  3 filter mask (8 bytes)  4 layout of the filters
-      5 offset of the last byte of the block
-Replies  { claimed, value } | { unclaimed } when it never existed | { unchecked } when only Postgres can tell
+KEYS  engine, claims_0, claims_1, claim_filter
+ARGV  claim           digest of the id
+      filter_offset   offset of the block's first byte in the filter
+      filter_mask     8 bytes
+      filter_layout   layout of the filters
+      filter_last     offset of the block's last byte in the filter
+Replies  { claimed, value } | { unclaimed } when the id was never used | { unchecked } when only Postgres can tell
          { stale, filter }
 ]]
 --- include exact
 --- include claim
 
-if redis.call('HGET', KEYS[1], 'filter') ~= ARGV[4] then return { 'stale', 'filter' } end
-local ended, value = find_claim(KEYS[2], KEYS[3], KEYS[4], ARGV[2], ARGV[5], ARGV[3], ARGV[1], 0, 300000)
+if redis.call('HGET', KEYS.engine, 'filter') ~= ARGV.filter_layout then return { 'stale', 'filter' } end
+local ended, value = find_claim(KEYS.claims_0, KEYS.claims_1, KEYS.claim_filter, ARGV.filter_offset, ARGV.filter_last,
+  ARGV.filter_mask, ARGV.claim, 0, LOOK_COUNTS_MS)
 if ended then return { ended, value } end
 return { 'unclaimed' }

@@ -1,12 +1,13 @@
 #!lua flags=no-writes
 --[[
-The live orders of a wallet as they stand now: later ones are not among them.
+Finds the live orders of a wallet at one moment.
 
-KEYS  1 engine  2 live orders
-ARGV  1 wallet (20 bytes)
+KEYS  engine, live
+ARGV  wallet   20 bytes
 Replies  { sequence, members of the live orders:  wallet (20) | reference (17) | client order id }
 ]]
 --- include read_state
+--- include prefix_range
 
-return { text(read_state(KEYS[1]).sequence),
-  redis.call('ZRANGE', KEYS[2], '[' .. ARGV[1], '(' .. ARGV[1] .. '\255', 'BYLEX') }
+return { text(read_state(KEYS.engine).sequence),
+  redis.call('ZRANGE', KEYS.live, '[' .. ARGV.wallet, '(' .. ARGV.wallet .. PREFIX_END, 'BYLEX') }

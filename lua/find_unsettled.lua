@@ -1,19 +1,22 @@
 #!lua flags=no-writes
 --[[
-Which events touch a wallet and may not be in Postgres yet, newest first, a page at a time. It looks at entries from the
-newest back to the first settled one, so it costs what is unsettled, however much the wallet did before.
+Finds the events that touch a wallet and may not be in Postgres yet, newest first, a page at a time. It looks at entries
+from the newest back to the first settled one, so it costs what is unsettled, however much the wallet did before.
 
-KEYS  1 engine  2 unsettled 0  3 unsettled 1
-ARGV  1 wallet (20 bytes)  2 stamp that the page before ended with ('' for the first page)  3 most stamps of a page
+KEYS  engine, unsettled_0, unsettled_1
+ARGV  wallet   20 bytes
+      after    stamp that ended the page before; '' for the first page
+      most     most stamps of a page
 Replies  stamps,  epoch (2) | sequence (6)  each, newest first; fewer than a page: there are no more
 ]]
+--- include prefix_range
 local FIRST_LOOK = 8
-local wallet, most = ARGV[1], tonumber(ARGV[3])
-local settled = tonumber(redis.call('HGET', KEYS[1], 'settled') or 0)
+local wallet, most = ARGV.wallet, tonumber(ARGV.most)
+local settled = tonumber(redis.call('HGET', KEYS.engine, 'settled') or 0)
 
 -- Looks at twice as many entries each time, until one of them is settled.
 local function read_generation(key, found)
-  local below, look, count = '(' .. wallet .. (ARGV[2] == '' and '\255\255' or ARGV[2]), FIRST_LOOK, 0
+  local below, look, count = '(' .. wallet .. (ARGV.after == '' and PREFIX_END .. PREFIX_END or ARGV.after), FIRST_LOOK, 0
   while true do
     local members = redis.call('ZRANGE', key, below, '[' .. wallet, 'BYLEX', 'REV', 'LIMIT', 0, look)
     for _, member in ipairs(members) do
@@ -28,8 +31,8 @@ local function read_generation(key, found)
 end
 
 local found = {}
-read_generation(KEYS[2], found)
-read_generation(KEYS[3], found)
+read_generation(KEYS.unsettled_0, found)
+read_generation(KEYS.unsettled_1, found)
 table.sort(found, function(one, other) return one.sequence > other.sequence end)
 local stamps = {}
 for index = 1, math.min(#found, most) do stamps[index] = found[index].stamp end

@@ -2,55 +2,70 @@
 --[[
 Credits or debits a wallet: a deposit that arrived, or a withdrawal that leaves at once. A reference counts once.
 
-KEYS  1 engine  2 events  3 balances of the asset  4 assets  5 claims 0  6 claims 1  7 claim filter
-      8 unsettled 0  9 unsettled 1  10 next claim filter
-ARGV  1 epoch  2 kind (credited|debited)  3 wallet (20 bytes)  4 asset  5 amount in atoms, decimal text
-      6 claim of the reference (its digest)  7 filter offset  8 filter mask (8 bytes)  9 checked in Postgres at (ms, 0 never)
-      10 for a credit, the supply up to which it is allowed (2^62 - amount), decimal text  11 the movement as JSON
-      12 layout of the filters  13 offset in the next filter ('' for none)
-      14 scale of the asset that the amount was made with ('' for any)
-      15 offset of the last byte of the block in the filter  16 the same in the next filter ('' for none)
+KEYS  engine, events
+      balances             balances of the asset
+      assets, claims_0, claims_1, claim_filter, unsettled_0, unsettled_1
+      next_claim_filter    the filter that is being filled, if there is one
+ARGV  epoch
+      kind                 credited|debited
+      wallet               20 bytes
+      asset
+      amount               atoms as decimal text
+      claim                digest of the reference
+      filter_offset        offset of the block's first byte in the filter
+      filter_mask          8 bytes
+      checked_at           ms of the last look into Postgres, 0 for none
+      most_supply          supply up to which a credit is allowed (2^62 - amount), as decimal text
+      record               the movement as JSON
+      filter_layout        layout of the filters
+      next_filter_offset   the same offset in the next filter; '' for none
+      scale                scale of the asset that the amount was made with; '' for any
+      filter_last          offset of the block's last byte in the filter
+      next_filter_last     the same offset in the next filter; '' for none
 Replies  { moved, sequence, time } | { claimed, the earlier movement as JSON } | { unchecked, time }
          { stale, epoch|filter } | { refused, code }
 Events   credited | debited
 ]]
 --- include exact
+--- include balance_fields
 --- include engine_state
 --- include emit
 --- include claim
 
 local keys = {
-  engine = KEYS[1], events = KEYS[2], balances = KEYS[3], assets = KEYS[4],
-  unsettled = { KEYS[8], KEYS[9] },
+  engine = KEYS.engine, events = KEYS.events, balances = KEYS.balances, assets = KEYS.assets,
+  unsettled = { KEYS.unsettled_0, KEYS.unsettled_1 },
 }
-local kind, wallet, asset, amount = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local kind, wallet, asset, amount = ARGV.kind, ARGV.wallet, ARGV.asset, ARGV.amount
 local credits = kind == 'credited'
 local found = redis.call('HMGET', keys.engine, 'state', 'filter', 'hold:' .. wallet)
 local state = decode_state(found[1])
-if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
+if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
 local time = event_time(state)
-if ARGV[12] ~= found[2] then return { 'stale', 'filter' } end
-local ended, block = find_claim(KEYS[5], KEYS[6], KEYS[7], ARGV[7], ARGV[15], ARGV[8], ARGV[6], tonumber(ARGV[9]), time)
+if ARGV.filter_layout ~= found[2] then return { 'stale', 'filter' } end
+local ended, block = find_claim(KEYS.claims_0, KEYS.claims_1, KEYS.claim_filter, ARGV.filter_offset, ARGV.filter_last,
+  ARGV.filter_mask, ARGV.claim, tonumber(ARGV.checked_at), time)
 if ended then return { ended, block } end
-local next_block = ARGV[13] ~= '' and marked_block(KEYS[10], ARGV[13], ARGV[16], ARGV[8])
+local next_block = ARGV.next_filter_offset ~= ''
+  and marked_block(KEYS.next_claim_filter, ARGV.next_filter_offset, ARGV.next_filter_last, ARGV.filter_mask)
 
 local scale = redis.call('HGET', keys.assets, asset)
 if not scale then return { 'refused', 'UNKNOWN_ASSET' } end
-if ARGV[14] ~= '' and ARGV[14] ~= scale then return { 'refused', 'SCALE_CHANGED' } end
-local held = redis.call('HMGET', keys.balances, 'supply', wallet .. 'a')
+if ARGV.scale ~= '' and ARGV.scale ~= scale then return { 'refused', 'SCALE_CHANGED' } end
+local held = redis.call('HMGET', keys.balances, SUPPLY, wallet .. AVAILABLE)
 if credits then
-  if not text_at_most(held[1] or '0', ARGV[10]) then return { 'refused', 'SUPPLY_LIMIT' } end
+  if not text_at_most(held[1] or '0', ARGV.most_supply) then return { 'refused', 'SUPPLY_LIMIT' } end
 else
   if found[3] then return { 'refused', 'CUSTODY_HOLD' } end
   if not text_at_most(amount, held[2] or '0') then return { 'refused', 'INSUFFICIENT_BALANCE' } end
 end
 
 local change = credits and amount or '-' .. amount
-redis.call('HINCRBY', keys.balances, wallet .. 'a', change)
-redis.call('HINCRBY', keys.balances, 'supply', change)
+redis.call('HINCRBY', keys.balances, wallet .. AVAILABLE, change)
+redis.call('HINCRBY', keys.balances, SUPPLY, change)
 redis.call('HSET', keys.assets, asset .. ' used', '1')
-redis.call('SETRANGE', KEYS[7], ARGV[7], block)
-if next_block then redis.call('SETRANGE', KEYS[10], ARGV[13], next_block) end
-redis.call('HSET', KEYS[5 + state.claims], ARGV[6], ARGV[11])
-emit(keys, state, time, credits and CREDITED or DEBITED, ARGV[11], wallet)
+redis.call('SETRANGE', KEYS.claim_filter, ARGV.filter_offset, block)
+if next_block then redis.call('SETRANGE', KEYS.next_claim_filter, ARGV.next_filter_offset, next_block) end
+redis.call('HSET', KEYS[PLACE(KEYS.claims_0) + state.claims], ARGV.claim, ARGV.record)
+emit(keys, state, time, credits and CREDITED or DEBITED, ARGV.record, wallet)
 return { 'moved', text(state.sequence), text(time) }

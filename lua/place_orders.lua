@@ -2,49 +2,42 @@
 --[[
 Places orders of one market, in the order given: claims each client id, checks everything, matches, moves both sides'
 balances and the fee, rests what may rest, and appends an event for each. Every order is atomic by itself: all its
-checks come before its first write, and an order that fails leaves nothing and does not touch the others. It stops
-before the next order once the orders before have met as many makers as the call says.
+checks come before its first write, and an order that fails leaves nothing and does not touch the others. The script
+stops before the next order once the orders before have met as many makers as the call says.
 
-KEYS  1 engine  2 events  3 bids  4 asks  5 base balances  6 quote balances  7 live orders  8 claims 0  9 claims 1
-      10 unsettled 0  11 unsettled 1  12 markets  13 levels of the bids  14 levels of the asks
-      15.. strings of the claim filters that the orders name
-ARGV  1 the call  2.. an order each; `src/engine/placing-call.ts` describes their bytes
+KEYS  engine, events, bids, asks, base_balances, quote_balances, live, claims_0, claims_1, unsettled_0, unsettled_1
+      markets, bid_levels, ask_levels
+      filters...   strings of the claim filters that the orders name
+ARGV  call         `src/engine/placing-call.ts` describes its bytes
+      orders...    the bytes of each are described there
 Replies  { epoch and time, an outcome for each order } as bytes described there
 Events   an order_placed each; after a failed settlement also market_changed
 
-The usual order is written in a straight line (place_usual). Any other, and any order that might be refused, is left to
-the whole command (plan_order, commit_order). Its functions are made when the first such order comes, because making
-them costs as much as an order.
+A usual order is written in a straight line (place_usual). Any other order, and any order that might be refused, goes
+through the named phases of the whole command: read_order, plan_order (check, match, price), commit_order (write, reply).
+The functions of the whole command are made when the first such order comes, because making them costs as much as an
+order.
 ]]
 --- include exact
 --- include place_in_book
 --- include engine_state
 --- include append_event
 --- include claim
+--- include prefix_range
 --- include amounts
 
 --- include placing_codes
--- Indexes of KEYS and ARGV. A side is 0 or 1: KEYS[BOOK + side] and KEYS[LEVELS + side] are those of its orders, and an order pays with
--- the balances KEYS[QUOTE - side].
---- define EVENTS 2
---- define BOOK 3
---- define BASE 5
---- define QUOTE 6
---- define LIVE 7
---- define CLAIMS 8
---- define UNSETTLED 10
---- define MARKETS 12
---- define LEVELS 13
---- define FIRST_FILTER 15
---- define FIRST_ORDER 2
+--- include market_keys
+--- define CLAIMS PLACE(KEYS.claims_0)
+--- define FIRST_FILTER PLACE(KEYS.filters)
+--- define FIRST_ORDER PLACE(ARGV.orders)
 --- define CALL '>I2I2I7I7I2I1I7I7I1I1I4I4I4I1c0I1c0'
 -- An order begins with its terms, which its event repeats; the terms begin with the wallet.
 --- define ORDER '>c20I2I1I1I1I1I1I7I2c0I7I1I6I1I1c8c14I1c0I1c0I1c0I1c0'
 --- define TERMS_BYTES 36 (without the client id)
 
-
 local epoch, market_number, base_per_step, quote_per_lot, fee_bps, _, _, _, _, pre_open, most_makers,
-  most_makers_of_call, most_live, rules, layout = struct.unpack(CALL, ARGV[1])
+  most_makers_of_call, most_live, rules, layout = struct.unpack(CALL, ARGV.call)
 
 -- Reads the engine hash in one call: the fields that every order needs, and those of each wallet.
 local held, accepted_terms = {}, {}
@@ -53,7 +46,7 @@ for index = FIRST_ORDER, #ARGV do
   local wallet = string.sub(ARGV[index], 1, 20)
   fields[index * 2 + 3], fields[index * 2 + 4] = 'hold:' .. wallet, 'terms:' .. wallet
 end
-local found = redis.call('HMGET', KEYS[1], unpack(fields))
+local found = redis.call('HMGET', KEYS.engine, unpack(fields))
 local state, filter_in_force, rules_in_force, last_price = decode_state(found[1]), found[4], found[5], found[6]
 local paused, required_terms = found[2], found[3]
 for index = FIRST_ORDER, #ARGV do
@@ -73,12 +66,13 @@ local makers_met = 0
 local function count_live(wallet)
   local count = live_counts[wallet]
   if not count then
-    count = redis.call('ZLEXCOUNT', KEYS[LIVE], '[' .. wallet, '(' .. wallet .. '\255')
+    count = redis.call('ZLEXCOUNT', KEYS.live, '[' .. wallet, '(' .. wallet .. PREFIX_END)
     live_counts[wallet] = count
   end
   return count
 end
 
+--- include held_atoms
 --- include write_fills
 --- include place_usual
 --- include write_call
@@ -88,8 +82,8 @@ local function read_ahead()
   for index = FIRST_ORDER, #ARGV do
     local wallet, side, kind, price = struct.unpack('>c20xxI1I1xxxI7', ARGV[index])
     local pays = amounts_of(KEYS[QUOTE - side])
-    ask(pays, wallet .. 'a')
-    ask(pays, wallet .. 'r')
+    ask(pays, wallet .. AVAILABLE)
+    ask(pays, wallet .. RESERVED)
     if kind == LIMIT_ORDER then ask(amounts_of(KEYS[LEVELS + side]), struct.pack('>I7', price_key(side, price))) end
   end
   for _, amounts in pairs(opened) do read_asked(amounts) end

@@ -1,20 +1,24 @@
 #!lua flags=no-writes
 --[[
-The best levels of both sides of a market at one moment. It jumps from price to price, so it costs the same however
-many orders stand at each.
+Reads the best levels of both sides of a market at one moment. It jumps from price to price, so it costs the same
+however many orders stand at each.
 
-KEYS  1 engine  2 bids  3 asks  4 levels of the bids  5 levels of the asks
-ARGV  1 most levels a side  2 market number  3 symbol  4 market version
+KEYS  engine, bids, asks, bid_levels, ask_levels
+ARGV  most             most levels of a side
+      market_number
+      symbol
+      market_version
 Replies  { book, sequence, time, { price key (7), steps, … } of the bids, the same of the asks }, best first
          { stale, market } when these are not the market's rules
 ]]
 --- include engine_state
 --- include market_rules
+--- include prefix_range
 
-local found = redis.call('HMGET', KEYS[1], 'state', 'rules:' .. ARGV[2])
-if found[2] ~= rules_of(ARGV[4], ARGV[3]) then return { 'stale', 'market' } end
+local found = redis.call('HMGET', KEYS.engine, 'state', 'rules:' .. ARGV.market_number)
+if found[2] ~= rules_of(ARGV.market_version, ARGV.symbol) then return { 'stale', 'market' } end
 
-local most = tonumber(ARGV[1])
+local most = tonumber(ARGV.most)
 
 local function read_side(book, levels)
   local keys, from = {}, '-'
@@ -23,7 +27,7 @@ local function read_side(book, levels)
     if not member then break end
     local key = string.sub(member, 1, 7)
     keys[#keys + 1] = key
-    from = '(' .. key .. '\255' -- behind every epoch that can be
+    from = '(' .. key .. PREFIX_END -- behind every epoch that can be
   end
   if #keys == 0 then return {} end
   local sums, side = redis.call('HMGET', levels, unpack(keys)), {}
@@ -34,4 +38,5 @@ local function read_side(book, levels)
 end
 
 local state = decode_state(found[1])
-return { 'book', text(state.sequence), text(state.time), read_side(KEYS[2], KEYS[4]), read_side(KEYS[3], KEYS[5]) }
+return { 'book', text(state.sequence), text(state.time),
+  read_side(KEYS.bids, KEYS.bid_levels), read_side(KEYS.asks, KEYS.ask_levels) }

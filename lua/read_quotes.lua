@@ -1,9 +1,10 @@
 #!lua flags=no-writes
 --[[
-The best prices and the last executions of markets at one moment.
+Reads the best prices and the last executions of markets at one moment.
 
-KEYS  1 engine  2.. the bids and the asks of each market in turn
-ARGV  number, symbol and version of each market in turn
+KEYS  engine
+      books...   the bids and the asks of each market in turn
+ARGV  rules...   number, symbol and version of each market in turn
 Replies  { quotes, best bid, best ask, last price, … }, three for each market in turn: price keys (7 bytes), and the
          last price in ticks, each of them nil where there is none
          { stale, market } when one of them has other rules by now
@@ -18,7 +19,7 @@ local function read_fields(from, to)
     fields[#fields + 1] = 'rules:' .. number
     fields[#fields + 1] = 'last:' .. number
   end
-  return redis.call('HMGET', KEYS[1], unpack(fields))
+  return redis.call('HMGET', KEYS.engine, unpack(fields))
 end
 
 local quotes, found, count = { 'quotes' }, nil, #ARGV / 3

@@ -1,11 +1,13 @@
 #!lua flags=allow-oom
 --[[
-Publishes a market or replaces its record, if it still is the version that was read.
+Publishes a market or replaces its record, if the market still has the version that was read.
 
-KEYS  1 engine  2 events  3 markets  4 assets  5 bids  6 asks  7 unsettled 0  8 unsettled 1
-ARGV  1 epoch  2 symbol  3 number  4 version replaced (0 for a new market)
-      5 new record as JSON, whose version is written here  6 base  7 base scale  8 quote  9 quote scale
-      10 must the book be empty (0|1)
+KEYS  engine, events, markets, assets, bids, asks, unsettled_0, unsettled_1
+ARGV  epoch, symbol, number
+      version         the version that is replaced, 0 for a new market
+      record          new record as JSON, whose version is written here
+      base, base_scale, quote, quote_scale
+      must_be_empty   1 when the book must be empty, else 0
 Replies  { set, sequence, version } | { stale, epoch|market } | { stale, scale } when an asset's scale is another one
          { refused, BOOK_NOT_EMPTY }
 Events   market_changed; a new market's assets are written with their scales
@@ -15,10 +17,10 @@ Events   market_changed; a new market's assets are written with their scales
 --- include market_rules
 
 local keys = {
-  engine = KEYS[1], events = KEYS[2], markets = KEYS[3], assets = KEYS[4], bids = KEYS[5], asks = KEYS[6],
-  unsettled = { KEYS[7], KEYS[8] },
+  engine = KEYS.engine, events = KEYS.events, markets = KEYS.markets, assets = KEYS.assets, bids = KEYS.bids, asks = KEYS.asks,
+  unsettled = { KEYS.unsettled_0, KEYS.unsettled_1 },
 }
-local market = { symbol = ARGV[2], number = ARGV[3], version = ARGV[4] }
+local market = { symbol = ARGV.symbol, number = ARGV.number, version = ARGV.version }
 local found = redis.call('HMGET', keys.engine, 'state', 'rules:' .. market.number)
 local state, rules = decode_state(found[1]), found[2]
 
@@ -27,7 +29,7 @@ local function is_unused()
     and text(redis.call('HLEN', keys.markets)) == market.number
 end
 
-if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
+if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
 local is_current
 if market.version == '0' then
   is_current = is_unused()
@@ -35,18 +37,19 @@ else
   is_current = rules == rules_of(market.version, market.symbol)
 end
 if not is_current then return { 'stale', 'market' } end
-for at = 6, 8, 2 do
-  local scale = redis.call('HGET', keys.assets, ARGV[at])
-  if scale and scale ~= ARGV[at + 1] then return { 'stale', 'scale' } end
+local scales = redis.call('HMGET', keys.assets, ARGV.base, ARGV.quote)
+if scales[1] and scales[1] ~= ARGV.base_scale or scales[2] and scales[2] ~= ARGV.quote_scale then
+  return { 'stale', 'scale' }
 end
-if ARGV[10] == '1' and redis.call('EXISTS', keys.bids, keys.asks) > 0 then
+if ARGV.must_be_empty == '1' and redis.call('EXISTS', keys.bids, keys.asks) > 0 then
   return { 'refused', 'BOOK_NOT_EMPTY' }
 end
 
 local time = event_time(state)
 local version = next_version(state, rules, time)
-local record = with_version(ARGV[5], version)
+local record = with_version(ARGV.record, version)
 redis.call('HSET', keys.markets, market.symbol, record)
-redis.call('HSET', keys.assets, ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[6] .. ' used', '1', ARGV[8] .. ' used', '1')
+redis.call('HSET', keys.assets, ARGV.base, ARGV.base_scale, ARGV.quote, ARGV.quote_scale,
+  ARGV.base .. ' used', '1', ARGV.quote .. ' used', '1')
 emit(keys, state, time, MARKET_CHANGED, record, '', { 'rules:' .. market.number, rules_of(text(version), market.symbol) })
 return { 'set', text(state.sequence), text(version) }

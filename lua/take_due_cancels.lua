@@ -1,23 +1,24 @@
 #!lua flags=allow-oom
 --[[
-Takes switches that are due, and ones that were taken by a process that did not end them within its lease. What is
-taken is recorded with its cut-off, the last event of this moment: orders of later events stay, however often the
-switch is taken again. A wallet whose switch is due while an earlier one is still taken gets the later cut-off, which
-covers the earlier.
+Takes switches that are due, and switches whose process did not end them within its lease. A switch is recorded with its
+cut-off, the last event of this moment: orders of later events stay, however often the switch is taken again. A wallet
+whose switch is due while an earlier one is still taken gets the later cut-off, which covers the earlier.
 
-KEYS  1 engine  2 switches  3 leases  4 cut-offs
-ARGV  1 epoch  2 most that are taken  3 lease (ms)
+KEYS  engine, switches, leases, cut_offs
+ARGV  epoch
+      most       most switches that are taken
+      lease_ms
 Replies  { taken, time, when the next switch is due ('' for none), when the next lease ends ('' for none),
            { wallet (20), cut-off, … } } | { stale, epoch }
 A cut-off is  epoch (2) | sequence (6) | time at which the switch was due (7).
 ]]
 --- include read_state
 
-local switches, leases, cut_offs = KEYS[2], KEYS[3], KEYS[4]
-local state = read_state(KEYS[1])
-if state.epoch ~= tonumber(ARGV[1]) then return { 'stale', 'epoch' } end
-local time, most = event_time(state), tonumber(ARGV[2])
-local lease_end = text(time + tonumber(ARGV[3]))
+local switches, leases, cut_offs = KEYS.switches, KEYS.leases, KEYS.cut_offs
+local state = read_state(KEYS.engine)
+if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
+local time, most = event_time(state), tonumber(ARGV.most)
+local lease_end = text(time + tonumber(ARGV.lease_ms))
 
 local function due_in(key, count, ...)
   return redis.call('ZRANGE', key, '-inf', text(time), 'BYSCORE', 'LIMIT', 0, count, ...)

@@ -1,47 +1,50 @@
 #!lua flags=allow-oom
 --[[
-Lets go of what Postgres has: events some seconds after they were settled, so that a read under way still
-finds them, and whole generations of the unsettled index and of the claimed ids.
+Drops what Postgres has: events some seconds after they were settled, so that a read under way still finds them, and
+whole generations of the unsettled index and of the claimed ids.
 
-A generation is dropped when all that was written into it is settled, and has been for the given time: at each
-turn the engine notes the sequence; the generation that ended there is ready once that sequence is settled.
+A generation is dropped once everything in it has been settled for the given time. At each turn the engine notes the
+sequence, and the generation that ended there is ready once that sequence is settled.
 
-KEYS  1 engine  2 events  3 unsettled 0  4 unsettled 1  5 claims 0  6 claims 1
-ARGV  1 epoch and 2 sequence of Postgres' cursor  3 how long settled events stay (ms)  4 how long claims stay (ms)
+KEYS  engine, events, unsettled_0, unsettled_1, claims_0, claims_1
+ARGV  epoch            epoch of Postgres' cursor
+      sequence         sequence of Postgres' cursor
+      events_stay_ms   how long settled events stay
+      claims_stay_ms   how long claims stay
 Replies  the number of events taken off the stream
 ]]
 --- include read_state
 
-local state = read_state(KEYS[1])
-local settled = tonumber(ARGV[2])
+local state = read_state(KEYS.engine)
+local settled = tonumber(ARGV.sequence)
 if settled > state.sequence then return redis.error_reply('AHEAD Postgres has events that this engine never had') end
 local now = redis.call('TIME')
 local time = now[1] * 1000 + math.floor(now[2] / 1000)
 
 -- Drops the older generation of `name` when its time has come; `generations` are its two keys.
 local function turn(name, generations, stay)
-  local found = redis.call('HMGET', KEYS[1], name .. ':turned_at', name .. ':ready_at')
+  local found = redis.call('HMGET', KEYS.engine, name .. ':turned_at', name .. ':ready_at')
   local current, turned_at, ready_at = state[name], tonumber(found[1] or 0), tonumber(found[2])
   if settled < turned_at then return end
   if not ready_at then
-    redis.call('HSET', KEYS[1], name .. ':ready_at', text(time))
+    redis.call('HSET', KEYS.engine, name .. ':ready_at', text(time))
   elseif time - ready_at >= stay then
     redis.call('UNLINK', generations[2 - current])
     state[name] = 1 - current
-    redis.call('HSET', KEYS[1], 'state', encode_state(state), name .. ':turned_at', text(state.sequence))
-    redis.call('HDEL', KEYS[1], name .. ':ready_at')
+    redis.call('HSET', KEYS.engine, 'state', encode_state(state), name .. ':turned_at', text(state.sequence))
+    redis.call('HDEL', KEYS.engine, name .. ':ready_at')
   end
 end
 
-turn('unsettled', { KEYS[3], KEYS[4] }, tonumber(ARGV[3]))
-turn('claims', { KEYS[5], KEYS[6] }, tonumber(ARGV[4]))
+turn('unsettled', { KEYS.unsettled_0, KEYS.unsettled_1 }, tonumber(ARGV.events_stay_ms))
+turn('claims', { KEYS.claims_0, KEYS.claims_1 }, tonumber(ARGV.claims_stay_ms))
 
 -- Events: what was settled at the last mark goes, once the mark is old enough.
-local mark = redis.call('HMGET', KEYS[1], 'mark', 'mark:at')
+local mark = redis.call('HMGET', KEYS.engine, 'mark', 'mark:at')
 local gone = 0
-if not mark[1] or time - tonumber(mark[2]) >= tonumber(ARGV[3]) then
-  if mark[1] then gone = redis.call('XTRIM', KEYS[2], 'MINID', '=', mark[1]) end
-  redis.call('HSET', KEYS[1], 'mark', ARGV[1] .. '-' .. ARGV[2], 'mark:at', text(time))
+if not mark[1] or time - tonumber(mark[2]) >= tonumber(ARGV.events_stay_ms) then
+  if mark[1] then gone = redis.call('XTRIM', KEYS.events, 'MINID', '=', mark[1]) end
+  redis.call('HSET', KEYS.engine, 'mark', ARGV.epoch .. '-' .. ARGV.sequence, 'mark:at', text(time))
 end
-redis.call('HSET', KEYS[1], 'settled', ARGV[2])
+redis.call('HSET', KEYS.engine, 'settled', ARGV.sequence)
 return gone

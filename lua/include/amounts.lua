@@ -1,4 +1,5 @@
 --- include exact
+--- include balance_fields
 -- Amounts of a hash (balances of an asset, sizes of a side's levels). Each field is read once, changed in memory and
 -- written once, however many orders of a call change it.
 -- An amount is a number, or wide: { billions, rest }. A number becomes wide at 2^53, and a wide amount becomes a number

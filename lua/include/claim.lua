@@ -4,6 +4,8 @@
 -- An id's field in the hash is a digest of its kind, its wallet and the id. Its mask (8 bytes) has its bits of a block.
 -- A block is named by its string of the filter and by the offsets of its first and last byte, as text.
 
+--- define LOOK_COUNTS_MS 300000 (a look into Postgres counts for five minutes; `src/engine/claims.ts` has the same)
+
 -- Returns the block with the id's bits set, and true when all of them were set before.
 local function marked_block(filter, first, last, mask)
   local block = redis.call('GETRANGE', filter, first, last)
@@ -22,7 +24,7 @@ local function find_claim(claims_0, claims_1, filter, first, last, mask, field, 
   if is_marked then
     local known = redis.call('HGET', claims_0, field) or redis.call('HGET', claims_1, field)
     if known then return 'claimed', known end
-    if time - checked_at >= 300000 then return 'unchecked', text(time) end
+    if time - checked_at >= LOOK_COUNTS_MS then return 'unchecked', text(time) end
   end
   return nil, block
 end

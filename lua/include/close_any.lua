@@ -8,12 +8,12 @@ local function find_all(references, owner)
     local side, member, wallet, had_fills, left, held = find(reference, owner)
     if side and not seen[reference] then
       seen[reference] = true
-      local live = live_record(KEYS[7], wallet .. reference)
+      local live = live_record(KEYS.live, wallet .. reference)
       if not live then return nil end
       orders[#orders + 1] = { side = side, member = member, wallet = wallet, had_fills = had_fills, left = left,
         held = held, live = live, level = string.sub(member, 1, 7) }
-      ask(balances_of(side), wallet .. 'r')
-      ask(balances_of(side), wallet .. 'a')
+      ask(balances_of(side), wallet .. RESERVED)
+      ask(balances_of(side), wallet .. AVAILABLE)
       ask(levels_of(side), string.sub(member, 1, 7))
     end
   end
@@ -28,8 +28,8 @@ end
 local function is_reserved(orders)
   local sums = { [BUY] = {}, [SELL] = {} }
   for _, order in ipairs(orders) do
-    local of_side, field = sums[order.side], order.wallet .. 'r'
-    check_amount(balances_of(order.side), order.wallet .. 'a')
+    local of_side, field = sums[order.side], order.wallet .. RESERVED
+    check_amount(balances_of(order.side), order.wallet .. AVAILABLE)
     check_amount(levels_of(order.side), order.level)
     of_side[field] = of_side[field] or { 0, 0 }
     add_exactly(of_side[field], order.held)

@@ -8,8 +8,8 @@ local function expire_own(order, maker_side, receives)
     records[index] = closed_record(one.live, one.had_fills)
     redis.call('ZREM', keys.book[maker_side], one.member)
     drop_live(string.sub(one.live, 1, 37), wallet)
-    add_to(receives, wallet .. 'r', -one.held)
-    add_to(receives, wallet .. 'a', one.held)
+    add_to(receives, wallet .. RESERVED, -one.held)
+    add_to(receives, wallet .. AVAILABLE, one.held)
     add_to(levels[maker_side], string.sub(one.member, 1, 7), -one.left)
   end
   return table.concat(records)
@@ -18,11 +18,11 @@ end
 -- Puts the remainder on the book, reserves it, and lists the order among its wallet's live ones.
 local function write_rest(order, stamp, reference, pays)
   local wallet, remaining = order.wallet, order.remaining
-  local held = remaining * (order.side == BUY and order.price * quote_per_lot or base_per_step)
+  local held = held_atoms(order.side, order.price, remaining)
   redis.call('ZADD', keys.book[order.side], '0',
     order.key .. stamp .. wallet .. struct.pack('>I1I7', remaining < order.size and 1 or 0, remaining))
-  add_to(pays, wallet .. 'a', -held)
-  add_to(pays, wallet .. 'r', held)
+  add_to(pays, wallet .. AVAILABLE, -held)
+  add_to(pays, wallet .. RESERVED, held)
   add_to(levels[order.side], order.key, remaining)
   local prefix = wallet .. reference
   live_added[prefix] = prefix .. order.client_id

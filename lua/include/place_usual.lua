@@ -14,15 +14,15 @@ local function record_usual(status, amount, wallet, reference, stamp, count, fil
   end
   if claim_field then claimed[claim_field] = reference end
   index_wallets(wallet, stamp, count)
-  append_event(KEYS[EVENTS], state, time, struct.pack('>I1I6I1I1I7I7I7I2', ORDER_PLACED, time, status, 0, amount, filled,
+  append_event(KEYS.events, state, time, struct.pack('>I1I6I1I1I7I7I7I2', ORDER_PLACED, time, status, 0, amount, filled,
     first_trade, count) .. terms .. fills)
   return struct.pack('>I1I6I1I1I7I7I7', PLACED, state.sequence, status, 0, amount, filled, first_trade) .. fills
 end
 
 -- Returns the outcome of an order that meets nobody, or nil. `block`: claim filter block with the id's bits, or nil.
 local function rest_usual(side, price, amount, wallet, client_id, pays, filter, first, block, claim_field, terms)
-  local need = amount * (side == BUY and price * quote_per_lot or base_per_step)
-  local key, available, reserved = struct.pack('>I7', price_key(side, price)), wallet .. 'a', wallet .. 'r'
+  local need = held_atoms(side, price, amount)
+  local key, available, reserved = struct.pack('>I7', price_key(side, price)), wallet .. AVAILABLE, wallet .. RESERVED
   local sizes = amounts_of(KEYS[LEVELS + side])
   ask(pays, available)
   ask(pays, reserved)
@@ -54,8 +54,8 @@ local function plan_usual(page, side, amount, wallet, pays, receives, sizes)
     if maker == wallet or left == 0 or index > most_makers then return false end
     local steps = left < remaining and left or remaining
     add_fill(member, maker, price_key(1 - side, key), steps, left - steps)
-    ask(pays, maker .. 'a')
-    ask(receives, maker .. 'r')
+    ask(pays, maker .. AVAILABLE)
+    ask(receives, maker .. RESERVED)
     ask(sizes, string.sub(member, 1, 7))
     if steps == remaining then
       return walk.notional_sum + walk.fee_sum < EXACT_LIMIT and amount * base_per_step < EXACT_LIMIT
@@ -68,7 +68,7 @@ end
 local function makers_hold(side, receives)
   local needs = walk.fills > 1 and {}
   for index = 1, walk.fills do
-    local field, need = walk.wallet[index] .. 'r', side == BUY and walk.steps[index] * base_per_step or walk.notional[index]
+    local field, need = walk.wallet[index] .. RESERVED, side == BUY and walk.steps[index] * base_per_step or walk.notional[index]
     if needs then
       need = need + (needs[field] or 0)
       needs[field] = need
@@ -81,11 +81,11 @@ end
 -- Returns the outcome of an order that is filled whole by a page of others' orders, or nil.
 local function fill_usual(page, side, price, amount, wallet, pays, filter, first, block, claim_field, terms)
   local receives, sizes = amounts_of(KEYS[BASE + side]), amounts_of(KEYS[LEVELS + 1 - side])
-  local house, available = amounts_of(KEYS[QUOTE]), wallet .. 'a'
+  local house, available = amounts_of(KEYS.quote_balances), wallet .. AVAILABLE
   if not plan_usual(page, side, amount, wallet, pays, receives, sizes) then return nil end
   ask(pays, available)
   ask(receives, available)
-  ask(house, 'house')
+  ask(house, HOUSE)
   read_asked(pays)
   read_asked(receives)
   read_asked(sizes)
@@ -112,7 +112,7 @@ local function place_usual(bytes)
     if layout ~= filter_in_force or claimed[digest] then return nil end
     local ended
     filter_key, claim_field = KEYS[FIRST_FILTER + filter], digest
-    ended, block = find_claim(KEYS[CLAIMS], KEYS[CLAIMS + 1], filter_key, first, last, mask, digest, checked_at, time)
+    ended, block = find_claim(KEYS.claims_0, KEYS.claims_1, filter_key, first, last, mask, digest, checked_at, time)
     if ended then return nil end
   end
   local pays, terms = amounts_of(KEYS[QUOTE - side]), string.sub(bytes, 1, TERMS_BYTES + #client_id)

@@ -9,7 +9,7 @@ local function admit_order(order)
     local known = claimed[claim.field]
     if known then return CLAIMED, known end
     local ended, block =
-      find_claim(KEYS[CLAIMS], KEYS[CLAIMS + 1], claim.filter, claim.first, claim.last, claim.mask, claim.field, claim.checked_at, time)
+      find_claim(KEYS.claims_0, KEYS.claims_1, claim.filter, claim.first, claim.last, claim.mask, claim.field, claim.checked_at, time)
     if ended then return ended == 'claimed' and CLAIMED or UNCHECKED, block end
     claim.block = block
     -- The claim also goes into the filter that is being filled, if there is one.
@@ -56,18 +56,18 @@ local function plan_own(order, maker_side, receives)
     local live = live_member(wallet .. prefixes[maker_side] .. string.sub(member, 1, 15))
     if not live then return false end
     local key, had_fills, left = struct.unpack('>I7xxxxxxxxxxxxxxxxxxxxxxxxxxxxI1I7', member)
-    local held = left * (maker_side == SELL and base_per_step or price_key(BUY, key) * quote_per_lot)
+    local held = held_atoms(maker_side, price_key(maker_side, key), left)
     add_exactly(sum, held)
     order.own[index] = { live = live, member = member, had_fills = had_fills, left = left, held = held }
   end
-  return holds_sum(receives, wallet .. 'r', sum)
+  return holds_sum(receives, wallet .. RESERVED, sum)
 end
 
 -- Returns true when the makers have reserved what the walk takes from them.
 local function makers_can_pay(maker_side, receives)
   local needs = {}
   for index = 1, walk.fills do
-    local field = walk.wallet[index] .. 'r'
+    local field = walk.wallet[index] .. RESERVED
     local given = maker_side == SELL and walk.steps[index] * base_per_step or walk.notional[index]
     needs[field] = (needs[field] or 0) + given
   end
@@ -87,13 +87,13 @@ local function ask_for_match(order, pays, receives, sizes)
     count = count + 2
   end
   for index = 1, walk.fills do
-    change(receives, walk.wallet[index] .. 'r')
-    change(pays, walk.wallet[index] .. 'a')
+    change(receives, walk.wallet[index] .. RESERVED)
+    change(pays, walk.wallet[index] .. AVAILABLE)
     change(sizes, string.sub(walk.member[index], 1, 7))
   end
-  change(receives, order.wallet .. 'a')
-  if walk.fee_sum > 0 then change(quote, 'house') end
-  if walk.own_count > 0 then change(receives, order.wallet .. 'r') end
+  change(receives, order.wallet .. AVAILABLE)
+  if walk.fee_sum > 0 then change(quote, HOUSE) end
+  if walk.own_count > 0 then change(receives, order.wallet .. RESERVED) end
   for index = 1, walk.own_count do change(sizes, string.sub(walk.own[index], 1, 7)) end
   return changes
 end
@@ -120,10 +120,10 @@ local function check_means(order, pays)
   -- The fee of each fill is rounded up, so many small fills may need more than the replica computed for the whole order
   -- at its limit price.
   if need >= EXACT_LIMIT then return 'ORDER_ABOVE_MAX_SIZE' end
-  if not holds(pays, order.wallet .. 'a', need) then return 'INSUFFICIENT_BALANCE' end
+  if not holds(pays, order.wallet .. AVAILABLE, need) then return 'INSUFFICIENT_BALANCE' end
   if order.rests then
     if count_live(order.wallet) >= most_live then return 'BAD_REQUEST' end
-    check_amount(pays, order.wallet .. 'r')
+    check_amount(pays, order.wallet .. RESERVED)
     check_amount(levels[order.side], order.key)
   end
 end
@@ -140,9 +140,9 @@ local function plan_order(order)
   local pays, receives = quote, base
   if side == SELL then pays, receives = base, quote end
   order.key = struct.pack('>I7', order.price and price_key(side, order.price) or 0)
-  ask(pays, order.wallet .. 'a')
+  ask(pays, order.wallet .. AVAILABLE)
   if order.rests then
-    ask(pays, order.wallet .. 'r')
+    ask(pays, order.wallet .. RESERVED)
     ask(levels[side], order.key)
   end
   local matches = order.reason == 0 and walk.fills + walk.own_count > 0

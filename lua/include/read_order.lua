@@ -1,11 +1,11 @@
 -- Fields of the call that only the whole command needs.
-local _, _, _, _, _, self_trade, min_steps, max_steps, has_reference = struct.unpack(CALL, ARGV[1])
+local _, _, _, _, _, self_trade, min_steps, max_steps, has_reference = struct.unpack(CALL, ARGV.call)
 local keys = {
-  engine = KEYS[1], events = KEYS[EVENTS], book = { [BUY] = KEYS[BOOK], [SELL] = KEYS[BOOK + 1] }, live = KEYS[LIVE],
-  unsettled = { KEYS[UNSETTLED], KEYS[UNSETTLED + 1] }, markets = KEYS[MARKETS],
+  engine = KEYS.engine, events = KEYS.events, book = { [BUY] = KEYS.bids, [SELL] = KEYS.asks }, live = KEYS.live,
+  unsettled = { KEYS.unsettled_0, KEYS.unsettled_1 }, markets = KEYS.markets,
 }
-local base, quote = amounts_of(KEYS[BASE]), amounts_of(KEYS[QUOTE])
-local levels = { [BUY] = amounts_of(KEYS[LEVELS]), [SELL] = amounts_of(KEYS[LEVELS + 1]) }
+local base, quote = amounts_of(KEYS.base_balances), amounts_of(KEYS.quote_balances)
+local levels = { [BUY] = amounts_of(KEYS.bid_levels), [SELL] = amounts_of(KEYS.ask_levels) }
 local symbol = string.match(rules, ' (.+)$')
 local prefixes = { [BUY] = book_prefix(market_number, BUY), [SELL] = book_prefix(market_number, SELL) }
 

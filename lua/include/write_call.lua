@@ -12,7 +12,7 @@ local function write_call()
     members[count + 1], members[count + 2] = '0', member
     count = count + 2
   end
-  if count > 0 then redis.call('ZADD', KEYS[LIVE], unpack(members)) end
+  if count > 0 then redis.call('ZADD', KEYS.live, unpack(members)) end
   count = 0
   for digest, reference in pairs(claimed) do
     ids[count + 1], ids[count + 2] = digest, reference
@@ -21,8 +21,8 @@ local function write_call()
   if count > 0 then redis.call('HSET', KEYS[CLAIMS + state.claims], unpack(ids)) end
   write_unsettled(KEYS[UNSETTLED + state.unsettled], unsettled)
   if state.trade > trade_before then
-    redis.call('HSET', KEYS[1], 'state', encode_state(state), 'last:' .. market_number, last_price)
+    redis.call('HSET', KEYS.engine, 'state', encode_state(state), 'last:' .. market_number, last_price)
   else
-    redis.call('HSET', KEYS[1], 'state', encode_state(state))
+    redis.call('HSET', KEYS.engine, 'state', encode_state(state))
   end
 end

@@ -30,7 +30,7 @@ local function drop_live(prefix, wallet)
   if live_added[prefix] then
     live_added[prefix] = nil
   else
-    gone = redis.call('ZREMRANGEBYLEX', KEYS[LIVE], '[' .. prefix, '(' .. prefix .. '\255')
+    gone = redis.call('ZREMRANGEBYLEX', KEYS.live, '[' .. prefix, '(' .. prefix .. PREFIX_END)
   end
   if live_counts[wallet] then live_counts[wallet] = live_counts[wallet] - gone end
 end
@@ -50,17 +50,17 @@ local function write_fills(side, wallet, pays, receives)
       drop_live(maker .. maker_prefix .. string.sub(member, 1, 15), maker)
     end
     if not buys then atoms, notional = notional, atoms end
-    add_to(receives, maker .. 'r', -atoms)
-    add_to(pays, maker .. 'a', notional)
+    add_to(receives, maker .. RESERVED, -atoms)
+    add_to(pays, maker .. AVAILABLE, notional)
     add_to(sizes, string.sub(member, 1, 7), -steps)
   end
   for from = 1, #gone, MOST_UNPACKED do
     redis.call('ZREM', book, unpack(gone, from, math.min(from + MOST_UNPACKED - 1, #gone)))
   end
   local atoms, cost, gain = walk.filled * base_per_step, walk.notional_sum + walk.fee_sum, walk.notional_sum - walk.fee_sum
-  add_to(pays, wallet .. 'a', buys and -cost or -atoms)
-  add_to(receives, wallet .. 'a', buys and atoms or gain)
-  add_to(amounts_of(KEYS[QUOTE]), 'house', walk.fee_sum)
+  add_to(pays, wallet .. AVAILABLE, buys and -cost or -atoms)
+  add_to(receives, wallet .. AVAILABLE, buys and atoms or gain)
+  add_to(amounts_of(KEYS.quote_balances), HOUSE, walk.fee_sum)
   return table.concat(records)
 end
 

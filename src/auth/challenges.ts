@@ -2,7 +2,8 @@
 
 import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
-import { loadScript, runScript } from '../redis/lua.ts';
+import { loadScript } from '../redis/lua.ts';
+import { describeScript, LoadedCall } from '../redis/script-call.ts';
 import { challengeKey, type Flow } from './keys.ts';
 
 /** Time within which a challenge may be answered. */
@@ -32,14 +33,25 @@ export interface Challenges {
   consume(flow: Flow, wallet: string, record: string): Promise<Standing>;
 }
 
-const consumeChallenge = loadScript('consume_challenge');
+export const CONSUME_CHALLENGE = describeScript({
+  name: 'consume_challenge',
+  keys: ['challenge'],
+  args: ['record', 'keptMs', 'consume'],
+  read: (reply) => String(reply) as Standing,
+});
+
+const consumeChallenge = new LoadedCall(CONSUME_CHALLENGE, loadScript(CONSUME_CHALLENGE.name));
 
 export function openChallenges(redis: Redis): Challenges {
   const judge = (flow: Flow, wallet: string, record: string, consume: '0' | '1') =>
-    reached(async () => {
-      const args = [record, EXPIRED_RECORD_KEPT_MS, consume];
-      return String(await runScript(redis, consumeChallenge, [challengeKey(flow, wallet)], args)) as Standing;
-    });
+    reached(() =>
+      consumeChallenge.run(redis, {
+        challenge: challengeKey(flow, wallet),
+        record,
+        keptMs: EXPIRED_RECORD_KEPT_MS,
+        consume,
+      }),
+    );
   return {
     issue: (flow, wallet, record) =>
       reached(async () => {

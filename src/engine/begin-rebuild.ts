@@ -9,6 +9,7 @@ import type { EngineCore } from './core.ts';
 import type { EngineImage } from './engine-image.ts';
 import { type FilterLayout, filterKeys, readFilterState } from './filter-layout.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+import { BEGIN_REBUILD, END_REBUILD } from './scripts.ts';
 import { ENGINE_FORMAT } from './state.ts';
 
 export interface BegunRebuild {
@@ -44,23 +45,29 @@ export async function beginRebuild(
 ): Promise<BegunRebuild> {
   const token = randomBytes(TOKEN_BYTES).toString('hex');
   const content = [
-    ...[KEYS.events, ...KEYS.unsettled, ...KEYS.claims, KEYS.markets, KEYS.assets, KEYS.live],
-    ...[...switches.markets.flatMap(sidesOf), ...assets.map(({ symbol }) => balancesKey(symbol))],
+    KEYS.events,
+    ...KEYS.unsettled,
+    ...KEYS.claims,
+    KEYS.markets,
+    KEYS.assets,
+    KEYS.live,
+    ...switches.markets.flatMap(sidesOf),
+    ...assets.map(({ symbol }) => balancesKey(symbol)),
     ...filterKeys(layout),
   ];
   const kept = [KEYS.cancelAfter, KEYS.cancelAfterLeases, KEYS.cancelAfterCutOffs];
-  const reply = await core.run(
-    'begin_rebuild',
-    [KEYS.engine, KEYS.rebuilding, ...content, ...kept],
-    [ENGINE_FORMAT, token, cursor.sequence],
-  );
-  const [outcome, replaces, filter = ''] = (reply as Buffer[]).map(String);
-  if (outcome === 'held') throw notEmpty();
-  if (outcome === 'nothing') throw nothingSettled();
-  const { current, next } = readFilterState(filter);
+  const reply = await core.run(BEGIN_REBUILD, {
+    content: [...content, ...kept],
+    format: ENGINE_FORMAT,
+    token,
+    sequence: cursor.sequence,
+  });
+  if (reply.outcome === 'held') throw notEmpty();
+  if (reply.outcome === 'nothing') throw nothingSettled();
+  const { current, next } = readFilterState(reply.filter);
   const left = [current, ...(next === null ? [] : [next])].flatMap(filterKeys);
   await core.call(() => core.redis.unlink(...content, ...left));
-  return { token, keepsSwitches: replaces === '1' };
+  return { token, keepsSwitches: reply.replaces };
 }
 
 /**
@@ -69,8 +76,7 @@ export async function beginRebuild(
  * @throws OperatorRefusal REBUILD_REPLACED | ENGINE_NOT_EMPTY
  */
 export async function endRebuild(core: EngineCore, token: string, cursor: Cursor): Promise<void> {
-  const keys = [KEYS.engine, KEYS.rebuilding, KEYS.events];
-  const [outcome] = (await core.run('end_rebuild', keys, [token, idOf(cursor)])) as Buffer[];
-  if (outcome!.toString() === 'held') throw notEmpty();
-  if (outcome!.toString() === 'replaced') throw replaced();
+  const outcome = await core.run(END_REBUILD, { token, lastEvent: idOf(cursor) });
+  if (outcome === 'held') throw notEmpty();
+  if (outcome === 'replaced') throw replaced();
 }

@@ -2,7 +2,7 @@
 
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { EngineCore } from './core.ts';
-import { KEYS } from './keys.ts';
+import { FILL_REBUILD } from './scripts.ts';
 
 type Argument = string | Buffer;
 type Command = 'hset' | 'zadd' | 'setrange';
@@ -55,8 +55,12 @@ export class BulkWriter {
 
   /** @throws OperatorRefusal REBUILD_REPLACED */
   async send(command: Command, key: string, ...args: readonly Argument[]): Promise<void> {
-    const words = [this.#token, command.toUpperCase(), ...args];
-    const [outcome] = (await this.#core.run('fill_rebuild', [KEYS.rebuilding, key], words)) as Buffer[];
-    if (outcome!.toString() === 'replaced') throw replaced();
+    const isOurs = await this.#core.run(FILL_REBUILD, {
+      part: key,
+      token: this.#token,
+      command: command.toUpperCase(),
+      arguments: args,
+    });
+    if (!isOurs) throw replaced();
   }
 }

@@ -7,9 +7,11 @@ import type { ClosedOrder } from '../domain/order.ts';
 import { Batches, UNTOUCHED } from './batches.ts';
 import { CANCELLING_CALL, CANCELLING_REQUEST, CAUSES, CLOSE_OUTCOMES } from './cancelling-call.ts';
 import { exactNumber, REFERENCE_BYTES, readClosed, readOrderId, walletBytes } from './codec.ts';
-import { type EngineCore, neverSent, Stale } from './core.ts';
-import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+import { type EngineCore, neverSent } from './core.ts';
+import { KEYS, marketKeys } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
+import { Stale } from './outcomes.ts';
+import { CANCEL_ORDERS, FIND_LIVE_ORDERS } from './scripts.ts';
 import { rulesText } from './state.ts';
 
 /** Outcome of cancelling one page of a wallet's live orders. */
@@ -111,11 +113,7 @@ export class OrderCancels {
 
   /** References of the live orders of one wallet at one moment. */
   async liveReferences(wallet: string): Promise<Buffer[]> {
-    const args = [walletBytes(wallet)];
-    const [, members] = (await this.#core.run('find_live_orders', [KEYS.engine, KEYS.live], args)) as [
-      Buffer,
-      Buffer[],
-    ];
+    const { members } = await this.#core.run(FIND_LIVE_ORDERS, { wallet: walletBytes(wallet) });
     return members.map((member) => member.subarray(20, 20 + REFERENCE_BYTES));
   }
 
@@ -176,10 +174,7 @@ export class OrderCancels {
       mostOrders: MOST_ORDERS_OF_CALL,
       rules: rulesText(market),
     });
-    const [, ...outcomes] = (await this.#core.run('cancel_orders', keysOf(market), [
-      call,
-      ...requests,
-    ])) as Buffer[];
+    const outcomes = await this.#core.run(CANCEL_ORDERS, { ...marketKeys(market), call, requests });
     return outcomes.map((outcome) => (outcome[0] === CLOSE_OUTCOMES.untouched ? UNTOUCHED : outcome));
   }
 }
@@ -194,16 +189,3 @@ function byMarketNumber(references: readonly Buffer[]): Map<number, Buffer[]> {
   }
   return groups;
 }
-
-const keysOf = ({ symbol, base, quote }: Market): string[] => [
-  KEYS.engine,
-  KEYS.events,
-  bookKey(symbol, 'bids'),
-  bookKey(symbol, 'asks'),
-  balancesKey(base.symbol),
-  balancesKey(quote.symbol),
-  KEYS.live,
-  ...KEYS.unsettled,
-  levelsKey(symbol, 'bids'),
-  levelsKey(symbol, 'asks'),
-];

@@ -26,6 +26,12 @@ export interface Claim {
   readonly mask: Buffer;
 }
 
+/**
+ * Time for which a look into Postgres counts. Redis remembers a used id for twice as long after Postgres has it.
+ * `lua/include/claim.lua` has the same value.
+ */
+export const LOOK_COUNTS_MS = 300_000;
+
 /** A time of one epoch of the engine, in Unix milliseconds. */
 export interface Moment {
   readonly epoch: number;

@@ -20,6 +20,9 @@ const HIGHEST_KEY = 2n ** 53n - 1n;
 /** An amount as scripts take it: 2^53 stands for any larger one, which no order reaches. */
 export const exactNumber = (amount: bigint): number => Number(amount < EXACT_LIMIT ? amount : EXACT_LIMIT);
 
+/** Fields of the balances of an asset. A wallet's field is its 20 bytes and a letter. */
+export const BALANCE_FIELDS = { available: 'a', reserved: 'r', house: 'house', supply: 'supply' } as const;
+
 export const walletBytes = (wallet: string): Buffer => Buffer.from(wallet.slice(2), 'hex');
 export const walletText = (bytes: Buffer): string => `0x${bytes.toString('hex')}`;
 

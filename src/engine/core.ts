@@ -1,9 +1,10 @@
 /** The base of every engine command: the connection, the epoch of the command, and the meaning of its failures. */
 
 import type { Redis } from 'ioredis';
-import { ERRORS, type ErrorCode, OperatorRefusal, Refusal } from '../domain/errors.ts';
+import { Refusal } from '../domain/errors.ts';
 import type { Cursor } from '../domain/event.ts';
-import { loadScript, runScript, type Script, type ScriptArgument } from '../redis/lua.ts';
+import { loadScript, type Script } from '../redis/lua.ts';
+import { type InputOf, LoadedCall, type ReplyOf, type ScriptCall } from '../redis/script-call.ts';
 import {
   DEFAULT_FILTER_BYTES,
   type FilterState,
@@ -11,21 +12,14 @@ import {
   writeFilterState,
 } from './filter-layout.ts';
 import { KEYS } from './keys.ts';
+import { Stale } from './outcomes.ts';
+import { FIXED_KEYS, OPEN_EPOCH, RETIRE_ENGINE } from './scripts.ts';
 import { checkServerSettings } from './server-settings.ts';
 import { ENGINE_FORMAT, readState } from './state.ts';
 
 /** The engine has lost events that Postgres has: it must not trade until it is rebuilt. */
 export class EngineBehind extends Error {
   override readonly name = 'EngineBehind';
-}
-
-/** A command was made for what is not in force any more: the epoch, the filter, or the rules of a market. */
-export class Stale {
-  readonly what: string;
-
-  constructor(what: string) {
-    this.what = what;
-  }
 }
 
 /** The engine has another format than this release: nothing of it may be read or written. */
@@ -37,9 +31,6 @@ const otherFormat = (format: string): EngineFormat =>
   new EngineFormat(
     `the engine's Redis has format ${format}, this release needs format ${ENGINE_FORMAT}: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'`,
   );
-
-/** The first word of a reply, and the rest of it. */
-export type Reply = readonly [Buffer, ...(Buffer | Buffer[])[]];
 
 export interface CoreOptions {
   readonly redis: Redis;
@@ -58,7 +49,7 @@ const UNAVAILABLE_REPLY =
   /^(LOADING|BUSY|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|NOREPLICAS|NOAUTH|ERR max number)/;
 const STALE_RETRIES = 5;
 /** Scripts that run on an engine of another format: they find out, or replace it. */
-const FOR_ANY_FORMAT = new Set(['open_epoch', 'retire_engine']);
+const FOR_ANY_FORMAT = new Set<unknown>([OPEN_EPOCH, RETIRE_ENGINE]);
 
 /** Turns a failure of Redis into SERVICE_UNAVAILABLE; what a script itself got wrong stays what it is. */
 export function asUnavailable(error: unknown): unknown {
@@ -73,27 +64,12 @@ export function asUnavailable(error: unknown): unknown {
 export const neverSent = (): Refusal =>
   new Refusal('SERVICE_UNAVAILABLE', 'the matching engine is busy, and nothing was done: try again');
 
-/** The refusal that a script's code stands for. */
-export const refusalOf = (code: string): Error =>
-  code in ERRORS
-    ? new Refusal(code as ErrorCode)
-    : new OperatorRefusal(code, OPERATOR_MEANINGS[code] ?? code);
-
-/** Refusals that only an operator's command meets. */
-const OPERATOR_MEANINGS: Record<string, string> = {
-  SUPPLY_LIMIT: 'the total supply of the asset would pass 2^62 atoms',
-  BOOK_NOT_EMPTY: 'the market still has resting orders: halt it and clear it first',
-  ASSET_IN_USE: 'the asset is already in use: its scale cannot change any more',
-  SCALE_CHANGED: 'the scale of the asset changed while the command ran: nothing was moved; try again',
-  UNKNOWN_ASSET: 'there is no such asset any more: nothing was moved',
-};
-
 export class EngineCore {
   readonly redis: Redis;
   readonly #load: (name: string) => Script;
   readonly #observe: (script: string, seconds: number) => void;
   readonly #warn: (message: string) => void;
-  readonly #scripts = new Map<string, Script>();
+  readonly #scripts = new Map<unknown, LoadedCall<never>>();
   /** Size of the filter that is made next. */
   readonly filterBytes: number;
   #filter: FilterState = readFilterState(null);
@@ -162,27 +138,27 @@ export class EngineCore {
     const runId = await this.#readRunId();
     if (tenure !== this.#tenure)
       throw new Refusal('SERVICE_UNAVAILABLE', 'the server that answered may be another one by now');
-    const filter = writeFilterState({ generation: 0, bytes: this.filterBytes });
-    const args = [runId, cursor?.epoch ?? '', cursor?.sequence ?? '', filter, ENGINE_FORMAT];
-    const [outcome, epoch, sequence, filters] = (await this.run(
-      'open_epoch',
-      [KEYS.engine],
-      args,
-    )) as Buffer[];
+    const reply = await this.run(OPEN_EPOCH, {
+      runId,
+      epoch: cursor?.epoch ?? '',
+      sequence: cursor?.sequence ?? '',
+      filterLayout: writeFilterState({ generation: 0, bytes: this.filterBytes }),
+      format: ENGINE_FORMAT,
+    });
     this.formatReplaced();
-    switch (outcome!.toString()) {
+    switch (reply.outcome) {
       case 'open':
-        this.#filter = readFilterState(filters!.toString());
-        this.#adopt(Number(epoch), runId!);
+        this.#filter = readFilterState(reply.filter);
+        this.#adopt(reply.epoch, runId);
         return;
       case 'format':
-        this.#otherFormat = otherFormat(epoch!.toString());
+        this.#otherFormat = otherFormat(reply.format);
         throw this.#otherFormat;
       case 'behind':
         throw new EngineBehind(
-          `the engine is at event ${epoch}-${sequence}, Postgres at ${cursor?.epoch}-${cursor?.sequence}: restore it, or fill an empty one by 'ledger rebuild'`,
+          `the engine is at event ${reply.lastEvent}, Postgres at ${cursor?.epoch}-${cursor?.sequence}: restore it, or fill an empty one by 'ledger rebuild'`,
         );
-      default:
+      case 'unknown':
         throw new Refusal(
           'SERVICE_UNAVAILABLE',
           'Postgres must tell where the ledger stands before the engine opens',
@@ -224,20 +200,23 @@ export class EngineCore {
    * Runs a script.
    * @throws Refusal SERVICE_UNAVAILABLE when its outcome is unknown; EngineFormat
    */
-  async run(name: string, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown> {
-    if (this.#otherFormat !== undefined && !FOR_ANY_FORMAT.has(name)) throw this.#otherFormat;
-    let script = this.#scripts.get(name);
-    if (script === undefined) {
-      script = this.#load(name);
-      this.#scripts.set(name, script);
+  async run<Call extends ScriptCall<string, string, unknown>>(
+    call: Call,
+    input: InputOf<Call>,
+  ): Promise<ReplyOf<Call>> {
+    if (this.#otherFormat !== undefined && !FOR_ANY_FORMAT.has(call)) throw this.#otherFormat;
+    let loaded = this.#scripts.get(call) as LoadedCall<Call> | undefined;
+    if (loaded === undefined) {
+      loaded = new LoadedCall(call, this.#load(call.name), FIXED_KEYS);
+      this.#scripts.set(call, loaded as LoadedCall<never>);
     }
     const begun = performance.now();
     try {
-      return await runScript(this.redis, script, keys, args);
+      return await loaded.run(this.redis, input);
     } catch (error) {
       throw asUnavailable(error);
     } finally {
-      this.#observe(name, (performance.now() - begun) / 1000);
+      this.#observe(call.name, (performance.now() - begun) / 1000);
     }
   }
 
@@ -245,26 +224,16 @@ export class EngineCore {
    * Runs a command again for as long as it finds something stale, which is read anew before.
    * @param refresh reads what is neither the epoch nor the filter
    */
-  async whileCurrent<T>(command: () => Promise<T | Stale>, refresh: () => Promise<void>): Promise<T> {
+  async whileCurrent<T>(
+    command: () => Promise<T | Stale>,
+    refresh: () => Promise<void> = async () => undefined,
+  ): Promise<T> {
     for (let tries = 0; tries < STALE_RETRIES; tries += 1) {
       const result = await command();
       if (!(result instanceof Stale)) return result;
       await this.#renew(result.what, refresh);
     }
     throw new Refusal('SERVICE_UNAVAILABLE', 'the rules changed again and again while the command ran');
-  }
-
-  /** `whileCurrent` for a script whose reply begins with its outcome. A refusal of the script is thrown. */
-  replyWhileCurrent(
-    command: () => Promise<Reply>,
-    refresh: () => Promise<void> = async () => undefined,
-  ): Promise<Reply> {
-    return this.whileCurrent(async () => {
-      const reply = await command();
-      const outcome = reply[0].toString();
-      if (outcome === 'refused') throw refusalOf(String(reply[1]));
-      return outcome === 'stale' ? new Stale(String(reply[1])) : reply;
-    }, refresh);
   }
 
   /** Many commands of one call find the same stale: in one turn of the event loop it is read once. */

@@ -2,8 +2,8 @@
 
 import type { CancelledPage, OrderCancels } from './cancelling.ts';
 import { walletBytes, walletText } from './codec.ts';
-import type { EngineCore, Reply } from './core.ts';
-import { KEYS } from './keys.ts';
+import type { EngineCore } from './core.ts';
+import { LEASE_DUE_CANCEL, SET_CANCEL_AFTER, TAKE_DUE_CANCELS } from './scripts.ts';
 
 /** A switch that was due and has been taken: the orders that its wallet had at that moment are to be cancelled. */
 export interface DueCancel {
@@ -30,8 +30,6 @@ const STAMP_BYTES = 8;
 /** Returns the stamp of the newest order that a taken switch cancels. */
 const stampOf = ({ cutOff }: DueCancel): Buffer => cutOff.subarray(0, STAMP_BYTES);
 
-const timeOf = (text: unknown): number | null => (String(text) === '' ? null : Number(text));
-
 export class EngineDueCancels {
   readonly #core: EngineCore;
   readonly #cancels: OrderCancels;
@@ -47,23 +45,23 @@ export class EngineDueCancels {
    * @returns when the wallet's orders will be cancelled: Unix milliseconds by the engine's clock; null: off
    */
   async set(wallet: string, timeoutMs: number): Promise<number | null> {
-    const keys = [KEYS.engine, KEYS.cancelAfter];
-    const [, due] = await this.#run('set_cancel_after', keys, [walletBytes(wallet), timeoutMs]);
-    return timeOf(due);
+    const { dueMs } = await this.#core.whileCurrent(() =>
+      this.#core.run(SET_CANCEL_AFTER, { epoch: this.#core.epoch, wallet: walletBytes(wallet), timeoutMs }),
+    );
+    return dueMs;
   }
 
   /** Takes up to `most` due switches; one that is not ended within `leaseMs` is taken again by the next call. */
   async take(most: number, leaseMs: number): Promise<DueCancels> {
-    const keys = [KEYS.engine, KEYS.cancelAfter, KEYS.cancelAfterLeases, KEYS.cancelAfterCutOffs];
-    const [, time, due, lease, found] = await this.#run('take_due_cancels', keys, [most, leaseMs]);
-    const parts = found as Buffer[];
-    const taken: DueCancel[] = [];
-    for (let at = 0; at < parts.length; at += 2) {
-      const cutOff = parts[at + 1]!;
-      const dueMs = cutOff.readUIntBE(STAMP_BYTES + 1, 6);
-      taken.push({ wallet: walletText(parts[at]!), dueMs, cutOff });
-    }
-    return { taken, timeMs: Number(time), nextDueMs: timeOf(due), nextLeaseMs: timeOf(lease) };
+    const { taken, ...times } = await this.#core.whileCurrent(() =>
+      this.#core.run(TAKE_DUE_CANCELS, { epoch: this.#core.epoch, most, leaseMs }),
+    );
+    const switches = taken.map(({ wallet, cutOff }) => ({
+      wallet: walletText(wallet),
+      dueMs: cutOff.readUIntBE(STAMP_BYTES + 1, 6),
+      cutOff,
+    }));
+    return { taken: switches, ...times };
   }
 
   /**
@@ -79,14 +77,14 @@ export class EngineDueCancels {
    * @returns false when another process has ended it, or has taken a later switch of the wallet; nothing was changed then
    */
   async lease({ wallet, cutOff }: DueCancel, leaseMs: number | null): Promise<boolean> {
-    const keys = [KEYS.engine, KEYS.cancelAfterLeases, KEYS.cancelAfterCutOffs];
-    const [outcome] = await this.#run('lease_due_cancel', keys, [walletBytes(wallet), cutOff, leaseMs ?? '']);
-    return outcome.toString() !== 'passed';
-  }
-
-  #run(name: string, keys: readonly string[], args: readonly (Buffer | string | number)[]): Promise<Reply> {
-    return this.#core.replyWhileCurrent(
-      async () => (await this.#core.run(name, keys, [this.#core.epoch, ...args])) as Reply,
+    const { isOurs } = await this.#core.whileCurrent(() =>
+      this.#core.run(LEASE_DUE_CANCEL, {
+        epoch: this.#core.epoch,
+        wallet: walletBytes(wallet),
+        cutOff,
+        leaseMs: leaseMs ?? '',
+      }),
     );
+    return isOurs;
   }
 }

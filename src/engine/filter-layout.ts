@@ -69,20 +69,21 @@ export function placeInFilter(claim: Claim, layout: FilterLayout): { key: string
   };
 }
 
-/** An id as scripts take it, with its place in each filter. */
+/** An id under the names by which scripts take it, with its place in each filter. */
 export interface ScriptClaim {
-  readonly field: Buffer;
-  readonly mask: Buffer;
+  readonly claim: Buffer;
+  readonly filterMask: Buffer;
   /** Layout of the filters that the places are in: a script refuses a layout that is not in force. */
-  readonly layout: string;
-  readonly key: string;
-  readonly offset: number;
+  readonly filterLayout: string;
+  /** Key of the string that holds the id's block. */
+  readonly claimFilter: string;
+  readonly filterOffset: number;
   /** Offset of the block's last byte. */
-  readonly last: number;
-  /** `key` and '' while no filter is being filled. */
-  readonly nextKey: string;
-  readonly nextOffset: number | '';
-  readonly nextLast: number | '';
+  readonly filterLast: number;
+  /** `claimFilter` and '' while no filter is being filled. */
+  readonly nextClaimFilter: string;
+  readonly nextFilterOffset: number | '';
+  readonly nextFilterLast: number | '';
 }
 
 /** @param claim null: the command claims nothing, its script takes the same arguments */
@@ -91,15 +92,15 @@ export function scriptClaim(claim: Claim | null, { text, current, next }: Filter
   const place = claim === null ? { key: claimFilterKey(0, 0), offset: 0 } : placeInFilter(claim, current);
   const nextPlace = claim === null || next === null ? undefined : placeInFilter(claim, next);
   return {
-    field,
-    mask,
-    layout: text,
-    key: place.key,
-    offset: place.offset,
-    nextKey: nextPlace?.key ?? place.key,
-    nextOffset: nextPlace?.offset ?? '',
-    last: place.offset + BLOCK_BYTES - 1,
-    nextLast: nextPlace === undefined ? '' : nextPlace.offset + BLOCK_BYTES - 1,
+    claim: field,
+    filterMask: mask,
+    filterLayout: text,
+    claimFilter: place.key,
+    filterOffset: place.offset,
+    filterLast: place.offset + BLOCK_BYTES - 1,
+    nextClaimFilter: nextPlace?.key ?? place.key,
+    nextFilterOffset: nextPlace?.offset ?? '',
+    nextFilterLast: nextPlace === undefined ? '' : nextPlace.offset + BLOCK_BYTES - 1,
   };
 }
 

@@ -13,6 +13,7 @@ import {
   writeFilterState,
 } from './filter-layout.ts';
 import { KEYS } from './keys.ts';
+import { MERGE_FILTER, SET_FILTER } from './scripts.ts';
 
 /** Source of the ids. */
 export interface FilterSource {
@@ -118,9 +119,14 @@ export class FilterRebuild {
 
   readonly merge = async (key: string, offset: number, piece: Buffer): Promise<void> => {
     checkEpoch(this.#core, this.#epoch);
-    const args = [this.#epoch, this.#text, offset, piece];
-    const reply = (await this.#core.run('merge_filter', [KEYS.engine, key], args)) as readonly Buffer[];
-    if (reply[0]!.toString() !== 'merged') throw replaced();
+    const isCurrent = await this.#core.run(MERGE_FILTER, {
+      filter: key,
+      epoch: this.#epoch,
+      filterLayout: this.#text,
+      offset,
+      bits: piece,
+    });
+    if (!isCurrent) throw replaced();
   };
 
   async putInForce(): Promise<void> {
@@ -173,9 +179,9 @@ function checkEpoch(core: EngineCore, epoch: number): void {
  */
 async function exchange(core: EngineCore, epoch: number, expected: string, text: string): Promise<number> {
   checkEpoch(core, epoch);
-  const reply = (await core.run('set_filter', [KEYS.engine], [epoch, expected, text])) as readonly Buffer[];
-  if (reply[0]!.toString() !== 'set') throw replaced();
-  return Number(reply[1]);
+  const reply = await core.run(SET_FILTER, { epoch, presentLayout: expected, newLayout: text });
+  if (reply === null) throw replaced();
+  return reply.sequence;
 }
 
 /** Removes the strings of filters that are not in force, as far as the engine can be reached. */

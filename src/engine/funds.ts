@@ -5,11 +5,12 @@ import type { AccountMoved } from '../domain/event.ts';
 import { hasCharacters, isValidText } from '../domain/text.ts';
 import { checkedAtMs, type Moment, movementClaim } from './claims.ts';
 import { walletBytes } from './codec.ts';
-import type { EngineCore, Reply } from './core.ts';
+import type { EngineCore } from './core.ts';
 import { readMovement } from './event-codec.ts';
 import { scriptClaim } from './filter-layout.ts';
-import { balancesKey, KEYS } from './keys.ts';
+import { balancesKey } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
+import { MOVE_FUNDS, READ_BALANCES } from './scripts.ts';
 
 /** No balance can pass this many atoms, for no asset's supply can: sums stay inside 64 bits. */
 export const SUPPLY_LIMIT = 2n ** 62n;
@@ -50,33 +51,29 @@ export class EngineFunds {
     const id = movementClaim(kind, reference);
     const record = JSON.stringify({ wallet, asset, amount: amountAtoms.toString(), reference });
     let epoch = 0;
-    const run = async (): Promise<Reply> => {
+    const reply = await this.#core.whileCurrent(() => {
       epoch = this.#core.epoch;
-      const claim = scriptClaim(id, this.#core.filter);
-      const keys = [
-        ...[KEYS.engine, KEYS.events, balancesKey(asset), KEYS.assets],
-        ...[...KEYS.claims, claim.key, ...KEYS.unsettled, claim.nextKey],
-      ];
-      return (await this.#core.run('move_funds', keys, [
-        ...[epoch, kind, walletBytes(wallet), asset, amountAtoms.toString(), claim.field],
-        ...[
-          claim.offset,
-          claim.mask,
-          checkedAtMs(checked, this.#core),
-          (SUPPLY_LIMIT - amountAtoms).toString(),
-          record,
-        ],
-        ...[claim.layout, claim.nextOffset, scale ?? '', claim.last, claim.nextLast],
-      ])) as Reply;
-    };
-    const reply = await this.#core.replyWhileCurrent(run);
-    switch (reply[0].toString()) {
+      return this.#core.run(MOVE_FUNDS, {
+        balances: balancesKey(asset),
+        epoch,
+        kind,
+        wallet: walletBytes(wallet),
+        asset,
+        amount: amountAtoms.toString(),
+        scale: scale ?? '',
+        mostSupply: (SUPPLY_LIMIT - amountAtoms).toString(),
+        record,
+        checkedAt: checkedAtMs(checked, this.#core),
+        ...scriptClaim(id, this.#core.filter),
+      });
+    });
+    switch (reply.outcome) {
       case 'claimed':
-        return { outcome: 'claimed', movement: readMovement(kind, String(reply[1])) };
+        return { outcome: 'claimed', movement: readMovement(kind, reply.record) };
       case 'unchecked':
-        return { outcome: 'unchecked', moment: { epoch, timeMs: Number(reply[1]) } };
-      default:
-        return { outcome: 'moved', movement, sequence: Number(reply[1]) };
+        return { outcome: 'unchecked', moment: { epoch, timeMs: reply.timeMs } };
+      case 'moved':
+        return { outcome: 'moved', movement, sequence: reply.sequence };
     }
   }
 
@@ -102,11 +99,13 @@ export class EngineFunds {
   async balancesOf(wallet: string): Promise<Balance[]> {
     const assets = await this.#markets.assets();
     if (assets.length === 0) return [];
-    const keys = assets.map(({ symbol }) => balancesKey(symbol));
-    const found = (await this.#core.run('read_balances', keys, [walletBytes(wallet)])) as (Buffer | null)[];
+    const found = await this.#core.run(READ_BALANCES, {
+      balances: assets.map(({ symbol }) => balancesKey(symbol)),
+      wallet: walletBytes(wallet),
+    });
     return assets.flatMap(({ symbol, scale }, index) => {
-      const [available, reserved] = [found[index * 2], found[index * 2 + 1]];
-      if (available == null && reserved == null) return [];
+      const { available, reserved } = found[index]!;
+      if (available === null && reserved === null) return [];
       return [
         {
           asset: symbol,

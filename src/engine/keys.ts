@@ -1,5 +1,6 @@
 /** Every key of the engine's Redis, built here and nowhere else. One hash tag: one slot, one atomic script. */
 
+import type { Market } from '../domain/market.ts';
 import { TAG } from '../redis/tag.ts';
 
 const key = (...parts: readonly string[]): string => [TAG, ...parts].join(':');
@@ -41,3 +42,32 @@ export const levelsKey = (symbol: string, side: 'bids' | 'asks'): string => key(
 
 /** Hash: available and reserved of every wallet in one asset, `house`, and `supply`. */
 export const balancesKey = (asset: string): string => key('balances', asset);
+
+/** Keys of one market, by the names that scripts give them. */
+export interface MarketKeys {
+  readonly bids: string;
+  readonly asks: string;
+  readonly baseBalances: string;
+  readonly quoteBalances: string;
+  readonly bidLevels: string;
+  readonly askLevels: string;
+}
+
+const keysOfMarkets = new WeakMap<Market, MarketKeys>();
+
+/** Returns the keys that every order of a market needs. They are made once for each record of a market. */
+export function marketKeys(market: Market): MarketKeys {
+  const known = keysOfMarkets.get(market);
+  if (known !== undefined) return known;
+  const { symbol, base, quote } = market;
+  const keys: MarketKeys = {
+    bids: bookKey(symbol, 'bids'),
+    asks: bookKey(symbol, 'asks'),
+    baseBalances: balancesKey(base.symbol),
+    quoteBalances: balancesKey(quote.symbol),
+    bidLevels: levelsKey(symbol, 'bids'),
+    askLevels: levelsKey(symbol, 'asks'),
+  };
+  keysOfMarkets.set(market, keys);
+  return keys;
+}

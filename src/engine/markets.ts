@@ -12,8 +12,10 @@ import {
   type MarketChange,
   type MarketSpec,
 } from '../domain/market-rules.ts';
-import type { EngineCore, Reply } from './core.ts';
+import type { ReplyOf } from '../redis/script-call.ts';
+import type { EngineCore } from './core.ts';
 import { bookKey, KEYS } from './keys.ts';
+import { SET_ASSET, SET_MARKET } from './scripts.ts';
 
 /** Every market at one moment. It is replaced as a whole, so nothing of a lost engine stays in it. */
 interface Listing {
@@ -29,7 +31,12 @@ interface Listing {
 }
 
 const NOTHING_LISTED: Listing = {
-  ...{ tenure: -1, epoch: -1, byRecord: new Map(), bySymbol: new Map(), byNumber: new Map(), all: [] },
+  tenure: -1,
+  epoch: -1,
+  byRecord: new Map(),
+  bySymbol: new Map(),
+  byNumber: new Map(),
+  all: [],
 };
 
 export class EngineMarkets {
@@ -141,9 +148,8 @@ export class EngineMarkets {
   /** @throws OperatorRefusal INVALID_ASSET | ASSET_IN_USE */
   async setAsset(asset: Asset): Promise<Asset> {
     const { symbol, scale } = checkAsset(asset);
-    const keys = [KEYS.engine, KEYS.events, KEYS.assets, ...KEYS.unsettled];
-    await this.#core.replyWhileCurrent(
-      async () => (await this.#core.run('set_asset', keys, [this.#core.epoch, symbol, scale])) as Reply,
+    await this.#core.whileCurrent(() =>
+      this.#core.run(SET_ASSET, { epoch: this.#core.epoch, symbol, scale }),
     );
     return asset;
   }
@@ -151,25 +157,31 @@ export class EngineMarkets {
   /** @param compose makes the record anew each time that another command has changed what it is made of */
   async #publish(compose: () => Promise<Market>): Promise<Market> {
     let market: Market | undefined;
-    const reply = await this.#core.replyWhileCurrent(async () => {
+    const { version } = await this.#core.whileCurrent(async () => {
       market = await compose();
       return this.#write(market);
     });
     await this.refresh();
-    return { ...market!, version: Number(reply[2]) };
+    return { ...market!, version };
   }
 
   /** Replaces the version that the market has, if that is still in force; the script gives it the next one. */
-  #write(market: Market): Promise<Reply> {
+  #write(market: Market): Promise<ReplyOf<typeof SET_MARKET>> {
     const { symbol, number, version, base, quote } = market;
-    const keys = [
-      ...[KEYS.engine, KEYS.events, KEYS.markets, KEYS.assets],
-      ...[bookKey(symbol, 'bids'), bookKey(symbol, 'asks'), ...KEYS.unsettled],
-    ];
-    return this.#core.run('set_market', keys, [
-      ...[this.#core.epoch, symbol, number, version, writeMarketRecord(market)],
-      ...[base.symbol, base.scale, quote.symbol, quote.scale, market.status === 'delisted' ? 1 : 0],
-    ]) as Promise<Reply>;
+    return this.#core.run(SET_MARKET, {
+      bids: bookKey(symbol, 'bids'),
+      asks: bookKey(symbol, 'asks'),
+      epoch: this.#core.epoch,
+      symbol,
+      number,
+      version,
+      record: writeMarketRecord(market),
+      base: base.symbol,
+      baseScale: base.scale,
+      quote: quote.symbol,
+      quoteScale: quote.scale,
+      mustBeEmpty: market.status === 'delisted' ? 1 : 0,
+    });
   }
 }
 

@@ -7,12 +7,13 @@ import { measureOrder, type OrderRefusal } from '../domain/placing.ts';
 import type { OrderCancels } from './cancelling.ts';
 import { checkedAtMs, orderClaim } from './claims.ts';
 import { readBookMember, walletBytes } from './codec.ts';
-import { type EngineCore, type Reply, refusalOf, Stale } from './core.ts';
+import type { EngineCore } from './core.ts';
 import { scriptClaim } from './filter-layout.ts';
-import { KEYS } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
+import { Stale } from './outcomes.ts';
 import type { EnginePages, MemberPage } from './pages.ts';
 import { claimOf, type OrderLimits, type Placement, type PlaceOrder, PlacingCalls } from './placing.ts';
+import { ADMIT_ORDER, FIND_CLAIM } from './scripts.ts';
 
 /** Result of a look for a used id: the order it stands for, a new id, or an id that only Postgres can tell. */
 export type Claimed =
@@ -61,19 +62,11 @@ export class EngineOrders {
   }
 
   /** Looks for the order that a wallet placed under a client order id. */
-  async find(wallet: string, clientOrderId: string): Promise<Claimed> {
-    const run = async (): Promise<Reply> => {
-      const { field, mask, layout, key, offset, last } = scriptClaim(
-        orderClaim(wallet, clientOrderId),
-        this.#core.filter,
-      );
-      const keys = [KEYS.engine, ...KEYS.claims, key];
-      return (await this.#core.run('find_claim', keys, [field, offset, mask, layout, last])) as Reply;
-    };
-    const [outcome, value] = (await this.#core.replyWhileCurrent(run)) as readonly Buffer[];
-    const found = outcome!.toString();
-    if (found === 'claimed') return { outcome: 'claimed', orderId: value!.toString('hex') };
-    return { outcome: found as 'unclaimed' | 'unchecked' };
+  find(wallet: string, clientOrderId: string): Promise<Claimed> {
+    const claim = orderClaim(wallet, clientOrderId);
+    return this.#core.whileCurrent(() =>
+      this.#core.run(FIND_CLAIM, { ...scriptClaim(claim, this.#core.filter) }),
+    );
   }
 
   /** @throws Refusal ORDER_NOT_FOUND when the id names no live order of the wallet */
@@ -118,40 +111,22 @@ export class EngineOrders {
     market: Market | undefined,
     { code, message }: OrderRefusal,
   ): Promise<Placement | Stale> {
-    const { epoch } = this.#core;
-    const reply = await this.#admit(command, market);
-    switch (reply[0].toString()) {
-      case 'claimed':
-        return { outcome: 'claimed', orderId: (reply[1] as Buffer).toString('hex') };
-      case 'unchecked':
-        return { outcome: 'unchecked', moment: { epoch, timeMs: Number(reply[1]) } };
-      case 'stale':
-        return new Stale(String(reply[1]));
-      case 'refused':
-        throw refusalOf(String(reply[1]));
-      default:
-        throw new Refusal(code, message);
-    }
-  }
-
-  #admit(command: PlaceOrder, market: Market | undefined): Promise<Reply> {
     const { wallet, request, restricted } = command;
-    const claim = scriptClaim(claimOf(command), this.#core.filter);
-    const keys = [KEYS.engine, ...KEYS.claims, claim.key];
-    return this.#core.run('admit_order', keys, [
-      this.#core.epoch,
-      market?.version ?? '',
-      market?.number ?? '',
-      walletBytes(wallet),
-      request.clientOrderId ?? '',
-      claim.offset,
-      claim.mask,
-      checkedAtMs(command.checked, this.#core),
-      restricted ? 1 : 0,
-      claim.field,
-      claim.layout,
-      market?.symbol ?? '',
-      claim.last,
-    ]) as Promise<Reply>;
+    const { epoch } = this.#core;
+    const reply = await this.#core.run(ADMIT_ORDER, {
+      epoch,
+      marketVersion: market?.version ?? '',
+      marketNumber: market?.number ?? '',
+      symbol: market?.symbol ?? '',
+      wallet: walletBytes(wallet),
+      clientOrderId: request.clientOrderId ?? '',
+      checkedAt: checkedAtMs(command.checked, this.#core),
+      restricted: restricted ? 1 : 0,
+      ...scriptClaim(claimOf(command), this.#core.filter),
+    });
+    if (reply instanceof Stale || reply.outcome === 'claimed') return reply;
+    if (reply.outcome === 'unchecked')
+      return { outcome: 'unchecked', moment: { epoch, timeMs: reply.timeMs } };
+    throw new Refusal(code, message);
   }
 }

@@ -3,16 +3,18 @@
 import { Refusal } from '../domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
+import { LOOK_COUNTS_MS } from './claims.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { readEvent, type StreamEntry } from './event-codec.ts';
 import { KEYS } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
+import { FIND_UNSETTLED, TRIM_SETTLED } from './scripts.ts';
 
 /** Settled events stay this long, so that a read under way still finds them. */
 const EVENTS_STAY_MS = 10_000;
-/** Redis remembers a used id this long after Postgres has it; scripts trust a look into Postgres for half as long. */
-const CLAIMS_STAY_MS = 600_000;
+/** Time for which Redis remembers a used id after Postgres has it: twice as long as a look into Postgres counts. */
+const CLAIMS_STAY_MS = 2 * LOOK_COUNTS_MS;
 
 class UnknownMarket extends Error {
   override readonly name = 'UnknownMarket';
@@ -130,11 +132,13 @@ export class EngineOutbox {
 
   /** Ids of the events that touch the wallet and may not be settled, oldest first. */
   async #unsettledIds(wallet: string): Promise<string[]> {
-    const keys = [KEYS.engine, ...KEYS.unsettled];
     const ids = new Set<string>();
     for (let last: Buffer = Buffer.alloc(0); ; ) {
-      const args = [walletBytes(wallet), last, STAMPS_OF_A_PAGE];
-      const stamps = (await this.#core.run('find_unsettled', keys, args)) as Buffer[];
+      const { stamps } = await this.#core.run(FIND_UNSETTLED, {
+        wallet: walletBytes(wallet),
+        after: last,
+        most: STAMPS_OF_A_PAGE,
+      });
       for (const stamp of stamps)
         ids.add(idOf({ epoch: stamp.readUInt16BE(0), sequence: stamp.readUIntBE(2, 6) }));
       if (ids.size > MOST_UNSETTLED) throw farBehind();
@@ -144,10 +148,13 @@ export class EngineOutbox {
   }
 
   /** Lets go of what Postgres has. @returns the number of events taken off the stream */
-  async trim(cursor: Cursor): Promise<number> {
-    const keys = [KEYS.engine, KEYS.events, ...KEYS.unsettled, ...KEYS.claims];
-    const args = [cursor.epoch, cursor.sequence, EVENTS_STAY_MS, CLAIMS_STAY_MS];
-    return (await this.#core.run('trim_settled', keys, args)) as number;
+  trim({ epoch, sequence }: Cursor): Promise<number> {
+    return this.#core.run(TRIM_SETTLED, {
+      epoch,
+      sequence,
+      eventsStayMs: EVENTS_STAY_MS,
+      claimsStayMs: CLAIMS_STAY_MS,
+    });
   }
 
   /** Takes entries apart up to the one that reaches the weight. */

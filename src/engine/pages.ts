@@ -4,9 +4,10 @@
  */
 
 import type { Side } from '../domain/order.ts';
-import { keyBytesOfPrice, priceOfKeyBytes, walletBytes, walletText } from './codec.ts';
+import { BALANCE_FIELDS, keyBytesOfPrice, priceOfKeyBytes, walletBytes, walletText } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+import { READ_FIELDS, READ_HEAD, SCAN_FIELDS, SCAN_MEMBERS } from './scripts.ts';
 import { FORMAT_1_SEQUENCE, readState, STATE, STATE_BYTES } from './state.ts';
 
 /** Members of one page of a book or of the live orders. */
@@ -100,7 +101,10 @@ function expand(field: string, value: Buffer): (readonly [name: string, value: B
   return Object.entries(readState(value)).map(([name, part]) => [name, Buffer.from(`${part}`)]);
 }
 
-const BALANCE_NAMES = { a: 'available to ', r: 'reserved by ' };
+const BALANCE_NAMES = {
+  [BALANCE_FIELDS.available]: 'available to ',
+  [BALANCE_FIELDS.reserved]: 'reserved by ',
+};
 
 function balanceName(field: Buffer): string {
   const part = field.toString('latin1', WALLET_BYTES) as keyof typeof BALANCE_NAMES;
@@ -177,63 +181,43 @@ export class EnginePages {
   /** A page of a hash. @param cursor `next` of the page before; null: from the beginning */
   async scanFields(hash: EngineHash, cursor: string | null): Promise<FieldPage> {
     const { key, nameOf } = shapeOf(hash);
-    const [sequence, next, list] = (await this.#core.run(
-      'scan_fields',
-      [KEYS.engine, key],
-      [cursor ?? '0', FIELDS_TOGETHER],
-    )) as [Buffer, Buffer, Buffer[]];
-    const fields = Array.from(
-      { length: list.length / 2 },
-      (_none, at) => [nameOf(list[at * 2]!), list[at * 2 + 1]!] as const,
-    ).flatMap(([name, value]) => (hash.of === 'engine' ? expand(name, value) : [[name, value] as const]));
-    return {
-      sequence: Number(sequence),
-      fields,
-      next: next.toString() === '0' ? null : next.toString(),
-    };
+    const page = await this.#core.run(SCAN_FIELDS, {
+      hash: key,
+      cursor: cursor ?? '0',
+      count: FIELDS_TOGETHER,
+    });
+    const fields = page.fields
+      .map(([field, value]) => [nameOf(field), value] as const)
+      .flatMap(([name, value]) => (hash.of === 'engine' ? expand(name, value) : [[name, value] as const]));
+    return { sequence: page.sequence, fields, next: page.next === '0' ? null : page.next };
   }
 
   /** Fields of a hash by name. @param names at most `FIELDS_TOGETHER`, and at least one */
   async readFields(hash: EngineHash, names: readonly string[]): Promise<FieldValues> {
     const { key, fieldOf } = shapeOf(hash);
-    const [sequence, values] = (await this.#core.run(
-      'read_fields',
-      [KEYS.engine, key],
-      names.map(fieldOf),
-    )) as [Buffer, (Buffer | null)[]];
-    if (hash.of !== 'engine') return { sequence: Number(sequence), values };
+    const { sequence, values } = await this.#core.run(READ_FIELDS, { hash: key, fields: names.map(fieldOf) });
+    if (hash.of !== 'engine') return { sequence, values };
     const partOf = (value: Buffer | null, index: number): Buffer | null =>
       value !== null && fieldOf(names[index]!) === 'state'
         ? (new Map(expand('state', value)).get(names[index]!) ?? value)
         : value;
-    return { sequence: Number(sequence), values: values.map(partOf) };
+    return { sequence, values: values.map(partOf) };
   }
 
   /** Position of the engine, by its own count and by its stream. */
   async readHead(): Promise<Head> {
-    const [sequence, time, id, newestTime] = (
-      (await this.#core.run('read_head', [KEYS.engine, KEYS.events], [])) as Buffer[]
-    ).map(String) as [string, string, string, string];
-    const [epoch, newest] = id.split('-').map(Number);
+    const { sequence, timeMs, newestId, newestTimeMs } = await this.#core.run(READ_HEAD, {});
+    const [epoch, newest] = newestId.split('-').map(Number);
     return {
-      sequence: Number(sequence),
-      timeMs: Number(time),
-      newest: id === '' ? null : { epoch: epoch!, sequence: newest!, timeMs: Number(newestTime) },
+      sequence,
+      timeMs,
+      newest: newestId === '' ? null : { epoch: epoch!, sequence: newest!, timeMs: newestTimeMs },
     };
   }
 
   async #scanMembers(key: string, after: Buffer | null): Promise<MemberPage> {
     const from = after === null ? '-' : Buffer.concat([Buffer.from('('), after]);
-    const [sequence, members, misplaced] = (await this.#core.run(
-      'scan_members',
-      [KEYS.engine, key],
-      [from, MEMBERS_TOGETHER],
-    )) as [Buffer, Buffer[], Buffer];
-    return {
-      sequence: Number(sequence),
-      members,
-      isLast: members.length < MEMBERS_TOGETHER,
-      misplaced: misplaced.length === 0 ? null : misplaced,
-    };
+    const page = await this.#core.run(SCAN_MEMBERS, { set: key, from, count: MEMBERS_TOGETHER });
+    return { ...page, isLast: page.members.length < MEMBERS_TOGETHER };
   }
 }

@@ -9,10 +9,11 @@ import { toInteger } from '../domain/units.ts';
 import { Batches, UNTOUCHED } from './batches.ts';
 import { type Claim, checkedAtMs, type Moment, orderClaim } from './claims.ts';
 import { exactNumber, orderIdOf, readFills, walletBytes } from './codec.ts';
-import { type EngineCore, neverSent, refusalOf, Stale } from './core.ts';
+import { type EngineCore, neverSent } from './core.ts';
 import { lotOf } from './event-codec.ts';
 import { type FilterState, type ScriptClaim, scriptClaim } from './filter-layout.ts';
-import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+import { marketKeys } from './keys.ts';
+import { refusalOf, Stale } from './outcomes.ts';
 import {
   KINDS,
   OUTCOMES,
@@ -25,6 +26,7 @@ import {
   STATUS_CODES,
   TIMES_IN_FORCE,
 } from './placing-call.ts';
+import { PLACE_ORDERS } from './scripts.ts';
 import { rulesText } from './state.ts';
 
 /** One placement. */
@@ -128,13 +130,13 @@ export class PlacingCalls {
     const sent = packed.filter((one): one is Buffer => one instanceof Buffer);
     if (sent.length === 0) return packed as Error[];
     const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, layout: filter.text });
-    const keys = [...keysOf(market), ...filters.keys];
-    const reply = (await this.#core.run('place_orders', keys, [call, ...sent])) as Buffer[];
-    const shared = PLACING_REPLY.unpack(reply[0]!);
-    let next = 1;
+    const input = { ...marketKeys(market), filters: filters.keys, call, orders: sent };
+    const reply = await this.#core.run(PLACE_ORDERS, input);
+    const shared = PLACING_REPLY.unpack(reply.shared);
+    let next = 0;
     return packed.map((one) => {
       if (one instanceof Error) return one;
-      const bytes = reply[next]!;
+      const bytes = reply.results[next]!;
       next += 1;
       if (bytes[0] === OUTCOMES.untouched) return UNTOUCHED;
       return { bytes, epoch: shared.epoch, timeMs: shared.time };
@@ -210,14 +212,14 @@ function packOrder(
     amount: exactNumber(sizeSteps ?? budgetAtoms!),
     restricted: restricted ? 1 : 0,
     checkedAt: checkedAtMs(command.checked, core),
-    filter: claim === null ? 0 : filters.indexOf(place.key),
-    nextFilter: place.nextOffset === '' ? 0 : filters.indexOf(place.nextKey) + 1,
-    mask: place.mask,
+    filter: claim === null ? 0 : filters.indexOf(place.claimFilter),
+    nextFilter: place.nextFilterOffset === '' ? 0 : filters.indexOf(place.nextClaimFilter) + 1,
+    mask: place.filterMask,
     digest: claim?.field ?? NO_DIGEST,
-    first: `${place.offset}`,
-    last: `${place.last}`,
-    nextFirst: `${place.nextOffset}`,
-    nextLast: `${place.nextLast}`,
+    first: `${place.filterOffset}`,
+    last: `${place.filterLast}`,
+    nextFirst: `${place.nextFilterOffset}`,
+    nextLast: `${place.nextFilterLast}`,
   });
 }
 
@@ -264,18 +266,3 @@ function placedOf(market: Market, { command, amounts }: Measured, outcome: Outco
 
 /** Bytes of an outcome before its fills; every field has a fixed size. */
 const PLACED_BYTES = PLACED.sizeAt(Buffer.alloc(0), 0);
-
-const keysOf = ({ symbol, base, quote }: Market): string[] => [
-  KEYS.engine,
-  KEYS.events,
-  bookKey(symbol, 'bids'),
-  bookKey(symbol, 'asks'),
-  balancesKey(base.symbol),
-  balancesKey(quote.symbol),
-  KEYS.live,
-  ...KEYS.claims,
-  ...KEYS.unsettled,
-  KEYS.markets,
-  levelsKey(symbol, 'bids'),
-  levelsKey(symbol, 'asks'),
-];

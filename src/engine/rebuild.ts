@@ -6,12 +6,13 @@ import { writeMarketRecord } from '../domain/market-record.ts';
 import { heldAtoms, type LiveOrder } from '../domain/order.ts';
 import { beginRebuild, endRebuild, idOf } from './begin-rebuild.ts';
 import { BulkWriter } from './bulk-writer.ts';
-import { levelOfMember, walletBytes, writeBookMember, writeLiveMember } from './codec.ts';
+import { BALANCE_FIELDS, levelOfMember, walletBytes, writeBookMember, writeLiveMember } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import type { EngineImage } from './engine-image.ts';
 import { type FilterLayout, writeFilterState } from './filter-layout.ts';
 import { fillFilter } from './filter-rebuild.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
+import { RETIRE_ENGINE } from './scripts.ts';
 import { ENGINE_FORMAT, FORMAT_1_SEQUENCE, rulesField, rulesText, STATE } from './state.ts';
 import { walletField } from './switches.ts';
 
@@ -79,10 +80,9 @@ export class EngineRebuilds {
    * @throws OperatorRefusal ENGINE_UNSETTLED | ENGINE_BEHIND, and nothing was changed
    */
   async retire(cursor: Cursor): Promise<void> {
-    const keys = [KEYS.engine, KEYS.rebuilding, KEYS.events, ...KEYS.unsettled, ...KEYS.claims];
-    const args = [ENGINE_FORMAT, cursor.epoch, cursor.sequence];
-    const [outcome, last] = (await this.#core.run('retire_engine', keys, args)) as Buffer[];
-    if (outcome!.toString() === 'unsettled') throw unsettled(last!.toString(), cursor);
+    const { epoch, sequence } = cursor;
+    const { lastUnsettled } = await this.#core.run(RETIRE_ENGINE, { format: ENGINE_FORMAT, epoch, sequence });
+    if (lastUnsettled !== null) throw unsettled(lastUnsettled, cursor);
     this.#core.formatReplaced();
   }
 
@@ -169,15 +169,21 @@ async function fillBalances(writer: BulkWriter, image: EngineImage, reserved: Re
       if (atoms < reservedAtoms) throw inconsistent(`${account} has less ${symbol} than its orders hold`);
       const isWallet = account.startsWith('0x');
       const field = (part: string): Buffer => Buffer.concat([walletBytes(account), Buffer.from(part)]);
-      await writer.add('hset', key, isWallet ? field('a') : account, `${atoms - reservedAtoms}`);
-      if (reservedAtoms > 0n) await writer.add('hset', key, field('r'), `${reservedAtoms}`);
+      await writer.add(
+        'hset',
+        key,
+        isWallet ? field(BALANCE_FIELDS.available) : account,
+        `${atoms - reservedAtoms}`,
+      );
+      if (reservedAtoms > 0n)
+        await writer.add('hset', key, field(BALANCE_FIELDS.reserved), `${reservedAtoms}`);
       supply = (supply ?? 0n) + atoms;
       accounts += 1;
     }
     const [missing] = held.keys();
     if (missing !== undefined) throw inconsistent(`${missing} has orders and no ${symbol} to pay them with`);
     if (supply === undefined) continue;
-    await writer.add('hset', key, 'supply', `${supply}`);
+    await writer.add('hset', key, BALANCE_FIELDS.supply, `${supply}`);
     await writer.add('hset', KEYS.assets, `${symbol} used`, '1');
   }
   return accounts;

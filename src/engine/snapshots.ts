@@ -3,9 +3,11 @@
 import type { Market } from '../domain/market.ts';
 import type { Side } from '../domain/order.ts';
 import { priceOfKeyBytes } from './codec.ts';
-import type { EngineCore, Reply } from './core.ts';
-import { bookKey, KEYS, levelsKey } from './keys.ts';
+import type { EngineCore } from './core.ts';
+import { bookKey, KEYS, marketKeys } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
+import { Stale } from './outcomes.ts';
+import { READ_BOOK, READ_QUOTES } from './scripts.ts';
 import { readState } from './state.ts';
 
 /** Prices that make a market's mark, in ticks. */
@@ -49,9 +51,6 @@ export interface EngineState {
   readonly termsVersion: string | null;
 }
 
-const NO_QUOTES: Reply = [Buffer.from('quotes')];
-const NO_MARKET: Reply = [Buffer.from('no market')];
-
 export class EngineSnapshots {
   readonly #core: EngineCore;
   readonly #markets: EngineMarkets;
@@ -82,20 +81,21 @@ export class EngineSnapshots {
   async quotes(select: (markets: readonly Market[]) => readonly Market[]): Promise<MarketQuotes> {
     let markets: readonly Market[] = [];
     let selected: readonly Market[] = [];
-    const reply = await this.#core.replyWhileCurrent(async () => {
+    const found = await this.#core.whileCurrent(async () => {
       markets = await this.#markets.all();
       selected = select(markets);
-      if (selected.length === 0) return NO_QUOTES;
-      const books = selected.flatMap(({ symbol }) => [bookKey(symbol, 'bids'), bookKey(symbol, 'asks')]);
-      const rules = selected.flatMap(({ number, symbol, version }) => [number, symbol, version]);
-      return (await this.#core.run('read_quotes', [KEYS.engine, ...books], rules)) as Reply;
+      if (selected.length === 0) return [];
+      return this.#core.run(READ_QUOTES, {
+        books: selected.flatMap(({ symbol }) => [bookKey(symbol, 'bids'), bookKey(symbol, 'asks')]),
+        rules: selected.flatMap(({ number, symbol, version }) => [number, symbol, version]),
+      });
     });
     const quotesOf = (index: number): Quotes => {
-      const [bid, ask, last] = reply.slice(index * 3 + 1, index * 3 + 4) as (Buffer | null)[];
+      const { bid, ask, last } = found[index]!;
       return {
-        bestBidTicks: bid == null ? null : priceOfKeyBytes(bid, 'buy'),
-        bestAskTicks: ask == null ? null : priceOfKeyBytes(ask, 'sell'),
-        lastTicks: last == null ? null : BigInt(last.toString()),
+        bestBidTicks: bid && priceOfKeyBytes(bid, 'buy'),
+        bestAskTicks: ask && priceOfKeyBytes(ask, 'sell'),
+        lastTicks: last && BigInt(last.toString()),
       };
     };
     return { markets, quotes: new Map(selected.map(({ symbol }, index) => [symbol, quotesOf(index)])) };
@@ -103,31 +103,22 @@ export class EngineSnapshots {
 
   /** The best `levels` levels of each side at one moment; undefined when there is no such market. */
   async book(symbol: string, levels: number): Promise<BookLevels | undefined> {
-    const sides = ['bids', 'asks'] as const;
-    const keys = [
-      KEYS.engine,
-      ...sides.map((side) => bookKey(symbol, side)),
-      ...sides.map((side) => levelsKey(symbol, side)),
-    ];
-    let market: Market | undefined;
-    const reply = await this.#core.replyWhileCurrent(
+    const found = await this.#core.whileCurrent(
       async () => {
-        market = await this.#markets.bySymbol(symbol);
-        if (market === undefined) return NO_MARKET;
-        const args = [levels, market.number, symbol, market.version];
-        return (await this.#core.run('read_book', keys, args)) as Reply;
+        const market = await this.#markets.bySymbol(symbol);
+        if (market === undefined) return undefined;
+        const reply = await this.#core.run(READ_BOOK, {
+          ...marketKeys(market),
+          most: levels,
+          marketNumber: market.number,
+          symbol,
+          marketVersion: market.version,
+        });
+        return reply instanceof Stale ? reply : { market, ...reply };
       },
       async () => void (await this.#markets.refresh()),
     );
-    if (market === undefined) return undefined;
-    const [, sequence, timeMs, bids, asks] = reply;
-    return {
-      market,
-      sequence: Number(sequence),
-      timeMs: Number(timeMs),
-      bids: readLevels(bids as Buffer[], 'buy'),
-      asks: readLevels(asks as Buffer[], 'sell'),
-    };
+    return found && { ...found, bids: readLevels(found.bids, 'buy'), asks: readLevels(found.asks, 'sell') };
   }
 
   /** Unix milliseconds by the engine's clock. */
@@ -137,11 +128,9 @@ export class EngineSnapshots {
   }
 }
 
-function readLevels(list: readonly Buffer[], side: Side): Level[] {
-  const levels: Level[] = [];
-  for (let at = 0; at < list.length; at += 2) {
-    const sizeSteps = BigInt(list[at + 1]!.toString());
-    levels.push({ priceTicks: priceOfKeyBytes(list[at]!, side), sizeSteps });
-  }
-  return levels;
+function readLevels(list: readonly (readonly [price: Buffer, steps: Buffer])[], side: Side): Level[] {
+  return list.map(([price, steps]) => ({
+    priceTicks: priceOfKeyBytes(price, side),
+    sizeSteps: BigInt(steps.toString()),
+  }));
 }

@@ -3,9 +3,10 @@
 import type { ClosedOrder } from '../domain/order.ts';
 import type { OrderCancels } from './cancelling.ts';
 import { walletBytes } from './codec.ts';
-import type { EngineCore, Reply } from './core.ts';
+import type { EngineCore } from './core.ts';
 import { EVENT_KINDS } from './event-codec.ts';
 import { KEYS } from './keys.ts';
+import { SET_SWITCH } from './scripts.ts';
 
 interface SwitchChange {
   readonly field: string | Buffer;
@@ -86,14 +87,17 @@ export class EngineSwitches {
   }
 
   async #set(change: SwitchChange): Promise<void> {
-    const keys = [KEYS.engine, KEYS.events, ...KEYS.unsettled];
     const { field, value, kind, detail, wallet, requiredTerms } = change;
-    await this.#core.replyWhileCurrent(
-      async () =>
-        (await this.#core.run('set_switch', keys, [
-          ...[this.#core.epoch, field, value, EVENT_KINDS.indexOf(kind), JSON.stringify(detail)],
-          ...[wallet === undefined ? '' : walletBytes(wallet), requiredTerms ?? ''],
-        ])) as Reply,
+    await this.#core.whileCurrent(() =>
+      this.#core.run(SET_SWITCH, {
+        epoch: this.#core.epoch,
+        field,
+        value,
+        kind: EVENT_KINDS.indexOf(kind),
+        detail: JSON.stringify(detail),
+        wallet: wallet === undefined ? '' : walletBytes(wallet),
+        requiredTerms: requiredTerms ?? '',
+      }),
     );
   }
 }

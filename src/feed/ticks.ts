@@ -2,7 +2,8 @@
 
 import type { Redis } from 'ioredis';
 import { TICK_MS } from '../domain/tick.ts';
-import { loadScript, runScript } from '../redis/lua.ts';
+import { loadScript } from '../redis/lua.ts';
+import { describeScript, LoadedCall } from '../redis/script-call.ts';
 import { TICKS } from './keys.ts';
 
 export interface TickClaim {
@@ -12,12 +13,20 @@ export interface TickClaim {
   readonly timeMs: number;
 }
 
-const claimScript = loadScript('claim_tick');
+export const CLAIM_TICK = describeScript({
+  name: 'claim_tick',
+  keys: ['ticks'],
+  args: ['tickMs'],
+  read: (reply): TickClaim => {
+    const [tick, timeMs] = reply as [number, number];
+    return { tick: tick === 0 ? null : tick, timeMs };
+  },
+});
 
-export async function claimTick(redis: Redis): Promise<TickClaim> {
-  const [tick, timeMs] = (await runScript(redis, claimScript, [TICKS], [TICK_MS])) as [number, number];
-  return { tick: tick === 0 ? null : tick, timeMs };
-}
+const claimScript = new LoadedCall(CLAIM_TICK, loadScript(CLAIM_TICK.name));
+
+export const claimTick = (redis: Redis): Promise<TickClaim> =>
+  claimScript.run(redis, { ticks: TICKS, tickMs: TICK_MS });
 
 /** Notes that the frames of a claimed tick are out. */
 export async function notePublished(redis: Redis, { timeMs }: TickClaim): Promise<void> {

@@ -16,6 +16,9 @@ export interface Script {
   readonly sha: string;
   /** It says of itself that it writes nothing: users who may only read its keys may run it. */
   readonly readOnly: boolean;
+  /** Names of KEYS and of ARGV in their order, as the header has them. A last name that ends in `...` is a list. */
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
 }
 
 export type ScriptArgument = string | Buffer | number;
@@ -26,11 +29,49 @@ export const scriptOf = (name: string, source: string): Script => ({
   source,
   sha: createHash('sha1').update(source).digest('hex'),
   readOnly: source.startsWith('#!lua flags=no-writes'),
+  keys: namesIn(source, 'KEYS'),
+  args: namesIn(source, 'ARGV'),
 });
+
+/**
+ * Returns the names that a header lists under `KEYS` or `ARGV`. Each stands on its own line, or several without a
+ * description in one line, with commas:
+ *
+ *     KEYS  engine, events
+ *     ARGV  epoch
+ *           wallet      20 bytes
+ *           orders...   as many as there are
+ */
+function namesIn(source: string, section: 'KEYS' | 'ARGV'): string[] {
+  const block = new RegExp(`^${section}  (.*(?:\\n {6}\\S.*|\\n {7,}.*)*)`, 'm').exec(source)?.[1] ?? '';
+  return block
+    .split('\n')
+    .map((line, index) => (index === 0 ? `      ${line}` : line))
+    .filter((line) => /^ {6}\S/.test(line))
+    .flatMap((line) => line.trim().split('  ')[0]!.split(', '));
+}
+
+/** Replaces `KEYS.name`, `ARGV.name` and `PLACE(KEYS.name)` by the places that the header gives these names. */
+function withPlaces(name: string, source: string): string {
+  const placesIn = (section: 'KEYS' | 'ARGV'): Map<string, number> =>
+    new Map(namesIn(source, section).map((one, index) => [one.replace('...', ''), index + 1]));
+  const places = { KEYS: placesIn('KEYS'), ARGV: placesIn('ARGV') };
+  const placeOf = (section: 'KEYS' | 'ARGV', one: string): number => {
+    const place = places[section].get(one);
+    if (place === undefined) throw new Error(`${name}.lua: its header does not name ${section}.${one}`);
+    return place;
+  };
+  return source
+    .replace(/\bPLACE\((KEYS|ARGV)\.(\w+)\)/g, (_all, section, one) => `${placeOf(section, one)}`)
+    .replace(/\b(KEYS|ARGV)\.(\w+)/g, (_all, section, one) => `${section}[${placeOf(section, one)}]`);
+}
 
 /**
  * Reads `lua/<name>.lua`. A line `--- include NAME` is replaced by `lua/include/NAME.lua`; each include
  * is put in once, where it is first asked for, and may include others.
+ *
+ * `KEYS.name` and `ARGV.name` stand for the key and the argument that the header of the script names so, and
+ * `PLACE(KEYS.name)` for its place.
  *
  * A line `--- define NAME VALUE` names a constant, whose value stands in the script wherever the name does: each local
  * that a function reads of its surroundings costs every run of the script, and a literal costs nothing.
@@ -43,7 +84,7 @@ export function loadScript(name: string): Script {
       included.add(include);
       return resolve(`include/${include}.lua`).trimEnd();
     });
-  return scriptOf(name, withConstants(resolve(`${name}.lua`)));
+  return scriptOf(name, withConstants(withPlaces(name, resolve(`${name}.lua`))));
 }
 
 function withConstants(source: string): string {

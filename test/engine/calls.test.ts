@@ -10,6 +10,8 @@ import {
   CAUSES,
   CLOSE_OUTCOMES,
 } from '../../src/engine/cancelling-call.ts';
+import { LOOK_COUNTS_MS } from '../../src/engine/claims.ts';
+import { BALANCE_FIELDS } from '../../src/engine/codec.ts';
 import { EVENT_KINDS } from '../../src/engine/event-codec.ts';
 import {
   KINDS,
@@ -136,6 +138,15 @@ describe('calls of the placing and cancelling scripts', () => {
     for (const [name, code] of Object.entries(CLOSE_OUTCOMES))
       expect(ends.get(name.toUpperCase()), name).to.equal(`${code}`);
     expect(CAUSES).to.deep.equal(['cancel', 'void', 'clear', 'hold']);
+  });
+
+  it('the fields of balances, and the time for which a look counts, are the same on both sides', () => {
+    const fields = [...definedIn('include/balance_fields')].map(([name, value]) => [
+      name.toLowerCase(),
+      value,
+    ]);
+    expect(fields).to.deep.equal(Object.entries(BALANCE_FIELDS).map(([name, text]) => [name, `'${text}'`]));
+    expect(definedIn('include/claim').get('LOOK_COUNTS_MS')).to.equal(`${LOOK_COUNTS_MS}`);
   });
 
   it('the kinds of events are the same on both sides', () => {

@@ -138,8 +138,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   inCancelling(
     'releases one step less than a cancelled order held',
-    'local held = left * (',
-    'local held = (left - 1) * (',
+    'held_atoms(side, price_key(side, key), left)',
+    'held_atoms(side, price_key(side, key), left - 1)',
   ),
   inCancelling(
     'does not tell that a cancelled order had fills',

@@ -3,7 +3,8 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { Refusal } from '../../domain/errors.ts';
-import { loadScript, runScript } from '../../redis/lua.ts';
+import { loadScript } from '../../redis/lua.ts';
+import { describeScript, LoadedCall } from '../../redis/script-call.ts';
 import { watchOutages } from './outage.ts';
 
 /** Separates the two numbers of a reply of the script. */
@@ -36,7 +37,14 @@ interface Waiting {
   reject(error: Refusal): void;
 }
 
-const countRequests = loadScript('count_requests');
+export const COUNT_REQUESTS = describeScript({
+  name: 'count_requests',
+  keys: ['logs...'],
+  args: ['windowMs', 'keptMs', 'limits...'],
+  read: (reply) => reply as number[],
+});
+
+const countRequests = new LoadedCall(COUNT_REQUESTS, loadScript(COUNT_REQUESTS.name));
 
 /**
  * Counts requests that arrive in the same turn of the event loop by one script, each on its own terms. A command to
@@ -55,11 +63,7 @@ export function openRequestLogs(options: {
   const count = async (requests: readonly Waiting[], limits: readonly number[]): Promise<void> => {
     const logs = requests.flatMap((request) => request.logs);
     try {
-      const replies = (await runScript(redis, countRequests, logs, [
-        windowMs,
-        3 * windowMs,
-        ...limits,
-      ])) as number[];
+      const replies = await countRequests.run(redis, { logs, windowMs, keptMs: 3 * windowMs, limits });
       outage.end();
       for (const [index, { resolve }] of requests.entries()) resolve(readReply(replies[index]!));
     } catch (cause) {

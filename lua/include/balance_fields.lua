@@ -1,0 +1,6 @@
+-- Fields of the balances of an asset. A wallet's field is its 20 bytes and a letter. `src/engine/codec.ts` has the same
+-- names.
+--- define AVAILABLE 'a'
+--- define RESERVED 'r'
+--- define HOUSE 'house'
+--- define SUPPLY 'supply'

@@ -1,0 +1,3 @@
+-- End of a range of members that begin with a prefix. The two bytes after a prefix are an epoch or the number of a book,
+-- and both stay below 65,280.
+--- define PREFIX_END '\255'

@@ -1,0 +1,51 @@
+/** Reads replies that begin with a word: what became of a command, and the refusals of the engine. */
+
+import { ERRORS, type ErrorCode, OperatorRefusal, Refusal } from '../domain/errors.ts';
+
+/** A command was made for what is not in force any more: the epoch, the filter, or the rules of a market. */
+export class Stale {
+  readonly what: string;
+
+  constructor(what: string) {
+    this.what = what;
+  }
+}
+
+/** Refusals that only an operator's command meets. */
+const OPERATOR_MEANINGS: Record<string, string> = {
+  SUPPLY_LIMIT: 'the total supply of the asset would pass 2^62 atoms',
+  BOOK_NOT_EMPTY: 'the market still has resting orders: halt it and clear it first',
+  ASSET_IN_USE: 'the asset is already in use: its scale cannot change any more',
+  SCALE_CHANGED: 'the scale of the asset changed while the command ran: nothing was moved; try again',
+  UNKNOWN_ASSET: 'there is no such asset any more: nothing was moved',
+};
+
+/** The refusal that a script's code stands for. */
+export const refusalOf = (code: string): Error =>
+  code in ERRORS
+    ? new Refusal(code as ErrorCode)
+    : new OperatorRefusal(code, OPERATOR_MEANINGS[code] ?? code);
+
+/** A reader of what follows each word, by the word. */
+type Readers = Readonly<Record<string, (rest: never) => unknown>>;
+type Read<R extends Readers> = ReturnType<R[keyof R]>;
+
+/** Makes a reader of replies that begin with one of these words. */
+export const outcomes =
+  <R extends Readers>(readers: R) =>
+  (reply: unknown): Read<R> => {
+    const [word, ...rest] = reply as readonly [Buffer, ...unknown[]];
+    const reader = readers[word.toString()];
+    if (reader === undefined) throw new Error(`a script replied ${word}`);
+    return reader(rest as never) as Read<R>;
+  };
+
+/** The same, for commands that may be stale or refused. The reader throws the refusal. */
+export const currentOutcomes = <R extends Readers>(readers: R): ((reply: unknown) => Read<R> | Stale) =>
+  outcomes<R & { stale: (rest: [Buffer]) => Stale; refused: (rest: [Buffer]) => never }>({
+    ...readers,
+    stale: ([what]) => new Stale(`${what}`),
+    refused: ([code]) => {
+      throw refusalOf(`${code}`);
+    },
+  });

@@ -1,0 +1,363 @@
+/**
+ * Every script of the engine, as its callers see it: the names of its keys and arguments, and the typed form of its
+ * replies. `lua/` says what each of them means. Keys that are the same in every call are `FIXED_KEYS`.
+ */
+
+import { describeScript } from '../redis/script-call.ts';
+import { KEYS } from './keys.ts';
+import { currentOutcomes, outcomes } from './outcomes.ts';
+
+/** Keys that are the same in every call, by the names that the headers give them. */
+export const FIXED_KEYS = {
+  engine: KEYS.engine,
+  rebuilding: KEYS.rebuilding,
+  events: KEYS.events,
+  markets: KEYS.markets,
+  assets: KEYS.assets,
+  live: KEYS.live,
+  switches: KEYS.cancelAfter,
+  leases: KEYS.cancelAfterLeases,
+  cutOffs: KEYS.cancelAfterCutOffs,
+  claims0: KEYS.claims[0],
+  claims1: KEYS.claims[1],
+  unsettled0: KEYS.unsettled[0],
+  unsettled1: KEYS.unsettled[1],
+} as const;
+
+const timeOrNull = (text: Buffer): number | null => (text.length === 0 ? null : Number(text));
+
+/** Items of a list that alternates between two kinds. */
+const pairsOf = (list: readonly Buffer[]): [Buffer, Buffer][] =>
+  Array.from({ length: list.length / 2 }, (_none, at) => [list[at * 2]!, list[at * 2 + 1]!]);
+
+const claimed = ([orderId]: [Buffer]) => ({ outcome: 'claimed', orderId: orderId.toString('hex') }) as const;
+
+/** Arguments of a claim; `ScriptClaim` has their values. */
+const CLAIM_ARGS = ['claim', 'filterOffset', 'filterLast', 'filterMask', 'filterLayout'] as const;
+
+export const ADMIT_ORDER = describeScript({
+  name: 'admit_order',
+  keys: ['claimFilter'],
+  args: [
+    'epoch',
+    'marketVersion',
+    'marketNumber',
+    'symbol',
+    'wallet',
+    'clientOrderId',
+    'checkedAt',
+    'restricted',
+    ...CLAIM_ARGS,
+  ],
+  read: currentOutcomes({
+    nothing_earlier: () => ({ outcome: 'nothing earlier' }) as const,
+    claimed,
+    unchecked: ([time]: [Buffer]) => ({ outcome: 'unchecked', timeMs: Number(time) }) as const,
+  }),
+});
+
+export const BEGIN_REBUILD = describeScript({
+  name: 'begin_rebuild',
+  keys: ['content...'],
+  args: ['format', 'token', 'sequence'],
+  read: outcomes({
+    begun: ([replaces, filter]: [Buffer, Buffer]) =>
+      ({ outcome: 'begun', replaces: replaces.toString() === '1', filter: filter.toString() }) as const,
+    held: () => ({ outcome: 'held' }) as const,
+    nothing: () => ({ outcome: 'nothing' }) as const,
+  }),
+});
+
+/** Keys of a market; `marketKeys` gives their values. */
+const MARKET_KEYS = ['bids', 'asks', 'baseBalances', 'quoteBalances', 'bidLevels', 'askLevels'] as const;
+
+export const CANCEL_ORDERS = describeScript({
+  name: 'cancel_orders',
+  keys: MARKET_KEYS,
+  args: ['call', 'requests...'],
+  read: (reply) => (reply as Buffer[]).slice(1),
+});
+
+export const END_REBUILD = describeScript({
+  name: 'end_rebuild',
+  keys: [],
+  args: ['token', 'lastEvent'],
+  read: outcomes({
+    ended: () => 'ended' as const,
+    replaced: () => 'replaced' as const,
+    held: () => 'held' as const,
+  }),
+});
+
+export const FILL_REBUILD = describeScript({
+  name: 'fill_rebuild',
+  keys: ['part'],
+  args: ['token', 'command', 'arguments...'],
+  read: outcomes({ filled: () => true, replaced: () => false }),
+});
+
+export const FIND_CLAIM = describeScript({
+  name: 'find_claim',
+  keys: ['claimFilter'],
+  args: CLAIM_ARGS,
+  read: currentOutcomes({
+    claimed,
+    unclaimed: () => ({ outcome: 'unclaimed' }) as const,
+    unchecked: () => ({ outcome: 'unchecked' }) as const,
+  }),
+});
+
+export const FIND_LIVE_ORDERS = describeScript({
+  name: 'find_live_orders',
+  keys: [],
+  args: ['wallet'],
+  read: (reply) => {
+    const [, members] = reply as [Buffer, Buffer[]];
+    return { members };
+  },
+});
+
+export const FIND_UNSETTLED = describeScript({
+  name: 'find_unsettled',
+  keys: [],
+  args: ['wallet', 'after', 'most'],
+  read: (reply) => ({ stamps: reply as Buffer[] }),
+});
+
+export const LEASE_DUE_CANCEL = describeScript({
+  name: 'lease_due_cancel',
+  keys: [],
+  args: ['epoch', 'wallet', 'cutOff', 'leaseMs'],
+  read: currentOutcomes({
+    leased: () => ({ isOurs: true }),
+    ended: () => ({ isOurs: true }),
+    passed: () => ({ isOurs: false }),
+  }),
+});
+
+export const MERGE_FILTER = describeScript({
+  name: 'merge_filter',
+  keys: ['filter'],
+  args: ['epoch', 'filterLayout', 'offset', 'bits'],
+  read: outcomes({ merged: () => true, stale: () => false }),
+});
+
+export const MOVE_FUNDS = describeScript({
+  name: 'move_funds',
+  keys: ['balances', 'claimFilter', 'nextClaimFilter'],
+  args: [
+    'epoch',
+    'kind',
+    'wallet',
+    'asset',
+    'amount',
+    'scale',
+    'mostSupply',
+    'record',
+    'checkedAt',
+    ...CLAIM_ARGS,
+    'nextFilterOffset',
+    'nextFilterLast',
+  ],
+  read: currentOutcomes({
+    moved: ([sequence]: [Buffer, Buffer]) => ({ outcome: 'moved', sequence: Number(sequence) }) as const,
+    claimed: ([record]: [Buffer]) => ({ outcome: 'claimed', record: record.toString() }) as const,
+    unchecked: ([time]: [Buffer]) => ({ outcome: 'unchecked', timeMs: Number(time) }) as const,
+  }),
+});
+
+export const OPEN_EPOCH = describeScript({
+  name: 'open_epoch',
+  keys: [],
+  args: ['runId', 'epoch', 'sequence', 'filterLayout', 'format'],
+  read: outcomes({
+    open: ([epoch, , filter]: [Buffer, Buffer, Buffer]) =>
+      ({ outcome: 'open', epoch: Number(epoch), filter: filter.toString() }) as const,
+    behind: ([epoch, sequence]: [Buffer, Buffer]) =>
+      ({ outcome: 'behind', lastEvent: `${epoch}-${sequence}` }) as const,
+    format: ([format]: [Buffer]) => ({ outcome: 'format', format: format.toString() }) as const,
+    unknown: () => ({ outcome: 'unknown' }) as const,
+  }),
+});
+
+export const PLACE_ORDERS = describeScript({
+  name: 'place_orders',
+  keys: [...MARKET_KEYS, 'filters...'],
+  args: ['call', 'orders...'],
+  read: (reply) => {
+    const [shared, ...results] = reply as [Buffer, ...Buffer[]];
+    return { shared, results };
+  },
+});
+
+export const READ_BALANCES = describeScript({
+  name: 'read_balances',
+  keys: ['balances...'],
+  args: ['wallet'],
+  read: (reply) => {
+    const found = reply as (Buffer | null)[];
+    return Array.from({ length: found.length / 2 }, (_none, at) => ({
+      available: found[at * 2] ?? null,
+      reserved: found[at * 2 + 1] ?? null,
+    }));
+  },
+});
+
+export const READ_BOOK = describeScript({
+  name: 'read_book',
+  keys: ['bids', 'asks', 'bidLevels', 'askLevels'],
+  args: ['most', 'marketNumber', 'symbol', 'marketVersion'],
+  read: currentOutcomes({
+    book: ([sequence, time, bids, asks]: [Buffer, Buffer, Buffer[], Buffer[]]) => ({
+      sequence: Number(sequence),
+      timeMs: Number(time),
+      bids: pairsOf(bids),
+      asks: pairsOf(asks),
+    }),
+  }),
+});
+
+export const READ_FIELDS = describeScript({
+  name: 'read_fields',
+  keys: ['hash'],
+  args: ['fields...'],
+  read: (reply) => {
+    const [sequence, values] = reply as [Buffer, (Buffer | null)[]];
+    return { sequence: Number(sequence), values };
+  },
+});
+
+export const READ_HEAD = describeScript({
+  name: 'read_head',
+  keys: [],
+  args: [],
+  read: (reply) => {
+    const [sequence, time, id, newestTime] = reply as [Buffer, Buffer, Buffer, Buffer];
+    return {
+      sequence: Number(sequence),
+      timeMs: Number(time),
+      newestId: id.toString(),
+      newestTimeMs: Number(newestTime),
+    };
+  },
+});
+
+export const READ_QUOTES = describeScript({
+  name: 'read_quotes',
+  keys: ['books...'],
+  args: ['rules...'],
+  read: currentOutcomes({
+    quotes: (found: (Buffer | null)[]) =>
+      Array.from({ length: found.length / 3 }, (_none, at) => ({
+        bid: found[at * 3] ?? null,
+        ask: found[at * 3 + 1] ?? null,
+        last: found[at * 3 + 2] ?? null,
+      })),
+  }),
+});
+
+export const RETIRE_ENGINE = describeScript({
+  name: 'retire_engine',
+  keys: [],
+  args: ['format', 'epoch', 'sequence'],
+  read: outcomes({
+    retired: () => ({ lastUnsettled: null }),
+    none: () => ({ lastUnsettled: null }),
+    unsettled: ([last]: [Buffer]) => ({ lastUnsettled: last.toString() }),
+  }),
+});
+
+export const SCAN_FIELDS = describeScript({
+  name: 'scan_fields',
+  keys: ['hash'],
+  args: ['cursor', 'count'],
+  read: (reply) => {
+    const [sequence, next, list] = reply as [Buffer, Buffer, Buffer[]];
+    return { sequence: Number(sequence), next: next.toString(), fields: pairsOf(list) };
+  },
+});
+
+export const SCAN_MEMBERS = describeScript({
+  name: 'scan_members',
+  keys: ['set'],
+  args: ['from', 'count'],
+  read: (reply) => {
+    const [sequence, members, misplaced] = reply as [Buffer, Buffer[], Buffer];
+    return { sequence: Number(sequence), members, misplaced: misplaced.length === 0 ? null : misplaced };
+  },
+});
+
+export const SET_ASSET = describeScript({
+  name: 'set_asset',
+  keys: [],
+  args: ['epoch', 'symbol', 'scale'],
+  read: currentOutcomes({ set: ([sequence]: [Buffer]) => ({ sequence: Number(sequence) }) }),
+});
+
+export const SET_CANCEL_AFTER = describeScript({
+  name: 'set_cancel_after',
+  keys: [],
+  args: ['epoch', 'wallet', 'timeoutMs'],
+  read: currentOutcomes({ set: ([due]: [Buffer]) => ({ dueMs: timeOrNull(due) }) }),
+});
+
+export const SET_FILTER = describeScript({
+  name: 'set_filter',
+  keys: [],
+  args: ['epoch', 'presentLayout', 'newLayout'],
+  read: outcomes({
+    set: ([sequence]: [Buffer]) => ({ sequence: Number(sequence) }),
+    stale: () => null,
+  }),
+});
+
+export const SET_MARKET = describeScript({
+  name: 'set_market',
+  keys: ['bids', 'asks'],
+  args: [
+    'epoch',
+    'symbol',
+    'number',
+    'version',
+    'record',
+    'base',
+    'baseScale',
+    'quote',
+    'quoteScale',
+    'mustBeEmpty',
+  ],
+  read: currentOutcomes({
+    set: ([sequence, version]: [Buffer, Buffer]) => ({
+      sequence: Number(sequence),
+      version: Number(version),
+    }),
+  }),
+});
+
+export const SET_SWITCH = describeScript({
+  name: 'set_switch',
+  keys: [],
+  args: ['epoch', 'field', 'value', 'kind', 'detail', 'wallet', 'requiredTerms'],
+  read: currentOutcomes({ set: ([sequence]: [Buffer]) => ({ sequence: Number(sequence) }) }),
+});
+
+export const TAKE_DUE_CANCELS = describeScript({
+  name: 'take_due_cancels',
+  keys: [],
+  args: ['epoch', 'most', 'leaseMs'],
+  read: currentOutcomes({
+    taken: ([time, due, lease, taken]: [Buffer, Buffer, Buffer, Buffer[]]) => ({
+      timeMs: Number(time),
+      nextDueMs: timeOrNull(due),
+      nextLeaseMs: timeOrNull(lease),
+      taken: pairsOf(taken).map(([wallet, cutOff]) => ({ wallet, cutOff })),
+    }),
+  }),
+});
+
+export const TRIM_SETTLED = describeScript({
+  name: 'trim_settled',
+  keys: [],
+  args: ['epoch', 'sequence', 'eventsStayMs', 'claimsStayMs'],
+  read: (reply) => reply as number,
+});

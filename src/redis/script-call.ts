@@ -1,0 +1,117 @@
+/**
+ * Calls of scripts by names. The header of a script in `lua/` names its keys and arguments in their order; a description
+ * names those that its callers give, and reads its replies. Both sides are compared once, when the script is loaded.
+ */
+
+import type { Redis } from 'ioredis';
+import { runScript, type Script, type ScriptArgument } from './lua.ts';
+
+/** Type of the inputs with these names. A name that ends in `...` stands for a list, whose items come last. */
+type Inputs<Name extends string, Value> = {
+  readonly [N in Name as N extends `${infer List}...` ? List : N]: N extends `${string}...`
+    ? readonly Value[]
+    : Value;
+};
+
+/** One script as its callers see it. */
+export interface ScriptCall<Key extends string = string, Arg extends string = string, Reply = unknown> {
+  /** Name of the file in `lua/`, without its ending. */
+  readonly name: string;
+  /** Names of the keys that callers give, in any order. */
+  readonly keys: readonly Key[];
+  /** Names of the arguments, in any order. */
+  readonly args: readonly Arg[];
+  /** Makes a typed value of what Redis replied. */
+  readonly read: (reply: unknown) => Reply;
+}
+
+/** The inputs of a call, by name. */
+export type InputOf<Call> =
+  Call extends ScriptCall<infer Key, infer Arg, unknown>
+    ? Inputs<Key, string> & Inputs<Arg, ScriptArgument>
+    : never;
+
+export type ReplyOf<Call> = Call extends ScriptCall<string, string, infer Reply> ? Reply : never;
+
+/** Describes a script. */
+export const describeScript = <const Key extends string, const Arg extends string, Reply>(
+  call: ScriptCall<Key, Arg, Reply>,
+): ScriptCall<Key, Arg, Reply> => call;
+
+/** Place of one key or argument. */
+interface Slot {
+  readonly name: string;
+  readonly isList: boolean;
+  /** A key that is the same in every call. */
+  readonly fixed: string | undefined;
+}
+
+const camelCase = (name: string): string =>
+  name.replace(/_(\w)/g, (_all, letter: string) => letter.toUpperCase());
+
+function slotsOf(names: readonly string[], fixed: Readonly<Record<string, string>>): Slot[] {
+  return names.map((name) => {
+    const isList = name.endsWith('...');
+    const input = camelCase(isList ? name.slice(0, -3) : name);
+    return { name: input, isList, fixed: fixed[input] };
+  });
+}
+
+function checkNames(
+  script: string,
+  what: string,
+  slots: readonly Slot[],
+  described: readonly string[],
+): void {
+  const given = slots.filter(({ fixed }) => fixed === undefined);
+  const inHeader = given.map(({ name, isList }) => (isList ? `${name}...` : name)).sort();
+  const inCall = [...described].sort();
+  if (inHeader.join() !== inCall.join())
+    throw new Error(`${script}: its header names the ${what} ${inHeader}, its callers name ${inCall}`);
+}
+
+function valuesOf<Value>(slots: readonly Slot[], input: Readonly<Record<string, unknown>>): Value[] {
+  const values: unknown[] = [];
+  for (const { name, isList, fixed } of slots) {
+    if (isList) for (const item of input[name] as readonly unknown[]) values.push(item);
+    else values.push(fixed ?? input[name]);
+  }
+  return values as Value[];
+}
+
+/** A script and the order of its keys and arguments. It is made once, and then used by every call. */
+export class LoadedCall<Call extends ScriptCall<string, string, unknown>> {
+  readonly script: Script;
+  readonly #call: Call;
+  readonly #keys: readonly Slot[];
+  readonly #args: readonly Slot[];
+
+  /**
+   * @param fixed keys that are the same in every call, by name; a caller does not give them
+   * @throws Error when the header and the description name different keys or arguments
+   */
+  constructor(call: Call, script: Script, fixed: Readonly<Record<string, string>> = {}) {
+    this.#call = call;
+    this.script = script;
+    this.#keys = slotsOf(script.keys, fixed);
+    this.#args = slotsOf(script.args, {});
+    checkNames(call.name, 'keys', this.#keys, call.keys);
+    checkNames(call.name, 'arguments', this.#args, call.args);
+  }
+
+  /** The keys of a call in the order of the header. */
+  keysOf(input: InputOf<Call>): string[] {
+    return valuesOf(this.#keys, input as Readonly<Record<string, unknown>>);
+  }
+
+  /** The arguments of a call in the order of the header. */
+  argsOf(input: InputOf<Call>): ScriptArgument[] {
+    return valuesOf(this.#args, input as Readonly<Record<string, unknown>>);
+  }
+
+  /** Runs the script; see `runScript`. */
+  async run(redis: Redis, input: InputOf<Call>): Promise<ReplyOf<Call>> {
+    const reply = await runScript(redis, this.script, this.keysOf(input), this.argsOf(input));
+    return this.#call.read(reply) as ReplyOf<Call>;
+  }
+}
