@@ -22,7 +22,7 @@ ARGV  epoch
       scale                scale of the asset that the amount was made with; '' for any
       filter_last          offset of the block's last byte in the filter
       next_filter_last     the same offset in the next filter; '' for none
-Replies  { moved, sequence, time } | { claimed, the earlier movement as JSON } | { unchecked, time }
+Replies  { moved, sequence } | { claimed, the earlier movement as JSON } | { unchecked, time }
          { stale, epoch|filter } | { refused, code }
 Events   credited | debited
 ]]
@@ -68,4 +68,4 @@ redis.call('SETRANGE', KEYS.claim_filter, ARGV.filter_offset, block)
 if next_block then redis.call('SETRANGE', KEYS.next_claim_filter, ARGV.next_filter_offset, next_block) end
 redis.call('HSET', KEYS[PLACE(KEYS.claims_0) + state.claims], ARGV.claim, ARGV.record)
 emit(keys, state, time, credits and CREDITED or DEBITED, ARGV.record, wallet)
-return { 'moved', text(state.sequence), text(time) }
+return { 'moved', text(state.sequence) }

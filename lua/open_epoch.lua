@@ -9,7 +9,7 @@ ARGV  run_id          run id of the server
       sequence        sequence of Postgres' cursor; '' while Postgres is away
       filter_layout   layout of the claim filter of an engine that begins now
       format          format of this release
-Replies  { open, epoch, sequence, layout of the claim filters } | { behind, epoch, sequence } | { format, its number }
+Replies  { open, epoch, layout of the claim filters } | { behind, epoch, sequence } | { format, its number }
          { unknown } when only Postgres could tell
 Trade ids of an epoch begin at epoch * 2^37, and order ids carry the epoch, so no id is given out twice.
 ]]
@@ -34,4 +34,4 @@ if found[2] ~= ARGV.run_id then
   -- Releases of format 1 read `sequence` and `run_id`: they find themselves behind Postgres, and do not open.
   redis.call('HSET', engine, 'format', ARGV.format, 'sequence', '-1', 'server', ARGV.run_id, 'state', encode_state(state))
 end
-return { 'open', text(state.epoch), text(state.sequence), filter }
+return { 'open', text(state.epoch), filter }

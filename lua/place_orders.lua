@@ -14,8 +14,8 @@ Replies  { epoch and time, an outcome for each order } as bytes described there
 Events   an order_placed each; after a failed settlement also market_changed
 
 A usual order is written in a straight line (place_usual). Any other order, and any order that might be refused, goes
-through the named phases of the whole command: read_order, plan_order (check, match, price), commit_order (write, reply).
-The functions of the whole command are made when the first such order comes, because making them costs as much as an
+through the phases of the whole command: read_order, plan_order (admit, price, check), commit_order (write, reply). The
+functions of the whole command are made when the first such order comes, because making them costs as much as an
 order.
 ]]
 --- include exact

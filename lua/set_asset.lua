@@ -4,7 +4,7 @@ Sets the scale of an asset that nothing uses yet.
 
 KEYS  engine, events, assets, unsettled_0, unsettled_1
 ARGV  epoch, symbol, scale
-Replies  { set, sequence } | { stale, epoch } | { refused, ASSET_IN_USE }
+Replies  { set } | { stale, epoch } | { refused, ASSET_IN_USE }
 Events   asset_changed
 ]]
 --- include read_state
@@ -15,9 +15,9 @@ local symbol, scale = ARGV.symbol, ARGV.scale
 local state = read_state(keys.engine)
 if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
 local found = redis.call('HMGET', keys.assets, symbol, symbol .. ' used')
-if found[1] == scale then return { 'set', text(state.sequence) } end
+if found[1] == scale then return { 'set' } end
 if found[2] then return { 'refused', 'ASSET_IN_USE' } end
 
 redis.call('HSET', keys.assets, symbol, scale)
 emit(keys, state, event_time(state), ASSET_CHANGED, cjson.encode({ symbol = symbol, scale = tonumber(scale) }), '')
-return { 'set', text(state.sequence) }
+return { 'set' }

@@ -8,7 +8,7 @@ ARGV  epoch, symbol, number
       record          new record as JSON, whose version is written here
       base, base_scale, quote, quote_scale
       must_be_empty   1 when the book must be empty, else 0
-Replies  { set, sequence, version } | { stale, epoch|market } | { stale, scale } when an asset's scale is another one
+Replies  { set, version } | { stale, epoch|market } | { stale, scale } when an asset's scale is another one
          { refused, BOOK_NOT_EMPTY }
 Events   market_changed; a new market's assets are written with their scales
 ]]
@@ -52,4 +52,4 @@ redis.call('HSET', keys.markets, market.symbol, record)
 redis.call('HSET', keys.assets, ARGV.base, ARGV.base_scale, ARGV.quote, ARGV.quote_scale,
   ARGV.base .. ' used', '1', ARGV.quote .. ' used', '1')
 emit(keys, state, time, MARKET_CHANGED, record, '', { 'rules:' .. market.number, rules_of(text(version), market.symbol) })
-return { 'set', text(state.sequence), text(version) }
+return { 'set', text(version) }

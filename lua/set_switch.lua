@@ -11,7 +11,7 @@ ARGV  epoch
       detail           detail of the event as JSON
       wallet           20 bytes; '' for none
       required_terms   version of the terms that must be the required one; '' for any
-Replies  { set, sequence } | { stale, epoch } | { refused, STALE_TERMS_VERSION }
+Replies  { set } | { stale, epoch } | { refused, STALE_TERMS_VERSION }
 Events   the given kind
 ]]
 --- include engine_state
@@ -23,8 +23,8 @@ local found = redis.call('HMGET', keys.engine, 'state', 'terms', field)
 local state = decode_state(found[1])
 if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
 if ARGV.required_terms ~= '' and found[2] ~= ARGV.required_terms then return { 'refused', 'STALE_TERMS_VERSION' } end
-if (found[3] or '') == value then return { 'set', text(state.sequence) } end
+if (found[3] or '') == value then return { 'set' } end
 
 if value == '' then redis.call('HDEL', keys.engine, field) else redis.call('HSET', keys.engine, field, value) end
 emit(keys, state, event_time(state), tonumber(ARGV.kind), ARGV.detail, wallet)
-return { 'set', text(state.sequence) }
+return { 'set' }

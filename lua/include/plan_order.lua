@@ -1,5 +1,10 @@
 -- Decides about one order and checks everything that its writes need; writes nothing. plan_order returns the code and
--- the value of the outcome that ends the order, or nil when commit_order may write it.
+-- the value of the outcome that ends the order, or nil when commit_order may write it. Its phases:
+--   admit_order       the claim, the switches and the rules
+--   price_order       the fills, the remainder, and the refusals that follow from the book
+--   read_amounts      the balances and levels that the writes change
+--   check_means       the wallet can pay, and may have one more live order
+--   check_settlement  the makers can pay; otherwise the order is rejected and the market halts
 
 -- Returns the code and the value of the outcome that the claim, the switches or the rules decide, or nil.
 local function admit_order(order)
@@ -128,39 +133,55 @@ local function check_means(order, pays)
   end
 end
 
-local function plan_order(order)
-  local ended, value = admit_order(order)
-  if ended then return ended, value end
-  local side, maker_side = order.side, 1 - order.side
-  walk_book(order, keys.book[maker_side])
+-- Price: walks the book and concludes what becomes of the order. Returns the code of a refusal, or nil.
+local function price_order(order)
+  walk_book(order, keys.book[1 - order.side])
   local code = refusal_of(order)
-  if code then return REFUSED, code end
+  if code then return code end
   conclude(order)
+  order.key = struct.pack('>I7', order.price and price_key(order.side, order.price) or 0)
+end
 
-  local pays, receives = quote, base
-  if side == SELL then pays, receives = base, quote end
-  order.key = struct.pack('>I7', order.price and price_key(side, order.price) or 0)
+-- Reads the amounts that the order changes. Returns those of a match, for check_amounts; false when nothing matches.
+local function read_amounts(order, pays, receives)
+  local own_levels, maker_levels = levels[order.side], levels[1 - order.side]
   ask(pays, order.wallet .. AVAILABLE)
   if order.rests then
     ask(pays, order.wallet .. RESERVED)
-    ask(levels[side], order.key)
+    ask(own_levels, order.key)
   end
   local matches = order.reason == 0 and walk.fills + walk.own_count > 0
-  local changes = matches and ask_for_match(order, pays, receives, levels[maker_side])
+  local changes = matches and ask_for_match(order, pays, receives, maker_levels)
   read_asked(pays)
   if matches then
     read_asked(receives)
-    read_asked(levels[maker_side])
+    read_asked(maker_levels)
   end
-  if order.rests then read_asked(levels[side]) end
+  if order.rests then read_asked(own_levels) end
+  return changes
+end
 
+-- Rejects the order when a maker, or the wallet's own orders, cannot pay what the match takes from them.
+local function check_settlement(order, receives)
+  local maker_side = 1 - order.side
+  if makers_can_pay(maker_side, receives) and plan_own(order, maker_side, receives) then return end
+  order.reason, order.rests = SETTLEMENT_FAILED, false
+  order.market_record = redis.call('HGET', keys.markets, symbol)
+  if not order.market_record then error('the market has no record', 0) end
+end
+
+local function plan_order(order)
+  local ended, value = admit_order(order)
+  if ended then return ended, value end
+  local code = price_order(order)
+  if code then return REFUSED, code end
+  local pays, receives = quote, base
+  if order.side == SELL then pays, receives = base, quote end
+  local changes = read_amounts(order, pays, receives)
   code = check_means(order, pays)
   if code then return REFUSED, code end
-  if not matches then return nil end
-  check_amounts(changes)
-  if not makers_can_pay(maker_side, receives) or not plan_own(order, maker_side, receives) then
-    order.reason, order.rests = SETTLEMENT_FAILED, false
-    order.market_record = redis.call('HGET', keys.markets, symbol)
-    if not order.market_record then error('the market has no record', 0) end
+  if changes then
+    check_amounts(changes)
+    check_settlement(order, receives)
   end
 end

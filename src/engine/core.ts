@@ -211,13 +211,15 @@ export class EngineCore {
       this.#scripts.set(call, loaded as LoadedCall<never>);
     }
     const begun = performance.now();
+    let reply: unknown;
     try {
-      return await loaded.run(this.redis, input);
+      reply = await loaded.send(this.redis, input);
     } catch (error) {
       throw asUnavailable(error);
     } finally {
       this.#observe(call.name, (performance.now() - begun) / 1000);
     }
+    return loaded.read(reply);
   }
 
   /**

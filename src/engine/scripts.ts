@@ -111,10 +111,7 @@ export const FIND_LIVE_ORDERS = describeScript({
   name: 'find_live_orders',
   keys: [],
   args: ['wallet'],
-  read: (reply) => {
-    const [, members] = reply as [Buffer, Buffer[]];
-    return { members };
-  },
+  read: (reply) => ({ members: reply as Buffer[] }),
 });
 
 export const FIND_UNSETTLED = describeScript({
@@ -160,7 +157,7 @@ export const MOVE_FUNDS = describeScript({
     'nextFilterLast',
   ],
   read: currentOutcomes({
-    moved: ([sequence]: [Buffer, Buffer]) => ({ outcome: 'moved', sequence: Number(sequence) }) as const,
+    moved: ([sequence]: [Buffer]) => ({ outcome: 'moved', sequence: Number(sequence) }) as const,
     claimed: ([record]: [Buffer]) => ({ outcome: 'claimed', record: record.toString() }) as const,
     unchecked: ([time]: [Buffer]) => ({ outcome: 'unchecked', timeMs: Number(time) }) as const,
   }),
@@ -171,7 +168,7 @@ export const OPEN_EPOCH = describeScript({
   keys: [],
   args: ['runId', 'epoch', 'sequence', 'filterLayout', 'format'],
   read: outcomes({
-    open: ([epoch, , filter]: [Buffer, Buffer, Buffer]) =>
+    open: ([epoch, filter]: [Buffer, Buffer]) =>
       ({ outcome: 'open', epoch: Number(epoch), filter: filter.toString() }) as const,
     behind: ([epoch, sequence]: [Buffer, Buffer]) =>
       ({ outcome: 'behind', lastEvent: `${epoch}-${sequence}` }) as const,
@@ -291,7 +288,7 @@ export const SET_ASSET = describeScript({
   name: 'set_asset',
   keys: [],
   args: ['epoch', 'symbol', 'scale'],
-  read: currentOutcomes({ set: ([sequence]: [Buffer]) => ({ sequence: Number(sequence) }) }),
+  read: currentOutcomes({ set: () => 'set' as const }),
 });
 
 export const SET_CANCEL_AFTER = describeScript({
@@ -327,10 +324,7 @@ export const SET_MARKET = describeScript({
     'mustBeEmpty',
   ],
   read: currentOutcomes({
-    set: ([sequence, version]: [Buffer, Buffer]) => ({
-      sequence: Number(sequence),
-      version: Number(version),
-    }),
+    set: ([version]: [Buffer]) => ({ version: Number(version) }),
   }),
 });
 
@@ -338,7 +332,7 @@ export const SET_SWITCH = describeScript({
   name: 'set_switch',
   keys: [],
   args: ['epoch', 'field', 'value', 'kind', 'detail', 'wallet', 'requiredTerms'],
-  read: currentOutcomes({ set: ([sequence]: [Buffer]) => ({ sequence: Number(sequence) }) }),
+  read: currentOutcomes({ set: () => 'set' as const }),
 });
 
 export const TAKE_DUE_CANCELS = describeScript({

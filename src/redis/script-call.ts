@@ -109,9 +109,18 @@ export class LoadedCall<Call extends ScriptCall<string, string, unknown>> {
     return valuesOf(this.#args, input as Readonly<Record<string, unknown>>);
   }
 
-  /** Runs the script; see `runScript`. */
-  async run(redis: Redis, input: InputOf<Call>): Promise<ReplyOf<Call>> {
-    const reply = await runScript(redis, this.script, this.keysOf(input), this.argsOf(input));
+  /** Runs the script, and returns what Redis replied; see `runScript`. */
+  send(redis: Redis, input: InputOf<Call>): Promise<unknown> {
+    return runScript(redis, this.script, this.keysOf(input), this.argsOf(input));
+  }
+
+  /** Makes a typed value of what Redis replied. */
+  read(reply: unknown): ReplyOf<Call> {
     return this.#call.read(reply) as ReplyOf<Call>;
+  }
+
+  /** Runs the script, and reads its reply. */
+  async run(redis: Redis, input: InputOf<Call>): Promise<ReplyOf<Call>> {
+    return this.read(await this.send(redis, input));
   }
 }
