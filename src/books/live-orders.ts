@@ -1,20 +1,17 @@
 /** Reads a wallet's live orders: those that Postgres has, changed by the events that are not settled. */
 
-import type { EngineEvent } from '../domain/event.ts';
-import { isLive, type Lot, type Side } from '../domain/order.ts';
+import { type ClosedOrder, isLive, type LiveOrder, type RestingOrder, type Trade } from '../domain/order.ts';
+import {
+  closeOrder,
+  fillMaker,
+  lifeOfPlaced,
+  type OrderLife,
+  type OrderVisitor,
+  type PlacedEvent,
+  remainingSteps,
+  visitOrders,
+} from '../domain/order-life.ts';
 import type { Servers } from './servers.ts';
-
-export interface LiveOrder {
-  readonly id: string;
-  readonly market: string;
-  readonly side: Side;
-  readonly priceTicks: bigint;
-  readonly sizeSteps: bigint;
-  readonly remainingSteps: bigint;
-  readonly clientOrderId: string | null;
-  readonly sequence: number;
-  readonly lot: Lot;
-}
 
 /**
  * Returns the orders newest first. The engine is asked before Postgres: an event that was settled in between is found
@@ -22,35 +19,57 @@ export interface LiveOrder {
  * The walk passes the live orders of every wallet, in Postgres, where it holds nobody up. It is made for an operator
  * who looks at one account, not for serving requests.
  */
-export async function liveOrdersOf({ engine, ledger }: Servers, wallet: string): Promise<LiveOrder[]> {
+export async function liveOrdersOf({ engine, ledger }: Servers, wallet: string): Promise<RestingOrder[]> {
   const unsettled = await engine.outbox.unsettledOf(wallet);
   const { sequence } = await ledger.settlement.cursor();
-  const orders = new Map<string, LiveOrder>();
-  for await (const order of ledger.state.liveOrders(sequence)) {
-    if (order.wallet === wallet && order.priceTicks !== null) {
-      orders.set(order.id, { ...order, priceTicks: order.priceTicks });
-    }
-  }
-  for (const event of unsettled) if (event.sequence > sequence) apply(event, wallet, orders);
-  return [...orders.values()].sort((one, other) => other.sequence - one.sequence);
+  const orders = new WalletOrders(wallet);
+  for await (const order of ledger.state.liveOrders(sequence)) orders.add(order);
+  for (const event of unsettled) if (event.sequence > sequence) visitOrders(event, orders);
+  return orders.newestFirst();
 }
 
-function apply(event: EngineEvent, wallet: string, orders: Map<string, LiveOrder>): void {
-  if (event.kind === 'orders_closed') {
-    for (const { id } of event.orders) orders.delete(id);
-  } else if (event.kind === 'order_placed') {
-    const { order, status, filledSteps } = event;
-    if (order.wallet === wallet && order.priceTicks !== null && isLive(status)) {
-      const remainingSteps = order.sizeSteps - filledSteps;
-      orders.set(order.id, { ...order, priceTicks: order.priceTicks, remainingSteps });
-    }
-    for (const { makerOrderId, sizeSteps } of event.trades) {
-      const maker = orders.get(makerOrderId);
-      if (maker === undefined) continue;
-      const remainingSteps = maker.remainingSteps - sizeSteps;
-      if (remainingSteps === 0n) orders.delete(makerOrderId);
-      else orders.set(makerOrderId, { ...maker, remainingSteps });
-    }
-    for (const { id } of event.expired) orders.delete(id);
+type RestingTerms = Omit<RestingOrder, 'remainingSteps'>;
+
+/** The orders of a wallet that were live at some time, by id. */
+class WalletOrders implements OrderVisitor {
+  readonly #wallet: string;
+  readonly #orders = new Map<string, { readonly terms: RestingTerms; readonly life: OrderLife }>();
+
+  constructor(wallet: string) {
+    this.#wallet = wallet;
+  }
+
+  /** Takes a settled order if it is the wallet's and rests. */
+  add(order: LiveOrder): void {
+    const { wallet, priceTicks, sizeSteps } = order;
+    if (wallet !== this.#wallet || priceTicks === null) return;
+    const filledSteps = sizeSteps - order.remainingSteps;
+    const status = filledSteps === 0n ? 'resting' : 'partially_filled';
+    const life: OrderLife = { sizeSteps, filledSteps, fillCount: 0, status, updatedAtMs: 0 };
+    this.#orders.set(order.id, { terms: { ...order, priceTicks }, life });
+  }
+
+  placed(event: PlacedEvent): void {
+    const { order } = event;
+    const { wallet, priceTicks } = order;
+    if (wallet !== this.#wallet || priceTicks === null) return;
+    this.#orders.set(order.id, { terms: { ...order, priceTicks }, life: lifeOfPlaced(event) });
+  }
+
+  filled(trade: Trade): void {
+    const found = this.#orders.get(trade.makerOrderId);
+    if (found !== undefined) fillMaker(found.life, trade);
+  }
+
+  closed({ id, status }: ClosedOrder): void {
+    const found = this.#orders.get(id);
+    if (found !== undefined) closeOrder(found.life, status, found.life.updatedAtMs);
+  }
+
+  newestFirst(): RestingOrder[] {
+    return [...this.#orders.values()]
+      .filter(({ life }) => isLive(life.status))
+      .map(({ terms, life }) => ({ ...terms, remainingSteps: remainingSteps(life) }))
+      .sort((one, other) => other.sequence - one.sequence);
   }
 }

@@ -195,9 +195,14 @@ export interface LiveOrder
   readonly remainingSteps: bigint;
 }
 
+/** A live order with its price: a market order never rests. */
+export interface RestingOrder extends LiveOrder {
+  readonly priceTicks: bigint;
+}
+
 /** Atoms that a resting order holds: its rest in base for a sell, the price of its rest in quote for a buy. */
 export const heldAtoms = (
-  { side, priceTicks, remainingSteps }: Pick<LiveOrder, 'side' | 'remainingSteps'> & { priceTicks: bigint },
+  { side, priceTicks, remainingSteps }: Pick<RestingOrder, 'side' | 'priceTicks' | 'remainingSteps'>,
   lot: Pick<Lot, 'baseAtomsPerStep' | 'quoteAtomsPerLot'>,
 ): bigint =>
   side === 'sell'
@@ -252,7 +257,3 @@ export const publicTradeOf = (trade: Trade): PublicTrade => ({
   notionalAtoms: notionalAtoms(trade),
   timeMs: trade.timeMs,
 });
-
-/** Status of a live order after a fill. */
-export const statusAfterFill = (filledSteps: bigint, sizeSteps: bigint): OrderStatus =>
-  filledSteps === sizeSteps ? 'filled' : 'partially_filled';

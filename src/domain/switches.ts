@@ -1,5 +1,6 @@
 /** Switches of operators and wallets, as the engine or the ledger has them at one event. */
 
+import type { EngineEvent } from './event.ts';
 import type { Market } from './market.ts';
 
 export interface Switches {
@@ -13,4 +14,38 @@ export interface Switches {
   /** The version of the rules of each market, by its number. */
   readonly marketVersions: ReadonlyMap<number, number>;
   readonly markets: readonly Market[];
+}
+
+/**
+ * Switches that events changed, each as it was last. Settlement writes them to the ledger, and reconcile expects them in
+ * the engine. The versions of markets are not among them: they come with the rules of each market.
+ */
+export class SwitchChanges {
+  /** Undefined: unchanged. */
+  paused: boolean | undefined;
+  /** Undefined: unchanged; null: no terms are required any more. */
+  termsVersion: string | null | undefined;
+  /** Unix milliseconds at which each wallet was set on hold; null when it was released. */
+  readonly holds = new Map<string, number | null>();
+  /** The terms that each wallet accepted last, and the time in Unix milliseconds. */
+  readonly acceptedTerms = new Map<string, { readonly version: string; readonly timeMs: number }>();
+
+  apply(event: EngineEvent): void {
+    switch (event.kind) {
+      case 'trading_paused':
+      case 'trading_resumed':
+        this.paused = event.kind === 'trading_paused';
+        break;
+      case 'terms_required':
+        this.termsVersion = event.version;
+        break;
+      case 'account_held':
+      case 'account_released':
+        this.holds.set(event.wallet, event.kind === 'account_held' ? event.timeMs : null);
+        break;
+      case 'terms_accepted':
+        this.acceptedTerms.set(event.wallet, { version: event.version, timeMs: event.timeMs });
+        break;
+    }
+  }
 }

@@ -9,11 +9,19 @@ import {
   type Fill,
   fillOf,
   type ListedOrder,
-  statusAfterFill,
   type Trade,
   type WalletTrade,
   walletTradeOf,
 } from '../domain/order.ts';
+import {
+  closeOrder,
+  fillMaker,
+  lifeOfPlaced,
+  type OrderLife,
+  type OrderVisitor,
+  type PlacedEvent,
+  visitOrders,
+} from '../domain/order-life.ts';
 
 /** An order with its unsettled changes, and its unsettled fills in the order of execution. */
 export interface FoldedOrder {
@@ -22,41 +30,69 @@ export interface FoldedOrder {
 }
 
 interface Draft {
-  readonly order: { -readonly [Key in keyof ListedOrder]: ListedOrder[Key] };
+  readonly order: Omit<ListedOrder, keyof OrderLife> & OrderLife;
   readonly unsettledFills: Fill[];
 }
 
 const NO_FILLS: readonly Fill[] = [];
 
-/** Orders by id; an order is copied when an event first changes it. */
-class Drafts {
+/** The wallet's orders by id; an order is copied when an event first changes it. */
+class Drafts implements OrderVisitor {
+  readonly #wallet: string;
   readonly #folded = new Map<string, FoldedOrder>();
   readonly #drafts = new Map<string, Draft>();
 
-  constructor(orders: readonly ListedOrder[]) {
+  constructor(wallet: string, orders: readonly ListedOrder[]) {
+    this.#wallet = wallet;
     for (const order of orders) this.#folded.set(order.id, { order, unsettledFills: NO_FILLS });
   }
 
-  put(order: ListedOrder, unsettledFills: Fill[]): void {
-    const draft = { order, unsettledFills };
-    this.#drafts.set(order.id, draft);
-    this.#folded.set(order.id, draft);
+  placed(event: PlacedEvent): void {
+    const { order, trades } = event;
+    if (order.wallet !== this.#wallet) return;
+    const { wallet: _wallet, leverage: _leverage, lot: _lot, ...terms } = order;
+    this.#put(
+      { ...terms, ...lifeOfPlaced(event) },
+      trades.map((trade) => fillOf(trade, order.id)),
+    );
   }
 
-  /** Undefined: the order is not among the given ones. */
-  of(id: string): Draft | undefined {
-    const known = this.#folded.get(id);
-    if (known !== undefined && !this.#drafts.has(id)) this.put({ ...known.order }, []);
-    return this.#drafts.get(id);
+  filled(trade: Trade): void {
+    const draft = this.#draftOf(trade.makerOrderId);
+    if (draft !== undefined && fillMaker(draft.order, trade)) {
+      draft.unsettledFills.push(fillOf(trade, trade.makerOrderId));
+    }
+  }
+
+  closed({ id, status }: ClosedOrder, { timeMs }: EngineEvent): void {
+    const draft = this.#draftOf(id);
+    if (draft !== undefined) closeOrder(draft.order, status, timeMs);
   }
 
   newestFirst(): FoldedOrder[] {
     return [...this.#folded.values()].sort((one, other) => other.order.sequence - one.order.sequence);
   }
+
+  #put(order: Draft['order'], unsettledFills: Fill[]): Draft {
+    const draft = { order, unsettledFills };
+    this.#drafts.set(order.id, draft);
+    this.#folded.set(order.id, draft);
+    return draft;
+  }
+
+  /** Returns undefined for an order that is not among the given ones. */
+  #draftOf(id: string): Draft | undefined {
+    const draft = this.#drafts.get(id);
+    if (draft !== undefined) return draft;
+    const order = this.#folded.get(id)?.order;
+    if (order === undefined) return undefined;
+    const sizeSteps = BigInt(order.sizeSteps);
+    return this.#put({ ...order, sizeSteps, filledSteps: BigInt(order.filledSteps) }, []);
+  }
 }
 
 /**
- * The wallet's orders after the events, newest first. Events of orders that are not among the given ones are
+ * Returns the wallet's orders after the events, newest first. Events of orders that are not among the given ones are
  * passed over.
  * @param events in order; those that the cursor covers are skipped
  */
@@ -65,48 +101,9 @@ export function foldOrders(
   events: readonly EngineEvent[],
   wallet: string,
 ): FoldedOrder[] {
-  const drafts = new Drafts(settled.orders);
-  for (const event of events) {
-    if (event.sequence <= settled.cursor.sequence) continue;
-    if (event.kind === 'order_placed') {
-      if (event.order.wallet === wallet) place(drafts, event);
-      else for (const trade of event.trades) fillMaker(drafts, trade);
-      for (const closed of event.expired) close(drafts, closed, event.timeMs);
-    } else if (event.kind === 'orders_closed') {
-      for (const closed of event.orders) close(drafts, closed, event.timeMs);
-    }
-  }
+  const drafts = new Drafts(wallet, settled.orders);
+  for (const event of events) if (event.sequence > settled.cursor.sequence) visitOrders(event, drafts);
   return drafts.newestFirst();
-}
-
-function place(
-  drafts: Drafts,
-  { order, status, filledSteps, trades, timeMs }: EngineEvent & { kind: 'order_placed' },
-): void {
-  const { wallet: _wallet, leverage: _leverage, lot: _lot, ...terms } = order;
-  drafts.put(
-    { ...terms, status, filledSteps, updatedAtMs: timeMs, fillCount: trades.length },
-    trades.map((trade) => fillOf(trade, order.id)),
-  );
-}
-
-function fillMaker(drafts: Drafts, trade: Trade): void {
-  const draft = drafts.of(trade.makerOrderId);
-  if (draft === undefined) return;
-  const { order, unsettledFills } = draft;
-  const filledSteps = BigInt(order.filledSteps) + trade.sizeSteps;
-  order.filledSteps = filledSteps;
-  order.status = statusAfterFill(filledSteps, BigInt(order.sizeSteps));
-  order.updatedAtMs = trade.timeMs;
-  order.fillCount += 1;
-  unsettledFills.push(fillOf(trade, order.id));
-}
-
-function close(drafts: Drafts, { id, status }: ClosedOrder, timeMs: number): void {
-  const draft = drafts.of(id);
-  if (draft === undefined) return;
-  draft.order.status = status;
-  draft.order.updatedAtMs = timeMs;
 }
 
 /** Filter of a list of trades. */

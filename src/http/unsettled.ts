@@ -2,6 +2,7 @@
 
 import { Refusal } from '../domain/errors.ts';
 import type { EngineEvent } from '../domain/event.ts';
+import { type OrderVisitor, visitOrders } from '../domain/order-life.ts';
 import type { Engine } from '../engine/index.ts';
 
 /**
@@ -42,15 +43,14 @@ export async function unsettledEvents(
 /** Ids of the wallet's orders that the events filled or closed. */
 export function touchedIds(events: readonly EngineEvent[], wallet: string): string[] {
   const ids = new Set<string>();
-  for (const event of events) {
-    if (event.kind === 'order_placed') {
-      const makers = event.order.wallet === wallet ? [] : event.trades;
-      for (const { makerOrderId } of makers) ids.add(makerOrderId);
-      for (const { id } of event.expired) ids.add(id);
-    } else if (event.kind === 'orders_closed') {
-      for (const { id } of event.orders) ids.add(id);
-    }
-  }
+  const visitor: OrderVisitor = {
+    placed: () => undefined,
+    filled({ makerWallet, makerOrderId }) {
+      if (makerWallet === wallet) ids.add(makerOrderId);
+    },
+    closed: ({ id }) => void ids.add(id),
+  };
+  for (const event of events) visitOrders(event, visitor);
   return [...ids];
 }
 

@@ -2,27 +2,15 @@
 
 import type pg from 'pg';
 import type { Asset } from '../domain/market.ts';
-import type { Lot, Side } from '../domain/order.ts';
+import type { LiveOrder, Side } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
 import { type Ask, asking, takeClient } from './pool.ts';
 import { readSwitchesIn } from './switches.ts';
 
-/** An order as settled. */
-export interface AuditedOrder {
-  readonly id: string;
-  readonly wallet: string;
-  readonly market: string;
-  readonly side: Side;
-  /** Null on a market order, which is never live. */
-  readonly priceTicks: bigint | null;
-  readonly sizeSteps: bigint;
-  /** Zero when the order is not live. */
-  readonly remainingSteps: bigint;
-  readonly clientOrderId: string | null;
-  readonly lot: Lot;
-}
+/** An order as settled. Its `remainingSteps` are zero when it is not live. */
+export type AuditedOrder = Omit<LiveOrder, 'sequence'>;
 
 /** An id that counts once for ever, and what it stands for. */
 export type AuditedId =

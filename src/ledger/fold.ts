@@ -1,8 +1,17 @@
 /** Sums up a batch of events into the rows to write, with each order and each setting once. */
 
-import type { AccountMoved, EngineEvent, OrderPlaced } from '../domain/event.ts';
+import type { AccountMoved, EngineEvent } from '../domain/event.ts';
 import type { Asset, Market } from '../domain/market.ts';
-import { type ClosedOrder, isLive, type OrderStatus, statusAfterFill, type Trade } from '../domain/order.ts';
+import { type ClosedOrder, isLive, type Trade } from '../domain/order.ts';
+import {
+  closeOrder,
+  fillMaker,
+  lifeOfPlaced,
+  type OrderVisitor,
+  type PlacedEvent,
+  visitOrders,
+} from '../domain/order-life.ts';
+import { SwitchChanges } from '../domain/switches.ts';
 import { CopyRows, textField } from './copy.ts';
 import { LedgerDiverged } from './diverged.ts';
 import { entriesOfMovement } from './entries.ts';
@@ -23,44 +32,38 @@ export interface Batch {
   /** Changed markets by symbol, each as it was last. */
   readonly markets: Map<string, Market>;
   readonly assets: Map<string, Asset>;
-  /** Accepted terms by wallet. */
-  readonly terms: Map<string, { version: string; timeMs: number }>;
-  /** Time at which each wallet was set on hold; null when it was released. */
-  readonly holds: Map<string, number | null>;
-  /** Undefined: unchanged. */
-  paused: boolean | undefined;
-  termsVersion: string | null | undefined;
+  readonly switches: SwitchChanges;
 }
 
-/** Orders that the events change and did not place themselves. `fold` must be given them. */
-export const ordersOfEarlierBatches = (events: readonly EngineEvent[]): string[] => {
+/** Returns the orders that the events change and did not place themselves. `fold` must be given them. */
+export function ordersOfEarlierBatches(events: readonly EngineEvent[]): string[] {
   const placed = new Set<string>();
   const touched = new Set<string>();
-  const touch = (id: string): unknown => placed.has(id) || touched.add(id);
-  for (const event of events) {
-    if (event.kind === 'order_placed') {
-      placed.add(event.order.id);
-      for (const trade of event.trades) touch(trade.makerOrderId);
-      for (const order of event.expired) touch(order.id);
-    } else if (event.kind === 'orders_closed') {
-      for (const order of event.orders) touch(order.id);
-    }
-  }
+  const touch = (id: string): void => {
+    if (!placed.has(id)) touched.add(id);
+  };
+  const visitor: OrderVisitor = {
+    placed: ({ order }) => void placed.add(order.id),
+    filled: ({ makerOrderId }) => touch(makerOrderId),
+    closed: ({ id }) => touch(id),
+  };
+  for (const event of events) visitOrders(event, visitor);
   return [...touched];
-};
+}
 
 /**
  * Sums up events, in their order, into the rows that they write.
- * @param earlier Orders of earlier batches as they stand, by id; changed in place.
- * @throws LedgerDiverged on the fill or the end of an order that is unknown or no longer live.
+ * @param earlier orders of earlier batches as they stand, by id; changed in place
+ * @throws LedgerDiverged on the fill or the end of an order that is unknown or no longer live, and on a fill beyond its
+ *   size
  */
-export const fold = (events: readonly EngineEvent[], earlier: ReadonlyMap<string, Progress>): Batch => {
+export function fold(events: readonly EngineEvent[], earlier: ReadonlyMap<string, Progress>): Batch {
   const fold = new Fold(earlier);
   for (const event of events) fold.apply(event);
   return fold.batch;
-};
+}
 
-class Fold {
+class Fold implements OrderVisitor {
   readonly batch: Batch = {
     newOrders: [],
     changedOrders: new Map(),
@@ -68,10 +71,7 @@ class Fold {
     movements: new CopyRows(),
     markets: new Map(),
     assets: new Map(),
-    terms: new Map(),
-    holds: new Map(),
-    paused: undefined,
-    termsVersion: undefined,
+    switches: new SwitchChanges(),
   };
   readonly #earlier: ReadonlyMap<string, Progress>;
   readonly #placed = new Map<string, Progress>();
@@ -84,30 +84,12 @@ class Fold {
     const { batch } = this;
     switch (event.kind) {
       case 'order_placed':
-        this.#place(event);
-        break;
       case 'orders_closed':
-        this.#end(event, event.orders);
+        visitOrders(event, this);
         break;
       case 'credited':
       case 'debited':
         this.#move(event);
-        break;
-      case 'account_held':
-        batch.holds.set(event.wallet, event.timeMs);
-        break;
-      case 'account_released':
-        batch.holds.set(event.wallet, null);
-        break;
-      case 'terms_accepted':
-        batch.terms.set(event.wallet, { version: event.version, timeMs: event.timeMs });
-        break;
-      case 'terms_required':
-        batch.termsVersion = event.version;
-        break;
-      case 'trading_paused':
-      case 'trading_resumed':
-        batch.paused = event.kind === 'trading_paused';
         break;
       case 'market_changed':
         batch.markets.set(event.market.symbol, event.market);
@@ -117,54 +99,50 @@ class Fold {
       case 'asset_changed':
         batch.assets.set(event.asset.symbol, event.asset);
         break;
+      default:
+        batch.switches.apply(event);
     }
   }
 
-  #place(event: EngineEvent & OrderPlaced): void {
+  placed(event: PlacedEvent): void {
+    const { order: terms, rejectReason, sequence, status } = event;
     const progress: Progress = {
-      sizeSteps: event.order.sizeSteps,
-      filledSteps: event.filledSteps,
-      fillCount: event.trades.length,
-      status: event.status,
-      updatedAtMs: event.timeMs,
-      updatedSequence: event.sequence,
-      closedSequence: isLive(event.status) ? null : event.sequence,
+      ...lifeOfPlaced(event),
+      updatedSequence: sequence,
+      closedSequence: isLive(status) ? null : sequence,
     };
-    this.#placed.set(event.order.id, progress);
-    this.batch.newOrders.push({ terms: event.order, rejectReason: event.rejectReason, progress });
-    for (const trade of event.trades) this.#fillMaker(event, trade);
+    this.#placed.set(terms.id, progress);
+    this.batch.newOrders.push({ terms, rejectReason, progress });
     this.batch.traded.add(event.trades);
-    this.#end(event, event.expired);
   }
 
-  #fillMaker(event: EngineEvent, trade: Trade): void {
-    const maker = this.#liveOrder(event, trade.makerOrderId);
-    maker.filledSteps += trade.sizeSteps;
-    maker.fillCount += 1;
-    setStatus(event, maker, statusAfterFill(maker.filledSteps, maker.sizeSteps));
+  filled(trade: Trade, event: PlacedEvent): void {
+    const maker = this.#earlierOrder(event, trade.makerOrderId);
+    if (!fillMaker(maker, trade)) throw refused(event, trade.makerOrderId, maker);
+    stamp(maker, event);
   }
 
-  #end(event: EngineEvent, orders: readonly ClosedOrder[]): void {
-    for (const order of orders) setStatus(event, this.#liveOrder(event, order.id), order.status);
+  closed({ id, status }: ClosedOrder, event: EngineEvent): void {
+    const order = this.#earlierOrder(event, id);
+    if (!closeOrder(order, status, event.timeMs)) throw refused(event, id, order);
+    stamp(order, event);
   }
 
-  #liveOrder(event: EngineEvent, id: string): Progress {
+  #earlierOrder(event: EngineEvent, id: string): Progress {
     const placed = this.#placed.get(id);
-    const progress = placed ?? this.#earlier.get(id);
-    if (!progress)
+    if (placed !== undefined) return placed;
+    const earlier = this.#earlier.get(id);
+    if (earlier === undefined)
       throw new LedgerDiverged(`event ${event.sequence} changes order ${id}, which was never placed`);
-    if (!isLive(progress.status))
-      throw new LedgerDiverged(`event ${event.sequence} changes order ${id}, which is ${progress.status}`);
-    if (placed === undefined) this.batch.changedOrders.set(id, progress);
-    progress.updatedAtMs = event.timeMs;
-    progress.updatedSequence = event.sequence;
-    return progress;
+    this.batch.changedOrders.set(id, earlier);
+    return earlier;
   }
 
   #move(event: EngineEvent & AccountMoved): void {
     const { sequence, timeMs } = event;
     const reference = textField(storable(event.reference));
-    const [wallet, asset] = [textField(event.wallet), textField(event.asset)];
+    const wallet = textField(event.wallet);
+    const asset = textField(event.asset);
     this.batch.movements.add(
       `${sequence}\t${event.kind}\t${wallet}\t${asset}\t${event.amountAtoms}\t${reference}\t${timeMs}`,
     );
@@ -176,7 +154,13 @@ class Fold {
   }
 }
 
-const setStatus = (event: EngineEvent, progress: Progress, status: OrderStatus): void => {
-  progress.status = status;
-  progress.closedSequence = isLive(status) ? null : event.sequence;
-};
+/** Notes the event that changed the order. */
+function stamp(progress: Progress, { sequence }: EngineEvent): void {
+  progress.updatedSequence = sequence;
+  progress.closedSequence = isLive(progress.status) ? null : sequence;
+}
+
+function refused({ sequence }: EngineEvent, id: string, { status, sizeSteps }: Progress): LedgerDiverged {
+  const reason = isLive(status) ? `fills order ${id} beyond its size of ${sizeSteps}` : `changes order ${id}`;
+  return new LedgerDiverged(`event ${sequence} ${reason}, which is ${status}`);
+}

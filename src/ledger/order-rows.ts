@@ -1,19 +1,14 @@
 /** Orders as rows of their table, each with the witness by which a reconcile knows it again. */
 
 import { hash } from 'node:crypto';
-import type { OrderStatus, OrderTerms, RejectReason } from '../domain/order.ts';
+import type { OrderTerms, RejectReason } from '../domain/order.ts';
+import type { OrderLife } from '../domain/order-life.ts';
 import { NULL_FIELD, textField } from './copy.ts';
 import { fieldsOfLot } from './lot.ts';
 import { storable } from './text.ts';
 
-/** Progress of an order: its fills, its status and its last change. */
-export interface Progress {
-  readonly sizeSteps: bigint;
-  filledSteps: bigint;
-  /** Trades it took part in, as taker or maker. */
-  fillCount: number;
-  status: OrderStatus;
-  updatedAtMs: number;
+/** Progress of an order, and the events that changed and closed it. */
+export interface Progress extends OrderLife {
   updatedSequence: number;
   /** Null while it is live. */
   closedSequence: number | null;

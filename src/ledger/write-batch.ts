@@ -1,6 +1,7 @@
 /** The statements that write a batch: COPY for what is new, one set-based statement for what changes. */
 
 import { writeMarketRecord } from '../domain/market-record.ts';
+import type { SwitchChanges } from '../domain/switches.ts';
 import { CopyRows } from './copy.ts';
 import { type Batch, MOVEMENT_COLUMNS } from './fold.ts';
 import {
@@ -38,9 +39,9 @@ export const writeBatch = (batch: Batch): Statement[] => [
   ...copy('movements', MOVEMENT_COLUMNS, batch.movements),
   ...writeAssets(batch),
   ...writeMarkets(batch),
-  ...writeTerms(batch),
-  ...writeHolds(batch),
-  ...writeSwitches(batch),
+  ...writeTerms(batch.switches),
+  ...writeHolds(batch.switches),
+  ...writeSwitches(batch.switches),
 ];
 
 const copy = (table: string, columns: string, rows: CopyRows): Statement[] =>
@@ -122,9 +123,9 @@ function writeMarkets({ markets }: Batch): Statement[] {
   ];
 }
 
-function writeTerms({ terms }: Batch): Statement[] {
-  if (terms.size === 0) return [];
-  const accepted = [...terms.values()];
+function writeTerms({ acceptedTerms }: SwitchChanges): Statement[] {
+  if (acceptedTerms.size === 0) return [];
+  const accepted = [...acceptedTerms.values()];
   return [
     {
       name: 'write terms',
@@ -134,7 +135,7 @@ function writeTerms({ terms }: Batch): Statement[] {
         on conflict (wallet) do update
         set version = excluded.version, accepted_at_ms = excluded.accepted_at_ms`,
       values: [
-        textArray([...terms.keys()]),
+        textArray([...acceptedTerms.keys()]),
         textArray(accepted.map(({ version }) => storable(version))),
         numberArray(accepted.map(({ timeMs }) => timeMs)),
       ],
@@ -142,7 +143,7 @@ function writeTerms({ terms }: Batch): Statement[] {
   ];
 }
 
-function writeHolds({ holds }: Batch): Statement[] {
+function writeHolds({ holds }: SwitchChanges): Statement[] {
   const held = [...holds].filter(([, timeMs]) => timeMs !== null);
   const released = [...holds].filter(([, timeMs]) => timeMs === null);
   const hold = {
@@ -160,7 +161,7 @@ function writeHolds({ holds }: Batch): Statement[] {
   return [...(held.length > 0 ? [hold] : []), ...(released.length > 0 ? [release] : [])];
 }
 
-function writeSwitches({ paused, termsVersion }: Batch): Statement[] {
+function writeSwitches({ paused, termsVersion }: SwitchChanges): Statement[] {
   const statements: Statement[] = [];
   if (paused !== undefined)
     statements.push({

@@ -4,12 +4,18 @@
  *
  * It is always at one event and only goes forward. Events stay in the stream for seconds after they are settled, and
  * none of them was settled when the snapshot was taken; while Postgres works on a long query, the follower reads on.
+ *
+ * It reads events by the same `visitOrders` and `SwitchChanges` as settlement does. The size that remains of an order,
+ * what is reserved for it, the levels of the books and the balances are computed here by other arithmetic than
+ * settlement's, so that a wrong sum of settlement or of a script shows as a difference.
  */
 
 import type { Cursor, EngineEvent } from '../../domain/event.ts';
 import type { Asset } from '../../domain/market.ts';
 import { canonicalMarketRecord } from '../../domain/market-record.ts';
 import { type ClosedOrder, heldAtoms, isLive, type OrderTerms, type Trade } from '../../domain/order.ts';
+import { type OrderVisitor, type PlacedEvent, visitOrders } from '../../domain/order-life.ts';
+import { SwitchChanges } from '../../domain/switches.ts';
 import { withTimeLimit } from '../../domain/time-limit.ts';
 import type { Engine } from '../../engine/index.ts';
 import {
@@ -71,7 +77,7 @@ const EVENTS_TOGETHER = 500;
 /** Far below the time that settled events stay in the stream. */
 const READS_ON_EVERY_MS = 1_000;
 
-export class Follower {
+export class Follower implements OrderVisitor {
   readonly #engine: Engine;
   readonly #audit: Audit;
   readonly #orders = new Map<string, FollowedOrder>();
@@ -91,7 +97,7 @@ export class Follower {
   /** New fields of the assets. */
   readonly assets = new Map<string, string>();
   /** Orders and movements that the snapshot lacks. */
-  readonly placed: FollowedOrder[] = [];
+  readonly ordersPlaced: FollowedOrder[] = [];
   readonly moved: (EngineEvent & { readonly kind: 'credited' | 'debited' })[] = [];
   /** Null while nothing was traded since. */
   lastTradeId: number | null = null;
@@ -156,15 +162,12 @@ export class Follower {
     const touch = (id: string): void => {
       if (!placed.has(id) && !this.#orders.has(id)) missing.add(id);
     };
-    for (const event of events) {
-      if (event.kind === 'order_placed') {
-        placed.add(event.order.id);
-        for (const { makerOrderId } of event.trades) touch(makerOrderId);
-        for (const { id } of event.expired) touch(id);
-      } else if (event.kind === 'orders_closed') {
-        for (const { id } of event.orders) touch(id);
-      }
-    }
+    const visitor: OrderVisitor = {
+      placed: ({ order }) => void placed.add(order.id),
+      filled: ({ makerOrderId }) => touch(makerOrderId),
+      closed: ({ id }) => touch(id),
+    };
+    for (const event of events) visitOrders(event, visitor);
     if (missing.size === 0) return;
     for (const order of await this.#audit.ordersById([...missing])) this.#orders.set(order.id, { ...order });
     for (const id of missing) if (!this.#orders.has(id)) this.unknown.add(id);
@@ -173,10 +176,8 @@ export class Follower {
   #apply(event: EngineEvent): void {
     switch (event.kind) {
       case 'order_placed':
-        this.#place(event);
-        break;
       case 'orders_closed':
-        this.#close(event.orders);
+        visitOrders(event, this);
         break;
       case 'credited':
       case 'debited':
@@ -205,13 +206,11 @@ export class Follower {
     this.#timeMs = event.timeMs;
   }
 
-  #place(event: EngineEvent & { readonly kind: 'order_placed' }): void {
+  placed(event: PlacedEvent): void {
     const { order: terms, trades, filledSteps, status } = event;
     const order: FollowedOrder = { ...terms, remainingSteps: 0n, placed: terms };
     this.#orders.set(order.id, order);
-    this.placed.push(order);
-    for (const trade of trades) this.#trade(trade);
-    this.#close(event.expired);
+    this.ordersPlaced.push(order);
     if (isLive(status)) this.#setRemaining(order, order.sizeSteps - filledSteps);
     const last = trades.at(-1);
     if (last === undefined) return;
@@ -220,18 +219,16 @@ export class Follower {
     this.lastPrices.set(`last price of market ${number}`, `${last.priceTicks}`);
   }
 
-  #trade(trade: Trade): void {
+  filled(trade: Trade): void {
     for (const { account, asset, amountAtoms } of entriesOfTrade(trade))
       this.#book(asset, account, amountAtoms);
     const maker = this.#orders.get(trade.makerOrderId);
     if (maker !== undefined) this.#setRemaining(maker, maker.remainingSteps - trade.sizeSteps);
   }
 
-  #close(orders: readonly ClosedOrder[]): void {
-    for (const { id } of orders) {
-      const order = this.#orders.get(id);
-      if (order !== undefined) this.#setRemaining(order, 0n);
-    }
+  closed({ id }: ClosedOrder): void {
+    const order = this.#orders.get(id);
+    if (order !== undefined) this.#setRemaining(order, 0n);
   }
 
   /** Sets the size that rests at the order's price and is reserved for it. */
@@ -257,25 +254,17 @@ export class Follower {
   }
 
   #switch(event: EngineEvent): void {
-    switch (event.kind) {
-      case 'trading_paused':
-        this.switches.set('paused', '1');
-        break;
-      case 'trading_resumed':
-        this.switches.set('paused', null);
-        break;
-      case 'terms_required':
-        this.switches.set('terms', event.version);
-        break;
-      case 'account_held':
-        this.switches.set(`hold of ${event.wallet}`, '1');
-        break;
-      case 'account_released':
-        this.switches.set(`hold of ${event.wallet}`, null);
-        break;
-      case 'terms_accepted':
-        this.switches.set(`terms of ${event.wallet}`, event.version);
-        break;
-    }
+    const changes = new SwitchChanges();
+    changes.apply(event);
+    for (const [name, value] of fieldsOfChanges(changes)) this.switches.set(name, value);
   }
+}
+
+/** Yields the fields of the engine hash that the changes set, null where they remove one. */
+function* fieldsOfChanges(changes: SwitchChanges): Generator<readonly [name: string, value: string | null]> {
+  const { paused, termsVersion, holds, acceptedTerms } = changes;
+  if (paused !== undefined) yield ['paused', paused ? '1' : null];
+  if (termsVersion !== undefined) yield ['terms', termsVersion];
+  for (const [wallet, heldAtMs] of holds) yield [`hold of ${wallet}`, heldAtMs === null ? null : '1'];
+  for (const [wallet, { version }] of acceptedTerms) yield [`terms of ${wallet}`, version];
 }

@@ -117,7 +117,7 @@ async function expectedUpTo(
     const { key, member } = set.placeOf(order);
     expected.set(key, member);
   }
-  for (const order of follower.placed) {
+  for (const order of follower.ordersPlaced) {
     if (order.remainingSteps === 0n || !set.has(order)) continue;
     const { key, member } = set.placeOf(order);
     if (key > from && (to === null || key <= to)) expected.set(key, member);

@@ -1,0 +1,79 @@
+/**
+ * The life of an order: placed, filled as a maker, closed. Settlement, the lists of a wallet and reconcile apply events
+ * to orders by this file alone, so that none of them can read an event in its own way.
+ */
+
+import type { EngineEvent, OrderPlaced } from './event.ts';
+import { type ClosedOrder, isLive, type OrderStatus, type Trade } from './order.ts';
+
+/** Progress of an order. Its functions change it in place, because settlement applies thousands of events a batch. */
+export interface OrderLife {
+  readonly sizeSteps: bigint;
+  filledSteps: bigint;
+  /** Number of trades that the order took part in, as taker or maker. */
+  fillCount: number;
+  status: OrderStatus;
+  /** Unix milliseconds of the last change of its status or fills. */
+  updatedAtMs: number;
+}
+
+export type PlacedEvent = EngineEvent & OrderPlaced;
+
+/** Is told what an event does to orders. */
+export interface OrderVisitor {
+  /** An order was placed. Its own fills and its status are in the event. */
+  placed(event: PlacedEvent): void;
+  /** The resting order `trade.makerOrderId` was filled. */
+  filled(trade: Trade, event: PlacedEvent): void;
+  /** A resting order was closed. */
+  closed(order: ClosedOrder, event: EngineEvent): void;
+}
+
+/** Tells the visitor what the event does to orders, in the order in which the engine did it. */
+export function visitOrders(event: EngineEvent, visitor: OrderVisitor): void {
+  if (event.kind === 'order_placed') {
+    visitor.placed(event);
+    for (const trade of event.trades) visitor.filled(trade, event);
+    for (const order of event.expired) visitor.closed(order, event);
+  } else if (event.kind === 'orders_closed') {
+    for (const order of event.orders) visitor.closed(order, event);
+  }
+}
+
+/** Returns the life of the order that the event placed, when the event was over. */
+export function lifeOfPlaced({ order, status, filledSteps, trades, timeMs }: PlacedEvent): OrderLife {
+  return { sizeSteps: order.sizeSteps, filledSteps, fillCount: trades.length, status, updatedAtMs: timeMs };
+}
+
+/**
+ * Fills a resting order.
+ * @returns false when the order had ended or has less than this left; it is unchanged then
+ */
+export function fillMaker(
+  life: OrderLife,
+  { sizeSteps, timeMs }: Pick<Trade, 'sizeSteps' | 'timeMs'>,
+): boolean {
+  const filledSteps = life.filledSteps + sizeSteps;
+  if (!isLive(life.status) || filledSteps > life.sizeSteps) return false;
+  life.filledSteps = filledSteps;
+  life.fillCount += 1;
+  life.status = filledSteps === life.sizeSteps ? 'filled' : 'partially_filled';
+  life.updatedAtMs = timeMs;
+  return true;
+}
+
+/**
+ * Closes a resting order.
+ * @returns false when the order had ended; it is unchanged then
+ */
+export function closeOrder(life: OrderLife, status: OrderStatus, timeMs: number): boolean {
+  if (!isLive(life.status)) return false;
+  life.status = status;
+  life.updatedAtMs = timeMs;
+  return true;
+}
+
+/** Returns the size that still rests, 0 for an order that has ended. */
+export function remainingSteps({ sizeSteps, filledSteps, status }: OrderLife): bigint {
+  return isLive(status) ? sizeSteps - filledSteps : 0n;
+}
