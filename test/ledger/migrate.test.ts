@@ -9,6 +9,7 @@ import { openLedger } from '../../src/ledger/index.ts';
 import { DatabaseTooNew, migrate } from '../../src/ledger/migrate.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
+import { schemaOf } from './schema-text.ts';
 import { query } from './tables.ts';
 
 const FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url));
@@ -37,6 +38,13 @@ describe('migrations', () => {
   };
 
   const refusal = async (attempt: Promise<unknown>): Promise<unknown> => attempt.catch((error) => error);
+
+  it('make of an empty database the schema that schema.sql keeps', async () => {
+    const databaseUrl = await freshDatabase();
+    await migrate(databaseUrl);
+    const kept = readFileSync(new URL('schema.sql', import.meta.url), 'utf8');
+    expect(await schemaOf(databaseUrl), 'run `npm run -s schema` after a new migration').to.equal(kept);
+  });
 
   it('of a later release that add do not keep this one from working', async () => {
     const databaseUrl = await freshDatabase();

@@ -1,0 +1,303 @@
+-- The schema that all migrations make of an empty database. `npm run -s schema` writes this file anew.
+-- It is read and compared, never run: migrations/ makes the tables.
+
+create table assets (
+  symbol text collate "C" not null,
+  scale smallint not null,
+  constraint assets_pkey PRIMARY KEY (symbol)
+);
+
+create table candles (
+  market text collate "C" not null,
+  open_ms bigint not null,
+  open_ticks bigint not null,
+  high_ticks bigint not null,
+  low_ticks bigint not null,
+  close_ticks bigint not null,
+  volume_steps numeric not null,
+  quote_atoms numeric not null,
+  first_trade_id bigint not null,
+  last_trade_id bigint not null,
+  timeframe text collate "C" not null,
+  constraint candles_pkey PRIMARY KEY (market, timeframe, open_ms)
+) with (fillfactor=80);
+
+create table engine_cursor (
+  only_row boolean default true not null,
+  epoch bigint not null,
+  sequence bigint not null,
+  digest text,
+  event_time_ms bigint,
+  settled_at timestamp with time zone,
+  orders bigint default 0 not null,
+  trades bigint default 0 not null,
+  movements bigint default 0 not null,
+  entries bigint default 0 not null,
+  constraint engine_cursor_only_row_check CHECK (only_row),
+  constraint engine_cursor_pkey PRIMARY KEY (only_row)
+);
+
+create table holds (
+  wallet text collate "C" not null,
+  held_at_ms bigint not null,
+  witness bytea,
+  constraint holds_pkey PRIMARY KEY (wallet)
+);
+
+create table ledger_entries (
+  sequence bigint not null,
+  line integer not null,
+  transaction_id text collate "C" not null,
+  kind text not null,
+  account text collate "C" not null,
+  asset text collate "C" not null,
+  amount_atoms bigint not null,
+  reference text collate "C" not null,
+  time_ms bigint not null,
+  constraint ledger_entries_amount_atoms_check CHECK (amount_atoms <> 0),
+  constraint ledger_entries_kind_check CHECK (kind = ANY (ARRAY['trade'::text, 'fee'::text, 'credit'::text, 'debit'::text])),
+  constraint ledger_entries_pkey PRIMARY KEY (sequence, line)
+);
+
+create table markets (
+  symbol text collate "C" not null,
+  number integer not null,
+  version bigint not null,
+  record jsonb not null,
+  constraint markets_number_key UNIQUE (number),
+  constraint markets_pkey PRIMARY KEY (symbol)
+);
+
+create table movements (
+  sequence bigint not null,
+  kind text not null,
+  wallet text collate "C" not null,
+  asset text collate "C" not null,
+  amount_atoms bigint not null,
+  reference text collate "C" not null,
+  time_ms bigint not null,
+  constraint movements_kind_check CHECK (kind = ANY (ARRAY['credited'::text, 'debited'::text])),
+  constraint movements_kind_reference_key UNIQUE (kind, reference),
+  constraint movements_pkey PRIMARY KEY (sequence)
+);
+
+create table orders (
+  id text collate "C" not null,
+  wallet text collate "C" not null,
+  market text collate "C" not null,
+  side text not null,
+  type text not null,
+  time_in_force text not null,
+  post_only boolean not null,
+  leverage double precision,
+  price_ticks bigint,
+  size_steps bigint not null,
+  filled_steps bigint not null,
+  status text not null,
+  reject_reason text,
+  client_order_id text collate "C",
+  created_at_ms bigint not null,
+  updated_at_ms bigint not null,
+  sequence bigint not null,
+  updated_sequence bigint not null,
+  closed_sequence bigint,
+  base text not null,
+  quote text not null,
+  base_atoms_per_step bigint not null,
+  quote_atoms_per_lot bigint not null,
+  fill_count bigint default 0 not null,
+  witness bytea,
+  constraint orders_check CHECK (filled_steps >= 0 AND filled_steps <= size_steps),
+  constraint orders_check1 CHECK ((closed_sequence IS NULL) = (status = ANY (ARRAY['open'::text, 'resting'::text, 'partially_filled'::text]))),
+  constraint orders_pkey PRIMARY KEY (id),
+  constraint orders_side_check CHECK (side = ANY (ARRAY['buy'::text, 'sell'::text])),
+  constraint orders_type_check CHECK (type = ANY (ARRAY['limit'::text, 'market'::text]))
+) with (fillfactor=80);
+
+create table reconciliations (
+  id bigint generated always as identity not null,
+  finished_at timestamp with time zone default clock_timestamp() not null,
+  sequence bigint not null,
+  checks integer not null,
+  differences bigint not null,
+  failed_checks text[] not null,
+  witness bytea,
+  constraint reconciliations_pkey PRIMARY KEY (id)
+);
+
+create table trades (
+  trade_id bigint not null,
+  sequence bigint not null,
+  market text collate "C" not null,
+  taker_side text not null,
+  price_ticks bigint not null,
+  size_steps bigint not null,
+  base_atoms bigint not null,
+  notional_atoms bigint not null,
+  fee_atoms bigint not null,
+  taker_order_id text collate "C" not null,
+  maker_order_id text collate "C" not null,
+  taker_wallet text collate "C" not null,
+  maker_wallet text collate "C" not null,
+  time_ms bigint not null,
+  base text not null,
+  quote text not null,
+  base_atoms_per_step bigint not null,
+  quote_atoms_per_lot bigint not null,
+  constraint trades_pkey PRIMARY KEY (trade_id),
+  constraint trades_taker_side_check CHECK (taker_side = ANY (ARRAY['buy'::text, 'sell'::text]))
+);
+
+create table trading_switches (
+  only_row boolean default true not null,
+  paused boolean not null,
+  terms_version text,
+  constraint trading_switches_only_row_check CHECK (only_row),
+  constraint trading_switches_pkey PRIMARY KEY (only_row)
+);
+
+create table wallet_terms (
+  wallet text collate "C" not null,
+  version text not null,
+  accepted_at_ms bigint not null,
+  witness bytea,
+  constraint wallet_terms_pkey PRIMARY KEY (wallet)
+);
+
+CREATE INDEX orders_closed_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);
+CREATE INDEX orders_live_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NULL);
+CREATE INDEX trades_maker ON public.trades USING btree (maker_wallet, market, trade_id);
+CREATE INDEX trades_of_maker_order ON public.trades USING btree (maker_order_id, trade_id);
+CREATE INDEX trades_of_taker_order ON public.trades USING btree (taker_order_id, trade_id);
+CREATE INDEX trades_public ON public.trades USING btree (market, taker_side, time_ms, trade_id);
+CREATE INDEX trades_taker ON public.trades USING btree (taker_wallet, market, trade_id);
+CREATE UNIQUE INDEX orders_client_order_id ON public.orders USING btree (wallet, client_order_id) WHERE (client_order_id IS NOT NULL);
+
+CREATE OR REPLACE FUNCTION public.digest_of(content text)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ select substring(sha256(convert_to(content, 'UTF8')) for 16) $function$;
+
+CREATE OR REPLACE FUNCTION public.order_witness(orders)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select convert_to(
+    substr(encode(sha256(convert_to(concat_ws(E'\t', 
+  $1.id, $1.wallet, $1.market, $1.side, $1.type, $1.time_in_force, $1.post_only,
+  coalesce($1.price_ticks::text, '\N'), $1.size_steps, $1.created_at_ms, $1.sequence, $1.base, $1.quote,
+  $1.base_atoms_per_step, $1.quote_atoms_per_lot, coalesce($1.reject_reason, '\N'),
+  coalesce(encode(float8send($1.leverage), 'hex'), '\N'), $1.client_order_id), 'UTF8')), 'base64'), 1, 22)
+      || concat_ws('/', '', 
+  $1.filled_steps, $1.fill_count, $1.status, $1.updated_at_ms, $1.updated_sequence,
+  coalesce($1.closed_sequence::text, '-')),
+    'UTF8')
+$function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_earlier_settlement()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'a later release settles into this database: end the settlement processes of the earlier one'
+    using errcode = 'object_not_in_prerequisite_state';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.stamp_hold()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if new.held_at_ms >= (select coalesce(event_time_ms, 0) from engine_cursor) then
+    new.witness := witness_of(new);
+  end if;
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.stamp_reconciliation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.witness := witness_of(new);
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.stamp_terms()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if new.accepted_at_ms >= (select coalesce(event_time_ms, 0) from engine_cursor) then
+    new.witness := witness_of(new);
+  end if;
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.witness_of(holds)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ select digest_of(row($1.wallet, $1.held_at_ms)::text) $function$;
+
+CREATE OR REPLACE FUNCTION public.witness_of(orders)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ select substring(sha256(convert_to(row($1.id, $1.wallet, $1.market, $1.side, $1.type, $1.time_in_force, $1.post_only, $1.leverage::numeric, $1.price_ticks, $1.size_steps, $1.filled_steps, $1.fill_count, $1.status, $1.reject_reason, $1.client_order_id, $1.created_at_ms, $1.updated_at_ms, $1.sequence, $1.updated_sequence, $1.closed_sequence, $1.base, $1.quote, $1.base_atoms_per_step, $1.quote_atoms_per_lot)::text, 'UTF8')) for 16) $function$;
+
+CREATE OR REPLACE FUNCTION public.witness_of(reconciliations)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select digest_of(row($1.id, extract(epoch from $1.finished_at), $1.sequence, $1.checks, $1.differences,
+    $1.failed_checks)::text)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.witness_of(wallet_terms)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ select digest_of(row($1.wallet, $1.version, $1.accepted_at_ms)::text) $function$;
+
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON movements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON trades FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER refuse_earlier_settlement BEFORE UPDATE ON engine_cursor FOR EACH ROW WHEN (new.sequence <> old.sequence AND new.settled_at IS DISTINCT FROM old.settled_at AND current_setting('redbook.settlement'::text, true) IS DISTINCT FROM 'witnesses'::text) EXECUTE FUNCTION refuse_earlier_settlement();
+CREATE TRIGGER stamp BEFORE INSERT ON reconciliations FOR EACH ROW EXECUTE FUNCTION stamp_reconciliation();
+CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON holds FOR EACH ROW EXECUTE FUNCTION stamp_hold();
+CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON wallet_terms FOR EACH ROW EXECUTE FUNCTION stamp_terms();
+
+comment on column assets.scale is 'Decimals of one atom of the asset.';
+comment on column candles.quote_atoms is 'Price x size.';
+comment on column candles.timeframe is '1m, 1h or 1D';
+comment on column engine_cursor.digest is 'SHA-256 of that event: the same place must always hold the same content.';
+comment on column engine_cursor.orders is 'Orders that were ever settled; no row of theirs is ever deleted.';
+comment on column ledger_entries.amount_atoms is 'Positive: the account received.';
+comment on column ledger_entries.reference is 'The account''s order, or the reference of a deposit or withdrawal.';
+comment on column markets.record is 'The whole record; integers beyond 2^53 are strings.';
+comment on column orders.closed_sequence is 'Engine event that ended it; null while it is live.';
+comment on column orders.fill_count is 'Trades the order took part in, as taker or maker.';
+comment on column orders.quote_atoms_per_lot is 'Quote atoms of one step at one tick.';
+comment on column orders.sequence is 'Engine event that placed the order.';
+comment on column orders.witness is 'Digest of the row as settlement wrote it.';
+comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';
+comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
+comment on column trading_switches.terms_version is 'The version a wallet must have accepted to trade; null: none.';
+comment on table candles is 'Executions of a market by minute, hour and day; those without any have no row.';
+comment on table engine_cursor is 'The last engine event these tables contain; settlement locks this row.';
+comment on table holds is 'Wallets on custody hold; a release removes the row.';
+comment on table ledger_entries is 'Entry id: engine event and line in it. Same events, same entries, however they were batched.';
+comment on table movements is 'Deposits and withdrawals; a reference counts once a kind.';
+comment on table reconciliations is 'Results of `ledger reconcile`; the books held when there were no differences.';
