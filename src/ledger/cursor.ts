@@ -42,17 +42,17 @@ export const readCursor = async (ask: Ask): Promise<SettledCursor> =>
 export const cursorNow = async (pool: pg.Pool): Promise<SettledCursor> =>
   cursorOf(await askOnce<CursorRow>(pool, READ_CURSOR));
 
-const cursorOf = ([row]: readonly CursorRow[]): SettledCursor => {
+function cursorOf([row]: readonly CursorRow[]): SettledCursor {
   if (!row) throw new Error(NO_CURSOR);
   return settledCursor(row);
-};
+}
 
 /** SQL of the cursor and of a list of lines that is as of it: one statement, which is a snapshot by itself. */
 export const withCursor = (lines: string): string =>
   `select epoch || ' ' || sequence, (${lines}) from engine_cursor`;
 
-export const readCursorText = (text: string | null | undefined): Cursor => {
+export function readCursorText(text: string | null | undefined): Cursor {
   if (text == null) throw new Error(NO_CURSOR);
   const [epoch, sequence] = text.split(' ');
   return { epoch: Number(epoch), sequence: Number(sequence) };
-};
+}

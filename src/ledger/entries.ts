@@ -62,7 +62,7 @@ const exchanged = (atoms: bigint): Exchanged<bigint> | null =>
   atoms === 0n ? null : { received: atoms, paid: -atoms };
 
 /** The entries of a trade in the order of their lines. */
-export const entriesOfTrade = (trade: Trade): Entry[] => {
+export function entriesOfTrade(trade: Trade): Entry[] {
   const transactionId = transactionOfTrade(trade);
   const entries: Entry[] = [];
   const amounts = {
@@ -74,12 +74,12 @@ export const entriesOfTrade = (trade: Trade): Entry[] => {
     entries.push({ transactionId, kind, account, asset, amountAtoms, reference });
   });
   return entries;
-};
+}
 
 export const transactionOfTrade = ({ tradeId }: Trade): string => `trade-${tradeId}`;
 
 /** A deposit comes from custody, a withdrawal goes there. */
-export const entriesOfMovement = (moved: AccountMoved & { readonly sequence: number }): Entry[] => {
+export function entriesOfMovement(moved: AccountMoved & { readonly sequence: number }): Entry[] {
   const { wallet, asset, amountAtoms, reference, sequence } = moved;
   const kind = moved.kind === 'credited' ? 'credit' : 'debit';
   const received = kind === 'credit' ? amountAtoms : -amountAtoms;
@@ -88,4 +88,4 @@ export const entriesOfMovement = (moved: AccountMoved & { readonly sequence: num
     { ...shared, account: CUSTODY, amountAtoms: -received },
     { ...shared, account: wallet, amountAtoms: received },
   ];
-};
+}

@@ -55,7 +55,7 @@ export const walkTrades = (
  * is a taker once and a maker afterwards, so its fills as a taker are looked for only where those as a maker are too few.
  * @param upTo sequence of the last event whose fills count
  */
-export const newestFills = (orderId: string, limit: string, upTo?: string): string => {
+export function newestFills(orderId: string, limit: string, upTo?: string): string {
   const walk = (role: FillRole, most: string): string =>
     walkTrades(`trade_id, ${lineOf(...fillFields(role))} as line`, {
       ...{ columns: [`${role}_order_id`], values: [orderId], limit: most },
@@ -66,4 +66,4 @@ export const newestFills = (orderId: string, limit: string, upTo?: string): stri
     select ${joinedInOneLine('line', 'trade_id')} from (
       select trade_id, line from made
       union all ${walk('taker', `${limit} - (select count(*) from made)`)}) as newest)`;
-};
+}

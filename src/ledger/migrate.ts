@@ -33,9 +33,9 @@ const migrationSource = (folder: URL): Knex.MigrationSource<string> => ({
 const nameOf = (file: string): string => file.replace(MIGRATION, '');
 
 /** knex asks every migration for a way back; a permanent memory has none. */
-const refuseDown = (): never => {
+function refuseDown(): never {
   throw new Error('migrations of the ledger only go forward');
-};
+}
 
 /**
  * Applies what is missing; any number of processes may do so at once, and one may be killed at any time.
@@ -47,7 +47,7 @@ const refuseDown = (): never => {
  * @param folder of the migrations, for tests of what a later release does
  * @throws DatabaseTooNew
  */
-export const migrate = async (databaseUrl: string, folder = FOLDER): Promise<void> => {
+export async function migrate(databaseUrl: string, folder = FOLDER): Promise<void> {
   const database = knex({
     client: 'pg',
     connection: { connectionString: databaseUrl, application_name: 'redbook migrate' },
@@ -70,7 +70,7 @@ export const migrate = async (databaseUrl: string, folder = FOLDER): Promise<voi
   } finally {
     await database.destroy();
   }
-};
+}
 
 /** The database is of a release that this one cannot stand in for; only a later one helps. */
 export class DatabaseTooNew extends Error {}

@@ -44,10 +44,10 @@ function bitsOf(leverage: number): string {
 }
 
 /** The second half of a witness: a second copy of what changes. */
-export const witnessOfProgress = (progress: Progress): string => {
+export function witnessOfProgress(progress: Progress): string {
   const { filledSteps, fillCount, status, updatedAtMs, updatedSequence, closedSequence } = progress;
   return `/${filledSteps}/${fillCount}/${status}/${updatedAtMs}/${updatedSequence}/${closedSequence ?? '-'}`;
-};
+}
 
 /** The row of an order; `order_witness` of the database makes the same witness of it. */
 export function orderRow(order: NewOrder): string {

@@ -41,14 +41,14 @@ export type MakePool = (config: pg.PoolConfig) => pg.Pool;
 /** Time that a reply is awaited after the longest time that a statement may run. */
 const UNANSWERED_MS = 300;
 
-export const openPool = ({
+export function openPool({
   databaseUrl,
   work,
   size,
   patienceMs,
   byIndexAlone = false,
   makePool = (config) => new pg.Pool(config),
-}: PoolOptions): pg.Pool => {
+}: PoolOptions): pg.Pool {
   const pool = makePool({
     connectionString: databaseUrl,
     application_name: `redbook ${work}`,
@@ -70,7 +70,7 @@ export const openPool = ({
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
-};
+}
 
 /**
  * Classes of SQLSTATE that are not the statement's fault: connection (08), serialization (40),
@@ -91,13 +91,13 @@ const readerError = (error: unknown): unknown =>
  * A reader waits no longer than for the reply to one statement, however many there are and whatever it waits for: a
  * free connection, a server that hangs. What it asked for goes on, and ends by the limits of its own.
  */
-const inTime = async <Result>(pool: pg.Pool, reading: Promise<Result>): Promise<Result> => {
+async function inTime<Result>(pool: pg.Pool, reading: Promise<Result>): Promise<Result> {
   const limitMs = pool.options.query_timeout;
   if (limitMs === undefined) return reading;
   return withTimeLimit(limitMs, reading, () => {
     throw readerError(new Error('Postgres does not answer in time'));
   });
-};
+}
 
 /** Runs one statement and gives its rows. */
 export type Ask = <Row extends pg.QueryResultRow>(
@@ -131,11 +131,11 @@ export const asking =
     }
   };
 
-const snapshot = async <Result>(
+async function snapshot<Result>(
   pool: pg.Pool,
   begin: string,
   read: (ask: Ask) => Promise<Result>,
-): Promise<Result> => {
+): Promise<Result> {
   const client = await takeClient(pool);
   const ask = asking(client);
   let sound = false;
@@ -149,7 +149,7 @@ const snapshot = async <Result>(
     // Closing the connection is the rollback that always works.
     client.release(!sound);
   }
-};
+}
 
 /** Runs one statement, which is a snapshot by itself. Errors as in `inSnapshot`. */
 export const askOnce = <Row extends pg.QueryResultRow>(
@@ -158,18 +158,18 @@ export const askOnce = <Row extends pg.QueryResultRow>(
   parameters: readonly unknown[] = [],
 ): Promise<Row[]> => inTime(pool, statement<Row>(pool, sql, parameters));
 
-const statement = async <Row extends pg.QueryResultRow>(
+async function statement<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   sql: string | Prepared,
   parameters: readonly unknown[],
-): Promise<Row[]> => {
+): Promise<Row[]> {
   const query = typeof sql === 'string' ? { text: sql } : sql;
   try {
     return (await pool.query<Row>({ ...query, values: parameters as unknown[] })).rows;
   } catch (error) {
     throw readerError(error);
   }
-};
+}
 
 /** A statement that each connection plans when it runs it first. */
 export interface Prepared {
@@ -190,14 +190,14 @@ export const askForTexts = (pool: pg.Pool, statement: Prepared, parameters: unkn
 
 const NO_TEXTS: Texts = [null, null];
 
-const texts = async (pool: pg.Pool, statement: Prepared, values: unknown[]): Promise<Texts> => {
+async function texts(pool: pg.Pool, statement: Prepared, values: unknown[]): Promise<Texts> {
   try {
     const { rows } = await pool.query({ ...statement, values, rowMode: 'array' });
     return (rows[0] as unknown as Texts | undefined) ?? NO_TEXTS;
   } catch (error) {
     throw readerError(error);
   }
-};
+}
 
 const STREAM_ROWS = 2_000;
 

@@ -82,10 +82,10 @@ const lineOfRole = (role: FillRole): string => lineOf(...fillFields(role), ...FU
  * @param listed names what each walk is of
  * @param indexOf columns of the index of a role, and the values that it is walked with
  */
-const newestTrades = (
+function newestTrades(
   listed: string,
   indexOf: (role: FillRole) => { readonly columns: readonly string[]; readonly values: readonly string[] },
-): Prepared => {
+): Prepared {
   const walk = (role: FillRole): string =>
     walkTrades(`trade_id, '${role}' as role`, { ...indexOf(role), before: '$3', limit: '$4' });
   return prepared(
@@ -98,7 +98,7 @@ const newestTrades = (
       ) as newest
       cross join lateral (select * from trades where trade_id = newest.id offset 0) as found) as lines`),
   );
-};
+}
 
 const OF_WALLET = newestTrades(
   `select symbol from markets where $2::text is null or symbol = $2`,

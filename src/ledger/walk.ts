@@ -8,13 +8,13 @@
  * everybody else: hundreds of thousands, for a wallet that is rare among the newest rows. Compared and ordered as whole
  * rows of columns, only the one index fits.
  */
-export const endOf = (
+export function endOf(
   columns: readonly string[],
   number: string,
   values: readonly string[],
   before: string,
-): string => {
+): string {
   const row = `(${[...columns, number].join(', ')})`;
   return `and ${row} >= (${[...values, '0'].join(', ')}) and ${row} < (${[...values, before].join(', ')})
     order by ${[...columns, number].map((column) => `${column} desc`).join(', ')}`;
-};
+}

@@ -142,13 +142,13 @@ async function compareMarks(
   }
 }
 
-const recordText = (text: string): string => {
+function recordText(text: string): string {
   try {
     return canonicalMarketRecord(readMarketRecord(text));
   } catch {
     return `no record of a market: ${text}`;
   }
-};
+}
 
 export async function checkMarkets(audited: Audited): Promise<CheckResult> {
   const comparison = new Comparison();
