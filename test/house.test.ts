@@ -97,6 +97,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   zod: ['client', 'config', 'contract', 'http'],
   siwe: ['auth'],
   jsonwebtoken: ['auth'],
+  'lru-cache': ['auth'],
   ethers: ['auth', 'demo'],
   'decimal.js': ['domain'],
   commander: ['operator'],

@@ -2,6 +2,7 @@
 
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import jwt from 'jsonwebtoken';
+import { LRUCache } from 'lru-cache';
 import { Refusal } from '../domain/errors.ts';
 
 export const SESSION_SECONDS = 8 * 60 * 60;
@@ -49,7 +50,8 @@ export function openSessions(options: SessionOptions): Sessions {
   const { issuer, nowMs } = options;
   const key = secretKey(options.secret);
   const keys = options.previousSecret === undefined ? [key] : [key, secretKey(options.previousSecret)];
-  const remembered = new Map<string, Session>();
+  // A key is the whole token with its signature: with a shorter key a forged token would pass for the one it copies.
+  const remembered = new LRUCache<string, Session>({ max: REMEMBERED_TOKENS });
 
   return {
     issue(wallet) {
@@ -70,7 +72,7 @@ export function openSessions(options: SessionOptions): Sessions {
         remembered.delete(token);
         throw new Refusal('UNAUTHORIZED');
       }
-      if (known === undefined) remember(remembered, token, session);
+      if (known === undefined) remembered.set(token, session);
       return session.wallet;
     },
   };
@@ -82,18 +84,6 @@ function secretKey(secret: string): KeyObject {
   if (bytes.length < MIN_SECRET_BYTES)
     throw new Error(`a JWT secret needs at least ${MIN_SECRET_BYTES} bytes`);
   return createSecretKey(bytes);
-}
-
-/**
- * Remembers a verified token. The key is the whole token with its signature, because a shorter key would let a forged
- * token pass for the one it copies. Only verified tokens are kept, and the oldest makes room.
- */
-function remember(remembered: Map<string, Session>, token: string, session: Session): void {
-  if (remembered.size >= REMEMBERED_TOKENS) {
-    const [oldest] = remembered.keys();
-    if (oldest !== undefined) remembered.delete(oldest);
-  }
-  remembered.set(token, session);
 }
 
 function verify(

@@ -9,8 +9,13 @@ import { amount, marketSymbol, side } from './values.ts';
 export const timeframe = z.enum(TIMEFRAMES);
 
 const TICKER = {
-  ...{ type: 'ticker', symbol: 'ETH/USDC', mark: 2000.5, index: 2000.5, volume24h: 12.4 },
-  ...{ openInterest: 0, change24h: -0.48 },
+  type: 'ticker',
+  symbol: 'ETH/USDC',
+  mark: 2000.5,
+  index: 2000.5,
+  volume24h: 12.4,
+  openInterest: 0,
+  change24h: -0.48,
 };
 
 export const snapshotFrameSchema = z

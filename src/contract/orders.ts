@@ -136,16 +136,18 @@ export const walletTradeSchema = z
     description: "A trade from the wallet's side.",
     examples: [
       {
-        ...{
-          id: FILL.id,
-          orderId: FILL.orderId,
-          market: 'ETH/USDC',
-          side: 'buy',
-          role: 'taker',
-          price: 2000,
-        },
-        ...{ size: 0.4, notional: 800, feeAmount: 0.8, feeAsset: 'USDC' },
-        ...{ counterparty: '0x52908400098527886e0f7030069857d2e4169ee7', createdAt: FILL.createdAt },
+        id: FILL.id,
+        orderId: FILL.orderId,
+        market: 'ETH/USDC',
+        side: 'buy',
+        role: 'taker',
+        price: 2000,
+        size: 0.4,
+        notional: 800,
+        feeAmount: 0.8,
+        feeAsset: 'USDC',
+        counterparty: '0x52908400098527886e0f7030069857d2e4169ee7',
+        createdAt: FILL.createdAt,
       },
     ],
   });

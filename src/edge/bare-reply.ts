@@ -8,7 +8,7 @@ import { ERRORS, type ErrorCode } from '../domain/errors.ts';
 type ClientError = z.infer<typeof errorSchema>;
 type UnexpectedError = z.infer<typeof unexpectedErrorSchema>;
 
-export interface BareReply {
+interface BareReply {
   readonly code: ErrorCode;
   /** Value of the reply's `X-Request-Id`. */
   readonly requestId: string;

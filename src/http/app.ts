@@ -101,10 +101,16 @@ function addRoutes(app: Express, services: Services, reads: HistoryReads): void 
   const routes = [
     ...ROUTES.map((route) => ({ route, guards: [], setHeaders: [corsOf[route.caller]], announced: true })),
     ...(demoFaucet ? LOCAL_ROUTES : []).map((route) => ({
-      ...{ route, guards: [localCallersOnly], setHeaders: [corsOf[route.caller]], announced: true },
+      route,
+      guards: [localCallersOnly],
+      setHeaders: [corsOf[route.caller]],
+      announced: true,
     })),
     ...legacyRoutes(legacyPrefix).map((route) => ({
-      ...{ route, guards: [], setHeaders: [corsOf[route.caller], deprecate], announced: false },
+      route,
+      guards: [],
+      setHeaders: [corsOf[route.caller], deprecate],
+      announced: false,
     })),
   ];
   for (const { route, guards, setHeaders, announced } of routes) {

@@ -8,7 +8,7 @@ const POSITION_BYTES = 8;
 const DIGEST_BYTES = (CURSOR_LENGTH * 3) / 4 - POSITION_BYTES;
 
 /** Names the list, the wallet and the filters that a cursor was made for, but not the size of a page. */
-export type CursorScope = Readonly<Record<string, string | undefined>>;
+type CursorScope = Readonly<Record<string, string | undefined>>;
 
 /** @param next position that the next page begins at; null: there is none */
 export function writeCursor(scope: CursorScope, next: number | null): string | null {

@@ -67,7 +67,10 @@ export function openMetrics(): Metrics {
     },
     counter(name, help, read, label) {
       new Counter({
-        ...{ name, help, labelNames: [label], registers },
+        name,
+        help,
+        labelNames: [label],
+        registers,
         collect() {
           this.reset();
           for (const [value, count] of Object.entries(read())) this.inc({ [label]: value }, count);

@@ -24,7 +24,7 @@ export interface Page<Item> {
   readonly next: number | null;
 }
 
-export interface OrdersFilter {
+interface OrdersFilter {
   /** Absent: orders of every status. */
   readonly status?: 'live' | 'closed' | undefined;
   /** Only orders that were placed before this event. */

@@ -122,7 +122,7 @@ export const PROBES: readonly ProbeRoute[] = [
   { method: 'GET', path: METRICS_PATH, probe: getMetrics },
 ];
 
-export interface ProbeRoute {
+interface ProbeRoute {
   readonly method: Method;
   readonly path: string;
   readonly probe: Probe;

@@ -30,14 +30,14 @@ const TIME_LIMITS = {
 const MOST_HEADERS = 1_000;
 
 /** Takes over the connection of a WebSocket handshake. */
-export type TakeWebSocket = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
+type TakeWebSocket = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
 
 export interface HttpServer extends Server {
   /** Gives WebSocket handshakes to `take`. While nobody takes them they are requests like any other. */
   takeWebSockets(take: TakeWebSocket): void;
 }
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   /** In milliseconds, as Node names them. */
   readonly timeLimits?: typeof TIME_LIMITS;
   /** Those that the application was made with; Node's own unless given. */

@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { Refusal } from '../domain/errors.ts';
 
-export interface WalletReadsOptions {
+interface WalletReadsOptions {
   /** Reads under way at a time, of all wallets together. */
   readonly atOnce: number;
   /** Different reads of one wallet that may wait. */

@@ -20,7 +20,7 @@ export interface Execution extends Cursor, SecondOfTrades {
 }
 
 /** Executions after a cursor of Postgres, up to the end of the stream at one moment. */
-export interface UnsettledTrades {
+interface UnsettledTrades {
   /** Moment of the read by the engine's clock. Earlier executions are in Postgres or in here. */
   readonly timeMs: number;
   readonly after: Cursor;
@@ -39,7 +39,7 @@ const contradiction = (): Refusal =>
   new Refusal('SERVICE_UNAVAILABLE', 'market data is unavailable until the ledger has caught up');
 
 /** The engine, as the reader sees it. */
-export interface UnsettledSource {
+interface UnsettledSource {
   readonly lifecycle: Pick<Engine['lifecycle'], 'isOpen'>;
   readonly snapshots: Pick<Engine['snapshots'], 'time'>;
   readonly outbox: Pick<Engine['outbox'], 'readEvents'>;
@@ -136,8 +136,11 @@ const executionOf = (event: EngineEvent): Execution[] =>
     ? [
         {
           ...sumOfTrades(event.trades),
-          ...{ epoch: event.epoch, sequence: event.sequence, timeMs: event.timeMs },
-          ...{ takerSide: event.order.side, list: event.trades },
+          epoch: event.epoch,
+          sequence: event.sequence,
+          timeMs: event.timeMs,
+          takerSide: event.order.side,
+          list: event.trades,
         },
       ]
     : [];

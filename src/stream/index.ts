@@ -34,7 +34,7 @@ export interface StreamSettings {
   readonly heartbeatMs?: number;
 }
 
-export interface StreamOptions {
+interface StreamOptions {
   readonly follower: Follower;
   readonly settings: StreamSettings;
   readonly log: Pick<Logger, 'error'>;

@@ -9,7 +9,7 @@ const RETRY_AFTER_SECONDS = 5;
 /** Refusals that may pass. */
 const PASSING: readonly ErrorCode[] = ['RATE_LIMITED', 'SERVICE_UNAVAILABLE'];
 
-export interface UpgradeRefusal {
+interface UpgradeRefusal {
   readonly code: ErrorCode;
   readonly error: string;
   /** Further headers, as `Name: value`. */

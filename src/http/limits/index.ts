@@ -14,10 +14,10 @@ import { type CountRequest, openRequestLogs } from './request-log.ts';
 export type { Bucket } from './buckets.ts';
 
 /** What becomes of a request: let through, refused, or not counted because Redis is away. */
-export type Decision = 'allowed' | 'limited' | 'failed';
+type Decision = 'allowed' | 'limited' | 'failed';
 
 /** Makes the middleware of a bucket; the `announced` one sends the `RateLimit-*` headers. */
-export type RequestLimits = (bucket: Bucket, announced: boolean) => RequestHandler;
+type RequestLimits = (bucket: Bucket, announced: boolean) => RequestHandler;
 
 /** When the oldest request leaves the window; by Redis' clock, so how long that is from now must come along. */
 interface WindowEnd extends Date {

@@ -27,7 +27,7 @@ export function requestJsonSchema(schema: z.ZodType): JsonSchema {
 }
 
 /** Schemas that a document gives names to, so that each is written once. */
-export interface NamedSchemas {
+interface NamedSchemas {
   readonly schemas: Readonly<Record<string, JsonSchema>>;
   /** A reference to one of them. */
   refTo(schema: z.ZodType): JsonSchema;

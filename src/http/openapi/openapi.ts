@@ -82,9 +82,14 @@ function documentedRoutes({ legacyPrefix, demoFaucet }: HttpSettings): Documente
     return { method, path, caller, endpoint, bucket, isDeprecated, operation: operationOf(method, key) };
   };
   return [
-    ...[...ROUTES, ...(demoFaucet ? LOCAL_ROUTES : [])].map((route) => describe(route)),
+    ...ROUTES.map((route) => describe(route)),
+    ...(demoFaucet ? LOCAL_ROUTES : []).map((route) => describe(route)),
     ...PROBES.map(({ method, path }) => ({
-      ...{ method, path, caller: 'anyone' as const, endpoint: {}, isDeprecated: false },
+      method,
+      path,
+      caller: 'anyone' as const,
+      endpoint: {},
+      isDeprecated: false,
       operation: operationOf(method, path),
     })),
     ...legacyRoutes(legacyPrefix).map((route) => describe(route, true)),
@@ -200,7 +205,11 @@ function parameterPart(path: string, name: string, json: JsonSchema, required: b
   // The viewer fills a form with this one; it does not look into the schema for it.
   const example = schema.examples?.[0];
   return {
-    ...{ name, in: place, required, ...(description !== undefined && { description }), schema },
+    name,
+    in: place,
+    required,
+    ...(description !== undefined && { description }),
+    schema,
     ...(example !== undefined && { example }),
   };
 }

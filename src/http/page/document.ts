@@ -11,7 +11,7 @@ export interface PageSettings {
   readonly demo: boolean;
 }
 
-export interface DocumentParts {
+interface DocumentParts {
   readonly bundle: Pick<Bundle, 'script' | 'style'>;
   readonly settings: PageSettings;
   /** Relative address of the folder that the API, the streams and the bundle are in: empty, or `../`. */

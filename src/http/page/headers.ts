@@ -6,18 +6,25 @@ import { streamServerOf } from '../stream-server.ts';
 
 /** Features of browsers that the page never uses; whatever is not listed has a default of its own. */
 const UNUSED_FEATURES = [
-  ...['accelerometer', 'autoplay', 'camera', 'display-capture', 'encrypted-media'],
-  ...[
-    'fullscreen',
-    'geolocation',
-    'gyroscope',
-    'hid',
-    'idle-detection',
-    'magnetometer',
-    'microphone',
-    'midi',
-  ],
-  ...['payment', 'picture-in-picture', 'publickey-credentials-get', 'screen-wake-lock', 'serial', 'usb'],
+  'accelerometer',
+  'autoplay',
+  'camera',
+  'display-capture',
+  'encrypted-media',
+  'fullscreen',
+  'geolocation',
+  'gyroscope',
+  'hid',
+  'idle-detection',
+  'magnetometer',
+  'microphone',
+  'midi',
+  'payment',
+  'picture-in-picture',
+  'publickey-credentials-get',
+  'screen-wake-lock',
+  'serial',
+  'usb',
   'xr-spatial-tracking',
 ];
 const PERMISSIONS = UNUSED_FEATURES.map((feature) => `${feature}=()`).join(', ');

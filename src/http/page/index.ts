@@ -15,7 +15,7 @@ import { type BundleFile, readBundle } from './bundle.ts';
 import { type PageSettings, pageDocument } from './document.ts';
 import { documentHeaders, sameOriginOnly } from './headers.ts';
 
-export interface PageRoute {
+interface PageRoute {
   readonly path: string;
   readonly setHeaders: Cors;
   readonly handle: RequestHandler;
@@ -38,14 +38,17 @@ export function pageRoutes(services: Services): PageRoute[] {
   return [
     { path: '/', setHeaders, handle: (request, response) => answer(request, response, '', 200) },
     {
-      ...{ path: '/trade/:ticker_id', setHeaders },
+      path: '/trade/:ticker_id',
+      setHeaders,
       async handle(request, response) {
         const known = await mayBeMarket(services.engine, String(request.params.ticker_id));
         answer(request, response, '../', known ? 200 : 404);
       },
     },
-    ...[...(bundle?.files ?? [])].map(([path, file]) => ({
-      ...{ path: `/${path}`, setHeaders: sameOriginOnly, handle: bundleFile(file) },
+    ...Array.from(bundle?.files ?? [], ([path, file]) => ({
+      path: `/${path}`,
+      setHeaders: sameOriginOnly,
+      handle: bundleFile(file),
     })),
   ];
 }

@@ -8,7 +8,7 @@ import type { Asset } from '../../domain/market.ts';
 import { formatScaled, sumOfProducts } from '../../domain/units.ts';
 
 /** Balance of one asset. */
-export interface Holding {
+interface Holding {
   readonly asset: Asset;
   readonly availableAtoms: bigint;
   readonly reservedAtoms: bigint;

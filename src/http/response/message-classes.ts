@@ -8,7 +8,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 
 /** A response that writes header lines unchanged. Node would validate each name and value by two regular expressions. */
-export interface ResponseWithLines {
+interface ResponseWithLines {
   /** Header lines with their ends: those of Node's own concern (length, connection, encoding, date) must not be here. */
   headLines: string;
 }
