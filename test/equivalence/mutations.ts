@@ -235,8 +235,8 @@ export const MUTATIONS_OF_ERRORS: readonly Mutation[] = [
   ),
   inPlacing(
     'finds out that a balance is no number when it has moved others',
-    'check_amounts(changes)\n  if not makers',
-    'if not makers',
+    'check_amounts(changes)\n    check_settlement',
+    'check_settlement',
   ),
   inPlacing(
     'trades on in a market that the same call halted',
