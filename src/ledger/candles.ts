@@ -17,8 +17,12 @@ import type { Pools } from './pools.ts';
 
 /** SQL of several candles as one: min and max of [time, price] are the first and the last price, without a sort. */
 const FOLDED = [
-  ...['(min(array[candles.open_ms, open_ticks]))[2]', 'max(high_ticks)', 'min(low_ticks)'],
-  ...['(max(array[candles.open_ms, close_ticks]))[2]', 'sum(volume_steps)', 'sum(quote_atoms)'],
+  '(min(array[candles.open_ms, open_ticks]))[2]',
+  'max(high_ticks)',
+  'min(low_ticks)',
+  '(max(array[candles.open_ms, close_ticks]))[2]',
+  'sum(volume_steps)',
+  'sum(quote_atoms)',
 ];
 
 /** @param fields the start of the bucket, and then as in `FOLDED` */

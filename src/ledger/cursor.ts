@@ -43,7 +43,7 @@ export const cursorNow = async (pool: pg.Pool): Promise<SettledCursor> =>
   cursorOf(await askOnce<CursorRow>(pool, READ_CURSOR));
 
 function cursorOf([row]: readonly CursorRow[]): SettledCursor {
-  if (!row) throw new Error(NO_CURSOR);
+  if (row === undefined) throw new Error(NO_CURSOR);
   return settledCursor(row);
 }
 
@@ -52,7 +52,7 @@ export const withCursor = (lines: string): string =>
   `select epoch || ' ' || sequence, (${lines}) from engine_cursor`;
 
 export function readCursorText(text: string | null | undefined): Cursor {
-  if (text == null) throw new Error(NO_CURSOR);
+  if (text === null || text === undefined) throw new Error(NO_CURSOR);
   const [epoch, sequence] = text.split(' ');
   return { epoch: Number(epoch), sequence: Number(sequence) };
 }

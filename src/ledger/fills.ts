@@ -8,8 +8,13 @@ const NO_BOUND = String(Number.MAX_SAFE_INTEGER);
 
 /** SQL expressions of the fields of a fill, in the order in which `readFill` reads them. The maker pays no fee. */
 export const fillFields = (role: FillRole): readonly string[] => [
-  ...['trade_id', `'${role}'`, 'price_ticks', 'size_steps', 'notional_atoms'],
-  ...[role === 'taker' ? 'fee_atoms' : '0', 'time_ms'],
+  'trade_id',
+  `'${role}'`,
+  'price_ticks',
+  'size_steps',
+  'notional_atoms',
+  role === 'taker' ? 'fee_atoms' : '0',
+  'time_ms',
 ];
 
 export const FILL_FIELDS = fillFields('maker').length;
@@ -58,7 +63,9 @@ export const walkTrades = (
 export function newestFills(orderId: string, limit: string, upTo?: string): string {
   const walk = (role: FillRole, most: string): string =>
     walkTrades(`trade_id, ${lineOf(...fillFields(role))} as line`, {
-      ...{ columns: [`${role}_order_id`], values: [orderId], limit: most },
+      columns: [`${role}_order_id`],
+      values: [orderId],
+      limit: most,
       ...(upTo !== undefined && { where: `sequence <= ${upTo}` }),
     });
   return `(

@@ -39,8 +39,20 @@ export interface OrdersPage {
 
 /** An order in a line, in the order of `readOrder`. */
 const HEAD = lineOf(
-  ...['id', 'market', 'side', 'type', 'time_in_force', 'post_only', `coalesce(price_ticks::text, '')`],
-  ...['size_steps', 'filled_steps', 'status', 'created_at_ms', 'updated_at_ms', 'fill_count', 'sequence'],
+  'id',
+  'market',
+  'side',
+  'type',
+  'time_in_force',
+  'post_only',
+  `coalesce(price_ticks::text, '')`,
+  'size_steps',
+  'filled_steps',
+  'status',
+  'created_at_ms',
+  'updated_at_ms',
+  'fill_count',
+  'sequence',
   quoted('client_order_id'),
 );
 const HEAD_FIELDS = 15;

@@ -167,14 +167,26 @@ export interface SettledSeconds {
   readonly isPart: boolean;
 }
 
-/** min and max of [id, price] are the prices of the first and of the last trade, without a sort. */
+/**
+ * The fields of a second, in the order in which `readSecond` reads them, and the last trade. min and max of [id, price]
+ * are the prices of the first and of the last trade, without a sort.
+ */
+const SECOND_FIELDS = [
+  'market',
+  'time_ms / 1000',
+  '(min(array[trade_id, price_ticks]))[2]',
+  '(max(array[trade_id, price_ticks]))[2]',
+  'max(price_ticks)',
+  'min(price_ticks)',
+  'sum(size_steps)',
+  'sum(notional_atoms)',
+  'count(*)',
+  'max(trade_id)',
+];
+
 const SECONDS = prepared(
   withCursor(`select ${joinedLines('line', 'second')} from (
-    select time_ms / 1000 as second, ${lineOf(
-      ...['market', 'time_ms / 1000', '(min(array[trade_id, price_ticks]))[2]'],
-      ...['(max(array[trade_id, price_ticks]))[2]', 'max(price_ticks)', 'min(price_ticks)'],
-      ...['sum(size_steps)', 'sum(notional_atoms)', 'count(*)', 'max(trade_id)'],
-    )} as line
+    select time_ms / 1000 as second, ${lineOf(...SECOND_FIELDS)} as line
     from (select * from trades where trade_id > $1 and time_ms < $2 order by trade_id limit $3) as fresh
     group by market, second) as seconds`),
 );

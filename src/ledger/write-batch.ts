@@ -2,6 +2,7 @@
 
 import { writeMarketRecord } from '../domain/market-record.ts';
 import type { SwitchChanges } from '../domain/switches.ts';
+import type { CandleRows } from './candle-rows.ts';
 import { CopyRows } from './copy.ts';
 import { type Batch, MOVEMENT_COLUMNS } from './fold.ts';
 import {
@@ -34,7 +35,7 @@ export const writeBatch = (batch: Batch): Statement[] => [
   ...copy('orders', ORDER_COLUMNS, orderRows(batch)),
   ...changeOrders(batch.changedOrders),
   ...copy('trades', TRADE_COLUMNS, batch.traded.trades),
-  ...[batch.traded.candles.statement()].filter((statement) => statement !== null),
+  ...writeCandles(batch.traded.candles),
   ...copy('ledger_entries', ENTRY_COLUMNS, batch.traded.entries),
   ...copy('movements', MOVEMENT_COLUMNS, batch.movements),
   ...writeAssets(batch),
@@ -43,6 +44,11 @@ export const writeBatch = (batch: Batch): Statement[] => [
   ...writeHolds(batch.switches),
   ...writeSwitches(batch.switches),
 ];
+
+function writeCandles(candles: CandleRows): Statement[] {
+  const statement = candles.statement();
+  return statement === null ? [] : [statement];
+}
 
 const copy = (table: string, columns: string, rows: CopyRows): Statement[] =>
   rows.count === 0

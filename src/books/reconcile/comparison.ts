@@ -40,8 +40,12 @@ export class Comparison {
   /** @param compared what was looked at; `#` stands for how many comparisons there were */
   result(name: string, asset: string | null, compared: string, meaning: string): CheckResult {
     return {
-      ...{ name, asset, meaning, compared: compared.replace('#', String(this.#compared)) },
-      ...{ count: this.#count, differences: this.#kept },
+      name,
+      asset,
+      meaning,
+      compared: compared.replace('#', String(this.#compared)),
+      count: this.#count,
+      differences: this.#kept,
     };
   }
 }

@@ -149,7 +149,11 @@ async function scan(
 async function checkLedger({ ledger }: Servers): Promise<CheckResult[]> {
   const { sequence, checks } = await ledger.checks.run();
   return checks.map(({ name, meaning, count, violations }) => ({
-    ...{ name, asset: null, meaning, compared: `up to event ${sequence}`, count },
+    name,
+    asset: null,
+    meaning,
+    compared: `up to event ${sequence}`,
+    count,
     differences: violations.slice(0, DIFFERENCES_KEPT),
   }));
 }
