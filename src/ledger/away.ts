@@ -1,13 +1,13 @@
-/** Knows that Postgres is away, so that not everybody who asks has to wait in order to find out. */
+/** Remembers that Postgres is away, so that a read is refused at once and does not wait for a connection. */
 
 import { Refusal } from '../domain/errors.ts';
 
-/** Between two looks whether it is back. */
+/** Shortest time between two attempts to reach Postgres again. */
 const LOOK_EVERY_MS = 250;
 
 /**
- * Reads that are refused at once after one of them was refused with SERVICE_UNAVAILABLE, until a look finds Postgres back.
- * Those who ask set off the looks, one at a time, and do not wait for them.
+ * Wraps a read. After one read was refused with SERVICE_UNAVAILABLE, all reads are refused at once until Postgres answers
+ * again. A refused read starts the next attempt to reach Postgres, at most one at a time, and does not wait for it.
  * @param look resolves when Postgres answers
  */
 export function refusedWhileAway<Args extends unknown[], Result>(

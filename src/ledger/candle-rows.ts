@@ -1,4 +1,4 @@
-/** Candles as settlement keeps them: written in its transaction, so that each execution counts once. */
+/** Sums up the candles of a batch. Settlement writes them in its transaction, so that each execution counts once. */
 
 import { bucketStartMs, type Candle, candleOfTrade, joinCandles, type Timeframe } from '../domain/candle.ts';
 import type { Trade } from '../domain/order.ts';
@@ -21,7 +21,7 @@ interface Addition {
 export class CandleRows {
   readonly #minutes = new Map<string, Addition>();
 
-  /** @param trade follows all that were added before, and all that were written */
+  /** @param trade a later one than all that were added or written before */
   add(trade: Trade, notional: bigint): void {
     const { market, tradeId } = trade;
     const candle = candleOfTrade(bucketStartMs('1m', trade.timeMs), trade, notional);
@@ -29,7 +29,7 @@ export class CandleRows {
     addTo(this.#minutes, { market, timeframe: '1m', candle, firstTradeId, lastTradeId: tradeId });
   }
 
-  /** Null: there was no trade. */
+  /** Returns null when there was no trade. */
   statement(): Statement | null {
     if (this.#minutes.size === 0) return null;
     const rows: Addition[] = [];
@@ -70,7 +70,7 @@ function folded(additions: ReadonlyMap<string, Addition>, timeframe: KeptTimefra
   return longer;
 }
 
-/** @param addition follows those that are there */
+/** Joins an addition to those of the same candle, all of which are earlier. */
 function addTo(additions: Map<string, Addition>, addition: Addition): void {
   const key = `${addition.market} ${addition.candle.openMs}`;
   const found = additions.get(key);

@@ -28,7 +28,7 @@ export class CopyRows {
     if (this.#text.length >= BUFFER_CHARACTERS) this.#flush();
   }
 
-  /** All rows so far. */
+  /** Returns all rows so far. */
   buffers(): readonly Buffer[] {
     if (this.#text !== '') this.#flush();
     return this.#buffers;

@@ -35,7 +35,7 @@ const NO_CURSOR = 'the cursor row of the ledger is missing';
 
 const READ_CURSOR = prepared(`select ${CURSOR_COLUMNS} from engine_cursor`);
 
-/** In a snapshot: what its other rows are as of. */
+/** Reads the cursor within a snapshot, whose other rows are as of this cursor. */
 export const readCursor = async (ask: Ask): Promise<SettledCursor> =>
   cursorOf(await ask<CursorRow>(READ_CURSOR.text));
 

@@ -1,11 +1,11 @@
-/** Double entry: what one trade, deposit or withdrawal writes into the ledger. */
+/** Makes the double entries of a trade, a deposit or a withdrawal. */
 
 import type { AccountMoved } from '../domain/event.ts';
 import { baseAtoms, notionalAtoms, type Trade } from '../domain/order.ts';
 
-/** Earns the fees. */
+/** Account that earns the fees. */
 export const HOUSE = 'house';
-/** The world outside: the other side of deposits and withdrawals. */
+/** Account of the other side of deposits and withdrawals: everything outside of the exchange. */
 export const CUSTODY = 'custody';
 
 export type EntryKind = 'trade' | 'fee' | 'credit' | 'debit';
@@ -23,7 +23,7 @@ export interface Entry {
   readonly reference: string;
 }
 
-/** An amount that changes hands, and its negative; in whichever form a caller needs. */
+/** An amount that changes hands, and its negative: a bigint or a text. */
 export interface Exchanged<Amount> {
   readonly received: Amount;
   readonly paid: Amount;

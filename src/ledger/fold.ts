@@ -1,4 +1,4 @@
-/** Sums up a batch of events into the rows to write, with each order and each setting once. */
+/** Sums up a batch of events into the rows to write. Each order and each setting is written once. */
 
 import type { AccountMoved, EngineEvent } from '../domain/event.ts';
 import type { Asset, Market } from '../domain/market.ts';

@@ -1,4 +1,4 @@
-/** Values of a step and a tick when an order came. A market may change; its orders and trades do not. */
+/** Reads and writes the values of a step and a tick as of an order. A market may change; its orders and trades do not. */
 
 import type { Lot } from '../domain/order.ts';
 import { textField } from './copy.ts';

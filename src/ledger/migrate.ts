@@ -1,5 +1,5 @@
 /**
- * Brings the database to the schema of this release, or takes it as a later release left it.
+ * Migrates the database to the schema of this release, or accepts it as a later release left it.
  *
  * A release can be rolled back without a restore because migrations only add: what a later one added, this one does
  * not look at. One that takes something away, or makes something mean something else, says so in its name
@@ -14,10 +14,10 @@ const FOLDER = new URL('../../migrations/', import.meta.url);
 const MIGRATION = /\.(ts|m?js)$/;
 const BREAKING = /^\d+_breaking_/;
 
-/** Any number, the same in every release: who holds it, migrates. */
+/** Key of the lock that the migrating process holds: any number, the same in every release. */
 const ADVISORY_LOCK = 7_733_298_665;
 
-/** A server that hangs takes connections and says nothing. */
+/** Limits the wait for a server that hangs: it accepts connections and never answers. */
 const CONNECTED_WITHIN_MS = 5_000;
 
 /**
@@ -32,7 +32,7 @@ const migrationSource = (folder: URL): Knex.MigrationSource<string> => ({
 
 const nameOf = (file: string): string => file.replace(MIGRATION, '');
 
-/** knex asks every migration for a way back; a permanent memory has none. */
+/** Stands in for the way back that knex demands of each migration. The ledger is permanent and has none. */
 function refuseDown(): never {
   throw new Error('migrations of the ledger only go forward');
 }
@@ -72,7 +72,7 @@ export async function migrate(databaseUrl: string, folder = FOLDER): Promise<voi
   }
 }
 
-/** The database is of a release that this one cannot stand in for; only a later one helps. */
+/** Thrown for a database of a later release that this one cannot work on. */
 export class DatabaseTooNew extends Error {}
 
 /**
@@ -86,7 +86,7 @@ function checkUnknown(unknown: readonly string[], missing: readonly string[]): v
       `the database has migration ${breaking}, which no release without it can work on`,
     );
   }
-  // Not an older release but another one: nobody has tried what these migrations come to together.
+  // The database is of a release on another branch. Nobody has tried both sets of migrations together.
   if (unknown.length > 0 && missing.length > 0) {
     throw new DatabaseTooNew(`the database has ${unknown.join(', ')} and lacks ${missing.join(', ')}`);
   }

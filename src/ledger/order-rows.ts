@@ -1,4 +1,4 @@
-/** Orders as rows of their table, each with the witness by which a reconcile knows it again. */
+/** Writes orders as rows of their table, each with a witness: a digest by which a reconcile finds a changed row. */
 
 import { hash } from 'node:crypto';
 import type { OrderTerms, RejectReason } from '../domain/order.ts';
@@ -28,7 +28,7 @@ export const ORDER_COLUMNS = `id, wallet, market, side, type, time_in_force, pos
 /** Characters of the base64 of a SHA-256 that a witness keeps: 132 bits. */
 export const DIGEST_CHARACTERS = 22;
 
-/** All that never changes, up to the columns whose field is no part of the digest as it stands. */
+/** Returns the columns that never change and that the digest takes as they are written. */
 function fixedFields({ terms, rejectReason }: NewOrder): string {
   const { id, wallet, market, side, type, timeInForce, postOnly, priceTicks, sizeSteps } = terms;
   const price = priceTicks ?? NULL_FIELD;
@@ -43,13 +43,13 @@ function bitsOf(leverage: number): string {
   return bits.toString('hex');
 }
 
-/** The second half of a witness: a second copy of what changes. */
+/** Returns the second half of a witness, a second copy of the columns that change. */
 export function witnessOfProgress(progress: Progress): string {
   const { filledSteps, fillCount, status, updatedAtMs, updatedSequence, closedSequence } = progress;
   return `/${filledSteps}/${fillCount}/${status}/${updatedAtMs}/${updatedSequence}/${closedSequence ?? '-'}`;
 }
 
-/** The row of an order; `order_witness` of the database makes the same witness of it. */
+/** Returns the row of an order. `order_witness` in the database makes the same witness of it. */
 export function orderRow(order: NewOrder): string {
   const { leverage, clientOrderId } = order.terms;
   const { progress } = order;

@@ -1,4 +1,4 @@
-/** Orders as settled, with as many of their fills as a reader asks for. */
+/** Reads settled orders, with as many of their fills as a reader asks for. */
 
 import type { Cursor } from '../domain/event.ts';
 import type {

@@ -1,4 +1,4 @@
-/** Connections to Postgres that outlive its restarts, and the ways the ledger asks it. */
+/** Opens connections to Postgres that outlive its restarts, and runs the statements of the ledger on them. */
 
 import { createHash } from 'node:crypto';
 import pg from 'pg';
@@ -14,9 +14,9 @@ const integersAsBigints: pg.CustomTypesConfig = {
 };
 
 /**
- * Reads walk indexes from their ends. Postgres would rather read all rows and sort them where it believes that there are
- * few; a list must not depend on that belief. A plan is made once a connection, for all values: planning a list costs
- * as much as reading it. Compiling a plan costs a hundred times as much.
+ * Settings for short reads, which walk indexes from their ends. Postgres would read all rows and sort them where its
+ * statistics say that there are few; a list must not depend on statistics. A plan is made once a connection, for all
+ * values, because planning a list costs as much as reading it. Compiling a plan costs a hundred times as much.
  */
 const BY_INDEX_ALONE = [
   'set enable_seqscan = off',
@@ -31,7 +31,7 @@ export interface PoolOptions {
   /** Purpose of its connections; Postgres lists them as `redbook <work>`. */
   work: string;
   size: number;
-  /** Longest run of one statement, 0 for none; a reply that never comes is given up shortly after. */
+  /** Longest run of one statement, 0 for no limit. A reply that does not come is given up `UNANSWERED_MS` later. */
   patienceMs: number;
   /** For short reads alone: plans are made once, and of index scans. */
   byIndexAlone?: boolean;
@@ -41,7 +41,7 @@ export interface PoolOptions {
 
 export type MakePool = (config: pg.PoolConfig) => pg.Pool;
 
-/** Time that a reply is awaited after the longest time that a statement may run. */
+/** Time for which a reply is awaited after the statement should have ended. */
 const UNANSWERED_MS = 300;
 
 export function openPool({
@@ -68,8 +68,8 @@ export function openPool({
       idle_in_transaction_session_timeout: patienceMs,
     }),
   });
-  // The loss of an idle connection, and of a borrowed one between two queries, is an event that would
-  // end the process. The next query tells its caller; there is nothing else to do.
+  // The loss of an idle connection, or of a borrowed one between two queries, is an event that would end the process
+  // if nobody listened. The next query fails and tells its caller.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
@@ -82,8 +82,8 @@ export function openPool({
 const AWAY = /^(08|40|53|57|58)/;
 
 /**
- * The error of a reader: `SERVICE_UNAVAILABLE` when Postgres is away, else what was thrown.
- * Only for what the driver throws, where all that is no answer of the server is a lost connection.
+ * Returns the error that a reader throws: `SERVICE_UNAVAILABLE` when Postgres is away, otherwise the given one.
+ * It takes errors of the driver alone: each of them is an answer of the server or a lost connection.
  */
 const readerError = (error: unknown): unknown =>
   error instanceof pg.DatabaseError && !AWAY.test(error.code ?? '')
@@ -91,8 +91,8 @@ const readerError = (error: unknown): unknown =>
     : new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause: error });
 
 /**
- * A reader waits no longer than for the reply to one statement, however many there are and whatever it waits for: a
- * free connection, a server that hangs. What it asked for goes on, and ends by the limits of its own.
+ * Limits the wait of a reader to the time limit of one statement, also when it runs several statements, waits for a free
+ * connection or asks a server that hangs. The statement itself goes on, and ends by its own limits.
  */
 async function inTime<Result>(pool: pg.Pool, reading: Promise<Result>): Promise<Result> {
   const limitMs = pool.options.query_timeout;
@@ -102,7 +102,7 @@ async function inTime<Result>(pool: pg.Pool, reading: Promise<Result>): Promise<
   });
 }
 
-/** Runs one statement and gives its rows. */
+/** Runs one statement and returns its rows. */
 export type Ask = <Row extends pg.QueryResultRow>(
   sql: string,
   parameters?: readonly unknown[],
@@ -117,7 +117,7 @@ const SNAPSHOT = 'begin isolation level repeatable read read only';
 export const inSnapshot = <Result>(pool: pg.Pool, read: (ask: Ask) => Promise<Result>): Promise<Result> =>
   inTime(pool, snapshot(pool, SNAPSHOT, read));
 
-/** Whatever keeps a connection from being made, the ledger cannot be read: throws `Refusal` SERVICE_UNAVAILABLE. */
+/** @throws Refusal SERVICE_UNAVAILABLE when no connection can be made, for any reason */
 export const takeClient = (pool: pg.Pool): Promise<pg.PoolClient> =>
   pool.connect().catch((error) => {
     throw new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause: error });
@@ -204,7 +204,7 @@ async function texts(pool: pg.Pool, statement: Prepared, values: unknown[]): Pro
 
 const STREAM_ROWS = 2_000;
 
-/** The rows of a query of any length, in one snapshot, a few thousand in memory at a time. */
+/** Yields the rows of a query of any length, in one snapshot, with at most `STREAM_ROWS` rows in memory. */
 export async function* streamRows<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   sql: string,

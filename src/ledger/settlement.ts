@@ -13,13 +13,13 @@ import type { Pools } from './pools.ts';
 import { roundTrip, type Statement, type TextRow, textArray } from './round-trip.ts';
 import { type Added, rowsAdded, writeBatch } from './write-batch.ts';
 
-/** Place in the ledger that the next events must follow. */
+/** The last settled event, which the next events must follow. */
 interface Settled extends Cursor {
   /** Digest of the event at the cursor; null while nothing is settled. */
   readonly digest: string | null;
 }
 
-/** Data that no table can hold (22) or that breaks a constraint (23): so it will at every attempt. */
+/** True for data that no table can hold (22) or that breaks a constraint (23), which every attempt would meet. */
 const isContradiction = (error: unknown): error is pg.DatabaseError =>
   error instanceof pg.DatabaseError && /^(22|23)/.test(error.code ?? '');
 
@@ -27,9 +27,9 @@ const BEGIN: Statement = { name: 'begin', text: 'begin' };
 const COMMIT: Statement = { name: 'commit', text: 'commit' };
 
 /**
- * Settlers take turns without queueing up: whoever finds the row locked leaves the work to its owner. The settings hold
- * for the transaction. The first one tells the trigger of the cursor that witnesses and counts come with the rows. The
- * others keep a plan that was made while a table was small from reading all of it when it is large.
+ * Locks the cursor. Settlement processes do not queue: one that finds the row locked leaves the work to its owner. The
+ * settings hold for the transaction. The first one tells the trigger of the cursor that witnesses and counts come with
+ * the rows. The others keep a plan that was made for a small table from reading all of a large one.
  */
 const LOCK: Statement = {
   name: 'lock',
@@ -47,7 +47,7 @@ const cursorOf = ([epoch, sequence]: TextRow): Cursor => ({
   sequence: Number(sequence),
 });
 
-/** Two round trips: what the events must follow and change, and all that they write. */
+/** Settles in two round trips: one reads the cursor and the orders that the events change, the other writes all rows. */
 async function settleOn(client: pg.PoolClient, events: readonly EngineEvent[]): Promise<Cursor> {
   // The first event is as a rule the one at the cursor: what it placed was settled with it.
   const ids = ordersOfEarlierBatches(events.slice(1));
@@ -89,7 +89,10 @@ const moveCursor = (last: EngineEvent, added: Added): Statement => ({
   ],
 });
 
-/** The events after the cursor, after making sure that they follow it. */
+/**
+ * @returns the events after the cursor
+ * @throws LedgerDiverged when they do not follow it
+ */
 function following(cursor: Settled, events: readonly EngineEvent[]): EngineEvent[] {
   const settled = events.find((event) => event.sequence === cursor.sequence);
   if (settled !== undefined && (settled.digest !== cursor.digest || settled.epoch !== cursor.epoch)) {

@@ -5,9 +5,9 @@ import { isValidText } from '../domain/text.ts';
 const LONGEST = 512;
 
 /**
- * A client's or an operator's text as Postgres can store and index it: itself, and for what should have
- * been refused at the door (U+0000, a lone surrogate, a text longer than any limit of ours) its SHA-256.
- * So no text can stop settlement, and it is still found by the text it came as.
+ * Returns a client's or an operator's text in a form that Postgres can store and index. Valid text is returned as it is.
+ * Text that the API should have refused (U+0000, a lone surrogate, a text above every limit) becomes its SHA-256, so that
+ * no text can stop settlement, and a search by the original text still finds it.
  */
 export const storable = (text: string): string =>
   text.length <= LONGEST && isValidText(text)

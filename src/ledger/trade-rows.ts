@@ -35,7 +35,7 @@ export class TradeRows {
   readonly entries = new CopyRows();
   readonly candles = new CandleRows();
 
-  /** The trades of one event, in the order of execution. */
+  /** Adds the trades of one event, in the order of execution. */
   add(trades: readonly Trade[]): void {
     let line = 0;
     for (const trade of trades) {

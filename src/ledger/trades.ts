@@ -1,4 +1,4 @@
-/** Executions as settled. */
+/** Reads settled trades. */
 
 import type { Cursor } from '../domain/event.ts';
 import type { FillRole, PublicTrade, Side, Trade, WalletTrade } from '../domain/order.ts';

@@ -1,4 +1,4 @@
-/** Walks of an index from its end: as many rows are read as are asked for, whatever Postgres knows of the table. */
+/** Walks an index from its end: Postgres reads as many rows as are asked for, whatever its statistics say. */
 
 /**
  * The end of an SQL condition, and its order: rows whose `columns` have these values, from the highest number below

@@ -61,7 +61,7 @@ function orderRows({ newOrders }: Batch): CopyRows {
   return rows;
 }
 
-/** A witness that no release of this form has written stays wrong: a change does not vouch for what was there. */
+/** Changes orders. A wrong witness stays wrong, because a change does not prove that the rest of the row was right. */
 const CHANGE_ORDERS = `
   update orders
   set filled_steps = change.filled_steps, fill_count = change.fill_count, status = change.status,
@@ -107,7 +107,7 @@ function writeAssets({ assets }: Batch): Statement[] {
   ];
 }
 
-/** JSON has no integers beyond 2^53 that every reader keeps: they become strings. */
+/** Writes markets. Integers beyond 2^53 become strings, because not every reader of JSON keeps them. */
 function writeMarkets({ markets }: Batch): Statement[] {
   if (markets.size === 0) return [];
   const changed = [...markets.values()];

@@ -21,7 +21,7 @@ export interface CheckResult {
   readonly differences: readonly Difference[];
 }
 
-/** What a result shows; the others are counted. */
+/** Most differences that a result shows; the others are counted. */
 export const DIFFERENCES_KEPT = 20;
 
 /** Counts what is compared and keeps the first differences. */
