@@ -336,6 +336,22 @@ describe('the house', () => {
     expect(long).to.deep.equal([]);
   });
 
+  it('declares functions of several lines as functions in the rooms of the stores and of what reads them', () => {
+    const rooms = ['auth', 'books', 'engine', 'feed', 'ledger', 'market-data', 'queue', 'redis', 'workers'];
+    const arrows = files
+      .filter((file) => rooms.includes(roomOf(file)))
+      .flatMap((file) =>
+        readFileSync(file, 'utf8')
+          .split('\n')
+          .flatMap((line, at) =>
+            /^(?:export )?const \w+ = (?:async )?(?:<.*>)?\(.*=> \{$/.test(line)
+              ? [`${relative(SRC, file)}:${at + 1}`]
+              : [],
+          ),
+      );
+    expect(arrows).to.deep.equal([]);
+  });
+
   it('has no file or folder that says nothing by its name', () => {
     const names = files.flatMap((file) =>
       relative(SRC, file)
