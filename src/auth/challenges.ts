@@ -16,7 +16,7 @@ export const CHALLENGE_LIFETIME_MS = 5 * 60_000;
 export const EXPIRED_RECORD_KEPT_MS = 60 * 60_000;
 
 /** State of a record for the wallet and flow that answer it. */
-export type Standing = 'current' | 'expired' | 'invalid';
+type Standing = 'current' | 'expired' | 'invalid';
 
 /**
  * The challenges of all wallets. A record is an opaque string that holds the nonce.

@@ -7,7 +7,7 @@ import { openChallenges } from './challenges.ts';
 import { openSessions } from './session.ts';
 import { acceptedHosts, checkSiweLogin } from './siwe.ts';
 
-export type { Challenge, LoginMessage, LoginTypedData } from './challenge.ts';
+export type { LoginMessage, LoginTypedData } from './challenge.ts';
 export { SESSION_SECONDS } from './session.ts';
 
 export interface AuthOptions {

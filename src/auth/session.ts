@@ -31,7 +31,7 @@ export interface SessionOptions {
   readonly nowMs: () => number;
 }
 
-export interface Sessions {
+interface Sessions {
   /** Issues a token for a wallet (lower case). */
   issue(wallet: string): string;
   /**

@@ -24,7 +24,7 @@ export interface SiweMessage {
   readonly expiresAtMs: number | undefined;
 }
 
-export interface SiweLogin {
+interface SiweLogin {
   /** Lower case. */
   readonly wallet: string;
   readonly message: string;

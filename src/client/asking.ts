@@ -5,7 +5,7 @@ import { RedbookError } from './errors.ts';
 import { type Answer, type Call, errorOf, exchange, isSuccess } from './exchange.ts';
 import { type Bucket, pause, withinLimits } from './limits.ts';
 
-export interface Asking {
+interface Asking {
   readonly bucket?: Bucket;
   /** True when the request may be sent again after a lost answer. After a 429 every request may. */
   readonly repeatable: boolean;

@@ -13,7 +13,7 @@ export type AbortSignalLike = typeof globalThis extends { AbortSignal: { prototy
 /** The part of `fetch` that is used. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 
-export interface FetchInit {
+interface FetchInit {
   readonly method: string;
   readonly headers: Record<string, string>;
   readonly body?: string;
@@ -21,7 +21,7 @@ export interface FetchInit {
   readonly signal: AbortSignalLike;
 }
 
-export interface FetchResponse {
+interface FetchResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   text(): Promise<string>;

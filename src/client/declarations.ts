@@ -9,10 +9,10 @@ import { ERRORS } from '../domain/errors.ts';
 import { PLAIN_NUMBERS } from './exact-json.ts';
 
 /** Schemas by the names that the contract exports them under. */
-export type Schemas = Readonly<Record<string, z.ZodType>>;
+type Schemas = Readonly<Record<string, z.ZodType>>;
 
 /** Texts by the names of their modules. */
-export type Modules = Readonly<Record<string, string>>;
+type Modules = Readonly<Record<string, string>>;
 
 /** A declaration of the top level, with its comment. */
 interface Declaration {

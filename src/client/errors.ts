@@ -24,7 +24,7 @@ export type ClientErrorCode =
   | 'NO_SIGNER'
   | 'ORDER_REJECTED';
 
-export interface RedbookErrorDetails {
+interface RedbookErrorDetails {
   readonly code: RedbookError['code'];
   readonly message: string;
   readonly outcome: RedbookError['outcome'];

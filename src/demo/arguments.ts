@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util';
 
-export interface DemoArguments {
+interface DemoArguments {
   readonly help: boolean;
   readonly live: boolean;
   /** Seed of the live demo; drawn when it is not given. */

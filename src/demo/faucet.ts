@@ -18,9 +18,9 @@ import { FAUCET_AMOUNTS } from './markets.ts';
 /** Credits of one asset that a wallet can have. */
 export const CREDITS_PER_WALLET = 5;
 /** Credits of one asset that all wallets together can have: a power of two. */
-export const CREDITS_IN_ALL = 1024;
+const CREDITS_IN_ALL = 1024;
 
-export interface FaucetCredit {
+interface FaucetCredit {
   /** In whole units, a plain decimal. */
   readonly amount: string;
   /** Further credits of the asset that the wallet can have. */

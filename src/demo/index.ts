@@ -20,7 +20,7 @@ import { isRunning, tellNotRunning, withdrawAll } from './service.ts';
 import { type Stage, setStage } from './stage.ts';
 import { DemoStopped, makeTrader, type Trader } from './trader.ts';
 
-export interface DemoOptions {
+interface DemoOptions {
   /** Address of the running service, like `http://localhost:8080`. */
   readonly baseUrl: string;
   /** A web host that a SIWE message may name. */

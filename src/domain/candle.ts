@@ -38,7 +38,7 @@ const LENGTHS_MS: Readonly<Record<Timeframe, number | null>> = {
 };
 
 /** Buckets of one length; one of them starts at `originMs`, which is not after Unix time began. */
-export interface BucketGrid {
+interface BucketGrid {
   readonly lengthMs: number;
   readonly originMs: number;
 }

@@ -5,7 +5,7 @@
  */
 
 /** One row of the error table. */
-export interface ErrorRow {
+interface ErrorRow {
   /** HTTP status of the reply. */
   readonly status: number;
   /** Meaning for a client; also the default message. */

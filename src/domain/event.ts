@@ -39,33 +39,33 @@ export interface AccountMoved {
   readonly reference: string;
 }
 
-export interface AccountChanged {
+interface AccountChanged {
   readonly kind: 'account_held' | 'account_released';
   readonly wallet: string;
 }
 
-export interface TermsAccepted {
+interface TermsAccepted {
   readonly kind: 'terms_accepted';
   readonly wallet: string;
   readonly version: string;
 }
 
-export interface TermsRequired {
+interface TermsRequired {
   readonly kind: 'terms_required';
   /** null: no version is required any more. */
   readonly version: string | null;
 }
 
-export interface TradingSwitched {
+interface TradingSwitched {
   readonly kind: 'trading_paused' | 'trading_resumed';
 }
 
-export interface MarketChanged {
+interface MarketChanged {
   readonly kind: 'market_changed';
   readonly market: Market;
 }
 
-export interface AssetChanged {
+interface AssetChanged {
   readonly kind: 'asset_changed';
   readonly asset: Asset;
 }

@@ -267,7 +267,7 @@ export function multiplyExactly(a: string, b: string): string {
 }
 
 /** An amount in atoms of 10^-scale, and the price of a whole unit, a plain decimal that is not negative. */
-export interface Priced {
+interface Priced {
   readonly atoms: bigint;
   readonly scale: number;
   readonly price: string;

@@ -21,7 +21,7 @@ import { type ServerProgram, type Supervised, supervise } from './run/supervise.
 
 export type { ServiceAddress } from './run/data-folder.ts';
 
-export interface EmbeddedServers {
+interface EmbeddedServers {
   readonly redisUrl: string;
   /** Names the database `postgres`. */
   readonly databaseUrl: string;
@@ -34,7 +34,7 @@ export interface EmbeddedServers {
 }
 
 /** A data folder that this process has locked, on which no server runs yet. */
-export interface ClaimedFolder {
+interface ClaimedFolder {
   /**
    * Starts what is not given, on its data from last time. A server that dies is started again on the same port.
    * @throws StartRefusal when a server does not start, with what to do about it; the folder is free then
@@ -44,7 +44,7 @@ export interface ClaimedFolder {
   release(): void;
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly onProgress?: (line: string) => void;
   /** A server of one's own, used in place of an embedded one. */
   readonly redisUrl?: string | undefined;
@@ -119,7 +119,7 @@ async function startServers(folder: DataFolder, options: ServerOptions): Promise
   };
 }
 
-export interface RunningServers {
+interface RunningServers {
   readonly redisUrl: string;
   readonly databaseUrl: string;
   readonly jwtSecret: string;

@@ -12,7 +12,7 @@ import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import { BEGIN_REBUILD, END_REBUILD } from './scripts.ts';
 import { ENGINE_FORMAT } from './state.ts';
 
-export interface BegunRebuild {
+interface BegunRebuild {
   /** Names this rebuild to the scripts that write its parts. */
   readonly token: string;
   /** True when the rebuild replaces an engine of another format and keeps its dead-man switches. */

@@ -24,7 +24,7 @@ export interface CancelledPage {
 }
 
 /** Wallet and market whose orders are closed; null: any. */
-export interface Scope {
+interface Scope {
   readonly wallet: string | null;
   readonly symbol: string | null;
 }

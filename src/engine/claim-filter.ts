@@ -22,7 +22,7 @@ const SAMPLES = 16;
 const SAMPLE_BYTES = 4096;
 
 /** A stretch of the filter in force, as it was when it was copied. */
-export interface FilterCopy {
+interface FilterCopy {
   /** True when the engine takes the id for used; undefined when the id lies in another stretch. */
   has(used: UsedId): boolean | undefined;
 }

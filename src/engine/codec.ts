@@ -27,7 +27,7 @@ export const walletBytes = (wallet: string): Buffer => Buffer.from(wallet.slice(
 export const walletText = (bytes: Buffer): string => `0x${bytes.toString('hex')}`;
 
 /** Parts of an order id. */
-export interface Reference {
+interface Reference {
   readonly marketNumber: number;
   readonly side: Side;
   readonly bytes: Buffer;
@@ -38,7 +38,7 @@ export function readOrderId(id: string): Reference | undefined {
   return isOrderId(id) ? readReference(Buffer.from(id, 'hex')) : undefined;
 }
 
-export function readReference(bytes: Buffer): Reference {
+function readReference(bytes: Buffer): Reference {
   const book = bytes.readUInt16BE(0);
   return { marketNumber: book >> 1, side: book % 2 === 1 ? 'sell' : 'buy', bytes };
 }
@@ -146,7 +146,7 @@ export const readLiveMember = (
 });
 
 /** Facts that all fills of one event share. */
-export interface FillContext {
+interface FillContext {
   readonly market: string;
   readonly marketNumber: number;
   readonly takerSide: Side;

@@ -52,7 +52,7 @@ const STALE_RETRIES = 5;
 const FOR_ANY_FORMAT = new Set<unknown>([OPEN_EPOCH, RETIRE_ENGINE]);
 
 /** Turns a failure of Redis into SERVICE_UNAVAILABLE; what a script itself got wrong stays what it is. */
-export function asUnavailable(error: unknown): unknown {
+function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Refusal) return error;
   if (error.name === 'ReplyError' && !UNAVAILABLE_REPLY.test(error.message)) return error;
   return new Refusal('SERVICE_UNAVAILABLE', 'the matching engine is temporarily unavailable', {

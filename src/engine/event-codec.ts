@@ -50,7 +50,7 @@ export function lotOf(market: Market): Lot {
 export type StreamEntry = readonly [id: Buffer, fields: readonly Buffer[]];
 
 /** Throws UnknownMarket when its record has not been read yet. */
-export type MarketOf = (marketNumber: number) => Market;
+type MarketOf = (marketNumber: number) => Market;
 
 /** @throws Error when the entry is none that this release writes */
 export function readEvent([id, fields]: StreamEntry, marketOf: MarketOf): EngineEvent {

@@ -13,9 +13,9 @@ import type { EngineMarkets } from './markets.ts';
 import { MOVE_FUNDS, READ_BALANCES } from './scripts.ts';
 
 /** No balance can pass this many atoms, for no asset's supply can: sums stay inside 64 bits. */
-export const SUPPLY_LIMIT = 2n ** 62n;
+const SUPPLY_LIMIT = 2n ** 62n;
 
-export interface Balance {
+interface Balance {
   readonly asset: string;
   /** Decimals of the asset. */
   readonly scale: number;
@@ -23,7 +23,7 @@ export interface Balance {
   readonly reservedAtoms: bigint;
 }
 
-export type Movement =
+type Movement =
   | { readonly outcome: 'moved'; readonly movement: AccountMoved; readonly sequence: number }
   /** The reference was used before, for this. */
   | { readonly outcome: 'claimed'; readonly movement: AccountMoved }

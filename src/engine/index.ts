@@ -15,7 +15,7 @@ import { EngineSnapshots } from './snapshots.ts';
 import { EngineSwitches } from './switches.ts';
 
 export type { CancelledPage } from './cancelling.ts';
-export { claimName, type FilterCopy } from './claim-filter.ts';
+export { claimName } from './claim-filter.ts';
 export type { Moment, UsedId } from './claims.ts';
 export {
   BOOK_MEMBER_BYTES,
@@ -30,16 +30,9 @@ export type { DueCancel, DueCancels } from './due-cancels.ts';
 export type { EngineImage } from './engine-image.ts';
 export type { FilterLoad } from './filter-layout.ts';
 export type { FilterRebuilt, FilterSource } from './filter-rebuild.ts';
-export { type Balance, checkSameMovement, type Movement } from './funds.ts';
+export { checkSameMovement } from './funds.ts';
 export type { Claimed } from './orders.ts';
-export {
-  type EngineHash,
-  FIELDS_TOGETHER,
-  type FieldPage,
-  type FieldValues,
-  type Head,
-  type MemberPage,
-} from './pages.ts';
+export { type EngineHash, FIELDS_TOGETHER, type MemberPage } from './pages.ts';
 export type { Placement, PlaceOrder } from './placing.ts';
 export type { Rebuilt } from './rebuild.ts';
 export { EngineMisconfigured } from './server-settings.ts';
@@ -47,7 +40,7 @@ export type { BookLevels, EngineState, Level, MarketQuotes, Quotes } from './sna
 export { ENGINE_FORMAT } from './state.ts';
 
 /** Opening of an engine, and the identity of its server. */
-export type EngineLifecycle = Pick<
+type EngineLifecycle = Pick<
   EngineCore,
   'open' | 'isOpen' | 'confirm' | 'onLost' | 'checkFormat' | 'serverRunId'
 >;

@@ -11,7 +11,7 @@ import { READ_FIELDS, READ_HEAD, SCAN_FIELDS, SCAN_MEMBERS } from './scripts.ts'
 import { FORMAT_1_SEQUENCE, readState, STATE, STATE_BYTES } from './state.ts';
 
 /** Members of one page of a book or of the live orders. */
-export const MEMBERS_TOGETHER = 1_000;
+const MEMBERS_TOGETHER = 1_000;
 /** About how many fields are in one page of a hash, and how many are read by name at once. */
 export const FIELDS_TOGETHER = 500;
 
@@ -25,7 +25,7 @@ export interface MemberPage {
   readonly misplaced: Buffer | null;
 }
 
-export interface FieldPage {
+interface FieldPage {
   readonly sequence: number;
   /** Names as `EngineHash` gives them. */
   readonly fields: readonly (readonly [name: string, value: Buffer])[];
@@ -33,7 +33,7 @@ export interface FieldPage {
   readonly next: string | null;
 }
 
-export interface FieldValues {
+interface FieldValues {
   readonly sequence: number;
   /** In the order asked for; null where there is no such field. */
   readonly values: readonly (Buffer | null)[];
@@ -151,7 +151,7 @@ function shapeOf(hash: EngineHash): Shape {
 }
 
 /** Position of the engine, by its own count and by its stream. */
-export interface Head {
+interface Head {
   readonly sequence: number;
   readonly timeMs: number;
   /** The newest event in the stream; null when the stream is empty. */

@@ -65,7 +65,7 @@ export interface OrderLimits {
 const MOST_MAKERS_OF_CALL = 200;
 
 /** A measured order that waits for its call. */
-export interface Measured {
+interface Measured {
   readonly command: PlaceOrder;
   readonly amounts: OrderAmounts;
 }

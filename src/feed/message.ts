@@ -7,7 +7,7 @@ const LINE_FEED = 0x0a;
 
 export const writeMessage = (tick: number, frames: readonly string[]): string => [tick, ...frames].join('\n');
 
-export interface Message {
+interface Message {
   readonly tick: number;
   /** Parts of the message itself; nothing is copied. */
   readonly frames: readonly Buffer[];

@@ -6,7 +6,7 @@ import { TICKS } from './keys.ts';
 /** A connection that hears nothing looks like one that is dead, or one that publishers have left: it is asked this often. */
 const PROBE_MS = 5_000;
 
-export interface Listener {
+interface Listener {
   message(message: Buffer): void;
   /** From now on nothing is missed; again after each break. */
   begun?(): void;

@@ -18,7 +18,7 @@ export interface HistoryReads {
 }
 
 /** A request that passed the checks of its route. */
-export interface Call {
+interface Call {
   readonly services: Services;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
@@ -60,7 +60,7 @@ export type WalletEndpoint = Endpoint<WalletCall>;
 /** An endpoint of every process. It needs only the id of the request. */
 export type Probe = (services: ProbeServices, requestId: string) => Promise<Answer>;
 
-export const JSON_TYPE = 'application/json; charset=utf-8';
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Writes a reply of a schema, which the call must name. */
 export const json = <Schema extends z.ZodType = never>(value: Written<Schema>, status = 200): Answer =>

@@ -19,7 +19,7 @@ import { touchedIds, unsettledEvents } from './unsettled.ts';
 type Stores = Pick<Services, 'engine' | 'ledger' | 'settings'>;
 
 /** Part of a list, and the position of the next part; null at the end. */
-export interface Page<Item> {
+interface Page<Item> {
   readonly items: readonly Item[];
   readonly next: number | null;
 }

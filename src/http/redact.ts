@@ -4,7 +4,7 @@
 const SECRETS =
   /\beyJ[\w-]*(?:(?:\.|%2e)[\w-]*)*|\b0x[0-9a-f]{128,}|(?<=[?&](?:access_)?(?:token|signature|message|nonce)=)[^&\s]+/gi;
 
-export const redacted = (text: string): string => text.replace(SECRETS, '[redacted]');
+const redacted = (text: string): string => text.replace(SECRETS, '[redacted]');
 
 /** Most characters of a URL, and of an error's message and stack, that are logged. A client's text may be in them. */
 const LONGEST_URL = 200;

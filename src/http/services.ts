@@ -34,7 +34,7 @@ export interface HttpSettings {
 }
 
 /** Credits play money; see `src/demo/faucet.ts`. */
-export interface Faucet {
+interface Faucet {
   /** @throws Refusal */
   credit(wallet: string, asset: string): Promise<{ readonly amount: string; readonly creditsLeft: number }>;
 }

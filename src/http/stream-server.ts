@@ -1,6 +1,6 @@
 /** Where browsers find the streams: on the host of `WEB_URL`, by TLS if that URL says https. */
 
-export interface StreamServer {
+interface StreamServer {
   readonly protocol: 'ws' | 'wss';
   /** With its port, if the URL has one. */
   readonly host: string;

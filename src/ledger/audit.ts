@@ -57,7 +57,7 @@ export interface AuditSummary {
   }[];
 }
 
-export interface AuditedAccount {
+interface AuditedAccount {
   /** A wallet, `house` or `custody`. */
   readonly account: string;
   readonly atoms: bigint;

@@ -5,7 +5,7 @@ import type { Trade } from '../domain/order.ts';
 import { numberArray, type Statement, textArray } from './round-trip.ts';
 
 /** The timeframes that are kept. A bucket of each lies within one bucket of the next. */
-export const KEPT_TIMEFRAMES = ['1m', '1h', '1D'] as const satisfies readonly Timeframe[];
+const KEPT_TIMEFRAMES = ['1m', '1h', '1D'] as const satisfies readonly Timeframe[];
 export type KeptTimeframe = (typeof KEPT_TIMEFRAMES)[number];
 
 /** Additions of one batch to one candle. */

@@ -36,7 +36,7 @@ const readCandle = (fields: readonly string[]): Candle => ({
   quoteAtoms: BigInt(fields[6]!),
 });
 
-export interface SettledMinutes {
+interface SettledMinutes {
   readonly cursor: Cursor;
   /** The minutes from `fromMs` on but for the last, as one; they can change no more. */
   readonly closed: Candle | null;
@@ -61,7 +61,7 @@ export interface CandleRange {
   readonly toMs?: number | undefined;
 }
 
-export interface SettledCandles {
+interface SettledCandles {
   readonly cursor: Cursor;
   /** Oldest first; buckets without executions are left out. */
   readonly candles: Candle[];

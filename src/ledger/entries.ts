@@ -30,7 +30,7 @@ export interface Exchanged<Amount> {
 }
 
 /** Amounts that a trade moves. Null: the amount is zero and has no lines. */
-export interface TradeAmounts<Amount> {
+interface TradeAmounts<Amount> {
   readonly base: Exchanged<Amount> | null;
   readonly notional: Exchanged<Amount> | null;
   readonly fee: Exchanged<Amount> | null;

@@ -12,20 +12,14 @@ import { type Settlement, settlement } from './settlement.ts';
 import { type StateQueries, stateQueries } from './state.ts';
 import { type TradeQueries, tradeQueries } from './trades.ts';
 
-export type { Audit, AuditedAccount, AuditedId, AuditedOrder, AuditSummary } from './audit.ts';
-export type { CandleQueries, CandleRange, SettledCandles, SettledMinutes } from './candles.ts';
+export type { Audit, AuditedId, AuditedOrder, AuditSummary } from './audit.ts';
+export type { CandleRange } from './candles.ts';
 export type { LastReconcile } from './checks/index.ts';
-export type { Check, Violation } from './checks/query.ts';
-export type { SettledCursor } from './cursor.ts';
 export { LedgerDiverged } from './diverged.ts';
-export { CUSTODY, type EntryKind, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
+export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry } from './journal.ts';
-export type { OrderQueries, OrdersPage, SettledOrder } from './orders.ts';
 export { LISTS_AT_ONCE, ORDERS_AT_ONCE } from './pools.ts';
-export type { Settlement } from './settlement.ts';
-export type { AccountBalance } from './state.ts';
 export { storable } from './text.ts';
-export type { MarketTradesFilter, SettledSeconds, TradeQueries, WalletTradesFilter } from './trades.ts';
 
 /**
  * Every read answers with the cursor it is as of, from the same snapshot, so that a reader can add what

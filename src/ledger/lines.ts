@@ -20,7 +20,7 @@ export const joinedInOneLine = (line: string, order: string): string =>
 export const joinedLines = (line: string, order: string): string =>
   `string_agg(${line}, ${NEWLINE} order by ${order})`;
 
-export const fieldsOf = (line: string): string[] => line.split('\t');
+const fieldsOf = (line: string): string[] => line.split('\t');
 
 /** The fields of each row. @param text null: there are no rows */
 export const rowsOf = (text: string | null): string[][] =>

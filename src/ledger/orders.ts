@@ -20,9 +20,9 @@ import { storable } from './text.ts';
 import { endOf } from './walk.ts';
 
 /** `fills`: its newest, as many as were asked for, in the order of execution. */
-export type SettledOrder = ListedOrder & { readonly fills: readonly Fill[] };
+type SettledOrder = ListedOrder & { readonly fills: readonly Fill[] };
 
-export interface OrdersPage {
+interface OrdersPage {
   /** All unless given. */
   readonly status?: 'live' | 'closed' | undefined;
   /** Only orders that were placed before this event. */

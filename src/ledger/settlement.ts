@@ -157,7 +157,7 @@ const LOCK_PATIENCE = '10s';
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /** The ledger while nothing is settled. */
-export interface AtRest {
+interface AtRest {
   readonly cursor: SettledCursor;
   /** Lets settlement go on, which refuses events of an earlier epoch from then on. */
   fence(epoch: number): Promise<void>;

@@ -10,7 +10,7 @@ import { askOnce, inSnapshot, streamRows } from './pool.ts';
 import type { Pools } from './pools.ts';
 import { readSwitchesIn } from './switches.ts';
 
-export interface AccountBalance {
+interface AccountBalance {
   /** A wallet, `house` or `custody`. */
   readonly account: string;
   /** Zero for an account that has nothing left. */

@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream';
 import { inspect } from 'node:util';
 
 /** A stream of a process, or one that a test reads. */
-export type Output = Writable & { readonly isTTY?: boolean; hasColors?(): boolean };
+type Output = Writable & { readonly isTTY?: boolean; hasColors?(): boolean };
 
 export interface Terminal {
   readonly out: Output;

@@ -15,7 +15,7 @@ export interface Answer {
   readonly failure?: OperatorRefusal | undefined;
 }
 
-export interface Invocation {
+interface Invocation {
   readonly terminal: Terminal;
   readonly json: boolean;
 }

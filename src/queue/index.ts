@@ -9,8 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue, Worker } from 'bullmq';
 import { at, closeAll, FORGET, inTime, type QueueOptions } from './connection.ts';
 
-export type { QueueOptions } from './connection.ts';
-export { openSnapshotTicker, type SnapshotTickerOptions } from './snapshot-ticker.ts';
+export { openSnapshotTicker } from './snapshot-ticker.ts';
 
 const QUEUE = 'settlement';
 const TICKER = 'ticker';
@@ -66,7 +65,7 @@ export function openWakeUps({ connection, onError = () => {} }: QueueOptions): W
   };
 }
 
-export interface SettlementWorkerOptions extends QueueOptions {
+interface SettlementWorkerOptions extends QueueOptions {
   /** Settles all events. Not called again before it has finished. It handles its own errors. */
   run: () => Promise<void>;
 }

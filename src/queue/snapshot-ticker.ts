@@ -16,13 +16,13 @@ const GRACE_MS = 100;
 const TICKER_LOST_MS = 3 * TICK_MS;
 
 /** Result of a tick. */
-export interface Ticked {
+interface Ticked {
   /** True when the tick was still free. */
   readonly taken: boolean;
   readonly untilNextMs: number;
 }
 
-export interface SnapshotTickerOptions extends QueueOptions {
+interface SnapshotTickerOptions extends QueueOptions {
   /** Takes and builds the tick of this moment, unless another process has it. */
   tick: () => Promise<Ticked>;
 }

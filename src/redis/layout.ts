@@ -19,7 +19,7 @@ type ValueOf<F> = F extends Field<infer T> ? T : never;
 /** The record that a layout packs and unpacks. */
 export type RecordOf<L> = L extends Layout<infer F> ? { readonly [K in keyof F]: ValueOf<F[K]> } : never;
 
-export interface Layout<F extends Record<string, Field<unknown>>> {
+interface Layout<F extends Record<string, Field<unknown>>> {
   /** Formats of all fields together, without the byte order. */
   readonly format: string;
   /** Names of the fields, in the order of their bytes. */

@@ -33,7 +33,7 @@ function ownerOf(ranges: readonly SlotRange[], asked: Endpoint): Endpoint {
   return { host: primary[0] || asked.host, port: primary[1] };
 }
 
-export interface SlotOwnerOptions {
+interface SlotOwnerOptions {
   readonly nodes: readonly Endpoint[];
   /** Runs CLUSTER SLOTS on a node. */
   readonly slotsOf: (node: Endpoint) => Promise<readonly SlotRange[]>;

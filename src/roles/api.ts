@@ -15,7 +15,7 @@ import { queueTrouble } from './outages.ts';
 import { askedServer } from './readiness.ts';
 import type { RunningRole } from './running-role.ts';
 
-export interface RunningApi extends RunningRole {
+interface RunningApi extends RunningRole {
   readonly port: number;
   readonly server: HttpServer;
 }

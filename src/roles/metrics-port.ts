@@ -5,7 +5,7 @@ import { createHttpServer } from '../http/server.ts';
 import type { Connections } from './backends.ts';
 import { listen } from './listening.ts';
 
-export interface MetricsPort {
+interface MetricsPort {
   /** The port that was taken; absent when `/metrics` is served on `PORT`. */
   readonly port?: number;
   close(): Promise<void>;

@@ -10,7 +10,7 @@ import { listen } from './listening.ts';
 import { NO_ANSWER } from './readiness.ts';
 import type { RunningRole } from './running-role.ts';
 
-export interface RunningStreams extends RunningRole {
+interface RunningStreams extends RunningRole {
   /** True while frames can come. */
   isOpen(): boolean;
 }

@@ -1,6 +1,6 @@
 /** How many connections there may be, in all and from one address. */
 
-export type Refused = 'full' | 'address full';
+type Refused = 'full' | 'address full';
 
 export class Admission {
   readonly #most: number;

@@ -6,8 +6,8 @@ import { TIMEFRAMES } from '../domain/candle.ts';
 import type { MarketView } from '../feed/index.ts';
 
 /** Close codes of ours: 4000 and the HTTP status that would say the same. */
-export const BAD_REQUEST = 4400;
-export const NOT_FOUND = 4404;
+const BAD_REQUEST = 4400;
+const NOT_FOUND = 4404;
 
 /** A stream that cannot be shown. The client gets a frame with the reason, then the close code. */
 export interface StreamRefusal {

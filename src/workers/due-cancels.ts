@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { Refusal } from '../domain/errors.ts';
 import type { DueCancel, Engine } from '../engine/index.ts';
 
-export interface DueCancelsOptions {
+interface DueCancelsOptions {
   readonly engine: {
     readonly lifecycle: Pick<Engine['lifecycle'], 'isOpen'>;
     readonly dueCancels: Pick<Engine['dueCancels'], 'take' | 'cancelPage' | 'lease'>;

@@ -23,7 +23,7 @@ export interface EventSource {
   };
 }
 
-export interface SettlementOptions {
+interface SettlementOptions {
   engine: EventSource;
   ledger: Pick<Ledger['settlement'], 'cursor' | 'settle'>;
   log: Pick<Logger, 'info' | 'warn' | 'error' | 'fatal'>;
@@ -36,7 +36,7 @@ export interface SettlementOptions {
   heldWeight?: number;
 }
 
-export interface SettlementLag {
+interface SettlementLag {
   /** Events that the engine has and the ledger has not. */
   lagEvents: number;
   /** Age of the oldest of them, 0 when there is none. */
@@ -45,7 +45,7 @@ export interface SettlementLag {
   lastSettledAtMs: number | null;
 }
 
-export interface Settlement {
+interface Settlement {
   /** Settles until nothing is left. Never rejects: a failure is logged, and a later call tries again. */
   run(): Promise<void>;
   /** Rejects when the engine or Postgres is away. */

@@ -27,7 +27,7 @@ import {
 
 const LATEST_TRADES = 60;
 
-export interface SnapshotOptions {
+interface SnapshotOptions {
   readonly engine: {
     readonly lifecycle: Pick<Engine['lifecycle'], 'isOpen'>;
     readonly snapshots: Pick<Engine['snapshots'], 'quotes'>;

@@ -1,6 +1,6 @@
 /** Collects what a check compares and the differences that it finds. */
 
-export interface Difference {
+interface Difference {
   /** Subject of the difference: an account, an order, a transaction. */
   readonly subject: string;
   readonly expected: string;

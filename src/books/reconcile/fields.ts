@@ -95,7 +95,7 @@ export class ExpectedTexts implements Expectation {
 }
 
 /** Called with every field that is there or should be. */
-export type See = (name: string, expected: string | null, found: string | null) => void;
+type See = (name: string, expected: string | null, found: string | null) => void;
 
 const textOf = (value: Buffer | null): string | null => (value === null ? null : value.toString());
 

@@ -47,7 +47,7 @@ export interface FollowedOrder extends Omit<AuditedOrder, 'remainingSteps'> {
 }
 
 /** Amounts by name, by group: an asset, a side of a book. */
-export class Amounts {
+class Amounts {
   readonly #groups = new Map<string, Map<string, bigint>>();
 
   of(group: string): Map<string, bigint> {

@@ -20,7 +20,7 @@ import { type CheckResult, Comparison, DIFFERENCES_KEPT } from './comparison.ts'
 import { EventsLost, Follower } from './follower.ts';
 import { checkAssetList, checkEngineHash, checkHistory, checkMarkets } from './state.ts';
 
-export type { CheckResult, Difference } from './comparison.ts';
+export type { CheckResult } from './comparison.ts';
 
 export interface Reconciliation {
   readonly holds: boolean;
@@ -29,7 +29,7 @@ export interface Reconciliation {
   readonly checks: readonly CheckResult[];
 }
 
-export interface ReconcileOptions {
+interface ReconcileOptions {
   /** Longest time that settlement may stand still before the command gives up. */
   readonly patienceMs: number;
   /** Called with each check when it is done. */

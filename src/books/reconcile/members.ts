@@ -45,7 +45,7 @@ export class LiveOrders {
 }
 
 /** An order as the set has it: where its member sorts, and the whole member, in hex. */
-export interface Place {
+interface Place {
   readonly key: string;
   readonly member: string;
 }
@@ -64,7 +64,7 @@ export interface OrderedSet {
 }
 
 /** Called with each order that is there or should be; members in hex. */
-export type SeeMember = (expected: string | null, found: string | null) => void;
+type SeeMember = (expected: string | null, found: string | null) => void;
 
 /**
  * @param orders begun; the rows that belong to the set are next in it

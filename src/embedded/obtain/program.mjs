@@ -32,7 +32,7 @@ const MORE_FOLDERS = ['/usr/local/bin', '/usr/bin', '/usr/local/sbin', '/usr/sbi
  * @param {Wanted} wanted
  * @returns {Program | undefined} from the PATH, else from a cache folder
  */
-export function findProgram(wanted) {
+function findProgram(wanted) {
   const folders = new Set([...(process.env.PATH ?? '').split(delimiter), ...MORE_FOLDERS].filter(Boolean));
   for (const name of wanted.commands) {
     for (const folder of folders) {

@@ -2,7 +2,7 @@
 
 import { chmodSync, copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { findProgram, obtainProgram } from './program.mjs';
+import { obtainProgram } from './program.mjs';
 
 /** @typedef {import('./program.mjs').Program} RedisBinary */
 
@@ -21,9 +21,6 @@ const REDIS = {
   unpacked: 'redis-server',
   arrange: placeServer,
 };
-
-/** @returns {RedisBinary | undefined} from the PATH, else from a cache folder */
-export const findRedis = () => findProgram(REDIS);
 
 /**
  * @param {(line: string) => void} [onProgress]

@@ -18,7 +18,7 @@ import writeFileAtomic from 'write-file-atomic';
 import { StartRefusal } from '../../domain/errors.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
-export interface Secrets {
+interface Secrets {
   readonly redisPassword: string;
   readonly postgresPassword: string;
   readonly jwtSecret: string;
@@ -33,7 +33,7 @@ export interface ServiceAddress {
 }
 
 /** Addresses of the servers, as last written. Ports are kept when the servers stop, so that they take them again. */
-export interface RunRecord {
+interface RunRecord {
   /** The all-in-one that runs them; absent while nothing is ready. */
   owner?: ProcessIdentity;
   /** Absent while the owner does not serve requests. */

@@ -31,7 +31,7 @@ import { serverEnvironment } from '../obtain/server-environment.mjs';
 import type { ServerProgram } from './supervise.ts';
 
 /** A cluster of databases on disk and who runs it from where. */
-export interface Cluster {
+interface Cluster {
   readonly home: string;
   /** The data directory as we see it. */
   readonly path: string;

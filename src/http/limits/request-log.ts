@@ -10,7 +10,7 @@ import { watchOutages } from './outage.ts';
 /** Separates the two numbers of a reply of the script. */
 const RESETS_UNIT = 1_000;
 
-export interface Count {
+interface Count {
   /** True when there was room for the request and it was counted. */
   readonly counted: boolean;
   /** Number of further requests that would be counted now. */

@@ -21,7 +21,7 @@ const QUERIES: readonly LedgerQuery[] = [
 ];
 
 /** The result of a reconcile. */
-export interface ReconcileNote {
+interface ReconcileNote {
   /** Event up to which everything was settled at its end. */
   readonly sequence: number;
   readonly checks: number;

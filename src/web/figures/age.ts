@@ -26,7 +26,7 @@ export function durationWords(ms: number): string {
 export type FeedState = 'live' | 'stale' | 'offline';
 
 /** Frames come every two seconds; data without a new one for so long is stale. */
-export const STALE_AFTER_MS = 5_000;
+const STALE_AFTER_MS = 5_000;
 
 /**
  * The state of the data on the screen.

@@ -47,7 +47,7 @@ export function addHistory(series: CandleSeries, history: CandleSeries): CandleS
   return [...byTime.values()].sort((one, other) => one.time - other.time);
 }
 
-export interface Joined {
+interface Joined {
   readonly series: CandleSeries;
   /**
    * Start of a bucket that has ended, in Unix seconds, when it may have had executions after its last frame, so that

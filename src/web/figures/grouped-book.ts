@@ -10,7 +10,7 @@ import {
 } from '../../domain/units.ts';
 
 /** A level as the stream has it: plain decimal strings. */
-export interface BookLevel {
+interface BookLevel {
   readonly price: string;
   readonly size: string;
 }
@@ -33,7 +33,7 @@ export interface BookRow {
   readonly depth: number;
 }
 
-export interface GroupedBook {
+interface GroupedBook {
   /** Best first. */
   readonly bids: readonly BookRow[];
   readonly asks: readonly BookRow[];
@@ -121,7 +121,7 @@ export function groupingFactors(price: string | null, tick: Grid): bigint[] {
   return factors;
 }
 
-export interface Spread {
+interface Spread {
   /** Best ask less best bid. */
   readonly spread: string;
   readonly mid: string;
@@ -141,7 +141,7 @@ export function spreadOf(bid: string | undefined, ask: string | undefined, tick:
   };
 }
 
-export interface OwnOrder {
+interface OwnOrder {
   readonly side: 'buy' | 'sell';
   readonly price: string | null;
 }

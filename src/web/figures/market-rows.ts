@@ -1,6 +1,6 @@
 /** The rows of the market list, and the search among them. */
 
-export interface ListedMarket {
+interface ListedMarket {
   readonly symbol: string;
 }
 
@@ -21,7 +21,7 @@ export function searchMarkets<T extends ListedMarket>(markets: readonly T[], que
   return found.toSorted((one, other) => begins(one) - begins(other));
 }
 
-export type Direction = 'up' | 'down' | 'flat';
+type Direction = 'up' | 'down' | 'flat';
 
 /** `+1.25 %`, `-0.4 %` or `0 %` from the percentage of the API. */
 export function changeWords(percent: string): { text: string; direction: Direction } {

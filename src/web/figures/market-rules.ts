@@ -4,7 +4,7 @@ import type { Market, MarketStatus } from '../../domain/market.ts';
 import { composeMarket } from '../../domain/market-rules.ts';
 
 /** The part of the published record that order rules come from; amounts are decimal text. */
-export interface PublishedRules {
+interface PublishedRules {
   readonly symbol: string;
   readonly status: MarketStatus;
   readonly tradingEnabled: boolean;

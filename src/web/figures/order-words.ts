@@ -7,13 +7,13 @@ import { formatCount, formatScaled, type Grid } from '../../domain/units.ts';
 import { type DraftTexts, isQuoteOrder, plainAmount } from './draft-request.ts';
 import type { Preview, Walk } from './preview.ts';
 
-export interface Figure {
+interface Figure {
   readonly term: string;
   /** Begins with the exact literal. */
   readonly value: string;
 }
 
-export interface OrderWords {
+interface OrderWords {
   /** The order as one sentence. */
   readonly sentence: string;
   readonly figures: readonly Figure[];
@@ -32,14 +32,14 @@ const IN_FORCE = {
 /** Places behind the tick that an average is shown with. */
 const AVERAGE_PLACES = 2;
 
-export const quoteText = (market: Market, atoms: bigint): string =>
+const quoteText = (market: Market, atoms: bigint): string =>
   `${formatScaled(atoms, market.quote.scale)} ${market.quote.symbol}`;
 
-export const baseText = (market: Market, atoms: bigint): string =>
+const baseText = (market: Market, atoms: bigint): string =>
   `${formatScaled(atoms, market.base.scale)} ${market.base.symbol}`;
 
 /** The average price of fills, rounded against the reader to two places behind the tick. */
-export function averagePrice(market: Market, side: 'buy' | 'sell', walk: Walk): string {
+function averagePrice(market: Market, side: 'buy' | 'sell', walk: Walk): string {
   const { tick } = marketGrid(market);
   const finer: Grid = { coefficient: tick.coefficient, places: tick.places + AVERAGE_PLACES };
   const lots = walk.steps * market.quoteAtomsPerLot;
@@ -160,4 +160,4 @@ function warningOf({ refusal, rejectReason }: Preview): OrderWords['warning'] {
 }
 
 /** The API's own words for a code. */
-export const meaningOf = (code: ErrorCode): string => ERRORS[code].meaning;
+const meaningOf = (code: ErrorCode): string => ERRORS[code].meaning;

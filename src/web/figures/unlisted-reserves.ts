@@ -9,19 +9,19 @@ import { heldAtoms, type Side } from '../../domain/order.ts';
 import { countOf, formatScaled, parseDecimal, toScaled } from '../../domain/units.ts';
 
 /** A live order as lists show it; amounts are decimal text. */
-export interface ListedOrder {
+interface ListedOrder {
   readonly market: string;
   readonly side: Side;
   readonly price: string | null;
   readonly remainingSize: string;
 }
 
-export interface ReservedBalance {
+interface ReservedBalance {
   readonly asset: string;
   readonly reserved: string;
 }
 
-export interface UnlistedReserve {
+interface UnlistedReserve {
   readonly asset: string;
   /** Plain decimal, positive. */
   readonly amount: string;

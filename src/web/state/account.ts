@@ -39,7 +39,7 @@ import { endAfter, session } from './session.ts';
 export type ListName = 'orders' | 'history' | 'fills';
 
 /** A list of the wallet that is read page by page. */
-export interface AccountList<Item> {
+interface AccountList<Item> {
   readonly items: ReadonlySignal<readonly Item[]>;
   /** True when the service has more than the pages that were loaded. */
   readonly hasMore: ReadonlySignal<boolean>;

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 
-export interface Announcement {
+interface Announcement {
   readonly text: string;
   /** An alert interrupts the screen reader; a status waits. */
   readonly kind: 'status' | 'alert';

@@ -27,9 +27,6 @@ const arrivedAt: Signal<Moment | null> = signal(null);
 const BEFORE_FIRST: WatchState = { state: 'connecting', lastFrameAt: null, retryAt: null, error: null };
 const watchState: Signal<WatchState> = signal(BEFORE_FIRST);
 
-/** Unix milliseconds at which the latest frame arrived; null until the first. */
-export const lastFrameAt: ReadonlySignal<number | null> = computed(() => arrivedAt.value?.wallMs ?? null);
-
 /** Milliseconds since the latest frame arrived; null until the first. */
 export const frameAgeMs: ReadonlySignal<number | null> = computed(() =>
   arrivedAt.value === null ? null : elapsedMs(arrivedAt.value, moment.value),

@@ -2,7 +2,7 @@
 
 import { type Signal, signal } from '@preact/signals';
 
-export interface Question {
+interface Question {
   readonly title: string;
   readonly text: string;
   /** Words of the button that does it. */

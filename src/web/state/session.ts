@@ -51,7 +51,7 @@ interface Kept {
 }
 
 /** Storage is refused in some private windows; the session then lasts as long as the page. */
-export function readStored(key: string): string | null {
+function readStored(key: string): string | null {
   try {
     return sessionStorage.getItem(key);
   } catch {

@@ -8,6 +8,3 @@ export const demoOffered: boolean = metaOf('demo') === 'true';
 
 /** Address below which the streams are served, such as `wss://redbook.example`; null: where the page is. */
 export const streamUrl: string | null = metaOf('stream');
-
-/** Name of the service, as wallets show it in their prompts. */
-export const serviceName: string = metaOf('service') ?? 'Redbook';

@@ -17,7 +17,7 @@ import { endAfter, session } from './session.ts';
 import { askForTerms } from './terms.ts';
 
 /** An order on its way, or its end. */
-export interface Submission {
+interface Submission {
   readonly key: number;
   /** The order as a sentence. */
   readonly words: string;
@@ -164,7 +164,7 @@ const isPaused = ({ code }: RedbookError): boolean => code === 'OPERATIONAL_PAUS
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Describes the progress of an order in words. */
-export function progressOf({ status, filledSize, remainingSize }: Order): string {
+function progressOf({ status, filledSize, remainingSize }: Order): string {
   switch (status) {
     case 'resting':
     case 'open':

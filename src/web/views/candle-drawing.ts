@@ -34,7 +34,7 @@ const MOST_PLACES = 8;
 /** Candles that are left at the left edge when older ones are asked for. */
 const EDGE = 30;
 
-export interface DrawingEvents {
+interface DrawingEvents {
   /** The reader nears the left edge. */
   onEdge(): void;
   /** The reader points at a candle, or at none. */

@@ -24,7 +24,7 @@ import { StaySignedIn } from './stay-signed-in.tsx';
 import { WalletDialog } from './wallet-dialog.tsx';
 
 /** True while the choice of wallets is open. */
-export const signInOpen: Signal<boolean> = signal(false);
+const signInOpen: Signal<boolean> = signal(false);
 
 const walletOpen = signal(false);
 
@@ -34,7 +34,7 @@ export function openSignIn(): void {
   signInOpen.value = true;
 }
 
-export const shortAddress = (wallet: string): string => `${wallet.slice(0, 6)}…${wallet.slice(-4)}`;
+const shortAddress = (wallet: string): string => `${wallet.slice(0, 6)}…${wallet.slice(-4)}`;
 
 export function SignIn() {
   const opened = session.value;

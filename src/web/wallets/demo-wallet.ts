@@ -15,7 +15,7 @@ hashes.sha256 = sha256;
 hashes.hmacSha256 = (key, message) => hmac(sha256, key, message);
 
 /** EIP-712 typed data as the login challenge has it. */
-export interface TypedData {
+interface TypedData {
   readonly domain: { readonly name: string; readonly version: string };
   readonly types: Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>;
   readonly primaryType: string;
