@@ -26,7 +26,7 @@ export function openFollower({ redis, subscriber }: { redis: Redis; subscriber: 
     follow(channel, receive) {
       let lastTick = 0;
       subscription.hear(channel, {
-        // What the worker shows is asked for rather than kept in Redis, which would flush each frame to its disk.
+        // The worker is asked for its newest frames, because Redis would flush kept frames to its disk.
         begun: () => void redis.publish(WANTED, channel).catch(() => undefined),
         message(message) {
           const { tick, frames } = readMessage(message);

@@ -1,6 +1,6 @@
 /**
- * How frames get from the one snapshot worker that builds them to every stream replica: pub/sub of the queue's
- * Redis. Nothing of it is written to disk, and nothing is lost by a break but the frames of that time.
+ * Carries frames from the snapshot worker to every stream replica, by pub/sub of the queue's Redis. Redis writes none of
+ * them to disk. A broken connection loses the frames of that time.
  */
 
 export { type Follower, openFollower } from './follower.ts';

@@ -1,6 +1,6 @@
 /**
- * What goes over a channel: the tick's number and the frames of it, a line each. JSON as we write it holds no
- * line feed, so frames are cut out of a message as they are, without being read.
+ * Messages of a channel: the number of the tick and its frames, a line each. Our JSON holds no line feed, so a reader
+ * cuts frames out of a message without parsing them.
  */
 
 const LINE_FEED = 0x0a;

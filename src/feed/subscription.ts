@@ -1,9 +1,9 @@
-/** Channels that are heard for as long as they are asked for, whatever becomes of the connection meanwhile. */
+/** Keeps subscriptions to channels across broken connections. */
 
 import type { Redis } from 'ioredis';
 import { TICKS } from './keys.ts';
 
-/** A connection that hears nothing looks like one that is dead, or one that publishers have left: it is asked this often. */
+/** Interval of probes: a silent connection looks like a dead one. */
 const PROBE_MS = 5_000;
 
 interface Listener {

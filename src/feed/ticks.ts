@@ -1,4 +1,4 @@
-/** Ticks: every two seconds one, by the clock of the Redis they are counted in; the first to ask gets it. */
+/** Claims ticks: one every two seconds by the clock of Redis, for the first process that asks. */
 
 import type { Redis } from 'ioredis';
 import { TICK_MS } from '../domain/tick.ts';

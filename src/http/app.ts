@@ -208,8 +208,8 @@ const atOnce =
   };
 
 /**
- * What happens to a request, in the documented order of precedence. Express passes what is thrown on to the
- * error handler.
+ * Checks and answers a request in the documented order of precedence. Express passes a thrown error on to the error
+ * handler.
  */
 function serve(
   { caller, endpoint }: Route,

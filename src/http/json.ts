@@ -1,4 +1,4 @@
-/** JSON as it is read: every number keeps its exact value, and never becomes a double. */
+/** Reads JSON. Every number keeps its exact value and never becomes a double. */
 
 import { parse } from 'lossless-json';
 import { Refusal } from '../domain/errors.ts';

@@ -1,4 +1,4 @@
-/** Cursors of lists: where the next page begins, opaque to clients. */
+/** Cursors of lists: the start of the next page, opaque to clients. */
 
 import { createHash } from 'node:crypto';
 import { CURSOR_LENGTH } from '../contract/cursor.ts';

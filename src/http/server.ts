@@ -80,7 +80,7 @@ export function createHttpServer(
   });
 }
 
-/** Codes by Node's name for a request that it cannot read; all other requests are `BAD_REQUEST`. */
+/** Error codes by Node's name of a malformed request. The code of all others is `BAD_REQUEST`. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'EXPRESS_ERR_HEADERS_TOO_LARGE',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'EXPRESS_ERR_BODY_TOO_LARGE',

@@ -1,4 +1,4 @@
-/** What the HTTP side needs from the process it runs in. A role puts it together; nothing here is opened or closed. */
+/** Services that a process hands to its HTTP application. A role opens and closes them. */
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
@@ -39,13 +39,13 @@ interface Faucet {
   credit(wallet: string, asset: string): Promise<{ readonly amount: string; readonly creditsLeft: number }>;
 }
 
-/** Whether the process can do its job, and how each thing it needs is doing (`ok`, or what is wrong). */
+/** Readiness of the process, and the state of each server it needs: `ok`, or the fault. */
 export interface Readiness {
   readonly ready: boolean;
   readonly checks: Readonly<Record<string, string>>;
 }
 
-/** What every process answers, with or without the API. */
+/** Services of the probes, which every process serves. */
 export interface ProbeServices {
   readonly logger: Logger;
   readonly metrics: Metrics;

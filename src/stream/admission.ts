@@ -1,4 +1,4 @@
-/** How many connections there may be, in all and from one address. */
+/** Limits the number of connections, in all and from one address. */
 
 type Refused = 'full' | 'address full';
 

@@ -1,4 +1,4 @@
-/** What one channel shows, and to whom. */
+/** Sends the frames of one channel to its clients. */
 
 import type { Client } from './client.ts';
 import { textFrames } from './text-frames.ts';
@@ -9,7 +9,7 @@ export interface FrameCounts {
   skipped: number;
 }
 
-/** Frames come every two seconds. A newcomer is not shown one that arrived longer ago: it no longer shows what is. */
+/** Frames come every two seconds. A new client gets the last ones only when they are younger than this. */
 const FRESH_MS = 4_000;
 
 export class Channel {
@@ -20,7 +20,7 @@ export class Channel {
   #greeting: Buffer | undefined;
   #shownAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param greets whether the first frame of each tick is for newcomers only */
+  /** @param greets true: the first frame of each tick is for new clients only */
   constructor(greets: boolean, maxLagMs: number, counts: FrameCounts) {
     this.#greets = greets;
     this.#maxLagMs = maxLagMs;

@@ -21,8 +21,8 @@ export class Client {
   }
 
   /**
-   * Writes whole frames past the WebSocket object, which would make a header for each client and message; all clients
-   * share the same bytes. A client that has not taken its last frames loses these, so at most one tick waits for it. A
+   * Writes finished frames to the socket, so that all clients share the same bytes. The WebSocket object would make a
+   * header for each client and message. A client that has not taken its last frames loses these, so at most one tick waits for it. A
    * client that lags for too long is dropped.
    * @returns true when the frames were sent
    */

@@ -9,7 +9,7 @@ export interface BucketRule {
   /** Most requests of one address in a window, whatever sessions they carry. */
   readonly addressCeiling?: number;
   /**
-   * What happens to a request while the Redis that counts is away. Signing in is refused: guessing signatures and
+   * Treatment of requests while the Redis that counts is away. Signing in is refused: guessing signatures and
    * making us verify them must not become free by taking that Redis down, and challenges are kept in it anyway.
    * Market data is served: it is public, and shared by all who ask for it at a time.
    */

@@ -1,7 +1,6 @@
 /**
- * The coarse ceiling for requests outside the documented routes: unknown paths, the documents and the pages. A fixed
- * window of rate-limit-redis is exact enough there. The documented limits need a sliding window, which that package
- * does not have.
+ * The coarse ceiling for requests outside the documented routes: unknown paths, the documents and the pages. The
+ * fixed window of rate-limit-redis is exact enough there.
  */
 
 import type { RequestHandler } from 'express';

@@ -1,4 +1,8 @@
-/** Request limits: contract section 8. The home of express-rate-limit; the counting is our own. */
+/**
+ * Request limits: docs/api.md 8. express-rate-limit is the middleware. The limits hold over any 60 seconds, so
+ * `request-log.ts` counts with a sliding window: `rate-limit-redis` counts a fixed window, which admits twice the limit
+ * around its end. It serves `ceiling.ts`, where a coarse count is enough.
+ */
 
 import type { Request, RequestHandler, Response } from 'express';
 import { type AugmentedRequest, rateLimit, type Store } from 'express-rate-limit';
@@ -13,7 +17,7 @@ import { type CountRequest, openRequestLogs } from './request-log.ts';
 
 export type { Bucket } from './buckets.ts';
 
-/** What becomes of a request: let through, refused, or not counted because Redis is away. */
+/** Result of counting a request; `failed`: Redis is away, and the request was not counted. */
 type Decision = 'allowed' | 'limited' | 'failed';
 
 /** Makes the middleware of a bucket; the `announced` one sends the `RateLimit-*` headers. */
@@ -76,7 +80,7 @@ function logsOf(
   return addressCeiling === undefined ? [log] : [log, addressLog(bucket, address)];
 }
 
-/** Of each log that a request of the bucket is counted in; the first is the contract's. */
+/** Returns the limit of each log that counts a request of the bucket; the first is the documented one. */
 const limitsOf = ({ limit, addressCeiling }: BucketRule): readonly [limit: number, ...ceiling: number[]] =>
   addressCeiling === undefined ? [limit] : [limit, addressCeiling];
 
@@ -106,8 +110,8 @@ function storeOf(
 }
 
 /**
- * A ceiling shows only in how many are left: `RateLimit-Limit` is what the contract says. Of a request that could
- * not be counted there is nothing to tell.
+ * Sets the headers of a counted request. `RateLimit-Limit` is always the documented limit; an address ceiling shows in
+ * `RateLimit-Remaining` alone.
  */
 export function setHeaders(request: Request, response: Response, announced: boolean): void {
   const count = (request as AugmentedRequest).rateLimit;

@@ -1,4 +1,6 @@
-/** Counts requests in Redis, exactly, over a window that slides: the face of `count_requests.lua`. */
+/**
+ * Counts requests in Redis, exactly, over a sliding window. `count_requests.lua` says why it is no sorted set.
+ */
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';

@@ -5,7 +5,7 @@ const text = { type: 'string', minLength: 1 };
 
 export const HEADERS = {
   'X-Request-Id': {
-    description: 'Names the request in the log; as the request says it, or new.',
+    description: 'Id of the request in the log: the one that the request carries, or a new one.',
     schema: text,
   },
   'RateLimit-Limit': {

@@ -1,4 +1,4 @@
-/** What tells about the API, and is no part of it: two documents, and a page to read them. */
+/** Serves the documents that describe the API, and the page that shows them. */
 
 import { type Answer, type Endpoint, jsonText } from '../endpoint.ts';
 import type { HttpSettings } from '../services.ts';

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document: made of the route table, of the schemas that requests are checked by, and of the replies'. */
+/** Writes the OpenAPI 3.1 document from the route table and the schemas of requests and replies. */
 
 import type { z } from 'zod';
 import { errorCode, errorSchema, unexpectedErrorSchema } from '../../contract/errors.ts';
@@ -165,7 +165,7 @@ function operationPart(route: Documented): Part {
   };
 }
 
-/** Parameters and body. What an endpoint does not read from its body comes from its path, or from the query. */
+/** Returns parameters and body. A field that is not in the body comes from the path or the query. */
 function requestPart({ path, endpoint, operation }: Documented): Part {
   const parameters = Object.entries(operation.parameters ?? {}).map(([name, schema]) =>
     parameterPart(path, name, requestJsonSchema(schema), !schema.safeParse(undefined).success),

@@ -1,4 +1,4 @@
-/** What each route is for and may answer: the text of the document. Requests tell for themselves, by their schemas. */
+/** Texts and replies of each route for the OpenAPI document. The endpoints have the schemas of the requests. */
 
 import { z } from 'zod';
 import { faucetCreditSchema } from '../../contract/faucet.ts';
@@ -49,7 +49,7 @@ export interface Operation {
   readonly summary: string;
   readonly description?: string;
   readonly reply: z.ZodType;
-  /** Of the reply, JSON unless given. */
+  /** Content type of the reply; JSON unless given. */
   readonly contentType?: 'text/plain';
   /** Statuses besides 200 that have the same shape. */
   readonly alsoWith?: readonly number[];
@@ -59,7 +59,7 @@ export interface Operation {
   readonly parameters?: Readonly<Record<string, z.ZodType>>;
   /** The shapes of the body by their names in the document, where it has more than one. */
   readonly bodies?: Readonly<Record<string, z.ZodType>>;
-  /** Whether the body may be left out. */
+  /** True when the body may be left out. */
   readonly bodyIsOptional?: true;
 }
 

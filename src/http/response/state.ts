@@ -1,4 +1,4 @@
-/** What is known of a request, and collected for its reply, while the reply is made. */
+/** The state of a reply while it is made. */
 
 import type { Response } from 'express';
 
