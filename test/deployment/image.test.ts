@@ -95,8 +95,11 @@ describe('the compiled service', function () {
 
   it('serves the API and the page, on a database that it has migrated', async () => {
     const settings = {
-      ...{ PORT: String(await freePort()), WEB_HOSTS: 'exchange.example', JWT_SECRET: 's'.repeat(32) },
-      ...{ REDIS_URL: await freshRedis(), DATABASE_URL: await freshDatabase() },
+      PORT: String(await freePort()),
+      WEB_HOSTS: 'exchange.example',
+      JWT_SECRET: 's'.repeat(32),
+      REDIS_URL: await freshRedis(),
+      DATABASE_URL: await freshDatabase(),
     };
     service = await startService('api', settings, folder);
     const typeOf = async (path: string): Promise<string | null> =>
