@@ -160,6 +160,64 @@ function importsOf(file: string): Import[] {
   return [...found, ...dynamic];
 }
 
+const EXPORTED = /^export (?:async |abstract )*(?:const|let|function\*?|class|interface|type) (\w+)/gm;
+const PASSED_ON = /^export (?:type )?\{([^}]*)\}/gm;
+const NAMED = /^(?:import|export) (?:type )?(?:\w+, )?\{([^}]*)\} from '(\.[^']+)'/gm;
+const WHOLE = /^import (?:type )?\* as \w+ from '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm;
+const ALL_PASSED_ON = /^export (?:type )?\* from '(\.[^']+)'/gm;
+/** Others than our files use them: the shell, users of the client's package, and the bundler of the page. */
+const ENTRIES = ['main.ts', 'client/index.ts', 'web/no-exponents.ts'];
+
+/** Names between the braces of an import or export: \`type a, b as c\` has a and b, or a and c as others see them. */
+const namesOf = (clause: string, seen: 'inside' | 'outside'): string[] =>
+  clause
+    .split(',')
+    .map(
+      (part) =>
+        part
+          .trim()
+          .replace(/^type /, '')
+          .split(' as ')
+          .at(seen === 'inside' ? 0 : -1)!,
+    )
+    .filter((name) => name !== '');
+
+/** Names that each file exports and no other file imports. A file that is imported whole is held to any word. */
+function deadExports(files: readonly string[]): string[] {
+  const used = new Map<string, Set<string>>();
+  const use = (from: string, target: string, names: Iterable<string>): void => {
+    const file = normalize(join(dirname(from), target));
+    used.set(file, new Set([...(used.get(file) ?? []), ...names]));
+  };
+  const texts = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]));
+  const everyWord = new Set(
+    [...texts.values()].flatMap((text) => [...text.matchAll(/[.{,] ?(\w+)/g)].map(([, word]) => word!)),
+  );
+  for (const [from, text] of texts) {
+    for (const [, clause, target] of text.matchAll(NAMED)) use(from, target!, namesOf(clause!, 'inside'));
+    for (const [, named, called] of text.matchAll(WHOLE)) use(from, (named ?? called)!, everyWord);
+  }
+  const entries = new Set(ENTRIES.map((name) => join(SRC, name)));
+  for (const entry of [...entries]) {
+    const passedOn = texts.get(entry)?.matchAll(ALL_PASSED_ON) ?? [];
+    for (const [, target] of passedOn) entries.add(normalize(join(dirname(entry), target!)));
+  }
+  return [...texts].flatMap(([file, text]) => {
+    if (!file.startsWith(SRC) || entries.has(file)) return [];
+    const own = [...text.matchAll(EXPORTED)].map(([, name]) => name!);
+    const passedOn = [...text.matchAll(PASSED_ON)].flatMap(([, clause]) => namesOf(clause!, 'outside'));
+    return [...own, ...passedOn]
+      .filter((name) => !used.get(file)?.has(name))
+      .map((name) => `${relative(SRC, file)} exports ${name}`);
+  });
+}
+
+/** A literal is spread only to keep the formatter from breaking its lines; the reader asks what is merged. */
+const IDLE_SPREAD = /^ *\.\.\.(?:\{ .* \}|\[.*\]),?$/gm;
+/** An exported arrow function with a body, whose type is not written at the name. */
+const ARROW_FUNCTION =
+  /^export const (\w+) = (?:async )?(?:<.*>)?\((?:.*|\n(?: {2}.*\n)*)\)(?:: .+)? => \{$/gm;
+
 const LONGEST_FUNCTION = 70;
 const FUNCTION_HEAD =
   /\bfunction\b|=>\s*\{$|^\s*(?:static |async |override |get |#)*\w*[\w#]+\(.*\{$|^\s*\).*\{$/;
@@ -350,6 +408,23 @@ describe('the house', () => {
           ),
       );
     expect(arrows).to.deep.equal([]);
+  });
+
+  it('exports nothing that no other file uses', () => {
+    const others = ['test', 'migrations', 'bin'].flatMap((folder) =>
+      filesBelow(join(ROOT, folder), /\.(ts|tsx|mjs)$/),
+    );
+    expect(deadExports([...files, ...others])).to.deep.equal([]);
+  });
+
+  it('writes lists and objects out, and exported functions of several lines as declarations', () => {
+    const found = files.flatMap((file) => {
+      const text = readFileSync(file, 'utf8');
+      return [...text.matchAll(IDLE_SPREAD), ...text.matchAll(ARROW_FUNCTION)].map(
+        ([line]) => `${relative(SRC, file)}: ${line.trim().split('\n')[0]}`,
+      );
+    });
+    expect(found).to.deep.equal([]);
   });
 
   it('has no file or folder that says nothing by its name', () => {

@@ -26,7 +26,7 @@ const BY_INDEX_ALONE = [
   'set jit = off',
 ].join('; ');
 
-export interface PoolOptions {
+interface PoolOptions {
   databaseUrl: string;
   /** Purpose of its connections; Postgres lists them as `redbook <work>`. */
   work: string;

@@ -10,7 +10,7 @@ import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
 import { askForTexts, inSnapshot, type Prepared, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
 
-export interface TradeRow extends LotRow {
+interface TradeRow extends LotRow {
   trade_id: bigint;
   sequence: bigint;
   market: string;
@@ -44,7 +44,7 @@ const tradeOf = (row: TradeRow): Trade => ({
   lot: lotOf(row),
 });
 
-export interface WalletTradesFilter {
+interface WalletTradesFilter {
   /** Symbol. */
   readonly market?: string | undefined;
   /** Lists this order of the wallet alone; an order of another wallet lists nothing. */
@@ -114,7 +114,7 @@ const OF_ORDER = newestTrades(
   (role) => ({ columns: [`${role}_order_id`], values: ['listed.id'] }),
 );
 
-export interface MarketTradesFilter {
+interface MarketTradesFilter {
   /** The taker's. */
   readonly side?: Side | undefined;
   readonly limit: number;
@@ -157,7 +157,7 @@ const LAST_TRADES = `
   ) as found
   order by market, trade_id desc`;
 
-export interface SettledSeconds {
+interface SettledSeconds {
   readonly cursor: Cursor;
   /** Seconds of each market in the order of time. */
   readonly seconds: SecondOfTrades[];
