@@ -1,24 +1,16 @@
+/**
+ * Random sign-in messages are read as the siwe package reads them or refused, and a login never fails
+ * otherwise.
+ */
+
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { SiweMessage } from 'siwe';
 import { type SiweMessage as Reading, readSiweMessage } from '../../src/auth/siwe.ts';
 import { Refusal } from '../../src/domain/errors.ts';
+import { type Random, random } from '../support/seed.ts';
 import { type AuthFixture, openFixture, outcome } from './fixture.ts';
 import { ethersSigner, siweText } from './signers.ts';
-
-/** A small generator (mulberry32), so that a failure can be run again from its seed. */
-function seeded(seed: number) {
-  let state = seed;
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const below = (limit: number) => Math.floor(next() * limit);
-  return { below, one: <T>(items: readonly T[]): T => items[below(items.length)]! };
-}
-type Random = ReturnType<typeof seeded>;
 
 const PIECES = [
   '',
@@ -58,9 +50,9 @@ const PIECES = [
 const address = ethersSigner().address;
 
 /** A message in one of the forms that the grammar allows. */
-const validText = (random: Random): string =>
+const validText = (dice: Random): string =>
   siweText({
-    domain: random.one([
+    domain: dice.pick([
       'redbook.example',
       'https://redbook.example',
       'localhost:8080',
@@ -68,35 +60,35 @@ const validText = (random: Random): string =>
       'user@127.0.0.1',
     ]),
     address,
-    statement: random.one([undefined, 'Sign in.', 'Nonce: 12345678', 'URI: https://evil.example']),
-    uri: random.one(['https://redbook.example/login', 'urn:x']),
+    statement: dice.pick([undefined, 'Sign in.', 'Nonce: 12345678', 'URI: https://evil.example']),
+    uri: dice.pick(['https://redbook.example/login', 'urn:x']),
     version: '1',
-    chainId: random.below(1_000),
-    nonce: random.one(['12345678', 'abcdefghijklmnop']),
+    chainId: dice.below(1_000),
+    nonce: dice.pick(['12345678', 'abcdefghijklmnop']),
     issuedAt: '2025-01-01T00:00:00Z',
-    expirationTime: random.one([
+    expirationTime: dice.pick([
       undefined,
       '2100-01-01T00:00:00Z',
       '2020-01-01T00:00:00.123456+02:00',
       '2100-02-31T00:00:00Z',
     ]),
-    notBefore: random.one([undefined, '2025-01-01T00:00:00Z']),
-    requestId: random.one([undefined, '', 'id']),
-    resources: random.one([undefined, [], ['https://redbook.example/terms', 'urn:y']]),
+    notBefore: dice.pick([undefined, '2025-01-01T00:00:00Z']),
+    requestId: dice.pick([undefined, '', 'id']),
+    resources: dice.pick([undefined, [], ['https://redbook.example/terms', 'urn:y']]),
   });
 
 /** Puts pieces in, takes pieces out, moves lines about. */
-function mutate(text: string, random: Random): string {
-  const at = random.below(text.length + 1);
+function mutate(text: string, dice: Random): string {
+  const at = dice.below(text.length + 1);
   const lines = text.split('\n');
-  const line = random.below(lines.length);
-  return random.one([
-    () => text.slice(0, at) + random.one(PIECES) + text.slice(at),
-    () => text.slice(0, at) + text.slice(at + 1 + random.below(12)),
-    () => text.slice(0, at) + random.one(PIECES) + text.slice(at + 1),
+  const line = dice.below(lines.length);
+  return dice.pick([
+    () => text.slice(0, at) + dice.pick(PIECES) + text.slice(at),
+    () => text.slice(0, at) + text.slice(at + 1 + dice.below(12)),
+    () => text.slice(0, at) + dice.pick(PIECES) + text.slice(at + 1),
     () => lines.toSpliced(line, 1).join('\n'),
-    () => lines.toSpliced(line, 0, random.one(lines)).join('\n'),
-    () => lines.toSpliced(line, 1, random.one(PIECES)).join('\n'),
+    () => lines.toSpliced(line, 0, dice.pick(lines)).join('\n'),
+    () => lines.toSpliced(line, 1, dice.pick(PIECES)).join('\n'),
     () => lines.slice(0, line).join('\n'),
   ])();
 }
@@ -127,9 +119,9 @@ describe('messages made to confuse', () => {
     this.timeout(60_000);
     const seen = { same: 0, more: 0, refused: 0 };
     for (let seed = 1; seed <= 5_000; seed++) {
-      const random = seeded(seed);
-      let text = validText(random);
-      for (let changes = random.below(4); changes > 0; changes--) text = mutate(text, random);
+      const dice = random(seed);
+      let text = validText(dice);
+      for (let changes = dice.below(4); changes > 0; changes--) text = mutate(text, dice);
       const reading = read(text);
       const expected = reference(text);
       if (expected !== undefined && !isDeepStrictEqual(reading, expected))
@@ -155,10 +147,10 @@ describe('messages made to confuse', () => {
       const signer = ethersSigner();
       const codes = new Set<string>();
       for (let seed = 1; seed <= 600; seed++) {
-        const random = seeded(seed);
-        const text = mutate(validText(random).replace(address, signer.address), random);
+        const dice = random(seed);
+        const text = mutate(validText(dice).replace(address, signer.address), dice);
         const signature = await signer.signText(text.includes('\ud800') ? '' : text);
-        const sent = random.below(4) === 0 ? mutate(signature, random) : signature;
+        const sent = dice.below(4) === 0 ? mutate(signature, dice) : signature;
         await fixture.plant(signer.address, '12345678');
         codes.add(await outcome(auth.verifySiwe(signer.address, text, sent)));
         codes.add(await outcome(auth.verify(signer.address, sent)));

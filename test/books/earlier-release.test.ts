@@ -7,9 +7,10 @@ import { query } from '../ledger/tables.ts';
 import { type Desk, openDesk } from '../operator/fixture.ts';
 import { expectOlderProcessesRefused } from '../recorded/older-processes.ts';
 import { loadPostgres, loadRedis, RECORDS } from '../recorded/records.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { sharedRedis } from '../support/servers.ts';
-import { eventually, isReady, launchService, operate, type Service } from '../support/service.ts';
+import { isReady, launchService, operate, type Service } from '../support/service.ts';
 import { contentOf } from './rebuilt-engine.ts';
 
 const [ALICE, BOB, CAROL] = ['a1', 'b0', 'ca'].map((byte) => `0x${byte.repeat(20)}`) as [

@@ -10,10 +10,11 @@ import type { MarketSpec } from '../../src/domain/market-rules.ts';
 import { parseDecimal, toScaled } from '../../src/domain/units.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
-import { eventually, type Service, startService } from '../support/service.ts';
+import { type Service, startService } from '../support/service.ts';
 import { type Gateway, openGateway } from './gateway.ts';
 
 const SECRET = 'a secret of the browser tests, 32 bytes or more';

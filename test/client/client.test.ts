@@ -26,7 +26,7 @@ import {
   signIn,
   signInWithMessage,
 } from '../../src/client/index.ts';
-import { eventually } from '../support/service.ts';
+import { eventually } from '../support/eventually.ts';
 import { type ClientFixture, errorOf, localSigner, openClientFixture } from './fixture.ts';
 
 const BID: NewOrder = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: '2000.05', size: '0.25' };

@@ -1,3 +1,5 @@
+/** The demo trades on a running service as it describes, and leaves nothing behind. */
+
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,8 +15,8 @@ import { parseDecimal } from '../../src/domain/units.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { type Fixture, openFixture } from '../http/fixture.ts';
 import { assetContents, liveContents } from '../support/engine-contents.ts';
+import { eventually } from '../support/eventually.ts';
 import { runSeed } from '../support/seed.ts';
-import { eventually } from '../support/service.ts';
 
 const WEB_HOST = 'redbook.example';
 const STRANGER = `0x${'5'.repeat(40)}`;

@@ -13,6 +13,7 @@ import { random } from '../../src/demo/random.ts';
 import { marketGrid } from '../../src/domain/market-grid.ts';
 import { composeMarket, type MarketSpec } from '../../src/domain/market-rules.ts';
 import { countOf, parseDecimal } from '../../src/domain/units.ts';
+import { marketSpec } from '../support/market-spec.ts';
 import { runSeed } from '../support/seed.ts';
 
 const NO_QUOTES = { bestBidTicks: null, bestAskTicks: null, lastTicks: null };
@@ -73,21 +74,7 @@ describe('the live demo, on a market', () => {
 
   const marketOf = ([base, quote]: [number, number], rules: Partial<MarketSpec>) =>
     composeMarket(
-      {
-        symbol: 'BASE/QUOTE',
-        status: 'active',
-        sellEnabled: true,
-        visible: true,
-        feeBps: 10,
-        tickSize: null,
-        sizeStep: null,
-        minOrderSize: null,
-        maxOrderSize: null,
-        selfTrade: 'expire_taker',
-        referencePrice: null,
-        networkId: '1',
-        ...rules,
-      },
+      marketSpec('BASE/QUOTE', { tickSize: null, sizeStep: null, ...rules }),
       0,
       { symbol: 'BASE', scale: base },
       { symbol: 'QUOTE', scale: quote },

@@ -13,9 +13,10 @@ import { obtainRedis } from '../../src/embedded/obtain/redis-binary.mjs';
 import { serverEnvironment } from '../../src/embedded/obtain/server-environment.mjs';
 import { type Incarnation, launch } from '../../src/embedded/run/supervise.ts';
 import { ethersSigner } from '../auth/signers.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { freshDatabase } from '../support/servers.ts';
-import { eventually, operate, type Service, signIn, startService } from '../support/service.ts';
+import { operate, type Service, signIn, startService } from '../support/service.ts';
 
 const K8S = fileURLToPath(new URL('../../k8s/', import.meta.url));
 const MAKE_KEYS = fileURLToPath(new URL('../../k8s/shared/make-keys.mjs', import.meta.url));

@@ -1,9 +1,10 @@
 /** One process of each role over one Redis and Postgres, after a little of everything: what `/metrics` shows then. */
 
 import { ethersSigner } from '../auth/signers.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
-import { eventually, operate, type Service, signIn, startService } from '../support/service.ts';
+import { operate, type Service, signIn, startService } from '../support/service.ts';
 
 const ROLES = ['api', 'stream', 'settlement', 'snapshot'] as const;
 export type Role = (typeof ROLES)[number];

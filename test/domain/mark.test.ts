@@ -1,23 +1,13 @@
+/** The mark price comes from the best prices, the last execution or the reference price, in this order. */
+
 import { expect } from 'chai';
 import { type MarkSources, markOf } from '../../src/domain/mark.ts';
 import { composeMarket } from '../../src/domain/market-rules.ts';
+import { marketSpec } from '../support/market-spec.ts';
 
 const market = (referencePrice: string | null) =>
   composeMarket(
-    {
-      symbol: 'ETH/USDC',
-      status: 'active',
-      sellEnabled: true,
-      visible: true,
-      feeBps: 0,
-      networkId: '1',
-      tickSize: '0.05',
-      sizeStep: '0.01',
-      minOrderSize: null,
-      maxOrderSize: null,
-      selfTrade: 'expire_taker',
-      referencePrice,
-    },
+    marketSpec('ETH/USDC', { tickSize: '0.05', sizeStep: '0.01', referencePrice }),
     0,
     { symbol: 'ETH', scale: 8 },
     { symbol: 'USDC', scale: 6 },

@@ -6,6 +6,7 @@ import { type Market, MOST_MARKETS } from '../../src/domain/market.ts';
 import { marketGrid } from '../../src/domain/market-grid.ts';
 import { composeMarket, type MarketSpec } from '../../src/domain/market-rules.ts';
 import { unitsOf } from '../equivalence/decimals.ts';
+import { marketSpec } from '../support/market-spec.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 
 const ONE = 10n ** 18n;
@@ -32,20 +33,13 @@ interface Drawn {
 
 function draw(dice: Random): Drawn {
   const size = (nullable: number): string | null => (dice.chance(nullable) ? null : dice.pick(SIZES));
-  const spec: MarketSpec = {
-    symbol: 'AAA/BBB',
-    status: 'active',
-    sellEnabled: true,
-    visible: true,
+  const spec = marketSpec('AAA/BBB', {
     feeBps: dice.below(1_001),
     tickSize: size(0.3),
     sizeStep: size(0.3),
     minOrderSize: size(0.5),
     maxOrderSize: size(0.5),
-    selfTrade: 'expire_taker',
-    referencePrice: null,
-    networkId: '1',
-  };
+  });
   return { spec, baseScale: dice.below(10), quoteScale: dice.below(10) };
 }
 

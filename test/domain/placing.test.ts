@@ -2,26 +2,20 @@
 
 import { expect } from 'chai';
 import type { Market } from '../../src/domain/market.ts';
-import { composeMarket, type MarketSpec } from '../../src/domain/market-rules.ts';
+import { composeMarket } from '../../src/domain/market-rules.ts';
 import { EXACT_LIMIT, feeAtomsOf, measureOrder, type OrderRequest } from '../../src/domain/placing.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { unitsOf } from '../equivalence/decimals.ts';
+import { marketSpec } from '../support/market-spec.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 
-const SPEC: MarketSpec = {
-  symbol: 'AAA/BBB',
-  status: 'active',
-  sellEnabled: true,
-  visible: true,
+const SPEC = marketSpec('AAA/BBB', {
   feeBps: 25,
   tickSize: '0.05',
   sizeStep: '0.002',
   minOrderSize: '0.01',
   maxOrderSize: '4000',
-  selfTrade: 'expire_taker',
-  referencePrice: null,
-  networkId: '1',
-};
+});
 const MARKET = composeMarket(SPEC, 1, { symbol: 'AAA', scale: 6 }, { symbol: 'BBB', scale: 4 });
 
 /** A decimal near the grid, off it, or far above it. */

@@ -1,3 +1,8 @@
+/**
+ * The embedded Redis and Postgres keep data, ports and secrets over stops, kills and crashes of their
+ * parent.
+ */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +13,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { findEmbedded, startEmbedded } from '../../src/embedded/index.ts';
 import { identify, isAlive, type ProcessIdentity } from '../../src/embedded/run/process-identity.ts';
+import { eventually } from '../support/eventually.ts';
 import { program } from '../support/program.ts';
 
 interface Urls {
@@ -16,7 +22,6 @@ interface Urls {
 }
 
 const ALL_IN_ONE = { entry: 'test/embedded/all-in-one.ts' };
-const HEALS_WITHIN_MS = 15_000;
 
 describe('the embedded servers', () => {
   let dataDir: string;
@@ -106,7 +111,7 @@ describe('the embedded servers', () => {
       process.kill(redis.pid, 'SIGKILL');
       process.kill(postgres.pid, 'SIGKILL');
       await gone([redis, postgres]);
-      await eventually(async () => expect(await read(servers)).to.deep.equal(['kept', 'kept']));
+      await untilKept(servers);
     }
     expect(lines).to.include('Redis ended unexpectedly; starting it again on its own data.');
     expect(lines).to.include('Postgres is back.');
@@ -123,7 +128,7 @@ describe('the embedded servers', () => {
     process.kill(parentOf(redis), 'SIGKILL');
     process.kill(parentOf(postgres), 'SIGKILL');
     await gone([redis, postgres]);
-    await eventually(async () => expect(await read(servers)).to.deep.equal(['kept', 'kept']));
+    await untilKept(servers);
     await servers.stop();
   });
 
@@ -268,6 +273,10 @@ async function read(urls: Urls): Promise<[unknown, unknown]> {
   return [inRedis, inPostgres.rows[0]?.value];
 }
 
+/** Waits until both servers are back with what was written. */
+const untilKept = (urls: Urls): Promise<void> =>
+  eventually('the data are back', async () => (await read(urls)).every((value) => value === 'kept'));
+
 async function onRedis<T>({ redisUrl }: Urls, work: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(redisUrl, { lazyConnect: true, retryStrategy: () => null });
   redis.on('error', () => {});
@@ -306,15 +315,4 @@ async function refusal(attempt: Promise<unknown>): Promise<string> {
 }
 
 const gone = (processes: ProcessIdentity[]): Promise<void> =>
-  eventually(async () => expect(processes.filter(isAlive)).to.deep.equal([]));
-
-async function eventually(check: () => Promise<unknown>): Promise<void> {
-  for (const deadlineMs = Date.now() + HEALS_WITHIN_MS; ; await sleep(50)) {
-    try {
-      await check();
-      return;
-    } catch (error) {
-      if (Date.now() > deadlineMs) throw error;
-    }
-  }
-}
+  eventually('the servers are gone', () => !processes.some(isAlive));

@@ -13,6 +13,7 @@ import { type Engine, type EngineOptions, openEngine, type Placement } from '../
 import { KEYS } from '../../src/engine/keys.ts';
 import { ENGINE_FORMAT, readState, STATE, type State } from '../../src/engine/state.ts';
 import { assetContents } from '../support/engine-contents.ts';
+import { marketSpec } from '../support/market-spec.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { sharedRedis } from '../support/servers.ts';
 
@@ -54,21 +55,9 @@ export async function openBench(options: Partial<EngineOptions> = {}): Promise<B
   };
 }
 
-export const spec = (symbol: string, own: Partial<MarketSpec> = {}): MarketSpec => ({
-  symbol,
-  status: 'active',
-  sellEnabled: true,
-  visible: true,
-  feeBps: 0,
-  tickSize: '1',
-  sizeStep: '1',
-  minOrderSize: null,
-  maxOrderSize: null,
-  selfTrade: 'expire_taker',
-  referencePrice: null,
-  networkId: '1',
-  ...own,
-});
+/** Rules of a market whose ticks and steps are 1, without a fee. */
+export const spec = (symbol: string, own: Partial<MarketSpec> = {}): MarketSpec =>
+  marketSpec(symbol, { feeBps: 0, tickSize: '1', sizeStep: '1', ...own });
 
 /** A market whose ticks, steps and atoms are all 1: an amount written is the amount in atoms. */
 export async function publishPlain(

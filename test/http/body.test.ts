@@ -1,3 +1,5 @@
+/** Request bodies: media type, size and JSON are checked, however the bytes arrive. */
+
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,8 +9,8 @@ import request, { type Response } from 'supertest';
 import { createApp } from '../../src/http/app.ts';
 import { createMessageClasses } from '../../src/http/response/index.ts';
 import { createHttpServer } from '../../src/http/server.ts';
+import { eventually } from '../support/eventually.ts';
 import { talk } from '../support/raw-http.ts';
-import { eventually } from '../support/service.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 
 const JSON_TYPE = 'application/json';

@@ -1,9 +1,11 @@
+/** POST /v1/orders/cancel-after sets and clears the dead-man switch of a wallet. */
+
 import { expect } from 'chai';
 import request from 'supertest';
 import { walletBytes } from '../../src/engine/codec.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { startDueCancels } from '../../src/workers/due-cancels.ts';
-import { eventually } from '../support/service.ts';
+import { eventually } from '../support/eventually.ts';
 import { FAULT_SETTINGS } from './faults.ts';
 import { type Fixture, openFixture, type Replica, type Trader, traderOf } from './fixture.ts';
 

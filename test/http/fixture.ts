@@ -18,8 +18,10 @@ import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { openMarketData } from '../../src/market-data/index.ts';
 import { ethersSigner, type Signer } from '../auth/signers.ts';
 import { documentedBy } from '../support/contract.ts';
+import { marketSpec } from '../support/market-spec.ts';
 import { openRedis } from '../support/redis-server.ts';
-import { freshDatabase, freshRedis } from '../support/servers.ts';
+import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
+import { settleAll } from '../support/settle-all.ts';
 
 const LIMITS = { maxMakers: 1_000, maxLiveOrders: 10_000 };
 const SECRET = 'a secret of the tests, 32 bytes or more';
@@ -36,20 +38,7 @@ const SETTINGS: HttpSettings = {
   demoFaucet: true,
 };
 
-const MARKET: MarketSpec = {
-  symbol: 'ETH/USDC',
-  status: 'active',
-  sellEnabled: true,
-  visible: true,
-  feeBps: 10,
-  tickSize: '0.01',
-  sizeStep: '0.001',
-  minOrderSize: '0.002',
-  maxOrderSize: '1000',
-  selfTrade: 'expire_taker',
-  referencePrice: null,
-  networkId: '8453',
-};
+const MARKET = marketSpec('ETH/USDC', { minOrderSize: '0.002', maxOrderSize: '1000', networkId: '8453' });
 
 /** A replica: an application with connections of its own. */
 export interface Replica {
@@ -91,7 +80,7 @@ export interface Fixture extends Replica {
 }
 
 export async function openFixture(settings: Partial<HttpSettings> = {}): Promise<Fixture> {
-  const [redisUrl, databaseUrl] = await Promise.all([freshRedis(), freshDatabase()]);
+  const [redisUrl, databaseUrl] = await Promise.all([freshRedis(), freshLedgerDatabase()]);
   const redis = openRedis(redisUrl);
   const replicas: Replica[] = [];
   const replica: Fixture['replica'] = async (more = {}, instead = {}) => {
@@ -104,9 +93,6 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
     replicas.push(opened);
     return opened;
   };
-  const migration = openLedger({ databaseUrl });
-  await migration.migrate();
-  await migration.close();
   const first = await replica();
   const { ledger } = first.services;
   const operating = openRedis(redisUrl, 'engine-all');
@@ -143,15 +129,7 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
       await credit(trader.wallet, funds);
       return trader;
     },
-    async settle() {
-      for (;;) {
-        const cursor = await ledger.settlement.cursor();
-        const events = await engine.outbox.readEvents(cursor, 1_000);
-        const settled = await ledger.settlement.settle(events);
-        await engine.outbox.trim(settled);
-        if (settled.sequence === cursor.sequence) return;
-      }
-    },
+    settle: () => settleAll({ engine, ledger }),
     async forgetRequests() {
       const logs = await redis.keys('{redbook}:limit:*');
       if (logs.length > 0) await redis.del(logs);

@@ -1,7 +1,7 @@
 /** Migrated ledgers, each on a database of its own. */
 
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
-import { freshDatabase } from '../support/servers.ts';
+import { freshLedgerDatabase } from '../support/servers.ts';
 
 export interface FreshLedger {
   readonly ledger: Ledger;
@@ -13,10 +13,9 @@ export function freshLedgers(): () => Promise<FreshLedger> {
   const opened: Ledger[] = [];
   after(() => Promise.all(opened.map((ledger) => ledger.close())));
   return async () => {
-    const databaseUrl = await freshDatabase();
+    const databaseUrl = await freshLedgerDatabase();
     const ledger = openLedger({ databaseUrl });
     opened.push(ledger);
-    await ledger.migrate();
     return { ledger, databaseUrl };
   };
 }

@@ -1,10 +1,12 @@
+/** Reads are refused while Postgres is away or slow, and resume without a restart. */
+
 import { expect } from 'chai';
 import pg from 'pg';
 import { Refusal } from '../../src/domain/errors.ts';
 import { type Ledger, LedgerDiverged, openLedger } from '../../src/ledger/index.ts';
+import { eventually } from '../support/eventually.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { seededEvents, WALLETS } from '../support/seeded-events.ts';
-import { eventually } from '../support/service.ts';
 
 describe('ledger without Postgres', function () {
   this.timeout(60_000);

@@ -1,11 +1,13 @@
+/** A ledger connects over TLS only under the certificate authority that its URL names. */
+
 import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openLedger } from '../../src/ledger/index.ts';
 import { makeCertificate } from '../support/certificate.ts';
+import { eventually } from '../support/eventually.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
-import { eventually } from '../support/service.ts';
 import { query } from './tables.ts';
 
 describe('a ledger behind TLS', function () {

@@ -13,7 +13,7 @@ import { RollingFigures } from '../../src/market-data/rolling-figures.ts';
 import { UnsettledReader } from '../../src/market-data/unsettled-trades.ts';
 import type { Random } from '../support/seed.ts';
 import { seededEvents } from '../support/seeded-events.ts';
-import { freshDatabase } from '../support/servers.ts';
+import { freshLedgerDatabase } from '../support/servers.ts';
 import { type Executions, openExecutions } from './executions.ts';
 
 /** One process' market data over the simulated engine. */
@@ -49,9 +49,9 @@ export async function simulatedMarket(
   startMs: number,
   databaseUrl?: string,
 ): Promise<SimulatedMarket> {
-  const connectionString = databaseUrl ?? (await freshDatabase());
+  const connectionString = databaseUrl ?? (await freshLedgerDatabase());
   const ledger = openLedger({ databaseUrl: connectionString });
-  await ledger.migrate();
+  if (databaseUrl !== undefined) await ledger.migrate();
   const executions = await openExecutions(connectionString);
   const source = seededEvents(seed);
   let stream: EngineEvent[] = [];

@@ -7,7 +7,8 @@ import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { type MarketData, openMarketData } from '../../src/market-data/index.ts';
 import { ALICE, BOB, fund, LIMITS, limit, place, publishPlain } from '../engine/fixture.ts';
 import { openRedis } from '../support/redis-server.ts';
-import { freshDatabase, freshRedis } from '../support/servers.ts';
+import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
+import { settleAll } from '../support/settle-all.ts';
 
 export interface Stage {
   readonly redis: Redis;
@@ -25,33 +26,22 @@ export interface Stage {
 
 /** With plain markets `A/Q` and `B/Q`, on which Alice and Bob have all they need. */
 export async function openStage(redisUrl?: string): Promise<Stage> {
-  const [url, databaseUrl] = [redisUrl ?? (await freshRedis()), await freshDatabase()];
+  const [url, databaseUrl] = [redisUrl ?? (await freshRedis()), await freshLedgerDatabase()];
   const redis = openRedis(url, 'engine-all');
   redis.on('error', () => {});
   const engine = openEngine({ redis, ...LIMITS });
   const ledger = openLedger({ databaseUrl });
-  await ledger.migrate();
   await engine.lifecycle.open(await ledger.settlement.cursor());
   for (const market of ['A/Q', 'B/Q']) await publishPlain(engine, market).catch(() => {});
   for (const wallet of [ALICE, BOB])
     await fund(engine, wallet, { A: 10n ** 9n, B: 10n ** 9n, Q: 10n ** 15n });
 
-  const settle: Stage['settle'] = async (behind = 0) => {
-    for (;;) {
-      const [cursor, { sequence }] = [await ledger.settlement.cursor(), await engine.snapshots.state()];
-      const count = Math.min(sequence - behind - cursor.sequence, 1_000);
-      if (count <= 0) return;
-      const events = await engine.outbox.readEvents(cursor, count);
-      const fresh = events.filter((event) => event.sequence <= sequence - behind);
-      await engine.outbox.trim(await ledger.settlement.settle(fresh));
-    }
-  };
   return {
     redis,
     engine,
     ledger,
     databaseUrl,
-    settle,
+    settle: (behind) => settleAll({ engine, ledger }, { behind }),
     replica: () => openMarketData({ engine, ledger }),
     async trade(market, side, prices) {
       const trades: Trade[] = [];

@@ -9,7 +9,8 @@ import { type Engine, openEngine, type Placement } from '../../src/engine/index.
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { type OperatorServices, runOperator } from '../../src/operator/command-line.ts';
 import { openRedis } from '../support/redis-server.ts';
-import { freshDatabase, freshRedis } from '../support/servers.ts';
+import { freshDatabase, freshLedgerDatabase, freshRedis } from '../support/servers.ts';
+import { settleAll } from '../support/settle-all.ts';
 
 export interface Outcome {
   readonly status: number;
@@ -83,10 +84,9 @@ export async function openDesk(
   const [redis, arranging, operating] = [undefined, 'engine-all', 'engine-operator'].map((user) =>
     openRedis(url, user),
   ) as [Redis, Redis, Redis];
-  const databaseUrl = await freshDatabase();
+  const databaseUrl = await (prepare ? freshDatabase() : freshLedgerDatabase());
   const ledger = openLedger({ databaseUrl });
-  if (prepare === undefined) await ledger.migrate();
-  else await prepare(redis, databaseUrl);
+  await prepare?.(redis, databaseUrl);
   const engineOn = async (connection: Redis, claimFilterBytes = DEFAULT_FILTER_BYTES): Promise<Engine> => {
     const engine = openEngine({
       redis: connection,
@@ -118,13 +118,7 @@ export async function openDesk(
     return { status, stdout: out.text, stderr: err.text };
   };
 
-  const settle = async (): Promise<void> => {
-    for (;;) {
-      const before = await ledger.settlement.cursor();
-      const after = await ledger.settlement.settle(await engine.outbox.readEvents(before, 500));
-      if (after.sequence === before.sequence) return;
-    }
-  };
+  const settle = (): Promise<void> => settleAll({ engine, ledger }, { trims: false });
 
   const resizeFilter = async (bytes: number): Promise<void> => {
     desk.services = { ...desk.services, engine: await engineOn(operating, bytes) };

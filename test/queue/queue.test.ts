@@ -1,8 +1,11 @@
+/** The settlement queue wakes its worker, ticks by itself, and survives the loss of its Redis. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { openSettlementWorker, openWakeUps, type WakeUps } from '../../src/queue/index.ts';
 import { queueConnection } from '../../src/redis/connections.ts';
+import { eventually } from '../support/eventually.ts';
 import { asUser, openRedis, type RedisServer } from '../support/redis-server.ts';
 import { freshRedisServer } from '../support/servers.ts';
 
@@ -38,16 +41,6 @@ describe('queue', function () {
 
   const exists = async (key: string): Promise<boolean> => (await inspector.exists(key)) === 1;
 
-  const until = async (
-    what: string,
-    condition: () => boolean | Promise<boolean>,
-    limitMs = 10_000,
-  ): Promise<void> => {
-    for (const endMs = Date.now() + limitMs; !(await condition()); await sleep(10)) {
-      if (Date.now() > endMs) throw new Error(`waited in vain until ${what}`);
-    }
-  };
-
   /** Whether who is asked for right after a run runs again, and not only when the ticker has it: a second later. */
   const isWoken = async (wakes: WakeUps, seen: ReturnType<typeof worker>): Promise<boolean> => {
     // A busy machine may hold up some rounds; the first begins at any moment, perhaps right before a tick.
@@ -55,7 +48,7 @@ describe('queue', function () {
       const { runs } = seen;
       const startedMs = Date.now();
       wakes.wake();
-      await until('it runs', () => seen.runs > runs);
+      await eventually('it runs', () => seen.runs > runs);
       if (round > 0 && Date.now() - startedMs < 700) return true;
     }
     return false;
@@ -79,7 +72,7 @@ describe('queue', function () {
       for (const replica of replicas) for (let times = 0; times < 100; times += 1) replica.wake();
       await sleep(20);
     }
-    await until('it waits', async () => (await replicas[0]!.counts()).waiting === 1);
+    await eventually('it waits', async () => (await replicas[0]!.counts()).waiting === 1);
     expect(await replicas[0]!.counts()).to.include({ waiting: 1, active: 0, delayed: 0 });
     const job = await inspector.keys('{redbook}:settlement:[0-9]*');
     expect(job).to.have.length(1);
@@ -90,7 +83,7 @@ describe('queue', function () {
   it('wakes a worker within moments, and keeps nothing of the jobs that are over', async () => {
     const seen = worker();
     const wakes = wakeUps();
-    await until('the ticker stands', () => seen.runs > 0);
+    await eventually('the ticker stands', () => seen.runs > 0);
     for (let times = 0; times < 5; times += 1) expect(await isWoken(wakes, seen)).to.equal(true);
     expect(await wakes.counts()).to.include({ completed: 0, failed: 0 });
   });
@@ -100,8 +93,10 @@ describe('queue', function () {
     const wakes = wakeUps();
     const asking = setInterval(() => wakes.wake(), 25);
     // The ticker alone would need 20 seconds.
-    await until('it ran again and again', () => seen.runs >= 20, 15_000).finally(() => clearInterval(asking));
-    await until('all runs are over', () => seen.at === 0);
+    await eventually('it ran again and again', () => seen.runs >= 20, 15_000).finally(() =>
+      clearInterval(asking),
+    );
+    await eventually('all runs are over', () => seen.at === 0);
     expect(seen.most).to.equal(1);
   });
 
@@ -110,38 +105,38 @@ describe('queue', function () {
     // The plain timer lets two seconds pass after a run.
     const ticked = async (): Promise<boolean> => {
       const { runs } = seen;
-      await until('it runs', () => seen.runs > runs);
+      await eventually('it runs', () => seen.runs > runs);
       const startedMs = Date.now();
-      await until('it runs', () => seen.runs > runs + 1);
+      await eventually('it runs', () => seen.runs > runs + 1);
       return Date.now() - startedMs < 1_500;
     };
-    await until('one run comes a second after another', ticked);
+    await eventually('one run comes a second after another', ticked);
   });
 
   it('goes on when its queue is wiped, and sets its ticker up again', async () => {
     const seen = worker();
-    await until('the ticker stands', () => seen.runs > 0);
+    await eventually('the ticker stands', () => seen.runs > 0);
     await inspector.flushall();
     const { runs } = seen;
-    await until('the plain timer runs it', () => seen.runs > runs);
-    await until('the ticker is back', () => exists('{redbook}:settlement:repeat:ticker'));
+    await eventually('the plain timer runs it', () => seen.runs > runs);
+    await eventually('the ticker is back', () => exists('{redbook}:settlement:repeat:ticker'));
 
     // The scheduler is there, its next job is not: half a ticker.
-    await until('its next job is there', () => exists('{redbook}:settlement:delayed'));
+    await eventually('its next job is there', () => exists('{redbook}:settlement:delayed'));
     await inspector.del('{redbook}:settlement:delayed');
-    await until('its next job is back', () => exists('{redbook}:settlement:delayed'));
+    await eventually('its next job is back', () => exists('{redbook}:settlement:delayed'));
     const after = seen.runs;
-    await until('it ticks', () => seen.runs >= after + 3);
+    await eventually('it ticks', () => seen.runs >= after + 3);
   });
 
   it('goes on while its Redis is away, and with it when it is back', async () => {
     const seen = worker();
     const wakes = wakeUps();
-    await until('the ticker stands', () => seen.runs > 0);
+    await eventually('the ticker stands', () => seen.runs > 0);
     await redis.kill();
     const { runs } = seen;
     for (let times = 0; times < 1_000; times += 1) wakes.wake();
-    await until('the plain timer runs it', () => seen.runs > runs);
+    await eventually('the plain timer runs it', () => seen.runs > runs);
     await redis.start();
     expect(await isWoken(wakes, seen)).to.equal(true);
   });
@@ -151,14 +146,14 @@ describe('queue', function () {
     const seen = worker();
     const wakes = wakeUps();
     wakes.wake();
-    await until('the plain timer runs it', () => seen.runs > 0);
+    await eventually('the plain timer runs it', () => seen.runs > 0);
     expect(await wakes.counts().catch((error) => error)).to.be.instanceOf(Error);
   });
 
   it('closes when its Redis is away', async () => {
     const seen = worker();
     const wakes = wakeUps();
-    await until('the ticker stands', () => seen.runs > 0);
+    await eventually('the ticker stands', () => seen.runs > 0);
     await redis.kill();
     wakes.wake();
     await sleep(200);

@@ -14,10 +14,10 @@ import { openRequestLogs } from '../../src/http/limits/request-log.ts';
 import { openSettlementWorker, openWakeUps } from '../../src/queue/index.ts';
 import { connectRedis, connectSubscriber, queueConnection } from '../../src/redis/connections.ts';
 import { ALICE, BOB, codeOf, fund, held, LIMITS, limit, place, publishPlain } from '../engine/fixture.ts';
+import { eventually } from '../support/eventually.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { startWatchedRedis } from '../support/redis-sentinel.ts';
 import { asUser, openRedis } from '../support/redis-server.ts';
-import { eventually } from '../support/service.ts';
 
 const M = 'ETH/USD';
 const OUTAGE_MS = 30_000;

@@ -8,19 +8,12 @@ import { openEngine } from '../../src/engine/index.ts';
 import { ethersSigner } from '../auth/signers.ts';
 import { fund, publishPlain } from '../engine/fixture.ts';
 import { query } from '../ledger/tables.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { openRedis, type RedisServer, startRedisServer } from '../support/redis-server.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { freshDatabase, freshRedisServer } from '../support/servers.ts';
-import {
-  type Call,
-  eventually,
-  isReady,
-  operate,
-  type Service,
-  signIn,
-  startService,
-} from '../support/service.ts';
+import { type Call, isReady, operate, type Service, signIn, startService } from '../support/service.ts';
 
 const M = 'ETH/USD';
 /** Requests on their way at any moment: far more than calls, of which each market has one. */

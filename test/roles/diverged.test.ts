@@ -3,8 +3,9 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { openDesk } from '../operator/fixture.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
-import { eventually, type Service, startService } from '../support/service.ts';
+import { type Service, startService } from '../support/service.ts';
 
 describe('a settlement that found a contradiction', () => {
   it('is not ready and settles nothing until it is restarted after the mend', async () => {

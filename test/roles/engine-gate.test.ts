@@ -6,9 +6,9 @@ import type { Redis } from 'ioredis';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { type EngineGate, keepEngineOpen } from '../../src/roles/engine-gate.ts';
 import { type Outages, openOutages } from '../../src/roles/outages.ts';
+import { eventually } from '../support/eventually.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { sharedRedis } from '../support/servers.ts';
-import { eventually } from '../support/service.ts';
 
 describe('a gate of the engine', () => {
   let redis: Redis;

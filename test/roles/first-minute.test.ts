@@ -16,11 +16,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { identify } from '../../src/embedded/run/process-identity.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { ROOT } from '../support/program.ts';
 import { startRedisServer } from '../support/redis-server.ts';
 import { freshDatabase } from '../support/servers.ts';
-import { eventually, launchService, type Service } from '../support/service.ts';
+import { launchService, type Service } from '../support/service.ts';
 
 const PASSWORD = 'hunter2';
 

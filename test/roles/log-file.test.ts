@@ -18,7 +18,7 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import { makeDataFolder } from '../../src/embedded/run/data-folder.ts';
 import { openLogFile } from '../../src/roles/log-file.ts';
-import { eventually } from '../support/service.ts';
+import { eventually } from '../support/eventually.ts';
 
 const MODULE = fileURLToPath(new URL('../../src/roles/log-file.ts', import.meta.url));
 const FILE_BYTES = 100_000;

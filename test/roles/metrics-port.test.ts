@@ -8,10 +8,11 @@ import { startProbes } from '../../src/roles/probes.ts';
 import type { RunningRole } from '../../src/roles/running-role.ts';
 import { startSettlement } from '../../src/roles/settlement.ts';
 import { type StandaloneRole, startStandalone } from '../../src/roles/standalone.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { openRedis, redisOf } from '../support/redis-server.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
-import { eventually, isReady } from '../support/service.ts';
+import { isReady } from '../support/service.ts';
 
 const ROLES: readonly StandaloneRole[] = ['api', 'stream', 'settlement', 'snapshot'];
 const SILENT: Logger = pino({ level: 'silent' });

@@ -7,9 +7,9 @@ import { consoleOf } from '../../src/roles/console.ts';
 import { type Outages, openOutages } from '../../src/roles/outages.ts';
 import { scoutServers } from '../../src/roles/scout.ts';
 import { passwordsOf } from '../../src/roles/server-names.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { freshDatabase, loneRedis } from '../support/servers.ts';
-import { eventually } from '../support/service.ts';
 
 const REDIS = 'Redis at redis.example:6379 (REDIS_URL)';
 const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' });

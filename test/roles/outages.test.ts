@@ -2,19 +2,12 @@
 
 import { expect } from 'chai';
 import { ethersSigner } from '../auth/signers.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Link, openLink } from '../support/link.ts';
 import { watchOverMachine } from '../support/machine.ts';
 import { freePort } from '../support/ports.ts';
 import { freshDatabase, loneRedis } from '../support/servers.ts';
-import {
-  type Call,
-  eventually,
-  isReady,
-  operate,
-  type Service,
-  signIn,
-  startService,
-} from '../support/service.ts';
+import { type Call, isReady, operate, type Service, signIn, startService } from '../support/service.ts';
 
 const SAID_WITHIN_MS = 3_000;
 const AT_ONCE = 6;

@@ -6,17 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { ethersSigner } from '../auth/signers.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
-import {
-  type Call,
-  eventually,
-  launchService,
-  operate,
-  type Service,
-  signIn,
-  startService,
-} from '../support/service.ts';
+import { type Call, launchService, operate, type Service, signIn, startService } from '../support/service.ts';
 
 type Json = Record<string, unknown>;
 

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { eventually } from '../support/eventually.ts';
 import { type Link, openLink } from '../support/link.ts';
 import { freePort } from '../support/ports.ts';
 import { freshDatabase, loneRedis } from '../support/servers.ts';
-import { eventually, isReady, launchService, type Service } from '../support/service.ts';
+import { isReady, launchService, type Service } from '../support/service.ts';
 
 /** Number of looks at each stage of an outage. */
 const LOOKS = 6;

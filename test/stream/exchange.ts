@@ -14,27 +14,13 @@ import { startSettlement } from '../../src/roles/settlement.ts';
 import { startSnapshot } from '../../src/roles/snapshot.ts';
 import { openStreamsOn } from '../../src/roles/stream.ts';
 import { openStreams, type StreamSettings, type Streams } from '../../src/stream/index.ts';
+import { marketSpec } from '../support/market-spec.ts';
 import { asUser, redisOf } from '../support/redis-server.ts';
-import { freshDatabase, freshRedis } from '../support/servers.ts';
+import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
 
 export const SECRET = 'a secret of the tests, 32 bytes or more';
 const SILENT = pino({ level: 'silent' });
 const DEEP = 10n ** 16n;
-
-const MARKET: MarketSpec = {
-  symbol: 'ETH/USDC',
-  status: 'active',
-  sellEnabled: true,
-  visible: true,
-  feeBps: 10,
-  tickSize: '0.01',
-  sizeStep: '0.001',
-  minOrderSize: null,
-  maxOrderSize: null,
-  selfTrade: 'expire_taker',
-  referencePrice: null,
-  networkId: '8453',
-};
 
 const MAKER = `0x${'a'.repeat(40)}`;
 const TAKER = `0x${'b'.repeat(40)}`;
@@ -65,7 +51,7 @@ export interface Exchange {
 
 /** @param queueRedisUrl where the feed lives, if not beside the engine */
 export async function openExchange(queueRedisUrl?: string): Promise<Exchange> {
-  const [redisUrl, databaseUrl] = await Promise.all([freshRedis(), freshDatabase()]);
+  const [redisUrl, databaseUrl] = await Promise.all([freshRedis(), freshLedgerDatabase()]);
   const environment: Record<string, string> = {
     REDIS_URL: redisUrl,
     DATABASE_URL: databaseUrl,
@@ -81,12 +67,11 @@ export async function openExchange(queueRedisUrl?: string): Promise<Exchange> {
     return openBackends(role, requireFor('settlement', config), SILENT);
   };
   const backends = openAs('all');
-  const { engine, ledger } = backends;
-  await ledger.migrate();
+  const { engine } = backends;
   while (!engine.lifecycle.isOpen()) await new Promise((resolve) => setTimeout(resolve, 10));
   await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
   const market: Exchange['market'] = async (spec) => {
-    await engine.markets.create({ ...MARKET, ...spec });
+    await engine.markets.create(marketSpec(spec.symbol, spec));
     const [asset] = spec.symbol.split('/');
     for (const wallet of [MAKER, TAKER]) await fund(wallet, asset!);
   };

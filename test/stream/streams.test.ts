@@ -1,3 +1,5 @@
+/** The public streams over WebSocket: first frames, updates, refusals, limits and outages. */
+
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -9,8 +11,8 @@ import { writeMessage } from '../../src/feed/index.ts';
 import { GENERAL } from '../../src/feed/keys.ts';
 import { NumberLiteral, readJson } from '../../src/http/json.ts';
 import { connectRedis } from '../../src/redis/connections.ts';
+import { eventually } from '../support/eventually.ts';
 import { freshRedis, freshRedisServer } from '../support/servers.ts';
-import { eventually } from '../support/service.ts';
 import { deaf } from './deaf.ts';
 import { type Exchange, openExchange, openReplica, type Replica } from './exchange.ts';
 import { market, parsed, type Seen, type Watcher, watch } from './watcher.ts';

@@ -5,6 +5,8 @@ import { rebuildEngine } from '../../src/books/rebuild.ts';
 import type { Engine } from '../../src/engine/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { query } from '../ledger/tables.ts';
+import { marketSpec } from './market-spec.ts';
+import { settleAll } from './settle-all.ts';
 
 export interface Exchange {
   readonly redis: Redis;
@@ -15,20 +17,7 @@ export interface Exchange {
   readonly services: { readonly engine: Engine; readonly ledger: Ledger };
 }
 
-const MARKET = {
-  symbol: 'ETH/USDC',
-  status: 'active',
-  sellEnabled: true,
-  visible: true,
-  feeBps: 10,
-  tickSize: '0.01',
-  sizeStep: '0.0001',
-  minOrderSize: null,
-  maxOrderSize: null,
-  selfTrade: 'expire_taker',
-  referencePrice: null,
-  networkId: '1',
-} as const;
+const MARKET = marketSpec('ETH/USDC', { sizeStep: '0.0001' });
 const ATOMS_EACH = 10n ** 15n;
 
 /** Half of the orders are bids, half asks, spread over 5,000 prices a side, each with a client order id. */
@@ -38,11 +27,7 @@ export async function seedRestingOrders(
 ): Promise<void> {
   await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
   const { number } = await engine.markets.create(MARKET);
-  for (let settled = -1; settled < (await ledger.settlement.cursor()).sequence; ) {
-    const cursor = await ledger.settlement.cursor();
-    settled = cursor.sequence;
-    await ledger.settlement.settle(await engine.outbox.readEvents(cursor, 500));
-  }
+  await settleAll({ engine, ledger }, { trims: false });
   await query(databaseUrl, seedSql({ number, orders, wallets }));
   await redis.flushall();
   await rebuildEngine(services);

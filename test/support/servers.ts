@@ -36,6 +36,7 @@ const databases: string[] = [];
 const redises: { server: RedisServer; path: string }[] = [];
 let shared: Promise<string> | undefined;
 let maintenance: Promise<string> | undefined;
+let migrated: Promise<string> | undefined;
 
 /** One run of the tests, in the process that mocha starts first. */
 export interface Run {
@@ -104,15 +105,35 @@ export const mochaHooks = {
       await server.stop();
       rmSync(path, { recursive: true, force: true });
     }
-    if (process.env.DATABASE_URL)
+    if (process.env.DATABASE_URL) {
+      migrated = undefined;
       for (const name of databases.splice(0)) await sql(`DROP DATABASE ${name} WITH (FORCE)`);
+    }
   },
 };
 
 /** @returns the URL of a new, empty database */
-export async function freshDatabase(): Promise<string> {
+export const freshDatabase = (): Promise<string> => createDatabase('template1');
+
+/** @returns the URL of a new database with the ledger's tables, all of them empty */
+export async function freshLedgerDatabase(): Promise<string> {
+  migrated ??= migratedDatabase();
+  return createDatabase(new URL(await migrated).pathname.slice(1));
+}
+
+/** Migrated once in a process, and then copied: a copy takes a fifth of the processor time of the migrations. */
+async function migratedDatabase(): Promise<string> {
+  const { openLedger } = await import('../../src/ledger/index.ts');
+  const databaseUrl = await freshDatabase();
+  const ledger = openLedger({ databaseUrl });
+  await ledger.migrate();
+  await ledger.close();
+  return databaseUrl;
+}
+
+async function createDatabase(template: string): Promise<string> {
   const name = `redbook_test_${randomBytes(6).toString('hex')}`;
-  await sql(`CREATE DATABASE ${name}`);
+  await sql(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   databases.push(name);
   const url = new URL(await maintenance!);
   url.pathname = `/${name}`;

@@ -91,17 +91,6 @@ export const isReady = (url: string): Promise<boolean> =>
     () => false,
   );
 
-/** Waits until `holds` does. */
-export async function eventually(
-  what: string,
-  holds: () => Promise<boolean>,
-  withinMs = 15_000,
-): Promise<void> {
-  for (const deadlineMs = Date.now() + withinMs; !(await holds()); await sleep(50)) {
-    if (Date.now() > deadlineMs) throw new Error(`${what}: not within ${withinMs} ms`);
-  }
-}
-
 /** Runs an operator's command. @returns the document it answered with */
 export async function operate(settings: Record<string, string>, ...command: string[]): Promise<unknown> {
   const child = spawn(process.execPath, [...(await program()), ...command, '--json'], {

@@ -10,10 +10,10 @@ import { KEYS } from '../../src/engine/keys.ts';
 import { type EngineGate, keepEngineOpen } from '../../src/roles/engine-gate.ts';
 import { type DueCancelsWorker, startDueCancels } from '../../src/workers/due-cancels.ts';
 import { ALICE, BOB, CAROL, fund, LIMITS, limit, place, publishPlain } from '../engine/fixture.ts';
+import { eventually } from '../support/eventually.ts';
 import { instead } from '../support/instead.ts';
 import { openRedis, type RedisServer } from '../support/redis-server.ts';
 import { freshRedisServer } from '../support/servers.ts';
-import { eventually } from '../support/service.ts';
 
 const M = 'ETH/USD';
 const HOUR_MS = 3_600_000;

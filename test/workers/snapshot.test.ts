@@ -1,3 +1,7 @@
+/**
+ * The snapshot worker writes one frame a tick for each stream, and one of several workers does so at a time.
+ */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
@@ -12,9 +16,9 @@ import { connectRedis, connectSubscriber, queueConnection } from '../../src/redi
 import type { Backends } from '../../src/roles/backends.ts';
 import { createSnapshots, type Snapshots } from '../../src/workers/snapshot.ts';
 import { type Exchange, openExchange } from '../stream/exchange.ts';
+import { eventually } from '../support/eventually.ts';
 import { asUser } from '../support/redis-server.ts';
 import { freshRedis } from '../support/servers.ts';
-import { eventually } from '../support/service.ts';
 import { sideBySide } from '../support/side-by-side.ts';
 
 const log = pino({ level: 'silent' });

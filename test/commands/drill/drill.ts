@@ -9,11 +9,12 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { readConfig, requireFor } from '../../../src/config.ts';
 import { openBackends } from '../../../src/roles/backends.ts';
+import { eventually } from '../../support/eventually.ts';
 import { watchOverMachine } from '../../support/machine.ts';
 import { startPostgresServer } from '../../support/postgres-server.ts';
 import { startRedisServer } from '../../support/redis-server.ts';
 import { random } from '../../support/seed.ts';
-import { eventually, launchService, operate } from '../../support/service.ts';
+import { launchService, operate } from '../../support/service.ts';
 import { type Balancer, type LogLine, startBalancer } from './balancer.ts';
 import { type Answered, type Failure, type Load, MARKETS, openLoad } from './load.ts';
 import {

@@ -1,0 +1,27 @@
+/** Waiting for a condition in place of sleeping for a time. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const POLL_MS = 20;
+
+/**
+ * Waits until `holds` returns true. A rejection counts as false.
+ * @throws Error after `withinMs`, with the last rejection as its cause
+ */
+export async function eventually(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  withinMs = 15_000,
+): Promise<void> {
+  const deadlineMs = Date.now() + withinMs;
+  for (;;) {
+    let cause: unknown;
+    try {
+      if (await holds()) return;
+    } catch (error) {
+      cause = error;
+    }
+    if (Date.now() > deadlineMs) throw new Error(`${what}: not within ${withinMs} ms`, { cause });
+    await sleep(POLL_MS);
+  }
+}
