@@ -1,3 +1,5 @@
+/** The environment: defaults, derived values, and the message for every variable whose value is wrong. */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

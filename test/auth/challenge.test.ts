@@ -1,3 +1,7 @@
+/**
+ * Sign-in by EIP-712: a challenge is issued, expires, and becomes one session for the wallet that signed it.
+ */
+
 import { expect } from 'chai';
 import { concat, hexlify, keccak256, randomBytes, toUtf8Bytes, Wallet, zeroPadValue } from 'ethers';
 import { Redis } from 'ioredis';

@@ -1,3 +1,8 @@
+/**
+ * Session tokens: their claims, their lifetime, the secrets that verify them, and how a request carries
+ * them.
+ */
+
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import jwt from 'jsonwebtoken';

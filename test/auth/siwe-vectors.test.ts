@@ -1,3 +1,5 @@
+/** Sign-in by EIP-4361 accepts and refuses the test vectors of the reference implementation. */
+
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { readSiweMessage } from '../../src/auth/siwe.ts';

@@ -1,3 +1,8 @@
+/**
+ * Sign-in by EIP-4361: each field of the message is checked as the contract says, and a nonce opens one
+ * session.
+ */
+
 import { expect } from 'chai';
 import { CHALLENGE_LIFETIME_MS, EXPIRED_RECORD_KEPT_MS } from '../../src/auth/challenges.ts';
 import type { Auth } from '../../src/auth/index.ts';

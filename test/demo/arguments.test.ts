@@ -1,3 +1,5 @@
+/** The command line of the demo accepts its options and refuses all others. */
+
 import { expect } from 'chai';
 import { DEMO_HELP, readDemoArguments } from '../../src/demo/arguments.ts';
 

@@ -1,3 +1,5 @@
+/** Candle buckets begin on the UTC grid of their timeframe. */
+
 import { expect } from 'chai';
 import { bucketStartMs, TIMEFRAMES, type Timeframe } from '../../src/domain/candle.ts';
 import { random, runSeed } from '../support/seed.ts';

@@ -1,3 +1,8 @@
+/**
+ * The installation before a command installs packages and bundles the page when they are missing or out of
+ * date.
+ */
+
 import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,

@@ -1,3 +1,5 @@
+/** The application outside its routes: unknown paths, headers, logs, probes and the HTTP server. */
+
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';

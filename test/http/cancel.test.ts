@@ -1,3 +1,5 @@
+/** One order and all orders of a wallet are cancelled once, and their funds are released. */
+
 import { expect } from 'chai';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';
 

@@ -1,3 +1,5 @@
+/** Every error code is met over HTTP with the status of the error table. */
+
 import { expect } from 'chai';
 import request, { type Response } from 'supertest';
 import { EXPIRED_RECORD_KEPT_MS } from '../../src/auth/challenges.ts';

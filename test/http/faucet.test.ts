@@ -1,3 +1,5 @@
+/** The faucet credits test funds to sessions on this machine, up to its caps. */
+
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { expect } from 'chai';
 import request, { type Response } from 'supertest';

@@ -1,3 +1,5 @@
+/** Random requests are answered as documented, and none causes an unexpected error. */
+
 import { expect } from 'chai';
 import request, { type Response } from 'supertest';
 import { type Random, random, runSeed } from '../support/seed.ts';

@@ -1,3 +1,5 @@
+/** JSON is read and written without passing numbers through doubles. */
+
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { LosslessNumber, parse } from 'lossless-json';

@@ -1,3 +1,5 @@
+/** The latency histogram writes the same metrics as the histogram of prom-client. */
+
 import { expect } from 'chai';
 import { Histogram, Registry } from 'prom-client';
 import { LatencyHistogram } from '../../src/http/latency-histogram.ts';

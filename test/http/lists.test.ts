@@ -1,3 +1,7 @@
+/**
+ * Lists of orders and trades are the same before, during and after settlement, and stay bounded under load.
+ */
+
 import { expect } from 'chai';
 import pg from 'pg';
 import request from 'supertest';

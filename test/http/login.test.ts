@@ -1,3 +1,5 @@
+/** The login routes open sessions, name wrong fields, and refuse blocked countries. */
+
 import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
 import request from 'supertest';

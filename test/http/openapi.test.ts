@@ -1,3 +1,5 @@
+/** The OpenAPI document is valid, complete, and accepts the same orders as the service. */
+
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
 import request from 'supertest';

@@ -1,3 +1,5 @@
+/** Live and settled reads are joined to the state of the later moment. */
+
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { foldOrders, foldTrades } from '../../src/http/order-fold.ts';

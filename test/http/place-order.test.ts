@@ -1,3 +1,5 @@
+/** POST /v1/orders: the reply field by field, each status of an order, and the limits of each field. */
+
 import { expect } from 'chai';
 import { type LosslessNumber, parse } from 'lossless-json';
 import type { Response } from 'supertest';

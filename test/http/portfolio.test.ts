@@ -1,3 +1,5 @@
+/** Portfolios, the list of markets, and the acceptance of terms. */
+
 import { expect } from 'chai';
 import request from 'supertest';
 import { ethersSigner } from '../auth/signers.ts';

@@ -1,3 +1,5 @@
+/** A placement with two faults is refused for the one that the contract checks first. */
+
 import { expect } from 'chai';
 import { FAULT_SETTINGS, FAULTS, type FaultName, newAttempt, outcomeOf, restore, send } from './faults.ts';
 import { type Fixture, openFixture, type Replica } from './fixture.ts';

@@ -1,3 +1,5 @@
+/** A client order id that is sent again returns the order that it made, and makes no second one. */
+
 import { expect } from 'chai';
 import type { Response } from 'supertest';
 import { KEYS } from '../../src/engine/keys.ts';

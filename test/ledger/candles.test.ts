@@ -1,3 +1,5 @@
+/** Candles of the ledger are the sums of its trades. */
+
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import type { OrderTerms, Side, Trade } from '../../src/domain/order.ts';

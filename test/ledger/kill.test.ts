@@ -1,3 +1,5 @@
+/** Processes that are killed while they settle or migrate leave no half-written state. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';

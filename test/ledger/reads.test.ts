@@ -1,3 +1,5 @@
+/** Reads of orders, fills, balances and entries equal those of a reference ledger. */
+
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { isLive } from '../../src/domain/order.ts';

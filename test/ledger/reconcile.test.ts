@@ -1,3 +1,5 @@
+/** The checks of the ledger pass on settled data and find each kind of corruption. */
+
 import { expect } from 'chai';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { runSeed } from '../support/seed.ts';

@@ -1,3 +1,5 @@
+/** The ledger that the benchmarks fill by SQL is what settlement would have written. */
+
 import { expect } from 'chai';
 import { openLedger } from '../../src/ledger/index.ts';
 import { readPlans } from '../commands/bench/read-plans.ts';

@@ -1,3 +1,5 @@
+/** Settlement writes each event once, in order, however batches are split or repeated. */
+
 import { expect } from 'chai';
 import pg from 'pg';
 import type { EngineEvent } from '../../src/domain/event.ts';

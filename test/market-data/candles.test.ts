@@ -1,3 +1,5 @@
+/** Candles from the engine and the ledger equal a recomputation from all executions. */
+
 import { expect } from 'chai';
 import { type Candle, TIMEFRAMES, type Timeframe } from '../../src/domain/candle.ts';
 import type { CandleRange } from '../../src/ledger/index.ts';

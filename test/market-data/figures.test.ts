@@ -1,3 +1,5 @@
+/** The figures of the last 24 hours equal a recomputation from all executions. */
+
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import { changeInHundredths } from '../../src/domain/rolling-day.ts';

@@ -1,3 +1,5 @@
+/** Concurrent callers share one read that began after they asked. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { cappedReads, oneAtATime } from '../../src/market-data/shared-read.ts';

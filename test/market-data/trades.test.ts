@@ -1,3 +1,5 @@
+/** Each trade of a market is listed once, before, while and after it is settled. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';

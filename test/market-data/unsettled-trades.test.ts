@@ -1,3 +1,7 @@
+/**
+ * Trades that are not settled are read from the engine once, and read again after either side lost events.
+ */
+
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import type { Cursor, EngineEvent } from '../../src/domain/event.ts';

@@ -1,3 +1,5 @@
+/** Operator commands that credit, debit, hold, release and show accounts. */
+
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import { instead } from '../support/instead.ts';

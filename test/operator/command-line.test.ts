@@ -1,3 +1,5 @@
+/** The command line of the operator: help, usage errors, and the services that a command opens. */
+
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { runOperator } from '../../src/operator/command-line.ts';

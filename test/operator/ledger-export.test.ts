@@ -1,3 +1,5 @@
+/** Cells of the exported ledger are safe to open in a spreadsheet and lose nothing. */
+
 import { expect } from 'chai';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
 import { exportText } from '../../src/operator/ledger-export.ts';

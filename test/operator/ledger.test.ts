@@ -1,3 +1,5 @@
+/** Operator commands that export the ledger and show the status of the exchange. */
+
 import { expect } from 'chai';
 import { BUSY_MARKETS as MARKETS, openBusyDesk, TAKER } from './busy-desk.ts';
 import type { Desk } from './fixture.ts';

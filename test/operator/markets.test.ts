@@ -1,3 +1,5 @@
+/** Operator commands that change markets, assets, orders and switches. */
+
 import { expect } from 'chai';
 import { type Desk, marketRules, openDesk, WALLET } from './fixture.ts';
 

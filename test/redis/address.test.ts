@@ -1,3 +1,5 @@
+/** The address of a Redis names one server, a cluster or Sentinels; all else is refused. */
+
 import { expect } from 'chai';
 import { readRedisAddress } from '../../src/redis/address.ts';
 

@@ -1,3 +1,5 @@
+/** The text of a ready all-in-one gives commands that work. */
+
 import { expect } from 'chai';
 import { readConfig } from '../../src/config.ts';
 import { welcome } from '../../src/roles/welcome.ts';

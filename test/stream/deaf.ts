@@ -1,3 +1,5 @@
+/** A WebSocket client that never reads. */
+
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 

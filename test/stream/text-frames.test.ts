@@ -1,3 +1,5 @@
+/** Frames that are written as bytes are read by a WebSocket client as the texts they were made of. */
+
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

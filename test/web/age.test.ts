@@ -1,3 +1,5 @@
+/** The age of data on the page, from two clocks, in whole units. */
+
 import { expect } from 'chai';
 import { ageWords, durationWords, elapsedMs, feedStateOf } from '../../src/web/figures/age.ts';
 

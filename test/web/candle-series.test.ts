@@ -1,3 +1,5 @@
+/** The candles of the chart: the current candle of the stream joined with the history from REST. */
+
 import { expect } from 'chai';
 import { addHistory, type ChartCandle, drawingStep, joinFrame } from '../../src/web/figures/candle-series.ts';
 

@@ -1,3 +1,5 @@
+/** The rows of the order book: grouping, depth, the spread and the marks of own orders. */
+
 import { expect } from 'chai';
 import { gridOf } from '../../src/domain/units.ts';
 import { groupBook, groupingFactors, ownRows, spreadOf } from '../../src/web/figures/grouped-book.ts';

@@ -1,3 +1,5 @@
+/** The market list, its search, and the alignment of figures. */
+
 import { expect } from 'chai';
 import { missingZeros } from '../../src/web/figures/aligned-digits.ts';
 import { changeWords, searchMarkets } from '../../src/web/figures/market-rows.ts';

@@ -1,3 +1,8 @@
+/**
+ * The settlement worker settles in batches, retries after failures, and stops when engine and ledger
+ * contradict.
+ */
+
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
