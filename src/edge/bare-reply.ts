@@ -1,4 +1,4 @@
-/** Errors as whole HTTP replies, for sockets that no response object stands before. */
+/** Writes an error as a complete HTTP reply, for sockets that have no response object. */
 
 import { STATUS_CODES } from 'node:http';
 import type { z } from 'zod';
@@ -12,13 +12,13 @@ interface BareReply {
   readonly code: ErrorCode;
   /** Value of the reply's `X-Request-Id`. */
   readonly requestId: string;
-  /** For people. Absent: the reply has the four fields of unknown routes and unexpected errors. */
+  /** Error message for people. When absent, the reply has the four fields of unknown routes and unexpected errors. */
   readonly error?: string;
   /** Further headers, as `Name: value`. */
   readonly headers?: readonly string[];
 }
 
-/** The head and the body; the connection is to be closed after it. */
+/** Returns the head and the body. The caller must close the connection after sending them. */
 export function bareReply({ code, requestId, error, headers = [] }: BareReply): string {
   const { status, meaning } = ERRORS[code];
   const statusText = STATUS_CODES[status]!;

@@ -1,8 +1,8 @@
-/** The id of a request, which stands in its reply and in all its log lines. */
+/** Chooses the id of a request, which appears in its reply and in all its log lines. */
 
 import { randomUUID } from 'node:crypto';
 
-/** Ids of proxies and clients that are kept. Others might mislead the reader of a log. */
+/** Form of an id from a proxy or a client that is kept. Other ids might mislead the reader of a log. */
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 /** Returns the given id, or a new one. @param given the request's `X-Request-Id` */

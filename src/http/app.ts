@@ -1,4 +1,4 @@
-/** Makes the HTTP application: gives the route table to Express. */
+/** Builds the HTTP application: registers the route table with Express. */
 
 import type { RequestListener } from 'node:http';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
@@ -41,12 +41,12 @@ import {
 import type { ProbeServices, Services } from './services.ts';
 import { UnsentReplies, WalletReads } from './wallet-reads.ts';
 
-/** Probes that get a read of their own. Above that number, all share one read every 100 ms. */
+/** Number of probes that each get their own read. Further probes share one read per 100 ms. */
 const PROBE_BURST = 10;
 
 /**
- * The whole API and the probes.
- * @param classes of the server's requests and responses; without them each request costs more
+ * Builds the application with the whole API and the probes.
+ * @param classes message classes of the server; without them each request costs more
  */
 export function createApp(services: Services, classes?: MessageClasses): RequestListener {
   const app = newApp();
@@ -64,14 +64,14 @@ export function createApp(services: Services, classes?: MessageClasses): Request
   return closeApp(app, services, [ceiling, unknownRoute]);
 }
 
-/** The probes alone, for processes that serve no API. */
+/** Builds an application with only the probes, for processes that serve no API. */
 export const createProbeApp = (services: ProbeServices): RequestListener => closeApp(newApp(), services);
 
-/** The probes of a process that cannot serve its routes yet: every other request is refused with 503. */
+/** Builds the application of a process that cannot serve its routes yet. Every request except a probe gets a 503. */
 export const createStartingApp = (services: ProbeServices): RequestListener =>
   closeApp(newApp(), services, [notStarted]);
 
-/** `/metrics` alone, for a port of its own. */
+/** Builds an application with only `/metrics`, for a separate port. */
 export const createMetricsApp = (services: Pick<ProbeServices, 'logger' | 'metrics'>): RequestListener =>
   closeApp(
     newApp(),
@@ -84,7 +84,7 @@ function newApp(): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  // Strict: `DELETE /v1/orders/` is a client that lost an order id, not one that wants to cancel everything.
+  // Strict: `DELETE /v1/orders/` comes from a client that lost an order id, not one that wants to cancel everything.
   app.enable('strict routing');
   app.enable('case sensitive routing');
   return app;
@@ -152,7 +152,7 @@ function closeApp(
   otherwise: readonly RequestHandler[] = [unknownRoute],
   probes = services.hasMetricsPort ? PROBES.filter(({ path }) => path !== METRICS_PATH) : PROBES,
 ): RequestListener {
-  // Probes are not limited, and each asks the servers, so a flood of them shares one answer.
+  // Probes have no request limit and each one queries the servers, so a burst of probes shares one answer.
   const shared = { ...services, ready: cappedReads(PROBE_BURST, () => services.ready()) };
   for (const { method, path, probe } of probes) {
     register(app, method, path, enter(path), async (_request, response) => {
@@ -167,7 +167,7 @@ function closeApp(
   return arrival(app, services, repeated);
 }
 
-/** Handles every request before Express looks for its route. A middleware would cost one more dispatch. */
+/** Handles every request before Express looks up its route. A middleware would cost one more dispatch. */
 function arrival(app: Express, services: ProbeServices, repeated: RepeatedLines): RequestListener {
   const observe = observer(services, repeated);
   return (incoming, outgoing) => {
@@ -176,13 +176,13 @@ function arrival(app: Express, services: ProbeServices, repeated: RepeatedLines)
     observe(request, response);
     const refusal = refusedHead(request);
     if (refusal === undefined) return app(request, response);
-    // A proxy that passed on two hosts, or none, may disagree with this server on where the next request begins.
+    // A proxy that forwarded two Host headers, or none, may disagree with this server on where the next request begins.
     if (refusal.code === 'BAD_REQUEST') addHeader(response, 'Connection', 'close');
     send(response, refusalAnswer(refusal));
   };
 }
 
-/** The route is known from here on, and whatever it answers may be read where it may be read. */
+/** Records the route and sets its CORS headers. Both apply to every later reply, errors included. */
 const enter =
   (path: string, ...setHeaders: readonly Cors[]): RequestHandler =>
   (request, response, next) => {
@@ -191,14 +191,15 @@ const enter =
     next();
   };
 
-/** Makes a route unknown to callers of other machines: neither its status nor its headers tell that it is there. */
+/** Hides a route from callers on other machines: they get the status and headers of an unknown route. */
 const localCallersOnly: RequestHandler = (request, _response, next) => {
   if (isLocalCaller(request)) next();
   else next('route');
 };
 
 /**
- * Joins two handlers, the first of which goes on at once. Express' dispatch between them would cost as much as they do.
+ * Joins two handlers when the first calls `next` synchronously. Express' dispatch between them costs as much as they
+ * do.
  */
 const atOnce =
   (first: RequestHandler, second: RequestHandler): RequestHandler =>
@@ -223,7 +224,7 @@ function serve(
     const wallet = caller === 'wallet' ? services.auth.session(request.headers.authorization).wallet : '';
     const body = endpoint.readsBody ? await readBody(request) : undefined;
     const params = request.params as Record<string, string>;
-    // Express parses it anew each time it is asked.
+    // Read once: Express parses the query string on each access.
     const query = request.url.includes('?') ? (request.query as Query) : NO_QUERY;
     const answer = await endpoint.handle({ services, reads, wallet, params, query, body, restricted });
     if (answer.isPublic) await sendPublic(request, response, answer);

@@ -1,10 +1,10 @@
-/** Amounts of requests: JSON numbers or decimal strings, read without loss. */
+/** Reads amounts in requests, JSON numbers or decimal strings, without loss. */
 
 import { z } from 'zod';
 import { type Decimal, isPositive, parseDecimal } from '../domain/units.ts';
 import { NumberLiteral } from './json.ts';
 
-/** Zod cannot tell what passes a function, so those that check by one say it in JSON Schema. */
+/** JSON Schema of a decimal. Zod cannot derive it, because a function does the check. */
 const DECIMAL_JSON = {
   oneOf: [
     { type: 'number' },
@@ -23,7 +23,7 @@ export const POSITIVE_DECIMAL_JSON = {
   ],
 };
 
-/** Reads a JSON number or a decimal string exactly; undefined for anything else. */
+/** Parses a JSON number or a decimal string exactly. Returns undefined for anything else. */
 export function readDecimal(value: unknown): Decimal | undefined {
   const digits = value instanceof NumberLiteral ? value.text : value;
   return typeof digits === 'string' ? parseDecimal(digits) : undefined;

@@ -1,4 +1,4 @@
-/** An endpoint takes a call and returns an answer, without anything of Express in between. */
+/** Types and helpers of endpoints. An endpoint takes a call and returns an answer, and does not depend on Express. */
 
 import type { z } from 'zod';
 import type { Written } from '../contract/written.ts';
@@ -7,10 +7,10 @@ import { writeJson } from '../domain/json.ts';
 import type { ProbeServices, Services } from './services.ts';
 import type { UnsentReplies, WalletReads } from './wallet-reads.ts';
 
-/** Values of the query string; a key given more than once has a list. */
+/** Values of the query string. The value of a repeated key is a list. */
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Reads of a wallet's history: lists, and single orders, which no list holds up. */
+/** Reads of a wallet's history. Lists and single orders have separate queues, so lists do not delay single orders. */
 export interface HistoryReads {
   readonly lists: WalletReads;
   readonly orders: WalletReads;
@@ -22,7 +22,7 @@ interface Call {
   readonly services: Services;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
-  /** The parsed body of an endpoint that reads one. */
+  /** Parsed body, if the endpoint reads one. */
   readonly body: unknown;
   /** True when the caller's country is blocked. */
   readonly restricted: boolean;
@@ -39,43 +39,43 @@ export interface Answer {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;
-  /** The text as bytes, where several replies may share them. */
+  /** The text as bytes, if several replies may share them. */
   readonly bytes?: Buffer;
-  /** True: caches may keep the answer for a second, and the same object is sent to all who ask. */
+  /** True if caches may keep the answer for a second. The same object is then sent to every caller. */
   readonly isPublic?: true;
-  /** Cache-Control of a public answer that stays the same for longer. */
+  /** Cache-Control of a public answer that may be cached for longer. */
   readonly cacheControl?: string;
 }
 
 export interface Endpoint<Request = Call> {
-  /** Schema of the body if the endpoint reads one, otherwise of query and path. The API document shows it too. */
+  /** Schema of the body if the endpoint reads one, otherwise of query and path. The API document uses it too. */
   readonly request?: z.ZodType;
-  /** True: the endpoint reads a JSON body. */
+  /** True if the endpoint reads a JSON body. */
   readonly readsBody?: true;
   handle(call: Request): Promise<Answer>;
 }
 
 export type WalletEndpoint = Endpoint<WalletCall>;
 
-/** An endpoint of every process. It needs only the id of the request. */
+/** Endpoint that every process serves. It needs only the request id. */
 export type Probe = (services: ProbeServices, requestId: string) => Promise<Answer>;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Writes a reply of a schema, which the call must name. */
+/** Writes a reply. The call must name the schema. */
 export const json = <Schema extends z.ZodType = never>(value: Written<Schema>, status = 200): Answer =>
   jsonText(writeJson(value), status);
 
 export const jsonText = (text: string, status = 200): Answer => ({ status, contentType: JSON_TYPE, text });
 
-/** An answer that several requests may share: its bytes are written once. */
+/** Writes an answer that several requests may share. Its text is encoded to bytes once. */
 export function jsonForSeveral(text: string): Answer {
   return { ...jsonText(text), bytes: Buffer.from(text) };
 }
 
 /**
- * A page of a list, of a schema that the call must name.
- * @param name of the member that is the list
+ * Writes a page of a list. The call must name the schema.
+ * @param name member that holds the list
  * @param items as JSON texts
  */
 export const jsonPage = <Schema extends z.ZodType<{ nextCursor: string | null }> = never>(
@@ -84,7 +84,7 @@ export const jsonPage = <Schema extends z.ZodType<{ nextCursor: string | null }>
   nextCursor: string | null,
 ): Answer => jsonForSeveral(`{"${name}":[${items.join(',')}],"nextCursor":${JSON.stringify(nextCursor)}}`);
 
-/** Writes a public reply of a schema, which the call must name. */
+/** Writes a public reply. The call must name the schema. */
 export const publicJson = <Schema extends z.ZodType = never>(value: Written<Schema>): Answer =>
   publicJsonText(writeJson(value));
 
@@ -93,8 +93,8 @@ export const publicJsonText = (text: string): Answer => ({ ...jsonText(text), is
 const shared = new WeakMap<object, Map<string, Answer>>();
 
 /**
- * Returns an answer that is written once for each source object.
- * @param name tells apart answers of the same source
+ * Returns an answer, which is written once for each source object.
+ * @param name distinguishes answers of the same source
  */
 export function sharedAnswer(source: object, name: string, write: () => Answer): Answer {
   let answers = shared.get(source);

@@ -1,8 +1,10 @@
-/** Bounds the fills that a reply shows: nothing else bounds the part of a reply that one order takes. */
+/**
+ * Limits the fills in a reply. An order can have any number of fills, so without this its part of a reply is unbounded.
+ */
 
 import type { FillLimits } from '../domain/order.ts';
 
-/** The number of fills that each order shows; the first orders of a reply get theirs first. */
+/** Returns the number of fills that each order shows. Orders earlier in the reply get their share first. */
 export function fillShares(
   orders: readonly { readonly fillCount: number }[],
   { maxFillsPerOrder, maxFillsPerReply }: FillLimits,
@@ -15,6 +17,6 @@ export function fillShares(
   });
 }
 
-/** The last `count` of a list in the order of execution. */
+/** Returns the last `count` items of a list in order of execution. */
 export const newest = <Item>(items: readonly Item[], count: number): readonly Item[] =>
   items.length <= count ? items : items.slice(items.length - count);

@@ -1,9 +1,9 @@
-/** Reads JSON. Every number keeps its exact value and never becomes a double. */
+/** Parses JSON. Numbers keep their exact value and are never rounded to a double. */
 
 import { parse } from 'lossless-json';
 import { Refusal } from '../domain/errors.ts';
 
-/** A number of a request, as it was written or with the same value. */
+/** A number in a request, as text of the same value. */
 export class NumberLiteral {
   readonly text: string;
 
@@ -15,12 +15,14 @@ export class NumberLiteral {
 const literal = (text: string): NumberLiteral => new NumberLiteral(text);
 
 const [QUOTE, BACKSLASH, POINT, ZERO, NINE] = [34, 92, 46, 48, 57];
-/** A double keeps so many digits: it is written in digits of the same value again. */
+/** Number of digits that a double always preserves. */
 const KEPT_DIGITS = 15;
-/** From here to there numbers are written without an exponent, and none was too small for a double. */
+/** Range in which JavaScript writes numbers without an exponent. No number in it underflowed to a smaller double. */
 const [LEAST, MOST] = [1e-6, 1e15];
 
-/** Counts the quotes of a text; undefined when it has escapes, or a number that a double may not keep. */
+/**
+ * Counts the quotes in a text. Returns undefined if the text has escapes, or a number that a double may not preserve.
+ */
 function countQuotes(text: string): number | undefined {
   let [quotes, digits] = [0, 0];
   for (let at = 0; at < text.length; at += 1) {
@@ -38,8 +40,8 @@ function countQuotes(text: string): number | undefined {
 }
 
 /**
- * Reads an object of plain members, as orders are: no nesting, no escapes, no key twice, no number that a double does
- * not keep. JSON.parse takes a tenth of the time of the library, which walks a text character by character.
+ * Parses a flat object, such as an order: no nesting, no escapes, no duplicate key, no number that a double does not
+ * preserve. JSON.parse takes a tenth of the time of the library, which scans a text character by character.
  * @returns undefined for any other text, valid or not
  */
 function readFlatObject(text: string): object | undefined {
@@ -56,7 +58,7 @@ function readFlatObject(text: string): object | undefined {
       (object as Record<string, unknown>)[key] = literal(String(value));
     } else if (typeof value === 'object' && value !== null) return undefined;
   }
-  // JSON.parse keeps the last one of two members with the same key, so that fewer quotes are accounted for.
+  // For a duplicate key, JSON.parse keeps only the last member, so the text has more quotes than the object explains.
   return quotes === expected ? object : undefined;
 }
 
@@ -69,7 +71,7 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Reads JSON. The same key twice with different values is refused: an order must not mean two things.
+ * Parses JSON. Rejects a duplicate key with different values, because an order must not be ambiguous.
  * @throws Refusal EXPRESS_ERR_INVALID_JSON
  */
 export function readJson(text: string): unknown {
@@ -78,7 +80,7 @@ export function readJson(text: string): unknown {
   try {
     return parse(text, null, literal);
   } catch (error) {
-    // The reader recurses: thousands of brackets end in a RangeError long before they could end the process.
+    // The parser recurses, so thousands of brackets cause a RangeError long before they could crash the process.
     const reason = error instanceof SyntaxError ? error.message : 'it is nested too deeply';
     throw new Refusal('EXPRESS_ERR_INVALID_JSON', `the body is not valid JSON: ${reason}`);
   }

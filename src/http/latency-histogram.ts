@@ -1,4 +1,4 @@
-/** Histograms that are cheap to add to. */
+/** Histograms with a cheap `observe`. */
 
 import type { Histogram, MetricObjectWithValues, MetricValueWithName, Registry } from 'prom-client';
 
@@ -11,11 +11,11 @@ interface HistogramOptions {
   readonly registers: readonly Registry[];
 }
 
-/** Observations under one combination of label values. */
+/** Observations for one combination of label values. */
 class Series {
   readonly labels: Readonly<Record<string, string>>;
   readonly #bounds: readonly number[];
-  /** Number of values in each bucket alone; the last bucket is for values above all bounds. */
+  /** Number of values in each bucket, not cumulative. The last bucket counts values above all bounds. */
   readonly counts: Float64Array;
   sum = 0;
 
@@ -35,8 +35,8 @@ class Series {
 }
 
 /**
- * A histogram that a registry of prom-client shows as one of its own. Its `observe` costs a tenth of prom-client's,
- * which validates and hashes the labels each time.
+ * A histogram that a prom-client registry accepts. Its `observe` costs a tenth of prom-client's, which validates and
+ * hashes the labels on each call.
  */
 export class LatencyHistogram {
   readonly name: string;
@@ -55,7 +55,7 @@ export class LatencyHistogram {
     for (const registry of registers) registry.registerMetric(this as unknown as Histogram);
   }
 
-  /** To be called once for each combination of values, which are in the order of the label names. */
+  /** Returns the series for a combination of values, in the order of the label names. Call it once per combination. */
   series(...values: readonly string[]): Pick<Series, 'observe'> {
     const labels = Object.fromEntries(this.#labelNames.map((name, at) => [name, values[at]!]));
     const series = new Series(labels, this.#bounds);
@@ -63,7 +63,7 @@ export class LatencyHistogram {
     return series;
   }
 
-  /** Returns the values of the metric; a registry calls this method. */
+  /** Returns the values of the metric. The registry calls this method. */
   async get(): Promise<Omit<MetricObjectWithValues<MetricValueWithName<string>>, 'collect'>> {
     const { name, help, type, aggregator } = this;
     const values = this.#series.flatMap((series) => this.#valuesOf(series));

@@ -1,4 +1,4 @@
-/** Cursors of lists: the start of the next page, opaque to clients. */
+/** Reads and writes list cursors. A cursor is the start of the next page, opaque to clients. */
 
 import { createHash } from 'node:crypto';
 import { CURSOR_LENGTH } from '../contract/cursor.ts';
@@ -7,10 +7,10 @@ import { Refusal } from '../domain/errors.ts';
 const POSITION_BYTES = 8;
 const DIGEST_BYTES = (CURSOR_LENGTH * 3) / 4 - POSITION_BYTES;
 
-/** Names the list, the wallet and the filters that a cursor was made for, but not the size of a page. */
+/** The list, wallet and filters that a cursor is valid for. The page size is not part of it. */
 type CursorScope = Readonly<Record<string, string | undefined>>;
 
-/** @param next position that the next page begins at; null: there is none */
+/** @param next position where the next page begins; null if there is none */
 export function writeCursor(scope: CursorScope, next: number | null): string | null {
   if (next === null) return null;
   const position = Buffer.alloc(POSITION_BYTES);
@@ -19,8 +19,8 @@ export function writeCursor(scope: CursorScope, next: number | null): string | n
 }
 
 /**
- * The position that a cursor stands for.
- * @throws Refusal VALIDATION_ERROR when it was not made for this scope
+ * Returns the position that a cursor encodes.
+ * @throws Refusal VALIDATION_ERROR if the cursor was made for another scope
  */
 export function readCursor(scope: CursorScope, cursor: string): number {
   const bytes = Buffer.from(cursor, 'base64url');
@@ -31,7 +31,7 @@ export function readCursor(scope: CursorScope, cursor: string): number {
   throw new Refusal('VALIDATION_ERROR', 'cursor: must be a nextCursor of this list, with the same filters');
 }
 
-/** No secret is in it: a cursor that somebody forges shows them no more of their own list than another would. */
+/** The digest needs no secret: a forged cursor only shows another position in the caller's own list. */
 function digestOf(scope: CursorScope, position: Buffer): Buffer {
   const text = JSON.stringify(Object.entries(scope).sort());
   return createHash('sha256').update(position).update(text).digest().subarray(0, DIGEST_BYTES);

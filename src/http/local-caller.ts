@@ -1,9 +1,9 @@
-/** Tells requests of this machine from requests that came over a network. */
+/** Distinguishes requests from this machine from requests that came over a network. */
 
 import type { IncomingMessage } from 'node:http';
 import { isLoopback } from '../edge/client-address.ts';
 
-/** Headers by which a proxy says that it passed a request on; those that begin with `x-forwarded-` are among them too. */
+/** Headers that a proxy adds when it forwards a request. All `x-forwarded-` headers count too. */
 const PASSED_ON = new Set([
   'forwarded',
   'via',
@@ -17,8 +17,8 @@ const PASSED_ON = new Set([
 ]);
 
 /**
- * Returns whether the sender of a request runs on this machine and no proxy says that it passed the request on.
- * `TRUST_PROXY_HOPS` does not matter: a trusted proxy on this machine passes on requests of others too.
+ * Returns true if the sender of a request runs on this machine and no header shows that a proxy forwarded it.
+ * `TRUST_PROXY_HOPS` does not matter: a trusted proxy on this machine also forwards requests from other machines.
  */
 export function isLocalCaller({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): boolean {
   if (!isLoopback(socket.remoteAddress ?? '')) return false;

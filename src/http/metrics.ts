@@ -1,36 +1,38 @@
-/** Prometheus metrics of one process; roles feed it, `/metrics` shows it. The home of prom-client. */
+/**
+ * Prometheus metrics of one process. Roles update them and `/metrics` serves them. Only this file sets up prom-client.
+ */
 
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { sharedForASecond } from '../market-data/shared-read.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 
-/** What a gauge reads at each scrape: one number, or one a label value. */
+/** Value of a gauge at a scrape: one number, or one number per label value. */
 export type Reading = number | Readonly<Record<string, number>>;
 
 export interface Metrics {
   beginRequest(): void;
-  /** To be called once for each request that was begun. */
+  /** Must be called once for each `beginRequest`. */
   endRequest(method: string, route: string, status: number, seconds: number): void;
-  /** What became of a request to place an order, and the code of a refusal. */
+  /** Counts a request to place an order by its outcome, and by its code if it was refused. */
   countOrder(outcome: string, code?: string): void;
-  /** To be given to the engine as its `observe`. */
+  /** Records the time of a script. The engine calls it as its `observe`. */
   observeScript(script: string, seconds: number): void;
-  /** What became of a request to a limited route. */
+  /** Counts a request to a limited route by its bucket and decision. */
   countLimited(bucket: string, decision: string): void;
   /**
-   * A gauge that is read at each scrape; one that cannot be read is left out of that scrape.
-   * @param label names what the keys of a record reading are
+   * Adds a gauge that is read at each scrape. A gauge whose read fails is left out of that scrape.
+   * @param label name of the label whose values are the keys of a record reading
    */
   gauge(name: string, help: string, read: () => Promise<Reading>, label?: string): void;
-  /** Counts that somebody else keeps, by the values of a label, read at each scrape. */
+  /** Adds a counter whose counts are kept elsewhere, by label value, and read at each scrape. */
   counter(name: string, help: string, read: () => Readonly<Record<string, number>>, label: string): void;
-  /** All metrics as Prometheus text. One read is shared by all who ask within a second. */
+  /** Returns all metrics as Prometheus text. Callers within the same second share one read. */
   text(): Promise<string>;
   readonly contentType: string;
 }
 
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
-/** Gauges of prom-client's own with the ending of counters; what they say is in their namesakes without it. */
+/** prom-client gauges that are named like counters. The gauges without that suffix have the same values. */
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -77,7 +79,7 @@ export function openMetrics(): Metrics {
         },
       });
     },
-    // Gauges ask Redis and Postgres, and anybody who reaches the port may scrape.
+    // Gauges query Redis and Postgres, and anybody who reaches the port may scrape.
     text: sharedForASecond(() => registry.metrics()),
     contentType: registry.contentType,
   };
@@ -120,7 +122,7 @@ function orderMetrics(registers: Registry[]): Pick<Metrics, 'countOrder'> {
     help: 'Requests to place an order: status of the order, replayed, or refused; code: why it was refused.',
     labelNames: ['outcome', 'code'],
   });
-  // An alert hangs on the first one; of a counter that begins at 1, Prometheus sees no increase.
+  // An alert must fire on the first one. Prometheus sees no increase in a counter that first appears as 1.
   count('refused', 'SETTLEMENT_FAILED').count = 0;
   return {
     countOrder(outcome, code = '') {
@@ -159,7 +161,7 @@ interface LabelledCount {
   count: number;
 }
 
-/** A counter whose counts are numbers of ours until it is read: prom-client looks each up by a hash of its labels. */
+/** Makes a counter that keeps plain numbers until a scrape. prom-client hashes the labels on each increment. */
 function countByLabels(
   registers: Registry[],
   config: { readonly name: string; readonly help: string; readonly labelNames: string[] },
@@ -180,11 +182,11 @@ function countByLabels(
   });
 }
 
-/** Remembers what `make` made for the same arguments, of which there are small sets of our own. */
+/** Memoizes `make`. The arguments come from small fixed sets, so the memo stays small. */
 function remembered<Arguments extends readonly (string | number)[], Made>(
   make: (...args: Arguments) => Made,
 ): (...args: Arguments) => Made {
-  // Level by level: a key that is put together anew is hashed anew.
+  // Nested maps, one per argument: a joined key would be built and hashed on each call.
   const made = new Map<string | number, unknown>();
   return (...args) => {
     const last = args.length - 1;

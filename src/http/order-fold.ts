@@ -1,6 +1,6 @@
 /**
- * Applies unsettled events to settled orders. A list is read from the engine first and from Postgres second: an event
- * that was settled in between is in both, and the cursor of the Postgres snapshot tells it apart.
+ * Applies unsettled events to settled orders. Callers read the engine first and Postgres second. An event that is
+ * settled in between is in both, and the cursor of the Postgres snapshot identifies it.
  */
 
 import type { Cursor, EngineEvent } from '../domain/event.ts';
@@ -80,7 +80,7 @@ class Drafts implements OrderVisitor {
     return draft;
   }
 
-  /** Returns undefined for an order that is not among the given ones. */
+  /** Returns undefined if the order is not among the given ones. */
   #draftOf(id: string): Draft | undefined {
     const draft = this.#drafts.get(id);
     if (draft !== undefined) return draft;
@@ -92,9 +92,9 @@ class Drafts implements OrderVisitor {
 }
 
 /**
- * Returns the wallet's orders after the events, newest first. Events of orders that are not among the given ones are
- * passed over.
- * @param events in order; those that the cursor covers are skipped
+ * Returns the wallet's orders after the events, newest first. Ignores events of orders that are not among the given
+ * ones.
+ * @param events in order; events that the cursor covers are skipped
  */
 export function foldOrders(
   settled: { readonly cursor: Cursor; readonly orders: readonly ListedOrder[] },
@@ -113,7 +113,7 @@ export interface TradesFilter {
   readonly beforeTradeId?: number | undefined;
 }
 
-/** Returns the wallet's trades in the events, as maker or taker, followed by those of the snapshot; newest first. */
+/** Returns the wallet's trades, as maker or taker, newest first: those in the events, then those in the snapshot. */
 export function foldTrades(
   settled: { readonly cursor: Cursor; readonly trades: readonly WalletTrade[] },
   events: readonly EngineEvent[],

@@ -1,4 +1,4 @@
-/** Reads a wallet's orders and trades: those that Postgres has, with the unsettled events applied. */
+/** Reads a wallet's orders and trades from Postgres and applies the unsettled events. */
 
 import type { Cursor, EngineEvent } from '../domain/event.ts';
 import {
@@ -18,23 +18,23 @@ import { touchedIds, unsettledEvents } from './unsettled.ts';
 
 type Stores = Pick<Services, 'engine' | 'ledger' | 'settings'>;
 
-/** Part of a list, and the position of the next part; null at the end. */
+/** Part of a list, with the position of the next part, which is null at the end. */
 interface Page<Item> {
   readonly items: readonly Item[];
   readonly next: number | null;
 }
 
 interface OrdersFilter {
-  /** Absent: orders of every status. */
+  /** If absent, orders of every status are listed. */
   readonly status?: 'live' | 'closed' | undefined;
-  /** Only orders that were placed before this event. */
+  /** Lists only orders that were placed before this event. */
   readonly beforeSequence?: number | undefined;
 }
 
 /**
- * A page of the wallet's orders, newest first by placement. An order keeps its place for ever, so pages that follow
- * each other show none twice, and every order that has the status from the first page to the last.
- * @throws Refusal SERVICE_UNAVAILABLE while Postgres is away
+ * Returns a page of the wallet's orders, newest first by placement. An order never changes its place, so consecutive
+ * pages show no order twice. They include every order that keeps the status from the first page to the last.
+ * @throws Refusal SERVICE_UNAVAILABLE while Postgres is unavailable
  */
 export async function ordersOf(
   { engine, ledger, settings }: Stores,
@@ -43,7 +43,7 @@ export async function ordersOf(
   limit: number,
 ): Promise<Page<OrderWithFills>> {
   const events = await unsettledEvents(engine, wallet);
-  // One more than is shown tells whether there is a next page.
+  // One extra order tells whether there is a next page.
   const page = { status, beforeSequence, limit: limit + 1 };
   if (events.length === 0) {
     const { orders } = await ledger.orders.ofWallet(wallet, {
@@ -97,7 +97,7 @@ const withNewest = (
 
 /**
  * Returns a page of the wallet's trades, newest first.
- * @throws Refusal SERVICE_UNAVAILABLE while Postgres is away
+ * @throws Refusal SERVICE_UNAVAILABLE while Postgres is unavailable
  */
 export async function tradesOf(
   { engine, ledger }: Stores,
@@ -121,9 +121,9 @@ const creates =
     event.kind === 'order_placed' && event.order.id === id;
 
 /**
- * An order of the wallet; undefined when it has none with this id. Needs Postgres only when its placement is settled:
- * while the engine still has that event it has all later ones, and they tell the whole order.
- * @throws Refusal SERVICE_UNAVAILABLE when it must be read from Postgres and that is away
+ * Returns an order of the wallet, or undefined if the wallet has no order with this id. Reads Postgres only if the
+ * placement is settled: while the engine still has that event, it has all later ones, and they contain the whole order.
+ * @throws Refusal SERVICE_UNAVAILABLE if Postgres is needed and unavailable
  */
 export async function orderOf(
   { engine, ledger, settings }: Stores,
@@ -142,7 +142,7 @@ export async function orderOf(
   return withNewest(found, order?.fills ?? [], fillShares([found.order], settings)[0]!);
 }
 
-/** The fills of an order that was placed a moment ago, within the bounds of a reply. */
+/** Returns the fills of an order that was just placed, cut to the reply limits. */
 export function placedFills(orderId: string, trades: readonly Trade[], limits: FillLimits): ShownFills {
   const fillCount = trades.length;
   const [share] = fillShares([{ fillCount }], limits);

@@ -1,12 +1,15 @@
 /** Keeps tokens, signatures and login messages out of the logs. */
 
-/** A JWT (base64url of `{"`), whatever the URL does to its dots; a signature; a login message or nonce by name. */
+/**
+ * Matches JWTs (base64url of `{"`) even if the URL encodes their dots, signatures, and login messages or nonces by
+ * name.
+ */
 const SECRETS =
   /\beyJ[\w-]*(?:(?:\.|%2e)[\w-]*)*|\b0x[0-9a-f]{128,}|(?<=[?&](?:access_)?(?:token|signature|message|nonce)=)[^&\s]+/gi;
 
 const redacted = (text: string): string => text.replace(SECRETS, '[redacted]');
 
-/** Most characters of a URL, and of an error's message and stack, that are logged. A client's text may be in them. */
+/** Maximum logged length of a URL, and of an error's message and stack. These may contain a client's text. */
 const LONGEST_URL = 200;
 const LONGEST_MESSAGE = 1_000;
 const LONGEST_STACK = 4_000;
@@ -14,9 +17,7 @@ const LONGEST_STACK = 4_000;
 const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length)}…` : text;
 
-/**
- * Returns a URL for the log. The URL is redacted whole and then cut, so that no part of a secret is left at its end.
- */
+/** Returns a URL for the log. The URL is redacted before it is cut, so that no part of a secret remains at its end. */
 export const loggedUrl = (url: string): string => cut(redacted(url), LONGEST_URL);
 
 interface ErrorRecord {
@@ -28,8 +29,8 @@ interface ErrorRecord {
 }
 
 /**
- * Returns an error for the log, without all its properties: the drivers put a failed command with its arguments there,
- * and those of a login are its nonce and signature.
+ * Returns an error for the log, without most of its properties. Drivers store a failed command and its arguments there,
+ * and the arguments of a login are its nonce and signature.
  */
 export function errorRecord(error: unknown): ErrorRecord {
   if (!(error instanceof Error))

@@ -1,19 +1,19 @@
-/** Keeps a client that is refused again and again from filling the log. */
+/** Limits repeated log lines, so that a client with endless refused requests does not fill the log. */
 
 import type { Logger } from 'pino';
 
-/** Lines of a kind that are written in a period; the others are counted. */
+/** Number of lines of one kind that are written per period. Further lines are only counted. */
 const LINES = 10;
 const PERIOD_MS = 10_000;
-/** Kinds are made of routes and statuses, which are few; what comes beyond shares one. */
+/** Maximum number of kinds. A kind is a route and a status, so there are few; all others share one kind. */
 const MOST_KINDS = 200;
 
 export interface RepeatedLines {
-  /** True when a line of the kind may be written now. */
+  /** True if a line of the kind may be written now. */
   allows(kind: string): boolean;
 }
 
-/** One line at the end of a period tells how many of a kind were left out in it. */
+/** Counts lines by kind. At the end of a period, one line tells how many of a kind were left out. */
 export function limitRepeatedLines(logger: Logger, periodMs = PERIOD_MS): RepeatedLines {
   const kinds = new Map<string, number>();
   const endPeriod = (): void => {

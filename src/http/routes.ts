@@ -1,4 +1,4 @@
-/** Every route of the service: method, path, who may call it, what answers. Read it as an index. */
+/** Route table of the service: method, path, required caller and endpoint. Read it as an index. */
 
 import type { Endpoint, Probe, WalletEndpoint } from './endpoint.ts';
 import { deleteOrder } from './endpoints/delete-order.ts';
@@ -36,14 +36,14 @@ interface OpenRoute {
   /** `public`: anyone, and caches may keep the answer. `login`: anyone outside the blocked countries. */
   readonly caller: 'anyone' | 'public' | 'login';
   readonly endpoint: Endpoint;
-  /** Limit of the route. Routes with the same bucket share its count; routes without one are not limited. */
+  /** Request limit of the route. Routes with the same bucket share its count. Routes without a bucket have no limit. */
   readonly bucket?: Bucket;
 }
 
 interface WalletRoute {
   readonly method: Method;
   readonly path: string;
-  /** The holder of a session. */
+  /** The caller must have a session. */
   readonly caller: 'wallet';
   readonly endpoint: WalletEndpoint;
   readonly bucket?: undefined;
@@ -51,7 +51,7 @@ interface WalletRoute {
 
 const MARKET_DATA = { method: 'GET', caller: 'public', bucket: 'market-data' } as const;
 
-/** Express tries them in turn: what is asked for most comes first. */
+/** Express tries the routes in order, so the most requested ones come first. */
 export const ROUTES: readonly Route[] = [
   { method: 'POST', path: '/v1/orders', caller: 'wallet', endpoint: postOrder },
   { method: 'GET', path: '/v1/orders', caller: 'wallet', endpoint: getOrders },
@@ -95,24 +95,24 @@ export const ROUTES: readonly Route[] = [
   { method: 'POST', path: '/api/auth/verify', caller: 'login', endpoint: postSiweVerify, bucket: 'verify' },
 ];
 
-/** Served where `demoFaucet` is on, to callers of this machine; to all others they are unknown routes. */
+/** Served to callers on this machine if `demoFaucet` is on. To all others they are unknown routes. */
 export const LOCAL_ROUTES: readonly Route[] = [
   { method: 'POST', path: '/v1/demo/faucet', caller: 'wallet', endpoint: postFaucet },
 ];
 
 export const MARKET_DATA_PREFIX = '/v1/market-data';
 
-/** Added after the old prefix was deprecated. */
+/** True if the route was added after the old prefix was deprecated. */
 const isNewer = (path: string): boolean => path.startsWith(`${MARKET_DATA_PREFIX}/candles`);
 
-/** The market-data routes once more under their old prefix. */
+/** Returns the market-data routes under their old prefix. */
 export const legacyRoutes = (prefix: string): Route[] =>
   ROUTES.filter(({ path }) => path.startsWith(`${MARKET_DATA_PREFIX}/`) && !isNewer(path)).map((route) => ({
     ...route,
     path: `${prefix}${route.path.slice(MARKET_DATA_PREFIX.length)}`,
   }));
 
-/** Served on the port of everything else, unless METRICS_PORT gives it one of its own. */
+/** Served on the main port, unless METRICS_PORT sets a separate one. */
 export const METRICS_PATH = '/metrics';
 
 /** The probes that every process answers, with or without the API. */

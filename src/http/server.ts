@@ -1,4 +1,7 @@
-/** Node's HTTP server around an application: its time limits, and replies to what no application can answer. */
+/**
+ * Creates Node's HTTP server for an application, with its timeouts. It also answers malformed requests, which never
+ * reach the application.
+ */
 
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -19,32 +22,34 @@ import {
 } from './upgrade.ts';
 
 const TIME_LIMITS = {
-  /** A request of 16 KB takes no honest client longer. */
+  /** No honest client needs longer to send a request of 16 KB. */
   requestTimeout: 30_000,
   headersTimeout: 10_000,
-  /** Longer than the idle time of the usual load balancers, so that they never send on a socket we are closing. */
+  /**
+   * Longer than the idle timeout of common load balancers, so that they never send on a socket that is being closed.
+   */
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 5_000,
 };
-/** Headers of one request that Node keeps; it leaves out further ones without a word. */
+/** Maximum number of headers that Node keeps per request. Node silently drops further ones. */
 const MOST_HEADERS = 1_000;
 
-/** Takes over the connection of a WebSocket handshake. */
+/** Takes over the socket of a WebSocket handshake. */
 type TakeWebSocket = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
 
 export interface HttpServer extends Server {
-  /** Gives WebSocket handshakes to `take`. While nobody takes them they are requests like any other. */
+  /** Passes WebSocket handshakes to `take`. Before this call, they are handled as ordinary requests. */
   takeWebSockets(take: TakeWebSocket): void;
 }
 
 interface HttpServerOptions {
-  /** In milliseconds, as Node names them. */
+  /** Timeouts in milliseconds, named as in Node. */
   readonly timeLimits?: typeof TIME_LIMITS;
-  /** Those that the application was made with; Node's own unless given. */
+  /** Message classes that the application was made with; default Node's own. */
   readonly classes?: MessageClasses;
 }
 
-/** @param app answers requests; the caller listens, and closes. */
+/** @param app answers requests; the caller must listen and close. */
 export function createHttpServer(
   app: RequestListener,
   { timeLimits = TIME_LIMITS, classes }: HttpServerOptions = {},
@@ -54,7 +59,7 @@ export function createHttpServer(
   const options = {
     ...timeLimits,
     ...classes,
-    // The application refuses a request without Host: its reply has a body.
+    // The application rejects a request without Host itself, so that the reply has a body.
     requireHostHeader: false,
     shouldUpgradeCallback: (request: IncomingMessage) => isTaken(request) || canBePutBack(request),
   };
@@ -80,7 +85,7 @@ export function createHttpServer(
   });
 }
 
-/** Error codes by Node's name of a malformed request. The code of all others is `BAD_REQUEST`. */
+/** Maps Node's names of malformed requests to error codes. All other names map to `BAD_REQUEST`. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'EXPRESS_ERR_HEADERS_TOO_LARGE',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'EXPRESS_ERR_BODY_TOO_LARGE',

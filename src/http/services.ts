@@ -1,4 +1,4 @@
-/** Services that a process hands to its HTTP application. A role opens and closes them. */
+/** Services that a process passes to its HTTP application. The role opens and closes them. */
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
@@ -8,28 +8,30 @@ import type { Ledger } from '../ledger/index.ts';
 import type { MarketData } from '../market-data/index.ts';
 import type { Metrics } from './metrics.ts';
 
-/** The part of the configuration that requests meet. */
+/** Settings of the HTTP application. */
 export interface HttpSettings {
-  /** host[:port] of the web front ends: their origins may call login and protected routes from a browser. */
+  /** host[:port] of the web front ends. Pages on these origins may call login and protected routes. */
   readonly webHosts: readonly string[];
-  /** Reverse proxies in front of the service; 0 trusts no forwarded header, the country's included. */
+  /**
+   * Number of reverse proxies in front of the service. With 0, no forwarded header is trusted, including the country.
+   */
   readonly trustProxyHops: number;
-  /** Header in which a trusted proxy says the caller's country; undefined: nobody is asked. */
+  /** Header in which a trusted proxy sends the caller's country. When undefined, countries are not checked. */
   readonly countryHeader?: string | undefined;
-  /** ISO 3166 codes, any case. */
+  /** ISO 3166 codes in any case. */
   readonly blockedCountries: readonly string[];
-  /** Asset that portfolios are valued in; undefined: the quote asset of the first market. */
+  /** Asset in which portfolios are valued; default the quote asset of the first market. */
   readonly numeraire?: string | undefined;
-  /** Where the front end is; without a slash at its end. */
+  /** URL of the front end, without a trailing slash. */
   readonly webUrl: string;
   readonly serviceName: string;
-  /** Path of the deprecated market-data routes. */
+  /** Path prefix of the deprecated market-data routes. */
   readonly legacyPrefix: string;
-  /** Most fills that a reply shows of one order. */
+  /** Maximum number of fills shown per order. */
   readonly maxFillsPerOrder: number;
-  /** Most fills that a reply shows of all its orders together. */
+  /** Maximum number of fills shown in a reply, over all its orders. */
   readonly maxFillsPerReply: number;
-  /** True: the demo wallet and the faucet are offered to callers of this machine. */
+  /** True if callers on this machine get the demo wallet and the faucet. */
   readonly demoFaucet: boolean;
 }
 
@@ -49,9 +51,9 @@ export interface Readiness {
 export interface ProbeServices {
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** True when another port serves `/metrics`; this one then answers 404 for it. */
+  /** True if another port serves `/metrics`; this port then answers 404 for it. */
   readonly hasMetricsPort?: boolean;
-  /** Must answer within a few seconds; a failure counts as not ready. */
+  /** Must answer within a few seconds. A failure counts as not ready. */
   ready(): Promise<Readiness>;
 }
 
@@ -60,11 +62,14 @@ export interface Services extends ProbeServices {
   readonly engine: Engine;
   readonly ledger: Ledger;
   readonly marketData: MarketData;
-  /** Counts requests to limited routes; replicas that share it share the limits. Should not queue while it is away. */
+  /**
+   * Redis that counts requests to limited routes. Replicas that share it share the limits. Its client should not queue
+   * commands while it is unavailable.
+   */
   readonly limitsRedis: Redis;
   readonly settings: HttpSettings;
-  /** Present where `settings.demoFaucet` is. */
+  /** Present if `settings.demoFaucet` is true. */
   readonly faucet?: Faucet | undefined;
-  /** Tells settlement that there are new events; coalesces, returns at once and never throws. */
+  /** Tells settlement that there are new events. Coalesces calls, returns at once and never throws. */
   wake(): void;
 }

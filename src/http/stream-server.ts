@@ -1,12 +1,12 @@
-/** Where browsers find the streams: on the host of `WEB_URL`, by TLS if that URL says https. */
+/** Address of the streams for browsers: the host of `WEB_URL`, over TLS if that URL has https. */
 
 interface StreamServer {
   readonly protocol: 'ws' | 'wss';
-  /** With its port, if the URL has one. */
+  /** Includes the port, if the URL has one. */
   readonly host: string;
 }
 
-/** @param webUrl as configured: never the Host header, which the sender of a request chooses */
+/** @param webUrl as configured; never from the Host header, which the sender of a request chooses */
 export function streamServerOf(webUrl: string): StreamServer {
   const { host, protocol } = new URL(webUrl);
   return { protocol: protocol === 'https:' ? 'wss' : 'ws', host };

@@ -1,4 +1,4 @@
-/** A wallet's unsettled events, without what they did to anybody else. */
+/** Reads a wallet's unsettled events, without the parts that concern other wallets. */
 
 import { Refusal } from '../domain/errors.ts';
 import type { EngineEvent } from '../domain/event.ts';
@@ -6,15 +6,15 @@ import { type OrderVisitor, visitOrders } from '../domain/order-life.ts';
 import type { Engine } from '../engine/index.ts';
 
 /**
- * Placements, fills and closed orders that one reader keeps, some 500 bytes each. A wallet has more of them only while
- * settlement stands still.
+ * Maximum number of placements, fills and closed orders in memory per read, some 500 bytes each. A wallet exceeds it
+ * only while settlement is stopped.
  */
 const MOST_PARTS = 50_000;
 
 /**
- * The wallet's unsettled events, oldest first: placements, fills and closings of its orders.
- * @param orderId of one order alone; unless given, of all
- * @throws Refusal SERVICE_UNAVAILABLE while settlement is so far behind that they cannot be kept in memory
+ * Returns the wallet's unsettled events, oldest first: placements, fills and closings of its orders.
+ * @param orderId limits the events to one order; default all orders
+ * @throws Refusal SERVICE_UNAVAILABLE if the settlement backlog is too large for memory
  */
 export async function unsettledEvents(
   engine: Engine,
@@ -40,7 +40,7 @@ export async function unsettledEvents(
   return events;
 }
 
-/** Ids of the wallet's orders that the events filled or closed. */
+/** Returns the ids of the wallet's orders that the events filled or closed. */
 export function touchedIds(events: readonly EngineEvent[], wallet: string): string[] {
   const ids = new Set<string>();
   const visitor: OrderVisitor = {
@@ -54,7 +54,7 @@ export function touchedIds(events: readonly EngineEvent[], wallet: string): stri
   return [...ids];
 }
 
-/** The event without other wallets' fills and closed orders; undefined when nothing is left. */
+/** Returns the event without fills and closed orders of other wallets, or undefined if nothing is left. */
 function ownPart(event: EngineEvent, wallet: string, orderId: string | undefined): EngineEvent | undefined {
   const isOwn = (owner: string, id: string): boolean =>
     owner === wallet && (orderId === undefined || orderId === id);

@@ -1,25 +1,25 @@
 /**
- * Requests that offer an upgrade which this server does not take, such as `h2c` by Java's default client. RFC 9110
- * (7.8) has a server ignore the offer. Node, once it listens for upgrades at all, ends HTTP on the connection of each
- * request that offers one; and while it does not, it drops what was sent behind such a request. So the request is put
- * back before the connection without its offer, and the connection begins anew.
+ * Handles requests that offer an upgrade which this server does not support, such as `h2c` from Java's default client.
+ * RFC 9110 (7.8) says that a server ignores such an offer. A Node server that listens for upgrades stops parsing HTTP
+ * on the connection. Without that listener, Node drops the bytes that follow such a request. So the request is pushed
+ * back onto the socket without its offer, and the server handles the socket as a new connection.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** From this release on Node itself reads the body of a request that offers an upgrade. */
+/** First Node release that reads the body of a request with an upgrade offer itself. */
 const READS_BODIES_FROM = 25;
 export const readsBodies = Number(process.versions.node.split('.')[0]) >= READS_BODIES_FROM;
 
-/** Headers that say something of the offer alone, and the tokens that name them in `Connection`. */
+/** Headers that only concern the offer, which are also their tokens in `Connection`. */
 const OF_THE_OFFER = new Set(['upgrade', 'http2-settings']);
 
 const tokensOf = (value = ''): string[] => value.split(',').map((token) => token.trim());
 
 /**
- * True when a request asks for a WebSocket: GET of HTTP/1.1, `websocket` alone among its offers, or among others with the
- * key that only a handshake has.
+ * True if a request asks for a WebSocket. It must be an HTTP/1.1 GET that offers only `websocket`, or also other
+ * protocols if it has the key that every handshake has.
  */
 export function isHandshake({ method, httpVersion, headers }: IncomingMessage): boolean {
   if (method !== 'GET' || httpVersion !== '1.1') return false;
@@ -28,38 +28,40 @@ export function isHandshake({ method, httpVersion, headers }: IncomingMessage): 
   return offers.length === 1 || headers['sec-websocket-key'] !== undefined;
 }
 
-/** The same request with the one offer that is taken. */
+/** Returns the request with `websocket` as its only offer. */
 export function asHandshake(request: IncomingMessage): IncomingMessage {
   request.headers.upgrade = 'websocket';
   return request;
 }
 
-/** True when a request can be put back: Node has not read its body. */
+/** True if a request can be pushed back, because Node has not read its body. */
 export const canBePutBack = ({ headers }: IncomingMessage): boolean =>
   !readsBodies || ((headers['content-length'] ?? '0') === '0' && headers['transfer-encoding'] === undefined);
 
 /**
- * Closes the connection after the reply to a request that cannot be put back. Node drops what was sent behind it, and
- * a client sends again what a closed connection left unanswered.
+ * Closes the connection after the reply to a request that cannot be pushed back. Node drops the bytes that follow it.
+ * Clients resend requests that a closed connection left unanswered.
  */
 export function closeBehind(request: IncomingMessage, response: ServerResponse): void {
   if (request.headers.upgrade !== undefined && !canBePutBack(request))
     response.setHeader('Connection', 'close');
 }
 
-/** Lets `server` answer a request of its `upgrade` event as if it had offered nothing. */
+/** Lets `server` answer a request from its `upgrade` event as if the request had no offer. */
 export function withdrawOffer(server: Server, request: IncomingMessage, head: Buffer): void {
   const { socket } = request;
   whenAnswered(socket, () => {
     if (head.length > 0) socket.unshift(head);
     socket.unshift(withoutOffer(request));
-    // The last reply left its timer behind; the new request has time limits of its own.
+    // Clears the timer of the previous reply. The new request gets its own timeouts.
     socket.setTimeout(0);
     server.emit('connection', socket);
   });
 }
 
-/** The head of a request as it came but for its offer: never longer, so that it passes the limits it has passed. */
+/**
+ * Returns the head of a request without its offer. It is never longer than the original, so it passes the same limits.
+ */
 function withoutOffer({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
   const lines = [`${method} ${url} HTTP/${httpVersion}`];
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -67,7 +69,7 @@ function withoutOffer({ method, url, httpVersion, rawHeaders }: IncomingMessage)
     const kept = name.toLowerCase() === 'connection' ? withoutTokens(value) : value;
     if (kept !== undefined && !OF_THE_OFFER.has(name.toLowerCase())) lines.push(`${name}:${kept}`);
   }
-  // Node reads each byte as one character.
+  // Node decodes each byte as one character.
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
 
@@ -77,9 +79,9 @@ function withoutTokens(connection: string): string | undefined {
 }
 
 /**
- * Calls `then` when every earlier request of the connection has its reply, if the connection is still open: a client
- * that sends ahead takes replies for those of its requests in their order.
- * @param socket which nobody else listens to any more
+ * Calls `then` once every earlier request on the connection has its reply, if the connection is still open. A client
+ * that pipelines requests expects the replies in order.
+ * @param socket without other listeners
  */
 export function whenAnswered(socket: Socket, then: () => void): void {
   const end = (): void => void socket.destroy();
@@ -96,6 +98,6 @@ export function whenAnswered(socket: Socket, then: () => void): void {
   next();
 }
 
-/** The response that is written to a socket now. Node's own servers keep it there, under this name. */
+/** Returns the response that is being written to a socket. Node's servers keep it under this name. */
 export const responseOf = (socket: Socket): ServerResponse | undefined =>
   (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;

@@ -1,22 +1,22 @@
-/** Reads of wallets' histories: few at a time in all, and one at a time for each wallet. */
+/** Queues reads of wallets' histories: a limited number at a time, and one at a time for each wallet. */
 
 import type { ServerResponse } from 'node:http';
 import { Refusal } from '../domain/errors.ts';
 
 interface WalletReadsOptions {
-  /** Reads under way at a time, of all wallets together. */
+  /** Maximum number of concurrent reads of all wallets. */
   readonly atOnce: number;
-  /** Different reads of one wallet that may wait. */
+  /** Maximum number of different reads of one wallet that may wait. */
   readonly mostWaiting?: number;
-  /** Longest wait for a turn, in milliseconds. */
+  /** Timeout of the wait for a turn, in milliseconds. */
   readonly patienceMs?: number;
-  /** Replies that clients have not taken yet, of these reads and of others. */
+  /** Replies that clients have not read yet, from these reads and others. */
   readonly unsent?: UnsentReplies;
 }
 
 const MOST_UNSENT_BYTES = { ofWallet: 8 * 1024 * 1024, inAll: 128 * 1024 * 1024 };
 
-/** Smaller replies are no burden, and most are sent before anybody could count them. */
+/** Smaller replies are not counted: they take little memory, and most are sent at once. */
 const COUNTED_FROM_BYTES = 16 * 1024;
 
 interface Unsent {
@@ -25,11 +25,13 @@ interface Unsent {
   readonly response: ServerResponse;
 }
 
-/** Counts the bytes of replies that wait for slow clients: a wallet that does not take them is given no more. */
+/**
+ * Counts the bytes of replies that wait for slow clients. A wallet with too many unread bytes gets no further replies.
+ */
 export class UnsentReplies {
   readonly #replies = new Set<Unsent>();
 
-  /** To be called when the reply is written; it counts until it is sent, or its client is gone. */
+  /** Adds a reply when it is written. It counts until it is sent or its client has disconnected. */
   add(wallet: string, bytes: number, response: ServerResponse): void {
     if (bytes < COUNTED_FROM_BYTES || response.destroyed) return;
     const reply = { wallet, bytes, response };
@@ -37,11 +39,14 @@ export class UnsentReplies {
     response.once('close', () => this.#replies.delete(reply));
   }
 
-  /** @throws Refusal RATE_LIMITED when the wallet has too many bytes to take, SERVICE_UNAVAILABLE when all have */
+  /**
+   * @throws Refusal RATE_LIMITED if the wallet has too many unread bytes, SERVICE_UNAVAILABLE if all wallets together
+   *   do
+   */
   check(wallet: string): void {
     let [ofWallet, inAll] = [0, 0];
     for (const reply of this.#replies) {
-      // A reply that waited behind another on its connection is not told that the connection is gone.
+      // A reply queued behind another on its connection gets no event when the connection closes.
       if (reply.response.req.socket.destroyed) this.#replies.delete(reply);
       else {
         inAll += reply.bytes;
@@ -61,7 +66,7 @@ interface Waiting {
 
 interface Lane {
   isReading: boolean;
-  /** By what is read, in the order of arrival. */
+  /** Waiting reads by name, in order of arrival. */
   readonly waiting: Map<string, Waiting>;
 }
 
@@ -69,8 +74,8 @@ const MOST_WALLETS = 1_000;
 const RETRY_AFTER_SECONDS = 1;
 
 /**
- * A read of a wallet waits for the one that is under way for this wallet, and begins after it was asked for. All who
- * wait for the same read share it. Wallets take turns, so one that asks for much delays itself.
+ * Runs one read per wallet at a time. A read never starts before it was requested. Callers that wait for the same read
+ * share it. Wallets take turns, so a wallet with many reads delays only itself.
  */
 export class WalletReads {
   readonly #atOnce: number;
@@ -78,7 +83,7 @@ export class WalletReads {
   readonly #patienceMs: number;
   readonly #unsent: UnsentReplies | undefined;
   readonly #lanes = new Map<string, Lane>();
-  /** Wallets that wait for a turn, in its order. */
+  /** Wallets that wait for a turn, in order. */
   readonly #turns = new Set<string>();
   #underWay = 0;
 
@@ -90,8 +95,8 @@ export class WalletReads {
   }
 
   /**
-   * @param name says what is read: equal names of one wallet are answered alike
-   * @throws Refusal RATE_LIMITED when too many reads of the wallet wait, SERVICE_UNAVAILABLE when the wait is too long
+   * @param name identifies the read: waiting reads of one wallet with equal names share an answer
+   * @throws Refusal RATE_LIMITED if too many reads of the wallet wait, SERVICE_UNAVAILABLE if the wait is too long
    */
   async read<Reply>(wallet: string, name: string, read: () => Promise<Reply>): Promise<Reply> {
     this.#unsent?.check(wallet);
@@ -137,7 +142,8 @@ export class WalletReads {
         resolve(await read());
       } catch (error) {
         reject(error);
-        // A server that is away or hangs is waited for once.
+        // If a server is unavailable or hangs, all waiting reads fail at once, so that each does not wait for the
+        // timeout.
         if (isAway(error)) for (const other of [...lane.waiting.values()]) other.refuse(error);
       }
     };

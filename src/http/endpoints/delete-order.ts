@@ -1,4 +1,4 @@
-/** `DELETE /v1/orders/{orderId}`: cancels one live order. Works while trading is paused. */
+/** `DELETE /v1/orders/{orderId}`: cancels one live order, also while trading is paused. */
 
 import type { closedOrderSchema } from '../../contract/orders.ts';
 import { json, type WalletEndpoint } from '../endpoint.ts';

@@ -1,4 +1,4 @@
-/** `DELETE /v1/orders`: cancels all live orders of the wallet, or those of one market. Works while paused. */
+/** `DELETE /v1/orders`: cancels all live orders of the wallet, or those in one market, also while trading is paused. */
 
 import type { closedOrdersSchema } from '../../contract/orders.ts';
 import { cancelOrdersRequest } from '../../contract/requests.ts';

@@ -1,4 +1,4 @@
-/** `GET /v1/markets`: returns every market with its present rules. */
+/** `GET /v1/markets`: returns every market with its current rules. */
 
 import type { marketsSchema } from '../../contract/market.ts';
 import { publishedMarket } from '../../contract/published-market.ts';

@@ -26,7 +26,9 @@ export const getOrderByClientId: WalletEndpoint = {
   },
 };
 
-/** The engine forgets an id some time after Postgres has it; only then is Postgres asked. */
+/**
+ * Postgres is asked only if the engine does not know the id. The engine drops an id some time after Postgres has it.
+ */
 async function orderIdOf({ services, wallet }: WalletCall, id: string): Promise<string | null> {
   const found = await services.engine.orders.find(wallet, id);
   if (found.outcome === 'claimed') return found.orderId;

@@ -9,7 +9,7 @@ import { portfolioReply } from '../replies/portfolio.ts';
 
 export const getPortfolio: WalletEndpoint = {
   async handle({ services, wallet, params }) {
-    // Any text but the caller's own address is refused in the same way.
+    // Every text except the caller's own address gets the same refusal.
     if (params.address?.toLowerCase() !== wallet) throw new Refusal('FORBIDDEN');
     const { engine, settings } = services;
     const [balances, marks] = await Promise.all([
@@ -24,8 +24,8 @@ export const getPortfolio: WalletEndpoint = {
 };
 
 /**
- * Returns marks of the assets that have a market of their own in the numeraire, and of the numeraire itself: the quote
- * asset of the first market unless given.
+ * Returns marks of the numeraire and of the assets that have a market quoted in it. The default numeraire is the quote
+ * asset of the first market.
  */
 async function marksIn(numeraire: string | undefined, engine: Engine): Promise<Map<string, string>> {
   const { markets, quotes } = await engine.snapshots.quotes((all) =>

@@ -1,4 +1,4 @@
-/** `GET /v1/status`: returns the state of trading, the required terms and the last reconcile, to anyone. */
+/** `GET /v1/status`: returns the state of trading, the required terms and the last reconcile. It needs no session. */
 
 import type { statusSchema } from '../../contract/status.ts';
 import { Refusal } from '../../domain/errors.ts';
@@ -9,10 +9,13 @@ import { sharedForASecond } from '../../market-data/shared-read.ts';
 import { type Endpoint, json } from '../endpoint.ts';
 import { timestamp } from '../replies/timestamp.ts';
 
-/** Longest wait for Postgres. After it, the answer has the reconcile that was read last. */
+/** Timeout of the Postgres read. After it, the answer has the reconcile that was read last. */
 const PATIENCE_MS = 500;
 
-/** The engine must answer. The ledger may be away: then the last reconcile that was read counts. */
+/**
+ * Reads the status. Fails if the engine does not answer. If Postgres is unavailable, returns the last reconcile that
+ * was read.
+ */
 class StatusReader {
   readonly engineState: () => ReturnType<Engine['snapshots']['state']>;
   readonly #readReconcile: () => Promise<void>;
@@ -35,7 +38,7 @@ class StatusReader {
   }
 }
 
-/** Readers by the replica's engine. */
+/** One reader per engine. */
 const readers = new WeakMap<Engine, StatusReader>();
 
 function readerOf(engine: Engine, ledger: Ledger): StatusReader {

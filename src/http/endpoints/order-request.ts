@@ -8,7 +8,7 @@ import { compareWith, type Decimal, isPositive, isWhole } from '../../domain/uni
 import { decimal, POSITIVE_DECIMAL_JSON, positiveDecimal, readDecimal } from '../decimals.ts';
 import { describeIssues } from '../endpoint.ts';
 
-/** Admits values above 100, which the engine refuses as INVALID_ORDER. */
+/** Accepts values above 100, because the engine rejects those as INVALID_ORDER. */
 const isLeverage = (value: Decimal): boolean =>
   compareWith(value, 100) > 0 ||
   (isWhole(value) && compareWith(value, 1) >= 0 && compareWith(value, 50) <= 0);
@@ -20,7 +20,7 @@ const LEVERAGE_JSON = {
   ],
 };
 
-/** The members of an order; `src/http/openapi/order-bodies.ts` documents the shapes that they make. */
+/** Members of an order. `src/http/openapi/order-bodies.ts` documents the shapes they form. */
 export const orderFields = {
   market: text.describe('symbol of a market'),
   side: oneOf(['buy', 'sell']),
@@ -28,7 +28,8 @@ export const orderFields = {
   price: positiveDecimal
     .optional()
     .describe('limit price, required for limit orders: a multiple of `tickSize`'),
-  // Any finite size passes here: the engine refuses one that is not positive as INVALID_ORDER, in its turn.
+  // Any finite size passes here. The engine rejects a size that is not positive as INVALID_ORDER, in its own order of
+  // checks.
   size: decimal.meta({ ...POSITIVE_DECIMAL_JSON, description: 'in base units: a multiple of `sizeStep`' }),
   quoteAmount: positiveDecimal.describe(
     'market buys only, in place of `size`: buys the whole size steps that this pays for, its fee apart',
@@ -63,7 +64,7 @@ export const orderSchema = z
 
 type OrderBody = z.infer<typeof orderSchema>;
 
-/** @returns the order, or the refusal of an order that cannot be placed */
+/** @returns the order, or a refusal if it cannot be placed */
 export function readOrder(body: unknown, wallet: string): OrderRequest | Refusal {
   const plain = readPlainOrder(body as object);
   if (plain !== undefined) return plain;
@@ -94,8 +95,8 @@ const TYPES: ReadonlySet<unknown> = new Set(['limit', 'market']);
 const TIMES_IN_FORCE: ReadonlySet<unknown> = new Set(['GTC', 'IOC', 'FOK']);
 
 /**
- * Reads an order in the form that most clients send, in a tenth of the time that the schema takes.
- * @returns undefined for any other body, which the schema then judges
+ * Parses an order in the form that most clients send, in a tenth of the time that the schema takes.
+ * @returns undefined for any other body, which the schema then checks
  */
 export function readPlainOrder(body: object): OrderRequest | undefined {
   const order = body as { readonly [Name in keyof OrderBody]: unknown };
@@ -133,7 +134,7 @@ export function readPlainOrder(body: object): OrderRequest | undefined {
   };
 }
 
-/** 1 to 128 printable characters of ASCII. */
+/** Matches 1 to 128 printable ASCII characters. */
 const PLAIN_ID = /^[ -~]{1,128}$/;
 
 const isPlainId = (id: unknown): id is string => typeof id === 'string' && PLAIN_ID.test(id);

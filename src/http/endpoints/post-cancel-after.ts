@@ -1,4 +1,4 @@
-/** `POST /v1/orders/cancel-after`: sets, renews or switches off the dead-man switch of the wallet. */
+/** `POST /v1/orders/cancel-after`: sets, renews or switches off the wallet's dead-man switch. */
 
 import { z } from 'zod';
 import type { cancelAfterSchema } from '../../contract/orders.ts';

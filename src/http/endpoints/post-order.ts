@@ -1,4 +1,4 @@
-/** `POST /v1/orders`: places an order, or returns the one that its client order id stands for. */
+/** `POST /v1/orders`: places an order, or returns the order that already has its client order id. */
 
 import { clientOrderId } from '../../contract/fields.ts';
 import { Refusal } from '../../domain/errors.ts';
@@ -11,10 +11,10 @@ import { orderSchema, readOrder } from './order-request.ts';
 
 const UNREADABLE = 'the order cannot be read at the moment';
 
-/** Refusals that may have left events: a halted market, and outcomes that no client was told. */
+/** Refusals that may have left events: a halted market, or an outcome that never reached the client. */
 const MAY_HAVE_EVENTS: ReadonlySet<string> = new Set(['SETTLEMENT_FAILED', 'SERVICE_UNAVAILABLE']);
 
-/** The reason why an order with a client order id waits for Postgres, while one without is placed. */
+/** Message for an order whose client order id cannot be looked up because Postgres is unavailable. */
 const UNKNOWN_ID =
   'clientOrderId: the ledger is unavailable, and only the ledger can tell whether this id was used before. ' +
   'Nothing was placed: retry later with the same id. Orders without a clientOrderId are accepted meanwhile.';
@@ -39,7 +39,7 @@ function answerTo(call: WalletCall): Promise<Answer> {
   return order instanceof Refusal ? refuseUnlessKnown(call, order) : place(call, order);
 }
 
-/** A known client order id comes first, and the rest of the request is ignored then. */
+/** A known client order id takes precedence: the rest of the request is then ignored. */
 async function refuseUnlessKnown(call: WalletCall, refusal: Refusal): Promise<Answer> {
   const known = await knownOrder(call);
   if (known === null) throw refusal;
@@ -70,7 +70,7 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
   }
 }
 
-/** Returns the id of the order that the body's client order id stands for. */
+/** Returns the id of the order that has the body's client order id. */
 async function knownOrder({ services, wallet, body }: WalletCall): Promise<string | null> {
   const id = clientOrderId.safeParse((body as { clientOrderId?: unknown }).clientOrderId);
   if (!id.success) return null;
@@ -79,7 +79,7 @@ async function knownOrder({ services, wallet, body }: WalletCall): Promise<strin
   return found.outcome === 'unchecked' ? settledOrderId({ services, wallet }, id.data) : null;
 }
 
-/** Returns the id of an order that Postgres knows and Redis does not remember any more. */
+/** Returns the id of an order that Postgres has and Redis no longer remembers. */
 async function settledOrderId(
   { services, wallet }: Pick<WalletCall, 'services' | 'wallet'>,
   clientOrderId: string,
@@ -102,7 +102,7 @@ async function replay({ services, reads, wallet }: WalletCall, orderId: string):
       return jsonForSeveral(placingReply(order, shown, marketOf(order), null));
     })
     .catch((error) => {
-      // The order was placed, so a failure of this reply must not look like a refusal of the order.
+      // The order was placed, so a failure here must not look like a refusal of the order.
       throw error instanceof Refusal && error.code === 'RATE_LIMITED'
         ? new Refusal('SERVICE_UNAVAILABLE', error.message)
         : error;

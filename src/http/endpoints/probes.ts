@@ -4,7 +4,7 @@ import type { livenessSchema, readinessSchema } from '../../contract/probes.ts';
 import { json, type Probe } from '../endpoint.ts';
 import { errorRecord } from '../redact.ts';
 
-/** Asks no server, so that a lost database restarts no process. */
+/** Queries no server, so that a database outage does not restart any process. */
 export const getLivez: Probe = async () => json<typeof livenessSchema>({ status: 'ok' });
 
 export const getReadyz: Probe = async (services, requestId) => {

@@ -11,7 +11,7 @@ export const getSiweNonce: Endpoint = {
   },
 };
 
-/** Takes the address from the query like GET. It reads a body only when the query has no address. */
+/** Takes the address from the query, as GET does. Reads the body only if the query has no address. */
 export const postSiweNonce: Endpoint = {
   request: siweNonceRequest,
   readsBody: true,

@@ -1,17 +1,17 @@
-/** Limits of requests: one bucket for each row of docs/api.md 8. */
+/** Request limits: one bucket for each row of docs/api.md 8. */
 
-/** Requests are counted over any stretch of this length. */
+/** Length of the sliding window in which requests are counted. */
 export const WINDOW_MS = 60_000;
 
 export interface BucketRule {
-  /** Most requests of one client in a window. */
+  /** Maximum requests of one client in a window. */
   readonly limit: number;
-  /** Most requests of one address in a window, whatever sessions they carry. */
+  /** Maximum requests from one address in a window, across all its sessions. */
   readonly addressCeiling?: number;
   /**
-   * Treatment of requests while the Redis that counts is away. Signing in is refused: guessing signatures and
-   * making us verify them must not become free by taking that Redis down, and challenges are kept in it anyway.
-   * Market data is served: it is public, and shared by all who ask for it at a time.
+   * Handling of requests while the counting Redis is unavailable. Sign-in is refused: taking that Redis down must not
+   * make it free to guess signatures and to make us verify them. That Redis also holds the challenges. Market data is
+   * served: it is public, and simultaneous requests share one answer.
    */
   readonly whenAway: 'refuse' | 'serve';
 }

@@ -1,6 +1,6 @@
 /**
- * The coarse ceiling for requests outside the documented routes: unknown paths, the documents and the pages. The
- * fixed window of rate-limit-redis is exact enough there.
+ * Coarse request limit for everything outside the documented routes: unknown paths, the documents and the pages. The
+ * fixed window of rate-limit-redis is exact enough for these.
  */
 
 import type { RequestHandler } from 'express';
@@ -15,14 +15,14 @@ import { type LimitServices, setHeaders } from './index.ts';
 import { OUTSIDE_PREFIX } from './keys.ts';
 import { watchOutages } from './outage.ts';
 
-/** Requests of one address in a window, over all replicas. */
+/** Maximum requests from one address in a window, across all replicas. */
 const LIMIT = 600;
-/** Longest wait for Redis, since the count is coarse. */
+/** Timeout of Redis calls; short, because the count is coarse. */
 const PATIENCE_MS = 1_000;
 
 type CeilingServices = Pick<LimitServices, 'limitsRedis' | 'logger' | 'metrics' | 'settings'>;
 
-/** Serves requests while Redis is away. One request a second asks it again. */
+/** Serves requests without a limit while Redis is unavailable. One request per second then retries Redis. */
 export function outsideCeiling(services: CeilingServices): RequestHandler {
   const limiter = rateLimit({
     windowMs: WINDOW_MS,
@@ -33,7 +33,7 @@ export function outsideCeiling(services: CeilingServices): RequestHandler {
     legacyHeaders: false,
     handler: (_request, _response, next) => next(new Refusal('RATE_LIMITED')),
     passOnStoreError: true,
-    // The store reports its outages itself, and the package's checks look for mistakes in other set-ups.
+    // The store logs its own outages. The package's checks look for mistakes that this set-up cannot have.
     logger: { error: () => undefined, warn: () => undefined },
     validate: false,
   });
@@ -75,8 +75,8 @@ function ceilingStore({ limitsRedis, logger, metrics }: CeilingServices): Store 
 const secondsUntil = (time: Date): number => Math.max(1, Math.ceil((time.getTime() - Date.now()) / 1_000));
 
 /**
- * Runs the package's scripts as ours are run: by hash, and whole when Redis does not know them. The package would load
- * them when the process starts, when Redis may be away, and needs a user who may load scripts.
+ * Runs the package's scripts by hash, and by their text if Redis does not know the hash. The package itself would load
+ * them at process start, when Redis may be unavailable, and needs a Redis user with the right to load scripts.
  */
 function scriptsOf(redis: CeilingServices['limitsRedis']) {
   const scripts = new Map<string, Script>();

@@ -1,7 +1,7 @@
 /**
- * Request limits: docs/api.md 8. express-rate-limit is the middleware. The limits hold over any 60 seconds, so
- * `request-log.ts` counts with a sliding window: `rate-limit-redis` counts a fixed window, which admits twice the limit
- * around its end. It serves `ceiling.ts`, where a coarse count is enough.
+ * Request limits (docs/api.md 8), with express-rate-limit as the middleware. The limits hold over any 60 seconds, so
+ * `request-log.ts` counts with a sliding window. `rate-limit-redis` counts a fixed window, which admits twice the limit
+ * around its end. Only `ceiling.ts` uses it, where a coarse count is enough.
  */
 
 import type { Request, RequestHandler, Response } from 'express';
@@ -17,20 +17,22 @@ import { type CountRequest, openRequestLogs } from './request-log.ts';
 
 export type { Bucket } from './buckets.ts';
 
-/** Result of counting a request; `failed`: Redis is away, and the request was not counted. */
+/** Result of counting a request. `failed` means Redis was unavailable and the request was not counted. */
 type Decision = 'allowed' | 'limited' | 'failed';
 
-/** Makes the middleware of a bucket; the `announced` one sends the `RateLimit-*` headers. */
+/** Makes the middleware of a bucket. If `announced` is true, the middleware sends the `RateLimit-*` headers. */
 type RequestLimits = (bucket: Bucket, announced: boolean) => RequestHandler;
 
-/** When the oldest request leaves the window; by Redis' clock, so how long that is from now must come along. */
+/**
+ * Time at which the oldest request leaves the window. The time is Redis' clock, so the wait from now is stored with it.
+ */
 interface WindowEnd extends Date {
   readonly retryAfterSeconds: number;
 }
 
 export type LimitServices = Pick<Services, 'auth' | 'limitsRedis' | 'logger' | 'metrics' | 'settings'>;
 
-/** All replicas that are given the same Redis share what they count. */
+/** Makes the request limits. All replicas that use the same Redis share the counts. */
 export function requestLimits({
   auth,
   limitsRedis: redis,
@@ -51,14 +53,14 @@ export function requestLimits({
       limit: rule.limit,
       store: stores[bucket],
       keyGenerator: (request) => logsOf(bucket, rule, addressOf(request), sessionOf(auth, request)).join(' '),
-      // Its `RateLimit-Reset` counts from now; the contract's is a point in time.
+      // The package's `RateLimit-Reset` is a number of seconds from now; the contract's is a point in time.
       standardHeaders: false,
       legacyHeaders: false,
       handler: (_request, _response, next) => next(new Refusal('RATE_LIMITED')),
       passOnStoreError: rule.whenAway === 'serve',
-      // It tells of each failure of the store; the store tells when it begins and when it is over.
+      // The package logs every failure of the store. The store logs only the start and the end of an outage.
       logger: { error: () => undefined, warn: () => undefined },
-      // They look for mistakes in other set-ups: default keys, stores of one process.
+      // The checks look for mistakes that this set-up cannot have: default keys, stores of one process.
       validate: false,
     });
     return (request, response, next) =>
@@ -69,7 +71,7 @@ export function requestLimits({
   };
 }
 
-/** express-rate-limit has one key for a request: ours are the logs it is counted in, with spaces between them. */
+/** Returns the keys of the logs that count a request. `keyGenerator` joins them with spaces into one key. */
 function logsOf(
   bucket: Bucket,
   { addressCeiling }: BucketRule,
@@ -80,7 +82,7 @@ function logsOf(
   return addressCeiling === undefined ? [log] : [log, addressLog(bucket, address)];
 }
 
-/** Returns the limit of each log that counts a request of the bucket; the first is the documented one. */
+/** Returns the limit of each log that counts a request of the bucket. The first is the documented limit. */
 const limitsOf = ({ limit, addressCeiling }: BucketRule): readonly [limit: number, ...ceiling: number[]] =>
   addressCeiling === undefined ? [limit] : [limit, addressCeiling];
 
@@ -110,8 +112,8 @@ function storeOf(
 }
 
 /**
- * Sets the headers of a counted request. `RateLimit-Limit` is always the documented limit; an address ceiling shows in
- * `RateLimit-Remaining` alone.
+ * Sets the headers of a counted request. `RateLimit-Limit` is always the documented limit. An address ceiling affects
+ * only `RateLimit-Remaining`.
  */
 export function setHeaders(request: Request, response: Response, announced: boolean): void {
   const count = (request as AugmentedRequest).rateLimit;

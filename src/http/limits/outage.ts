@@ -1,13 +1,13 @@
-/** Outages of the Redis that counts requests. */
+/** Tracks outages of the Redis that counts requests. */
 
 import type { Logger } from 'pino';
 import { Refusal } from '../../domain/errors.ts';
 import { errorRecord } from '../redact.ts';
 
-/** While Redis does not answer it is asked this often, by one request; the others need not wait to hear the same. */
+/** Interval between retries while Redis is unavailable. One request retries; the others fail at once. */
 const ASK_AGAIN_MS = 1_000;
 
-/** Knows whether Redis is away, tells the log when that changes, and keeps requests from waiting for it in vain. */
+/** Tracks whether Redis is available, logs each change, and fails requests fast during an outage. */
 export function watchOutages(logger: Logger) {
   let isAway = false;
   let askAgainAtMs = 0;

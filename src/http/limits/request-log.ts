@@ -1,5 +1,6 @@
 /**
- * Counts requests in Redis, exactly, over a sliding window. `count_requests.lua` says why it is no sorted set.
+ * Counts requests in Redis exactly, over a sliding window. `count_requests.lua` explains why it does not use a sorted
+ * set.
  */
 
 import type { Redis } from 'ioredis';
@@ -9,28 +10,28 @@ import { loadScript } from '../../redis/lua.ts';
 import { describeScript, LoadedCall } from '../../redis/script-call.ts';
 import { watchOutages } from './outage.ts';
 
-/** Separates the two numbers of a reply of the script. */
+/** Factor that packs the two numbers of a script reply into one. */
 const RESETS_UNIT = 1_000;
 
 interface Count {
-  /** True when there was room for the request and it was counted. */
+  /** True if there was room for the request and it was counted. */
   readonly counted: boolean;
-  /** Number of further requests that would be counted now. */
+  /** Number of further requests that there is room for now. */
   readonly remaining: number;
-  /** Unix seconds by Redis' clock, rounded up, at which the oldest request leaves the window. */
+  /** Time at which the oldest request leaves the window: Unix seconds by Redis' clock, rounded up. */
   readonly resetsAtSeconds: number;
-  /** 0 when counted; otherwise seconds until a request would be, at least 1. */
+  /** 0 if counted; otherwise seconds until there is room for a request, at least 1. */
   readonly retryAfterSeconds: number;
 }
 
 /**
- * Counts a request in each of its logs if all of them have room. Throws `SERVICE_UNAVAILABLE` when Redis fails; it is
- * unknown then whether the request was counted.
+ * Counts a request in each of its logs if all of them have room. Throws `SERVICE_UNAVAILABLE` if Redis fails; the
+ * request may or may not have been counted then.
  * @param logs keys, one for each limit
  */
 export type CountRequest = (logs: readonly string[]) => Promise<Count>;
 
-/** Most requests that are counted together, so that the script runs for at most half a millisecond. */
+/** Maximum requests in one batch, so that the script runs for at most half a millisecond. */
 const MOST_TOGETHER = 100;
 
 interface Waiting {
@@ -49,10 +50,10 @@ export const COUNT_REQUESTS = describeScript({
 const countRequests = new LoadedCall(COUNT_REQUESTS, loadScript(COUNT_REQUESTS.name));
 
 /**
- * Counts requests that arrive in the same turn of the event loop by one script, each on its own terms. A command to
- * Redis costs this process more than counting costs Redis.
- * @returns a function that makes the counter of a bucket; its argument is the most requests in a window, below 1000,
- *   for each of a request's logs
+ * Counts requests that arrive in the same turn of the event loop with one script call, each against its own logs. A
+ * Redis command costs this process more than the counting costs Redis.
+ * @returns a function that makes the counter of a bucket; its argument is the limit for each of a request's logs, below
+ *   1000
  */
 export function openRequestLogs(options: {
   readonly redis: Redis;

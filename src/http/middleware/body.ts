@@ -1,4 +1,4 @@
-/** Reads a JSON body of at most 16 KB, every number of it as it was written. */
+/** Reads a JSON body of at most 16 KB. Every number stays as written. */
 
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from '../../domain/errors.ts';
@@ -6,26 +6,26 @@ import { NumberLiteral, readJson } from '../json.ts';
 
 const MOST_BYTES = 16 * 1024;
 
-/** Fatal: bytes that are no UTF-8 must not become U+FFFD in a client order id. */
+/** Fatal: invalid UTF-8 must not become U+FFFD in a client order id. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads the body, a JSON object. A request without a body has an empty one, of whatever type, so that the schema names
- * the missing fields.
- * @throws Refusal EXPRESS_ERR_* for a body that cannot be read, VALIDATION_ERROR for one that is no object
+ * Reads the body, a JSON object. A request without a body has an empty one, whatever its content type, so that the
+ * schema names the missing fields.
+ * @throws Refusal EXPRESS_ERR_* if the body cannot be read, VALIDATION_ERROR if it is not an object
  */
 export async function readBody(request: IncomingMessage): Promise<object> {
   const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
   if (chunked === undefined && (length === undefined || length === '0')) return {};
   checkType(request);
   if (Number(length) > MOST_BYTES) throw new Refusal('EXPRESS_ERR_BODY_TOO_LARGE');
-  // Node is still parsing the packet that the head was in, and mostly the whole body is in it too.
+  // Node is still parsing the packet with the head, which usually contains the whole body too.
   await undefined;
   const bytes = readWhole(request) ?? (await readBytes(request));
   return bytes.length === 0 ? {} : readObject(decoded(bytes));
 }
 
-/** Refuses other types, and compressed bodies, so that 16 KB stay 16 KB. */
+/** Rejects other content types. Rejects compressed bodies, so that 16 KB are really 16 KB. */
 function checkType({ headers }: IncomingMessage): void {
   const isPlain = (headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity';
   if (!isPlain || !isJsonType(headers['content-type'])) {
@@ -33,7 +33,7 @@ function checkType({ headers }: IncomingMessage): void {
   }
 }
 
-/** `application/json`, without a charset or with UTF-8's; other parameters mean nothing. */
+/** True for `application/json` without a charset or with UTF-8. Other parameters are ignored. */
 function isJsonType(contentType = ''): boolean {
   if (contentType === 'application/json') return true;
   const [type, ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
@@ -45,7 +45,7 @@ function isJsonType(contentType = ''): boolean {
   );
 }
 
-/** Returns the body when all of it has arrived. Reading it without listeners takes half the time. */
+/** Returns the body if all of it has arrived. Reading it without listeners takes half the time. */
 function readWhole(request: IncomingMessage): Buffer | null {
   if (!request.complete) return null;
   const bytes: Buffer | null = request.read();
@@ -53,7 +53,7 @@ function readWhole(request: IncomingMessage): Buffer | null {
   return bytes;
 }
 
-/** Reads to the end, and drops bytes past the limit, so that the client can read why it was refused. */
+/** Reads to the end and drops bytes beyond the limit, so that the client can read the refusal. */
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
   if (request.destroyed && !request.complete) throw new Refusal('EXPRESS_ERR_BODY_ABORTED');
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** CORS: pages of any origin may read public routes, and the service's own front ends may read the others. */
+/** CORS: pages of any origin may read public routes. Only the service's own front ends may read the others. */
 
 import { validateHeaderValue } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
@@ -8,21 +8,21 @@ const EXPOSED = 'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-Af
 const REQUEST_HEADERS = 'Authorization, Content-Type, X-Request-Id';
 const PREFLIGHT_SECONDS = '600';
 
-/** Sets the headers that let the page of a request read the reply. */
+/** Sets the headers that let a browser page read the reply. */
 export type Cors = (request: Request, response: Response) => void;
 
 export const anyOrigin: Cors = (request, response) => {
   if (request.headers.origin !== undefined) allow(response, '*');
 };
 
-/** For replies that caches keep: the same headers for every origin, and without one. */
+/** For cacheable replies: the same headers for every origin, and for requests without one. */
 export const everyOrigin: Cors = (_request, response) => allow(response, '*');
 
-/** @param webHosts host[:port] of the front ends; the `www.` form of each is one too */
+/** @param webHosts host[:port] of the front ends; the `www.` form of each is accepted too */
 export function webOrigins(webHosts: readonly string[]): Cors {
   const hosts = new Set(webHosts.flatMap((host) => [host, `www.${host}`]).map((host) => host.toLowerCase()));
   return (request, response) => {
-    // A cache must not give the reply for one origin, or for none, to another.
+    // A cache must not serve the reply for one origin, or for no origin, to another.
     addHeader(response, 'Vary', 'Origin');
     const { origin } = request.headers;
     if (origin === undefined) return;
@@ -38,7 +38,7 @@ function allow(response: Response, origin: string): void {
   addHeader(response, 'Access-Control-Expose-Headers', EXPOSED);
 }
 
-/** Answers OPTIONS of a path with the allowed methods and headers, and tells a preflight how long they hold. */
+/** Answers OPTIONS requests with the allowed methods and headers. A preflight also gets their maximum age. */
 export function preflight(methods: readonly string[]): RequestHandler {
   const allowed = ['OPTIONS', ...methods].join(', ');
   return (_request, response) => {

@@ -4,8 +4,8 @@ import type { Request } from 'express';
 import type { HttpSettings } from '../services.ts';
 
 /**
- * Tells if a request comes from a blocked country. Without trusted proxies the header is the caller's own word and is
- * ignored. If the header came more than once, one blocked value is enough.
+ * Makes a function that returns true if a request comes from a blocked country. Without trusted proxies the header is
+ * ignored, because the caller can set it. If the header is repeated, one blocked value is enough.
  */
 export function blockedCountry(settings: HttpSettings): (request: Request) => boolean {
   const { countryHeader, trustProxyHops, blockedCountries } = settings;

@@ -30,7 +30,7 @@ export const errorReply =
   };
 
 /**
- * Logs an error. Most refusals concern the client alone; errors that an operator must know get a level that raises an
+ * Logs an error. Most refusals concern only the client. Errors that an operator must see get a level that raises an
  * alert.
  */
 function report(

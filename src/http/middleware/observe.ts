@@ -1,6 +1,5 @@
 /**
- * Gives each request an id and each reply its first headers. When a request is over, counts it in the metrics and
- * writes a line to the log.
+ * Gives each request an id and each reply its first headers. When a request ends, counts it in the metrics and logs it.
  */
 
 import type { Request, Response } from 'express';
@@ -12,16 +11,16 @@ import { addHeader, beginReply, type ReplyState, stateOf } from '../response/ind
 import type { ProbeServices } from '../services.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
-/** Status that proxies use when the client left before the end of the reply. */
+/** Status that proxies log when the client disconnects before the end of the reply. */
 const CLIENT_CLOSED = 499;
 
 /**
- * The log line is method, path, status and time, and nothing of the headers or the body; of many with the same status
- * from the same route, the first ones and a number are written. Probes, and requests that went
- * well, are logged at debug level: the metrics count them, and a line for each costs a tenth of the throughput.
+ * Logs method, URL, status and time, but no headers and no body. For repeated lines with the same status and route, it
+ * logs the first ones and then a count. Probes and successful requests are logged at debug level: the metrics count
+ * them, and a line for each costs a tenth of the throughput.
  */
 export function observer({ logger, metrics }: ProbeServices, repeated: RepeatedLines) {
-  // One function for all requests: a closure for each costs the garbage collector more than the processor.
+  // One function for all requests, because a closure per request is costly to garbage-collect.
   function onClose(this: Response): void {
     const state = stateOf(this);
     const seconds = (performance.now() - state.begunMs) / 1000;

@@ -1,4 +1,4 @@
-/** Refuses requests whose head no route may answer. */
+/** Rejects requests whose head is invalid for every route. */
 
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from '../../domain/errors.ts';
@@ -6,10 +6,10 @@ import { Refusal } from '../../domain/errors.ts';
 export const ONE_HOST = 'exactly one Host header is required';
 
 const HOST = 'host';
-/** As Node reads the header. By then, Node has told a client of HTTP/1.1 to go on. */
+/** The pattern by which Node reads the Expect header. Node has already sent `100 Continue` to an HTTP/1.1 client. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
-/** @returns undefined when the head is fine */
+/** @returns undefined if the head is valid */
 export function refusedHead(request: IncomingMessage): Refusal | undefined {
   const { url, headers, httpVersion } = request;
   if (!hasOneHost(request)) return new Refusal('BAD_REQUEST', ONE_HOST);
@@ -19,8 +19,8 @@ export function refusedHead(request: IncomingMessage): Refusal | undefined {
 }
 
 /**
- * RFC 9112 (3.2): a proxy and this server must not read two different hosts out of one request. Node keeps the first
- * one. HTTP/1.0 may leave it out.
+ * Returns true if the request has one Host header. Otherwise a proxy and this server could read different hosts, since
+ * Node keeps the first (RFC 9112, 3.2). HTTP/1.0 may omit the header.
  */
 export function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   let hosts = 0;
@@ -31,7 +31,7 @@ export function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolea
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
 }
 
-/** A URL with a percent sign that stands for nothing is refused, because Express would decode its query leniently. */
+/** Returns false for an invalid percent escape. Express would decode such a query leniently. */
 function isDecodable(url: string): boolean {
   if (!url.includes('%')) return true;
   try {

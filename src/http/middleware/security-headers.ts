@@ -1,8 +1,8 @@
-/** Headers that every reply carries: names and values in turn. */
+/** Security headers of every reply, as alternating names and values. */
 
 import helmet from 'helmet';
 
-/** Headers for pages are left out, because replies of the API are no pages. */
+/** Headers for HTML pages are left out, because API replies are not pages. */
 const secure = helmet({
   contentSecurityPolicy: {
     useDefaults: false,
@@ -17,7 +17,7 @@ const secure = helmet({
   xXssProtection: false,
 });
 
-/** The headers never change, so helmet is asked once. Asking it for each request costs 7 calls. */
+/** The headers never change, so helmet runs once. Running it for each request would cost 7 calls. */
 export const SECURITY_HEADERS = headersOf(secure);
 
 function headersOf(middleware: typeof secure): readonly string[] {

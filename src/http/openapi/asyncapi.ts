@@ -1,4 +1,4 @@
-/** The AsyncAPI 3 document: the two public streams. */
+/** Builds the AsyncAPI 3 document of the two public streams. */
 
 import {
   bookLevelSchema,
@@ -17,7 +17,10 @@ import type { HttpSettings } from '../services.ts';
 import { streamServerOf } from '../stream-server.ts';
 import { type JsonSchema, nameReplies, type Part, requestJsonSchema } from './json-schema.ts';
 
-/** Names are unlike each other and unlike those of channels, whatever the case: generators make one file of each. */
+/**
+ * Names differ from each other and from those of channels even when case is ignored, because generators write one file
+ * per name.
+ */
 const { schemas } = nameReplies({
   Market: marketSchema,
   Timeframe: timeframe,
@@ -41,7 +44,7 @@ const DESCRIPTION = `Two public WebSocket streams of complete snapshots, every t
 const messageRef = (channel: string, frame: string) => ({
   $ref: `#/channels/${channel}/messages/${messageOf(frame)}`,
 });
-/** The message that carries a frame, under one name in channels and components. */
+/** Name of the message that carries a frame, in channels and components. */
 const messageOf = (frame: string): string => frame.replace(/Frame$/, 'Message');
 const messages = (...frames: string[]): Part =>
   Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Headers of replies that mean something to a client of this API. */
+/** Documents the reply headers that a client of this API uses. */
 
 const integer = (minimum: number) => ({ type: 'integer', minimum });
 const text = { type: 'string', minLength: 1 };

@@ -1,4 +1,4 @@
-/** Serves the documents that describe the API, and the page that shows them. */
+/** Serves the API documents and the page that shows them. */
 
 import { type Answer, type Endpoint, jsonText } from '../endpoint.ts';
 import type { HttpSettings } from '../services.ts';
@@ -9,14 +9,14 @@ import { viewerRoutes } from './viewer.ts';
 
 export { allowViewer, VIEWER_PATH } from './viewer.ts';
 
-/** Public, and answered to `GET`. */
+/** Public endpoints, served for `GET`. */
 export const documentation = (settings: HttpSettings): (readonly [path: string, endpoint: Endpoint])[] => [
   ['/v1/openapi.json', written(() => openApiDocument(settings))],
   ['/v1/asyncapi.json', written(() => asyncApiDocument(settings))],
   ...viewerRoutes(settings.serviceName),
 ];
 
-/** Written when it is first asked for, and never again. */
+/** Serves a document that is built at the first request and then kept. */
 function written(make: () => Part): Endpoint {
   let answer: Answer | undefined;
   return {

@@ -1,4 +1,4 @@
-/** Zod schemas as the JSON Schemas of a document. */
+/** Converts Zod schemas to the JSON Schemas of a document. */
 
 import { z } from 'zod';
 
@@ -8,8 +8,8 @@ export type Part = { [key: string]: unknown };
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /**
- * Settings for the schema of a request. Zod leaves examples and defaults out where values are transformed, since it
- * cannot tell from which side they are; ours are what clients send.
+ * Settings for request schemas. Zod omits examples and defaults of transformed values, because they could be inputs or
+ * outputs. Ours are inputs, as clients send them.
  */
 const OF_REQUESTS: z.core.ToJSONSchemaParams = {
   io: 'input',
@@ -26,18 +26,18 @@ export function requestJsonSchema(schema: z.ZodType): JsonSchema {
   return json;
 }
 
-/** Schemas that a document gives names to, so that each is written once. */
+/** Schemas with names in a document, so that each is written once. */
 interface NamedSchemas {
   readonly schemas: Readonly<Record<string, JsonSchema>>;
-  /** A reference to one of them. */
+  /** Returns a reference to a named schema. */
   refTo(schema: z.ZodType): JsonSchema;
 }
 
-/** Names schemas of what the service sends: replies and frames. */
+/** Names schemas of replies and frames, which the service sends. */
 export const nameReplies = (named: Readonly<Record<string, z.ZodType>>): NamedSchemas =>
   nameSchemas(named, {});
 
-/** Names schemas of what clients send. */
+/** Names schemas of requests, which clients send. */
 export const nameRequests = (named: Readonly<Record<string, z.ZodType>>): NamedSchemas =>
   nameSchemas(named, OF_REQUESTS);
 

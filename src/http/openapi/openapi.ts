@@ -64,7 +64,7 @@ const bodies = nameRequests(
   Object.assign({}, ...Object.values(OPERATIONS).map((operation) => operation.bodies ?? {})),
 );
 
-/** A route of any kind, with what decides over its headers and refusals. */
+/** A documented route, with the properties that determine its headers and refusals. */
 interface Documented {
   readonly method: string;
   /** As in the route table. */
@@ -143,7 +143,7 @@ export function openApiDocument(settings: HttpSettings): Part {
   };
 }
 
-/** The schemas of replies, without those of routes that the settings leave out. */
+/** Returns the reply schemas, without those of routes that the settings switch off. */
 function schemasUnder({ demoFaucet }: HttpSettings): Part {
   const { FaucetCredit, ...schemas } = replies.schemas;
   return demoFaucet ? replies.schemas : schemas;
@@ -165,7 +165,7 @@ function operationPart(route: Documented): Part {
   };
 }
 
-/** Returns parameters and body. A field that is not in the body comes from the path or the query. */
+/** Returns parameters and body. Fields outside the body are path or query parameters. */
 function requestPart({ path, endpoint, operation }: Documented): Part {
   const parameters = Object.entries(operation.parameters ?? {}).map(([name, schema]) =>
     parameterPart(path, name, requestJsonSchema(schema), !schema.safeParse(undefined).success),
@@ -187,7 +187,7 @@ function requestPart({ path, endpoint, operation }: Documented): Part {
   };
 }
 
-/** A body of several shapes, with an example of each: the viewer lets its reader choose one. */
+/** Returns a body of several shapes, each with an example. The viewer offers them as a choice. */
 function anyOfThe(shapes: Readonly<Record<string, z.ZodType>>): Part {
   const examples = Object.keys(shapes).map((name) => {
     const { title, examples = [] } = bodies.schemas[name]!;
@@ -202,7 +202,7 @@ function anyOfThe(shapes: Readonly<Record<string, z.ZodType>>): Part {
 function parameterPart(path: string, name: string, json: JsonSchema, required: boolean): Part {
   const { description, ...schema } = json;
   const place = path.includes(`:${name}`) ? 'path' : 'query';
-  // The viewer fills a form with this one; it does not look into the schema for it.
+  // The viewer prefills its form from this example and ignores examples inside the schema.
   const example = schema.examples?.[0];
   return {
     name,
@@ -230,7 +230,7 @@ function responsesPart(route: Documented): Part {
   return responses;
 }
 
-/** Every refusal that the way to a route and the route itself may end in. */
+/** Returns every error code that a request to the route can get, from earlier checks or from the endpoint. */
 function codesOf({ caller, endpoint, bucket, operation }: Documented): Set<ErrorCode> {
   return new Set<ErrorCode>([
     'EXPRESS_ERR_INVALID_URL',

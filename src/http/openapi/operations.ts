@@ -1,4 +1,4 @@
-/** Texts and replies of each route for the OpenAPI document. The endpoints have the schemas of the requests. */
+/** Texts and replies of each route for the OpenAPI document. The schemas of requests are with the endpoints. */
 
 import { z } from 'zod';
 import { faucetCreditSchema } from '../../contract/faucet.ts';
@@ -49,21 +49,21 @@ export interface Operation {
   readonly summary: string;
   readonly description?: string;
   readonly reply: z.ZodType;
-  /** Content type of the reply; JSON unless given. */
+  /** Content type of the reply; default JSON. */
   readonly contentType?: 'text/plain';
-  /** Statuses besides 200 that have the same shape. */
+  /** Statuses besides 200 that have the same reply shape. */
   readonly alsoWith?: readonly number[];
-  /** Refusals that are this route's own. */
+  /** Error codes specific to this route. */
   readonly codes?: readonly ErrorCode[];
-  /** Parameters that no schema of the endpoint holds. */
+  /** Parameters that are missing from the endpoint's schema. */
   readonly parameters?: Readonly<Record<string, z.ZodType>>;
-  /** The shapes of the body by their names in the document, where it has more than one. */
+  /** Shapes of the body by their names in the document, if there is more than one. */
   readonly bodies?: Readonly<Record<string, z.ZodType>>;
-  /** True when the body may be left out. */
+  /** True if the body is optional. */
   readonly bodyIsOptional?: true;
 }
 
-/** The codes of the error table that a part of the service answers. */
+/** Returns the codes that the error table lists for a part of the service. */
 const codesOf = (producer: string): ErrorCode[] =>
   (Object.keys(ERRORS) as ErrorCode[]).filter((code) => ERRORS[code].producer.split(', ').includes(producer));
 
@@ -100,7 +100,7 @@ const siweNonce: Omit<Operation, 'id'> = {
   codes: ['VALIDATION_ERROR'],
 };
 
-/** Ends its paragraph: the limit of the route is written behind it. */
+/** Ends with an empty line, because the limit of the route is appended. */
 const DIRECT_CALL = `\`\`\`js
 const EIP712Domain = [{ name: 'name', type: 'string' }, { name: 'version', type: 'string' }];
 const payload = { ...typedData, types: { EIP712Domain, ...typedData.types } };
@@ -110,11 +110,11 @@ const signature = await ethereum.request({ method: 'eth_signTypedData_v4', param
 
 `;
 
-/** The reads of one wallet take turns on a replica. */
+/** A replica makes the history reads of one wallet one after the other. */
 const READS_IN_TURN =
   'A replica makes one such read of a wallet at a time; when 64 wait, more are refused with `RATE_LIMITED`.';
 
-/** By method and path, as in the route table. */
+/** Keys are method and path, as in the route table. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /v1/auth/challenge': {
     id: 'issueChallenge',

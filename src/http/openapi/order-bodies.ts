@@ -1,6 +1,6 @@
 /**
- * The bodies that `POST /v1/orders` takes, each shape as an object schema of its own: generators of clients pass over
- * `properties` beside a union. The endpoint checks the same by one schema; a test compares the two.
+ * Documents the bodies of `POST /v1/orders`. Each shape is a separate object schema, because client generators ignore
+ * `properties` beside a union. The endpoint checks all shapes with one schema; a test compares the two.
  */
 
 import { z } from 'zod';
@@ -8,8 +8,8 @@ import { clientOrderId } from '../../contract/fields.ts';
 import { orderFields } from '../endpoints/order-request.ts';
 
 /**
- * A member that must not be there. No value has this schema. Generators that pass over `not` make the member null,
- * which still keeps the shapes apart.
+ * A member that must be absent. No value matches this schema. Generators that ignore `not` make the member null, which
+ * still keeps the shapes distinct.
  */
 const absent = (description: string) =>
   z
@@ -50,7 +50,7 @@ const orderLookup = z
     examples: [{ clientOrderId: 'my-order-1' }],
   });
 
-/** By name in the document. No body has two of these shapes. */
+/** Shapes by name in the document. They are disjoint: no body matches two. */
 export const ORDER_BODIES = {
   OrderBySize: orderBySize,
   OrderByQuoteAmount: orderByQuoteAmount,

@@ -1,4 +1,4 @@
-/** The page at `/docs`: a packaged viewer that shows the OpenAPI document. All of it comes from this service. */
+/** Serves the page at `/docs`: a packaged viewer of the OpenAPI document. All its files come from this service. */
 
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -9,9 +9,9 @@ import { escapedHtml } from '../html.ts';
 import { replaceHeader } from '../response/index.ts';
 
 /**
- * The viewer fetches the document, draws with images inside its style sheet, and tries routes of this service alone.
- * It does not draw anything under `require-trusted-types-for`: its Markdown reader and its sanitizer write strings to
- * `innerHTML`, with any list of policies. The document that it shows is the service's own.
+ * Content Security Policy of the viewer. The viewer fetches the document, uses images inside its style sheet, and calls
+ * only routes of this service. `require-trusted-types-for` is left out, because the viewer then renders nothing: its
+ * Markdown reader and its sanitizer write strings to `innerHTML`. The document it shows is the service's own.
  */
 const POLICY = [
   "default-src 'none'",
@@ -28,7 +28,7 @@ export function allowViewer(_request: unknown, response: Response): void {
   replaceHeader(response, 'Content-Security-Policy', POLICY);
 }
 
-/** For files whose path changes with them. */
+/** Cache-Control of files whose path changes with their content. */
 const FOR_GOOD = 'public, max-age=31536000, immutable';
 
 const packages = createRequire(import.meta.url);
@@ -39,7 +39,7 @@ const STYLE = `docs/${version}/swagger-ui.css`;
 const SCRIPT = `docs/${version}/swagger-ui-bundle.js`;
 const START = 'docs/start.js';
 
-/** Addresses are relative, so that the page also works below a path of a proxy. */
+/** URLs are relative, so that the page also works under a path prefix of a proxy. */
 const page = (title: string): string => `<!doctype html>
 <html lang="en">
 <head>
@@ -58,7 +58,7 @@ const page = (title: string): string => `<!doctype html>
 </html>
 `;
 
-/** The validator of the viewer's makers is another host. */
+/** The default validator is switched off, because it is on another host. */
 const START_SCRIPT = `SwaggerUIBundle({
   url: 'v1/openapi.json',
   dom_id: '#viewer',
@@ -76,7 +76,7 @@ const textOf = (contentType: string, text: string): Answer => ({
   isPublic: true,
 });
 
-/** Read when it is first asked for. */
+/** Serves a file of the package, which is read at the first request. */
 function packagedFile(file: string, contentType: string): Endpoint {
   let answer: Promise<Answer> | undefined;
   return {

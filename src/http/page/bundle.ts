@@ -1,14 +1,14 @@
-/** The files of the trading page, as `src/web/bundle.mjs` left them in `dist/web`. */
+/** Reads the files of the trading page, which `src/web/bundle.mjs` writes to `dist/web`. */
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import type { Answer } from '../endpoint.ts';
 
-/** A compiled service stands in `dist` itself, beside the page. */
+/** Path of the bundle from this file. A compiled service is in `dist` too, beside the page. */
 const FROM_HERE = import.meta.url.endsWith('.ts') ? '../../../dist/web/' : '../../../web/';
 const FOLDER = new URL(FROM_HERE, import.meta.url);
-/** Beginning of the path of each file. */
+/** Prefix of the path of each file. */
 const PREFIX = 'web/';
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -18,15 +18,15 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 };
 
 export interface BundleFile {
-  /** Hash of the content, which stands behind `?v=`. */
+  /** Hash of the content, used as `?v=`. */
   readonly hash: string;
   readonly answer: Answer;
 }
 
 export interface Bundle {
-  /** By their paths, without a slash in front. */
+  /** Files by path, without a leading slash. */
   readonly files: ReadonlyMap<string, BundleFile>;
-  /** Addresses of the files that the document names, each with the hash of its content, without a slash in front. */
+  /** URLs of the files that the document names, each with its content hash, without a leading slash. */
   readonly script: string;
   readonly style: string;
 }
@@ -34,9 +34,9 @@ export interface Bundle {
 let bundle: Bundle | undefined;
 
 /**
- * Reads the bundle once in a process: a replica goes on with the files it started with, and their names follow from
- * what was read, even while another process bundles anew.
- * @returns undefined when the page has not been bundled, or cannot be read
+ * Reads the bundle once per process. A replica keeps the files it started with, and their hashes match them, even while
+ * another process rebuilds the bundle.
+ * @returns undefined if the page has not been bundled, or cannot be read
  */
 export function readBundle(): Bundle | undefined {
   bundle ??= readFolder();
@@ -51,7 +51,7 @@ function readFolder(): Bundle | undefined {
     const addressOf = (name: string): string => `${PREFIX}${name}?v=${files.get(PREFIX + name)!.hash}`;
     return { files, script: addressOf('main.js'), style: addressOf('style.css') };
   } catch (error) {
-    // A file that is missing, or closed to this user.
+    // The file is missing, or this user may not read it.
     if ((error as NodeJS.ErrnoException).syscall !== undefined) return undefined;
     throw error;
   }

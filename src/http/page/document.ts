@@ -1,20 +1,20 @@
-/** The document of the trading page: settings, and the addresses of its bundle. */
+/** Writes the HTML document of the trading page, with its settings and the URLs of its bundle. */
 
 import { escapedHtml } from '../html.ts';
 import type { Bundle } from './bundle.ts';
 
-/** Settings of the page, each as `<meta name="redbook-…">`; `src/web/state/settings.ts` reads them. */
+/** Settings of the page, each written as `<meta name="redbook-…">` and read by `src/web/state/settings.ts`. */
 export interface PageSettings {
-  /** Name of the service, in the title and in the prompts of wallets. */
+  /** Name of the service, shown in the title and in wallet prompts. */
   readonly service: string;
-  /** True: the demo wallet and its test funds are offered. */
+  /** True if the page offers the demo wallet and its test funds. */
   readonly demo: boolean;
 }
 
 interface DocumentParts {
   readonly bundle: Pick<Bundle, 'script' | 'style'>;
   readonly settings: PageSettings;
-  /** Relative address of the folder that the API, the streams and the bundle are in: empty, or `../`. */
+  /** Relative URL of the folder with the API, the streams and the bundle: empty, or `../`. */
   readonly root: string;
 }
 
@@ -23,7 +23,7 @@ const ICON = encodeURIComponent(
     '<path d="M5 3h6v10l-3-2-3 2z" fill="#fff"/></svg>',
 );
 
-/** Addresses are relative, so that the page also works below a path of a proxy. */
+/** URLs are relative, so that the page also works under a path prefix of a proxy. */
 export function pageDocument({ bundle, settings, root }: DocumentParts): string {
   const metas = Object.entries(settings).map(
     ([name, value]) => `<meta name="redbook-${name}" content="${escapedHtml(String(value))}">`,

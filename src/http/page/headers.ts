@@ -1,10 +1,10 @@
-/** Headers of the trading page. They are strict: the page holds sessions, on the origin of the API. */
+/** Headers of the trading page. They are strict, because the page holds sessions on the origin of the API. */
 
 import type { Cors } from '../middleware/cors.ts';
 import { addHeader, replaceHeader } from '../response/index.ts';
 import { streamServerOf } from '../stream-server.ts';
 
-/** Features of browsers that the page never uses; whatever is not listed has a default of its own. */
+/** Browser features that the page never uses. Features that are not listed keep the browser's default. */
 const UNUSED_FEATURES = [
   'accelerometer',
   'autoplay',
@@ -30,8 +30,9 @@ const UNUSED_FEATURES = [
 const PERMISSIONS = UNUSED_FEATURES.map((feature) => `${feature}=()`).join(', ');
 
 /**
- * Scripts and styles come from the files of the bundle alone, and no text becomes HTML or a script. The page connects
- * to its own origin. Older Safari does not count the streams as that, so their origin is named.
+ * Content Security Policy of the page. Scripts and styles come only from the bundle, and no text becomes HTML or a
+ * script. The page connects to its own origin. Older Safari versions exclude WebSockets from that, so the origin of the
+ * streams is named.
  */
 const policyOf = (webUrl: string): string =>
   [
@@ -47,13 +48,13 @@ const policyOf = (webUrl: string): string =>
     "trusted-types 'none'",
   ].join(';');
 
-/** An IPv6 address cannot be written in a policy, where browsers would report it as an error. */
+/** Returns nothing for an IPv6 host: a policy cannot contain one, and browsers would report an error. */
 function streamSource(webUrl: string): string[] {
   const { protocol, host } = streamServerOf(webUrl);
   return host.startsWith('[') ? [] : [`${protocol}://${host}`];
 }
 
-/** Only pages of this origin may load what has this header. */
+/** Lets only pages of this origin load the file. */
 export const sameOriginOnly: Cors = (_request, response) =>
   replaceHeader(response, 'Cross-Origin-Resource-Policy', 'same-origin');
 

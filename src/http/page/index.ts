@@ -1,6 +1,6 @@
 /**
- * The trading page, at `/` and at the `trade_url` of each market. It is no part of the API: nothing of it needs a
- * session, and nothing of it is read by clients.
+ * Serves the trading page at `/` and at the `trade_url` of each market. The page is not part of the API: it needs no
+ * session, and API clients do not read it.
  */
 
 import type { Request, RequestHandler, Response } from 'express';
@@ -21,10 +21,10 @@ interface PageRoute {
   readonly handle: RequestHandler;
 }
 
-/** For addresses that name the content. */
+/** Cache-Control of URLs that contain the content's hash. */
 const FOR_GOOD = 'public, max-age=31536000, immutable';
 
-/** All of them are answered to `GET`. */
+/** Returns the routes of the page, all served for `GET`. */
 export function pageRoutes(services: Services): PageRoute[] {
   const bundle = readBundle();
   if (bundle === undefined)
@@ -58,7 +58,10 @@ const settingsFor = (request: Request, { settings }: Services): PageSettings => 
   demo: settings.demoFaucet && isLocalCaller(request),
 });
 
-/** Returns false only when the engine says that no market has this ticker id. While it is away, the page is shown. */
+/**
+ * Returns false only if the engine answers that no market has this ticker id. While the engine is unavailable, the page
+ * is shown.
+ */
 async function mayBeMarket(engine: Engine, tickerId: string): Promise<boolean> {
   try {
     await marketOfTicker(engine, tickerId.toUpperCase());
@@ -70,8 +73,8 @@ async function mayBeMarket(engine: Engine, tickerId: string): Promise<boolean> {
 }
 
 /**
- * During a rolling change a replica is asked for a file of another release. It answers with its own, which no cache may
- * keep under the name of the other.
+ * Serves a file of the bundle. During a rolling release, a replica may be asked for a file of another release. It then
+ * sends its own file, which no cache may keep under that URL.
  */
 const bundleFile =
   ({ hash, answer }: BundleFile): RequestHandler =>

@@ -5,11 +5,11 @@ import type { errorSchema, unexpectedErrorSchema } from '../../contract/errors.t
 import { ERRORS, type ErrorCode, type Refusal } from '../../domain/errors.ts';
 import { type Answer, json } from '../endpoint.ts';
 
-/** The error that a client may read, and branch on by its code. */
+/** Writes an error whose message the client may read. The code is stable. */
 export const refusalAnswer = ({ code, message, status }: Refusal): Answer =>
   json<typeof errorSchema>({ error: message, code }, status);
 
-/** The error of unknown routes and unexpected failures. */
+/** Writes the error of unknown routes and unexpected failures. */
 export function unexpectedAnswer(code: ErrorCode): Answer {
   const { status, meaning } = ERRORS[code];
   return json<typeof unexpectedErrorSchema>(

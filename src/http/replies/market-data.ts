@@ -1,6 +1,6 @@
 /**
- * Writes public market data: docs/api.md 2.10. Amounts are exact plain decimal strings, made of the integers. Trades and
- * candles are written by templates, as orders are.
+ * Writes public market data: docs/api.md 2.10. Amounts are exact plain decimal strings, computed from integers. Trades
+ * and candles are written by templates, as orders are.
  */
 
 import type {
@@ -31,13 +31,13 @@ const priceOf = (ticks: Count, market: Market): string => formatCount(ticks, mar
 const sizeOf = (steps: Count, market: Market): string => formatCount(steps, marketGrid(market).step);
 const quoteOf = (atoms: Count, market: Market): string => formatScaled(atoms, market.quote.scale);
 
-/** JSON string of a text in which JSON escapes nothing. */
+/** Returns the JSON string of a text that needs no escapes. */
 const quoted = (plain: string): string => `"${plain}"`;
 
 const priceOrNull = (ticks: bigint | null, market: Market): string | null =>
   ticks === null ? null : priceOf(ticks, market);
 
-/** `BASE_QUOTE`: the market's symbol as aggregators write it. */
+/** Returns `BASE_QUOTE`, the market's symbol in the form of aggregators. */
 const tickerIdOf = ({ base, quote }: Market): string => `${base.symbol}_${quote.symbol}`;
 
 const tradeUrlOf = (market: Market, { webUrl }: HttpSettings): string =>
@@ -49,7 +49,7 @@ const poolIdOf = ({ base, quote }: Market, { serviceName }: HttpSettings): strin
 
 const isOpen = (market: Market): boolean => market.status === 'active' && market.tradingEnabled;
 
-/** True when `pairs` lists the market. */
+/** True if `pairs` lists the market. */
 const isListed = (market: Market): boolean => market.visible && isOpen(market);
 
 /** Figures of a market with executions in the last 24 hours. */
@@ -73,7 +73,7 @@ const pairReply = (market: Market, settings: HttpSettings): Written<typeof pairS
   trade_url: tradeUrlOf(market, settings),
 });
 
-/** Writes the markets with executions in the last 24 hours: frozen ones too, hidden ones not. */
+/** Writes the markets with executions in the last 24 hours, including frozen ones but not hidden ones. */
 export function summaryReply(
   { markets, paused, figures, quotes }: MarketOverview,
   settings: HttpSettings,
@@ -144,7 +144,7 @@ function tickerReply(
   return { ...ticker, high: priceOf(day.highTicks, market), low: priceOf(day.lowTicks, market) };
 }
 
-/** @param levels most levels of each side */
+/** @param levels maximum number of levels on each side */
 export function orderBookReply(book: Book, levels: number): Written<typeof orderBookSchema> {
   const { market } = book;
   const side = (all: readonly Level[]) =>

@@ -4,7 +4,7 @@ import { Refusal } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
 import type { Engine } from '../../engine/index.ts';
 
-/** Looks up the markets of a list's items. Their grids turn the integers into decimals. */
+/** Looks up the markets of a list's items. Their grids convert the integers into decimals. */
 export async function marketsOf(
   engine: Engine,
   items: readonly { readonly market: string }[],
@@ -12,7 +12,7 @@ export async function marketsOf(
   const markets = new Map<string, Market>();
   for (const symbol of new Set(items.map(({ market }) => market))) {
     const market = await engine.markets.bySymbol(symbol);
-    // The ledger knows it, so the engine is not the one that the ledger follows.
+    // The ledger knows the market, so this is not the engine that the ledger follows.
     if (market === undefined)
       throw new Refusal('SERVICE_UNAVAILABLE', `the engine does not know the market ${symbol}`);
     markets.set(symbol, market);

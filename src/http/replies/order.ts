@@ -1,8 +1,8 @@
 /**
- * Writes orders, fills and wallet trades: docs/api.md 2.5 to 2.7. Amounts are exact literals made of the integers.
+ * Writes orders, fills and wallet trades: docs/api.md 2.5 to 2.7. Amounts are exact literals, computed from integers.
  *
- * Each shape is written by one template, because an object that is built first and walked afterwards takes twice the
- * time. The schemas of the contract say which members a template writes.
+ * One template writes each shape, because building an object and then serializing it takes twice the time. The schemas
+ * of the contract define the members that a template writes.
  */
 
 import type {
@@ -26,7 +26,7 @@ import type {
 import { type Count, formatCount, formatScaled, subtract } from '../../domain/units.ts';
 import { timestamp } from './timestamp.ts';
 
-/** The number of an order's fills, and those of them that its reply shows, in the order of execution. */
+/** The number of an order's fills, and the fills that its reply shows, in order of execution. */
 export interface ShownFills {
   readonly fillCount: number;
   readonly fills: readonly Fill[];
@@ -43,7 +43,7 @@ const fillText = (fill: MemberTexts<typeof fillSchema>): string =>
   `"notional":${fill.notional},"feeAmount":${fill.feeAmount},"feeAsset":${fill.feeAsset},` +
   `"createdAt":${fill.createdAt}}`;
 
-/** Writes the members without braces, because the placing reply has further members. */
+/** Writes the members without braces, because the placing reply adds more members. */
 const orderMembers = (order: MemberTexts<typeof orderSchema>): string =>
   `"id":${order.id},"market":${order.market},"side":${order.side},"type":${order.type},` +
   `"timeInForce":${order.timeInForce},"postOnly":${order.postOnly},"price":${order.price},` +
@@ -51,7 +51,7 @@ const orderMembers = (order: MemberTexts<typeof orderSchema>): string =>
   `"status":${order.status},"clientOrderId":${order.clientOrderId},"createdAt":${order.createdAt},` +
   `"updatedAt":${order.updatedAt},"fillCount":${order.fillCount},"fills":${order.fills}`;
 
-/** Members of the placing reply that the order itself does not have. */
+/** Members that only the placing reply has. */
 type PlacementTexts = Omit<MemberTexts<typeof placementSchema>, keyof MemberTexts<typeof orderSchema>>;
 
 const walletTradeText = (trade: MemberTexts<typeof walletTradeSchema>): string =>
@@ -60,14 +60,14 @@ const walletTradeText = (trade: MemberTexts<typeof walletTradeSchema>): string =
   `"feeAmount":${trade.feeAmount},"feeAsset":${trade.feeAsset},"counterparty":${trade.counterparty},` +
   `"createdAt":${trade.createdAt}}`;
 
-/** JSON string of a text in which JSON escapes nothing. */
+/** Returns the JSON string of a text that needs no escapes. */
 const quoted = (plain: string): string => `"${plain}"`;
 
 const priceText = (ticks: Count, market: Market): string => formatCount(ticks, marketGrid(market).tick);
 const sizeText = (steps: Count, market: Market): string => formatCount(steps, marketGrid(market).step);
 const quoteText = (atoms: Count, market: Market): string => formatScaled(atoms, market.quote.scale);
 
-/** One side of a trade. Both sides, the market's prints and the wallet's own trades share one `id`. */
+/** Writes one side of a trade. Both sides, the market's trades and the wallet's own trades share one `id`. */
 const fillReply = (fill: Fill, orderId: string, market: Market): string =>
   fillText({
     id: quoted(fill.tradeId),
@@ -108,13 +108,13 @@ function membersOf(order: OrderFacts, { fillCount, fills }: ShownFills, market: 
   });
 }
 
-/** An order as JSON text. */
+/** Writes an order as JSON text. */
 export const orderReply = (order: OrderFacts, fills: ShownFills, market: Market): string =>
   `{${membersOf(order, fills, market)}}`;
 
 /**
- * Writes the placing reply as JSON text: the order's members, and the order once more as `order`.
- * @param rejectReason reason of the engine's refusal; null on a replay too
+ * Writes the placing reply as JSON text: the order's members, and the order again as `order`.
+ * @param rejectReason reason of the engine's refusal; also null on a replay
  */
 export function placingReply(
   order: OrderFacts,
@@ -135,7 +135,7 @@ export function placingReply(
   return `{${members},"accepted":${own.accepted},"order":${own.order}${refusal}}`;
 }
 
-/** A trade from the wallet's side, as JSON text. */
+/** Writes a trade as JSON text, from the wallet's side. */
 export const walletTradeReply = (
   { fill, orderId, market: symbol, side, counterparty }: WalletTrade,
   market: Market,
@@ -155,7 +155,7 @@ export const walletTradeReply = (
     createdAt: quoted(timestamp(fill.timeMs)),
   });
 
-/** An order that a cancel closed has one of two statuses. */
+/** Maps the status of a cancelled order to one of the two that a cancel reply has. */
 const cancelledStatus = (status: OrderStatus) =>
   status === 'partially_filled_cancelled' ? status : 'cancelled';
 

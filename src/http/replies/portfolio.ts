@@ -12,7 +12,7 @@ interface Holding {
   readonly asset: Asset;
   readonly availableAtoms: bigint;
   readonly reservedAtoms: bigint;
-  /** Value of one whole unit in the numeraire, a plain decimal; 0 where nothing prices it. */
+  /** Value of one whole unit in the numeraire, as a plain decimal; 0 if the asset has no price. */
   readonly mark: string;
 }
 

@@ -1,4 +1,4 @@
-/** Writes times of replies. */
+/** Formats times in replies. */
 
 const DAY_MS = 86_400_000;
 
@@ -7,10 +7,13 @@ const padded = (count: number, digits: number): string[] =>
 
 const [TWO_DIGITS, THREE_DIGITS] = [padded(60, 2), padded(1_000, 3)];
 
-/** The last day that was written, since most times of a list are of one day. */
+/** Cache of the last formatted day, since most times in a list are from one day. */
 let day = { number: Number.NaN, text: '' };
 
-/** A time in ISO 8601, UTC, with milliseconds: `Date.toISOString` at a quarter of its cost. @param timeMs Unix milliseconds */
+/**
+ * Formats a time as ISO 8601, UTC, with milliseconds. Costs a quarter of `Date.toISOString`.
+ * @param timeMs Unix milliseconds
+ */
 export function timestamp(timeMs: number): string {
   const number = Math.floor(timeMs / DAY_MS);
   if (day.number !== number) {

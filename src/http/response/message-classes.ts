@@ -1,27 +1,33 @@
 /**
- * Classes of requests and responses that are created with the prototypes of the Express application. Express calls
- * `Object.setPrototypeOf` on each of them. V8 runs slow code for every object whose prototype was changed, but setting
+ * Classes of requests and responses that have the prototypes of the Express application from the start. Express calls
+ * `Object.setPrototypeOf` on each message. V8 runs slow code for every object whose prototype was changed, but setting
  * the prototype that an object already has costs nothing.
  */
 
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 
-/** A response that writes header lines unchanged. Node would validate each name and value by two regular expressions. */
+/**
+ * A response that writes header lines unchanged. Node would validate each name and value with two regular expressions.
+ */
 interface ResponseWithLines {
-  /** Header lines with their ends: those of Node's own concern (length, connection, encoding, date) must not be here. */
+  /**
+   * Header lines with their line ends. Headers that Node handles (length, connection, encoding, date) must not be here.
+   */
   headLines: string;
 }
 
 export const takesLines = (response: object): response is ResponseWithLines => 'headLines' in response;
 
-/** Classes that one server and the application that answers its requests share. */
+/** Classes shared by one server and its application. */
 export interface MessageClasses {
   readonly IncomingMessage: typeof IncomingMessage;
   readonly ServerResponse: typeof ServerResponse;
 }
 
-/** The part of Node that makes a head of its first line and the headers. It is there in every release that we run on. */
+/**
+ * Node's internal method that builds a head from its first line and the headers. Every supported Node release has it.
+ */
 type StoresHeader = new (
   ...args: ConstructorParameters<typeof ServerResponse>
 ) => ServerResponse & { _storeHeader(firstLine: string, headers: unknown): void };
@@ -36,7 +42,7 @@ function responseWithLines(): typeof ServerResponse {
       super._storeHeader(firstLine + this.headLines, headers);
     }
   }
-  // On the prototype, which Express also gives to responses that were not made here.
+  // Set on the prototype, because Express also gives the prototype to responses that were not created here.
   Response.prototype.headLines = '';
   return Response as unknown as typeof ServerResponse;
 }
@@ -45,7 +51,7 @@ export function createMessageClasses(): MessageClasses {
   return { IncomingMessage: class extends IncomingMessage {}, ServerResponse: responseWithLines() };
 }
 
-/** Makes the classes those of the application. An application that had them before goes on with this one's settings. */
+/** Assigns the classes to the application. A previous application of these classes then uses the new one's settings. */
 export function useMessageClasses(app: Express, classes: MessageClasses): void {
   const [request, response] = [classes.IncomingMessage.prototype, classes.ServerResponse.prototype];
   Object.setPrototypeOf(request, app.request);

@@ -1,4 +1,4 @@
-/** Writes a public answer: shared by many, compressed when asked for, and not sent when the client has it already. */
+/** Sends a public answer: shared between clients, compressed on request, and as a 304 if the client already has it. */
 
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -7,21 +7,21 @@ import type { Request, Response } from 'express';
 import type { Answer } from '../endpoint.ts';
 import { addHeader, writeHead } from './head.ts';
 
-/** Caches may add at most this second to the age of an answer. */
+/** Caches may add at most one second to the age of an answer. */
 const CACHE_CONTROL = 'public, max-age=1, must-revalidate';
 
 const compress = promisify(gzip);
 
-/** Parts of an answer that are made once, however many clients it is sent to. */
+/** Parts of an answer that are built once for all clients. */
 class Prepared {
-  /** Bytes, because a text is copied twice on its way out. */
+  /** Stored as bytes, because a string is copied twice when it is sent. */
   readonly body: Buffer;
   readonly etag: string;
   #gzipped: Promise<Buffer> | undefined;
 
   constructor(text: string) {
     this.body = Buffer.from(text);
-    // Weak, because the tag stands for the compressed bytes too.
+    // Weak, because the tag also covers the compressed bytes.
     this.etag = `W/"${createHash('sha1').update(this.body).digest('base64url')}"`;
   }
 
@@ -68,8 +68,8 @@ export async function sendPublic(
 }
 
 /**
- * True when the client has this answer. Express compares the request with headers that Node keeps, so they are set only
- * for a client that sends a tag.
+ * True if the client already has this answer. Express compares the request with headers that Node stores, so they are
+ * set only for a client that sends a tag.
  */
 function isKnown(request: Request, response: Response, etag: string): boolean {
   if (request.headers['if-none-match'] === undefined) return false;

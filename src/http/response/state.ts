@@ -1,20 +1,23 @@
-/** The state of a reply while it is made. */
+/** State of a reply while it is being built. */
 
 import type { Response } from 'express';
 
 export interface ReplyState {
   readonly requestId: string;
-  /** By the clock of `performance.now`. */
+  /** Start of the request by `performance.now`, in milliseconds. */
   readonly begunMs: number;
-  /** Path of the route as it is registered; `unknown` until one is found. */
+  /** Path of the route as registered; `unknown` until a route is found. */
   route: string;
-  /** An orchestrator asks again and again, and hears of a process that is not ready by the answer. */
+  /**
+   * True for a probe. Its requests are logged at debug level: an orchestrator repeats them, and sees a failure in the
+   * reply.
+   */
   isProbe: boolean;
-  /** Names and values in turn; `head.ts` adds to it. */
+  /** Alternating names and values, appended by `head.ts`. */
   readonly head: string[];
 }
 
-/** Express keeps the `locals` that it finds, and makes slower ones where there are none. */
+/** Sets `locals` before Express does. Express keeps existing `locals`, and otherwise creates slower ones. */
 export function beginReply(response: Response, requestId: string, headers: readonly string[]): ReplyState {
   const state: ReplyState = {
     requestId,

@@ -1,4 +1,6 @@
-/** `GET /v1/market-data/candles`, with the ticker id in the query or in the path: candles of a market, oldest first. */
+/**
+ * `GET /v1/market-data/candles`: returns candles of a market, oldest first. The ticker id is in the query or the path.
+ */
 
 import { candlesRequest } from '../../../contract/requests.ts';
 import { checked, type Endpoint, publicJsonText } from '../../endpoint.ts';

@@ -1,4 +1,4 @@
-/** `GET /v1/market-data/trades`, with the ticker id in the query or in the path: executions, newest first. */
+/** `GET /v1/market-data/trades`: returns executions, newest first. The ticker id is in the query or the path. */
 
 import { historicalTradesRequest } from '../../../contract/requests.ts';
 import { checked, type Endpoint, publicJsonText } from '../../endpoint.ts';

@@ -1,4 +1,4 @@
-/** `GET /v1/market-data/orderbook`, with the ticker id in the query or in the path: the best levels of a book. */
+/** `GET /v1/market-data/orderbook`: returns the best levels of a book. The ticker id is in the query or the path. */
 
 import type { orderBookSchema } from '../../../contract/market-data.ts';
 import { orderBookRequest } from '../../../contract/requests.ts';
@@ -7,7 +7,7 @@ import { checked, type Endpoint, publicJson, sharedAnswer } from '../../endpoint
 import { orderBookReply } from '../../replies/market-data.ts';
 import { marketOfTicker } from './ticker.ts';
 
-/** Levels of each side: half the depth; 0 stands for all there are to have. */
+/** Number of levels on each side: half the depth. A depth of 0 means all available levels. */
 const levelsOf = (depth: number): number =>
   depth === 0 ? BOOK_LEVELS : Math.min(Math.max(Math.floor(depth / 2), 1), BOOK_LEVELS);
 

@@ -1,4 +1,4 @@
-/** `GET /v1/market-data/pairs`: the markets that can be traded. */
+/** `GET /v1/market-data/pairs`: returns the markets that can be traded. */
 
 import type { pairsSchema } from '../../../contract/market-data.ts';
 import { type Endpoint, publicJson, sharedAnswer } from '../../endpoint.ts';

@@ -1,4 +1,4 @@
-/** `GET /v1/market-data/summary`: the last 24 hours of every market that traded in them, by ticker id. */
+/** `GET /v1/market-data/summary`: returns 24-hour figures by ticker id, for each market that traded in that time. */
 
 import type { summarySchema } from '../../../contract/market-data.ts';
 import { type Endpoint, publicJson, sharedAnswer } from '../../endpoint.ts';

@@ -1,4 +1,4 @@
-/** `GET /v1/market-data/tickers`: the last 24 hours of the pairs, as a list. */
+/** `GET /v1/market-data/tickers`: returns 24-hour figures of the pairs, as a list. */
 
 import type { tickersSchema } from '../../../contract/market-data.ts';
 import { type Endpoint, publicJson, sharedAnswer } from '../../endpoint.ts';

@@ -1,4 +1,4 @@
-/** The market that a public route is about, named in its path or in its query. */
+/** Looks up the market that a public route names in its path or its query. */
 
 import { Refusal } from '../../../domain/errors.ts';
 import type { Market } from '../../../domain/market.ts';

@@ -1,4 +1,4 @@
-/** The time range of public routes. */
+/** Checks the time range of public routes. */
 
 import { Refusal } from '../../../domain/errors.ts';
 
