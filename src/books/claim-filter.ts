@@ -6,8 +6,8 @@ import { untilSettled } from './until-settled.ts';
 import { usedIds } from './used-ids.ts';
 
 /**
- * Fills a new filter while trading goes on. The present one stays in force until the new one is complete.
- * @param patienceMs how long settlement may stand still meanwhile
+ * Fills a new filter while trading continues. The old filter stays in force until the new one is complete.
+ * @param patienceMs longest time that settlement may make no progress meanwhile
  * @throws OperatorRefusal SETTLEMENT_STALLED, and what `EngineClaimFilter.rebuild` throws
  */
 export const rebuildClaimFilter = (

@@ -1,4 +1,4 @@
-/** Reads a wallet's live orders: those that Postgres has, changed by the events that are not settled. */
+/** Reads a wallet's live orders: the settled orders from Postgres, updated by the events that are not settled yet. */
 
 import { type ClosedOrder, isLive, type LiveOrder, type RestingOrder, type Trade } from '../domain/order.ts';
 import {
@@ -14,10 +14,11 @@ import {
 import type { Servers } from './servers.ts';
 
 /**
- * Returns the orders newest first. The engine is asked before Postgres: an event that was settled in between is found
- * twice and counted once. In the other order it could be missed.
- * The walk passes the live orders of every wallet, in Postgres, where it holds nobody up. It is made for an operator
- * who looks at one account, not for serving requests.
+ * Returns the orders newest first. Reads the engine before Postgres: an event that is settled between the two reads is
+ * found twice and counted once. In the other order it could be missed.
+ *
+ * Scans the live orders of all wallets in Postgres, which blocks nobody. It is meant for an operator who looks at one
+ * account, not for serving requests.
  */
 export async function liveOrdersOf({ engine, ledger }: Servers, wallet: string): Promise<RestingOrder[]> {
   const unsettled = await engine.outbox.unsettledOf(wallet);
@@ -30,7 +31,7 @@ export async function liveOrdersOf({ engine, ledger }: Servers, wallet: string):
 
 type RestingTerms = Omit<RestingOrder, 'remainingSteps'>;
 
-/** The orders of a wallet that were live at some time, by id. */
+/** Orders of a wallet that were live at some time, by id. */
 class WalletOrders implements OrderVisitor {
   readonly #wallet: string;
   readonly #orders = new Map<string, { readonly terms: RestingTerms; readonly life: OrderLife }>();
@@ -39,7 +40,7 @@ class WalletOrders implements OrderVisitor {
     this.#wallet = wallet;
   }
 
-  /** Takes a settled order if it is the wallet's and rests. */
+  /** Adds a settled order if it belongs to the wallet and is resting. */
   add(order: LiveOrder): void {
     const { wallet, priceTicks, sizeSteps } = order;
     if (wallet !== this.#wallet || priceTicks === null) return;

@@ -1,4 +1,4 @@
-/** Books deposits and withdrawals, each of which counts once, also when the answer to the first attempt was lost. */
+/** Books deposits and withdrawals exactly once, even when the answer to the first attempt was lost. */
 
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { AccountMoved } from '../domain/event.ts';
@@ -7,14 +7,15 @@ import { type Decimal, formatDecimal, toScaled } from '../domain/units.ts';
 import { checkSameMovement, type Engine, type Moment } from '../engine/index.ts';
 import type { Servers } from './servers.ts';
 
-/** Most looks into Postgres. One is enough unless it took minutes. */
+/** Most lookups in Postgres. One is enough unless it took minutes. */
 const LOOKS = 3;
 
 /**
  * Moves funds under a reference.
  * @param scale decimals of the asset that the amount was made with
- * @returns whether the reference stood for this very movement already, so that nothing was moved now
- * @throws OperatorRefusal REFERENCE_CONFLICT when it stands for another one, and what `Engine.moveFunds` throws
+ * @returns true if the reference already belongs to this same movement, so that nothing was moved now
+ * @throws OperatorRefusal REFERENCE_CONFLICT when the reference belongs to another movement, and what
+ *   `Engine.moveFunds` throws
  */
 export async function moveFundsOnce(
   servers: Servers,
@@ -27,7 +28,7 @@ export async function moveFundsOnce(
 }
 
 /**
- * Moves funds under a reference unless the reference stands for a movement already.
+ * Moves funds under a reference unless the reference already belongs to a movement.
  * @param scale decimals of the asset that the amount was made with
  * @returns the earlier movement, or null when the funds were moved now
  * @throws what `Engine.moveFunds` throws

@@ -1,4 +1,4 @@
-/** Rebuilds the engine from the ledger, in place of none or of one of another format. */
+/** Rebuilds the engine from the ledger, when there is no engine or one of another format. */
 
 import type { Cursor } from '../domain/event.ts';
 import { type Engine, EngineFormat, type EngineImage, type Rebuilt } from '../engine/index.ts';

@@ -3,9 +3,9 @@
 import type { Cursor, EngineEvent } from '../domain/event.ts';
 
 export interface Lag {
-  /** Events that the engine has and the ledger has not. */
+  /** Number of events that the engine has and the ledger lacks. */
   readonly events: number;
-  /** Age of the oldest of them in milliseconds, 0 when there is none. */
+  /** Age of the oldest such event in milliseconds; 0 when there is none. */
   readonly ageMs: number;
 }
 

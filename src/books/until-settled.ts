@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 50;
 
 /**
  * Waits until the ledger contains an event.
- * @param patienceMs how long settlement may stand still meanwhile
+ * @param patienceMs longest time that settlement may make no progress meanwhile
  * @throws OperatorRefusal SETTLEMENT_STALLED
  */
 export async function untilSettled(

@@ -1,16 +1,18 @@
 /**
- * Gathers the commands of one turn of the event loop, market by market, and runs those of a market by one script.
+ * Groups the commands of one turn of the event loop by market, and runs each group as one script.
  *
- * Commands leave at the end of the turn in which they came. While a call of a market is on its way, commands that come
- * for the same market wait and form the next call, in the order in which they came. A command that has waited for longer
- * than its sender does is refused and never sent.
+ * Commands are sent at the end of the turn in which they came. While a call for a market is in flight, new commands for
+ * that market wait and form the next call, in order of arrival. A command that has waited for longer than its sender
+ * waits is refused and never sent.
  */
 
 import type { Market } from '../domain/market.ts';
 
-/** Most commands of one call. */
+/** Most commands in one call. */
 const MOST_TOGETHER = 64;
-/** Longest wait for a call. With the time of the call itself, it stays below the time within which clients are told. */
+/**
+ * Longest wait for a call. Together with the call itself, it stays below the time within which clients get an answer.
+ */
 const PATIENCE_MS = 1_000;
 
 /** The script stopped before this command: the command heads the next call. */
@@ -32,15 +34,15 @@ export class Batches<Command, Outcome> {
   readonly #run: (market: Market, commands: Command[]) => Promise<(Outcome | Error | typeof UNTOUCHED)[]>;
   readonly #late: () => Error;
   readonly #now: () => number;
-  /** Keys are market records, because a call has one set of rules. */
+  /** Keyed by market record, because a call has one set of rules. */
   readonly #queues = new Map<Market, Queue<Command, Outcome>>();
   /** Markets whose first commands came in this turn. */
   #fresh: Market[] = [];
 
   /**
-   * @param run makes one call; returns an outcome for each command, in their order; its error rejects all of them
-   * @param late makes the error of a command that was never sent
-   * @param now milliseconds; tests give a clock of their own
+   * @param run makes one call and returns an outcome for each command, in order; its error rejects all of them
+   * @param late creates the error for a command that was never sent
+   * @param now returns milliseconds; tests pass a clock of their own
    */
   constructor(
     run: (market: Market, commands: Command[]) => Promise<(Outcome | Error | typeof UNTOUCHED)[]>,

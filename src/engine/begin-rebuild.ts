@@ -1,4 +1,4 @@
-/** Begins and ends a rebuild: marks the server, and puts the rebuilt engine in force. */
+/** Begins and ends a rebuild: marks the server as being rebuilt, then puts the rebuilt engine in force. */
 
 import { randomBytes } from 'node:crypto';
 import { OperatorRefusal } from '../domain/errors.ts';
@@ -13,7 +13,7 @@ import { BEGIN_REBUILD, END_REBUILD } from './scripts.ts';
 import { ENGINE_FORMAT } from './state.ts';
 
 interface BegunRebuild {
-  /** Names this rebuild to the scripts that write its parts. */
+  /** Identifies this rebuild to the scripts that write its parts. */
   readonly token: string;
   /** True when the rebuild replaces an engine of another format and keeps its dead-man switches. */
   readonly keepsSwitches: boolean;

@@ -1,4 +1,4 @@
-/** Writes the parts of a rebuilt engine, some hundred fields or members by a script, so that none of them is long. */
+/** Writes the parts of a rebuilt engine. Each script writes some hundred fields or members, so that none runs long. */
 
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { EngineCore } from './core.ts';
@@ -18,7 +18,7 @@ export const replaced = (): OperatorRefusal =>
 export class BulkWriter {
   readonly #core: EngineCore;
   readonly #token: string;
-  /** Arguments that were added and not sent yet, by command and key. */
+  /** Arguments that were added but not sent yet, by command and key. */
   readonly #waiting = new Map<string, { command: Command; key: string; args: Argument[] }>();
 
   /** @param token of the rebuild */

@@ -3,13 +3,13 @@
 import type { OrdersClosed } from '../domain/event.ts';
 import { bytes16, bytesOf, layout, text8, u8, u16, u56 } from '../redis/layout.ts';
 
-/** Shared by the requests of one call. */
+/** Values shared by the requests of one call. */
 export const CANCELLING_CALL = layout({
   epoch: u16,
   marketNumber: u16,
   basePerStep: u56,
   quotePerLot: u56,
-  /** The call ends before the next request once its requests have named so many orders. */
+  /** Number of named orders after which the call begins no further request. */
   mostOrders: u16,
   /** Version and symbol of the rules that the replica knows. */
   rules: text8,

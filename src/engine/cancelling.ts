@@ -1,4 +1,4 @@
-/** Closing orders: the TypeScript face of `cancel_orders.lua`, for everything that takes orders off a book. */
+/** Closes orders: the TypeScript side of `cancel_orders.lua`, used by everything that takes orders off a book. */
 
 import { Refusal } from '../domain/errors.ts';
 import type { OrdersClosed } from '../domain/event.ts';
@@ -17,9 +17,9 @@ import { rulesText } from './state.ts';
 /** Outcome of cancelling one page of a wallet's live orders. */
 export interface CancelledPage {
   readonly closed: readonly ClosedOrder[];
-  /** One for each market whose orders could not be cancelled, because a reservation is missing. */
+  /** One error for each market whose orders could not be cancelled because a reservation is missing. */
   readonly failures: readonly Error[];
-  /** The next page begins after this member; null after the last page. */
+  /** Member after which the next page begins; null after the last page. */
   readonly next: Buffer | null;
 }
 
@@ -31,7 +31,7 @@ interface Scope {
 
 /** Most orders of one request, and live orders in a later page. Scripts run alone, so each must stay short. */
 const CANCEL_BATCH = 100;
-/** A call whose requests have named so many orders begins no further request. */
+/** Number of named orders after which a call begins no further request. */
 const MOST_ORDERS_OF_CALL = 200;
 /** Live orders in the first page of a wallet; few wallets have more. */
 const FIRST_PAGE = 25;
@@ -75,7 +75,7 @@ export class OrderCancels {
   ): Promise<ClosedOrder[]> {
     const closed: ClosedOrder[] = [];
     const live = await this.liveReferences(wallet);
-    // An engine that was emptied has no live orders either: its empty list must not pass for an answer.
+    // An emptied engine also has no live orders. Its empty list must not be taken for an answer.
     if (live.length === 0) await this.#core.confirm();
     for (const [number, references] of byMarketNumber(live))
       closed.push(...(await this.close({ wallet, symbol }, cause, number, references)));

@@ -1,4 +1,4 @@
-/** The claim filter of the engine: its load, its copies outside Redis, and its replacement while trading goes on. */
+/** The engine's claim filter: its load, its copies outside Redis, and its replacement while trading continues. */
 
 import { claimOfUsed, type UsedId } from './claims.ts';
 import type { EngineCore } from './core.ts';
@@ -17,17 +17,17 @@ import { FilterRebuild, type FilterRebuilt, type FilterSource, fillFilter } from
 const PIECE_BYTES = 64 * 1024;
 /** Bytes of the filter kept in this process at once. */
 const STRETCH_BYTES = 128 * 1024 * 1024;
-/** Pieces of the filter that tell its load. */
+/** Number of pieces sampled to estimate the load. */
 const SAMPLES = 16;
 const SAMPLE_BYTES = 4096;
 
 /** A stretch of the filter in force, as it was when it was copied. */
 interface FilterCopy {
-  /** True when the engine takes the id for used; undefined when the id lies in another stretch. */
+  /** Returns true if the engine treats the id as used; undefined if the id lies in another stretch. */
   has(used: UsedId): boolean | undefined;
 }
 
-/** The field of the recent claims that an id is kept under. */
+/** Returns the field that stores the id in the hash of recent claims. */
 export const claimName = (used: UsedId): string => claimOfUsed(used).field.toString('hex');
 
 /** The claim filter of the engine: its load, its copies, and its replacement. */
@@ -39,8 +39,8 @@ export class EngineClaimFilter {
   }
 
   /**
-   * Estimates the load of the filter from 64 KiB of it, evenly spread from a random place on. Some 8,000 blocks tell the
-   * load to a hundredth.
+   * Estimates the load of the filter from 64 KiB of it, evenly spaced from a random start. Some 8,000 blocks give the
+   * load to within a hundredth.
    */
   async load(): Promise<FilterLoad> {
     const { current } = await this.#core.readFilter();
@@ -61,12 +61,15 @@ export class EngineClaimFilter {
   }
 
   /**
-   * Replaces the filter by one of the size that this process is set to, filled anew from Postgres, while trading goes
-   * on. The new filter is allocated first and made known; from then on each claim goes into both. Ids of before are
-   * settled soon: once Postgres has them, its ids are put into the new filter piece by piece. Then one script puts it in
-   * force. A rebuild that broke off leaves the old filter in force; the next one removes what is left. Of two at once the
-   * later one goes on and the other is refused.
-   * @throws OperatorRefusal REBUILD_REPLACED when another one began meanwhile; Refusal SERVICE_UNAVAILABLE
+   * Replaces the filter while trading continues. The new filter has the size that this process is configured with and
+   * is filled from Postgres.
+   *
+   * First the new filter is allocated and published. From then on each claim is written to both filters. Once Postgres
+   * has all earlier ids, its ids are written to the new filter piece by piece. Then one script puts it in force.
+   *
+   * A rebuild that breaks off leaves the old filter in force; the next rebuild removes its remains. When two rebuilds
+   * run at once, the later one continues and the other one is refused.
+   * @throws OperatorRefusal REBUILD_REPLACED when another rebuild began meanwhile; Refusal SERVICE_UNAVAILABLE
    */
   async rebuild(source: FilterSource): Promise<FilterRebuilt> {
     const rebuild = await FilterRebuild.begin(this.#core);
@@ -78,7 +81,7 @@ export class EngineClaimFilter {
       await rebuild.abandon();
       throw error;
     }
-    // The outcome may stay unknown. Then both filters stay, and the next rebuild removes the one that is not in force.
+    // If the outcome stays unknown, both filters stay. The next rebuild removes the one that is not in force.
     await rebuild.putInForce();
     return { ...(await this.load()), formerBytes: rebuild.former.bytes, usedIds };
   }
@@ -92,7 +95,7 @@ export class EngineClaimFilter {
     return isLayout && (text === '' || text === writeFilterState(current, next)) ? text : null;
   }
 
-  /** Copies the filter in force stretch by stretch; each stretch tells of the ids that lie in it. */
+  /** Copies the filter in force stretch by stretch. Each copy answers for the ids in its stretch. */
   async *copy(): AsyncGenerator<FilterCopy> {
     const { current } = await this.#core.readFilter();
     const keys = filterKeys(current);

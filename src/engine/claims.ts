@@ -1,22 +1,22 @@
-/** Ids that count once for ever: the field each is claimed under, and its bits in the claim filter. */
+/** Ids that may be used only once: the field that each id is claimed under, and its bits in the claim filter. */
 
 import { hash } from 'node:crypto';
 
-/** An id that counts once for ever. */
+/** An id that may be used only once, ever. */
 export type UsedId =
   | { readonly kind: 'order'; readonly wallet: string; readonly clientOrderId: string }
   | { readonly kind: 'credited' | 'debited'; readonly reference: string };
 
-/** Bits that an id draws in its block of the filter; some fall together. */
+/** Number of bits that an id sets in its block of the filter; some may coincide. */
 export const BITS_PER_ID = 5;
 
 /**
- * Bytes of a digest. With its header, a string of 14 bytes fills an allocation of 16; 112 bits are past any accident or
- * search.
+ * Bytes of a digest. With its header, a 14-byte string fills a 16-byte allocation. 112 bits rule out collisions,
+ * accidental or searched for.
  */
 const DIGEST_BYTES = 14;
 
-/** An id as the scripts and the filter take it. */
+/** An id in the form that the scripts and the filter take. */
 export interface Claim {
   /** Digest of kind, wallet and id: the field in the hash of recent claims. */
   readonly field: Buffer;
@@ -27,8 +27,8 @@ export interface Claim {
 }
 
 /**
- * Time for which a look into Postgres counts. Redis remembers a used id for twice as long after Postgres has it.
- * `lua/include/claim.lua` has the same value.
+ * Milliseconds for which a lookup in Postgres counts. Redis remembers a used id for twice as long after Postgres has
+ * it. `lua/include/claim.lua` has the same value.
  */
 export const LOOK_COUNTS_MS = 300_000;
 
@@ -39,14 +39,14 @@ export interface Moment {
 }
 
 /**
- * Returns the moment of a look into Postgres as scripts take it: 0 for none. A look under another epoch does not count,
- * because an engine that was rebuilt since remembers no id that was settled since.
+ * Returns the moment of a lookup in Postgres as scripts take it; 0 for none. A lookup under another epoch does not
+ * count, because an engine rebuilt since then remembers no id that was settled since.
  */
 export const checkedAtMs = (checked: Moment | undefined, { epoch }: { readonly epoch: number }): number =>
   checked?.epoch === epoch ? checked.timeMs : 0;
 
 function claimOf(kind: string, id: string): Claim {
-  // In one call and as text, which takes a third of the time of a hash object and its buffer.
+  // One call that returns text takes a third of the time of a hash object and its buffer.
   const digest = Buffer.from(hash('sha256', `${kind}:${id}`, 'binary'), 'binary');
   const mask = Buffer.allocUnsafe(8).fill(0);
   for (let bit = 0; bit < BITS_PER_ID; bit += 1) {

@@ -1,4 +1,4 @@
-/** The binary shapes of `lua/include/place_in_book.lua` and its neighbours, read and written. */
+/** Reads and writes the binary formats of `lua/include/place_in_book.lua` and related scripts. */
 
 import {
   type ClosedOrder,
@@ -17,7 +17,7 @@ const WALLET_BYTES = 20;
 export const FILL_BYTES = 49;
 const HIGHEST_KEY = 2n ** 53n - 1n;
 
-/** An amount as scripts take it: 2^53 stands for any larger one, which no order reaches. */
+/** Returns an amount as scripts take it: 2^53 stands for any larger amount, which no order reaches. */
 export const exactNumber = (amount: bigint): number => Number(amount < EXACT_LIMIT ? amount : EXACT_LIMIT);
 
 /** Fields of the balances of an asset. A wallet's field is its 20 bytes and a letter. */
@@ -54,17 +54,17 @@ function writeUint56(bytes: Buffer, value: bigint, at: number): void {
 const priceOfKey = (side: Side, priceKey: bigint): bigint =>
   side === 'buy' ? HIGHEST_KEY - priceKey : priceKey;
 
-/** Price of the seven bytes a level or a member begins with. */
+/** Returns the price in the first seven bytes of a level or a member. */
 export const priceOfKeyBytes = (bytes: Buffer, side: Side): bigint => priceOfKey(side, uint56(bytes, 0));
 
-/** The seven bytes that a level of this price, and each member that rests at it, begins with. */
+/** Returns the first seven bytes of a price's level and of each member that rests at the price. */
 export function keyBytesOfPrice(priceTicks: bigint, side: Side): Buffer {
   const bytes = Buffer.alloc(7);
   writeUint56(bytes, priceOfKey(side, priceTicks), 0);
   return bytes;
 }
 
-/** The id of the order that an event created. A market order stands at price key 0. */
+/** Returns the id of the order that an event created. A market order has price key 0. */
 export function orderIdOf(order: {
   marketNumber: number;
   side: Side;
@@ -91,7 +91,7 @@ interface Place {
 /** A resting order as its book holds it. */
 export interface RestingOrder extends Place {
   readonly remainingSteps: bigint;
-  /** True when its book says that it had fills. */
+  /** True if the order had fills, according to its book. */
   readonly hadFills: boolean;
 }
 
@@ -117,7 +117,7 @@ export const readBookMember = (member: Buffer, marketNumber: number, side: Side)
 /** Bytes of every member of a book. */
 export const BOOK_MEMBER_BYTES = 43;
 
-/** Member of a book for the order with this id; reads as `readBookMember`. */
+/** Writes the book member of the order with this id, in the format that `readBookMember` reads. */
 export function writeBookMember(
   id: string,
   wallet: string,

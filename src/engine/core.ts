@@ -1,4 +1,4 @@
-/** The base of every engine command: the connection, the epoch of the command, and the meaning of its failures. */
+/** Base of every engine command: holds the connection and the epoch, and translates failures. */
 
 import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
@@ -17,12 +17,12 @@ import { FIXED_KEYS, OPEN_EPOCH, RETIRE_ENGINE } from './scripts.ts';
 import { checkServerSettings } from './server-settings.ts';
 import { ENGINE_FORMAT, readState } from './state.ts';
 
-/** The engine has lost events that Postgres has: it must not trade until it is rebuilt. */
+/** Thrown when the engine has lost events that Postgres has. It must not trade until it is rebuilt. */
 export class EngineBehind extends Error {
   override readonly name = 'EngineBehind';
 }
 
-/** The engine has another format than this release: nothing of it may be read or written. */
+/** Thrown when the engine has another format than this release. Nothing of it may be read or written. */
 export class EngineFormat extends Error {
   override readonly name = 'EngineFormat';
 }
@@ -34,24 +34,24 @@ const otherFormat = (format: string): EngineFormat =>
 
 export interface CoreOptions {
   readonly redis: Redis;
-  /** Loads a script. Tests give altered ones. */
+  /** Loads a script. Tests pass altered scripts. */
   readonly load?: (name: string) => Script;
-  /** Size of the claim filter that an engine begins with, and gets when its filter is rebuilt: a power of two. */
+  /** Bytes of the claim filter of a new engine and of a rebuilt filter; a power of two. */
   readonly claimFilterBytes?: number;
   /** Called with messages for operators. */
   readonly warn?: (message: string) => void;
-  /** Called with the time of a script, from sending to reply. */
+  /** Called with the duration of a script, from sending to reply. */
   readonly observe?: (script: string, seconds: number) => void;
 }
 
-/** Redis answers these when it cannot serve now, or another server is the one to ask; nothing was written. */
+/** Replies of a Redis that cannot serve now, or that refers to another server. Nothing was written. */
 const UNAVAILABLE_REPLY =
   /^(LOADING|BUSY|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|NOREPLICAS|NOAUTH|ERR max number)/;
 const STALE_RETRIES = 5;
-/** Scripts that run on an engine of another format: they find out, or replace it. */
+/** Scripts that may run on an engine of another format, because they detect or replace it. */
 const FOR_ANY_FORMAT = new Set<unknown>([OPEN_EPOCH, RETIRE_ENGINE]);
 
-/** Turns a failure of Redis into SERVICE_UNAVAILABLE; what a script itself got wrong stays what it is. */
+/** Turns a failure of Redis into SERVICE_UNAVAILABLE. An error of the script itself is returned unchanged. */
 function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Refusal) return error;
   if (error.name === 'ReplyError' && !UNAVAILABLE_REPLY.test(error.message)) return error;
@@ -60,7 +60,7 @@ function asUnavailable(error: unknown): unknown {
   });
 }
 
-/** The refusal of a command that waited too long for its turn: nothing has run. */
+/** Returns the refusal of a command that waited too long for its turn; nothing has run. */
 export const neverSent = (): Refusal =>
   new Refusal('SERVICE_UNAVAILABLE', 'the matching engine is busy, and nothing was done: try again');
 
@@ -70,7 +70,7 @@ export class EngineCore {
   readonly #observe: (script: string, seconds: number) => void;
   readonly #warn: (message: string) => void;
   readonly #scripts = new Map<unknown, LoadedCall<never>>();
-  /** Size of the filter that is made next. */
+  /** Bytes of the next filter that is made. */
   readonly filterBytes: number;
   #filter: FilterState = readFilterState(null);
   #epoch: number | undefined;
@@ -87,7 +87,7 @@ export class EngineCore {
     this.#observe = options.observe ?? (() => undefined);
     this.filterBytes = options.claimFilterBytes ?? DEFAULT_FILTER_BYTES;
     this.#warn = options.warn ?? (() => undefined);
-    // Whatever answers after a break may be another server: it is asked who it is before anything runs on it.
+    // After a disconnect, another server may answer. It must be identified before anything runs on it.
     this.redis.on('close', () => this.#close());
   }
 
@@ -98,7 +98,7 @@ export class EngineCore {
     return this.#epoch;
   }
 
-  /** The claim filters as last heard; a script that knows better says so. */
+  /** Claim filters as last read; a script that finds them outdated says so. */
   get filter(): FilterState {
     return this.#filter;
   }
@@ -108,8 +108,8 @@ export class EngineCore {
   }
 
   /**
-   * Changes whenever another engine may answer: after a break of the connection, and with each epoch. What was read
-   * from the engine under another tenure counts no longer.
+   * Changes whenever another engine may answer: after a disconnect, and with each epoch. Data read from the engine
+   * under another tenure is no longer valid.
    */
   get tenure(): number {
     return this.#tenure;
@@ -125,12 +125,12 @@ export class EngineCore {
   }
 
   /**
-   * Asks the server who it is, and begins a new epoch where it is not the one of the last. Must be called again after
+   * Identifies the server, and begins a new epoch if it is not the server of the last epoch. Must be called again after
    * each reconnection.
-   * @param cursor Postgres' cursor, or undefined while Postgres is away.
-   * @throws EngineMisconfigured when the server's settings would not keep what it answers.
-   * @throws EngineBehind when Postgres has events that this server lost.
-   * @throws EngineFormat when another release wrote the engine in another format.
+   * @param cursor Postgres' cursor, or undefined while Postgres is unavailable
+   * @throws EngineMisconfigured when the server's settings could lose what it has answered
+   * @throws EngineBehind when Postgres has events that this server lost
+   * @throws EngineFormat when another release wrote the engine in another format
    */
   async open(cursor: Cursor | undefined): Promise<void> {
     const tenure = this.#tenure;
@@ -166,11 +166,11 @@ export class EngineCore {
     }
   }
 
-  /** @throws EngineMisconfigured when the server's settings would not keep what it answers. */
+  /** @throws EngineMisconfigured when the server's settings could lose what it has answered */
   checkServer = (): Promise<void> => checkServerSettings(this.redis, this.#warn);
 
   /**
-   * Asks the server whether a release of another format wrote the engine there; needs no open engine.
+   * Checks if another release wrote the engine in another format; works before the engine is open.
    * @throws EngineFormat; Refusal SERVICE_UNAVAILABLE
    */
   async checkFormat(): Promise<void> {
@@ -182,12 +182,12 @@ export class EngineCore {
     if (this.#otherFormat !== undefined) throw this.#otherFormat;
   }
 
-  /** There is no engine of another format any more. */
+  /** Notes that the engine of another format was replaced. */
   formatReplaced(): void {
     this.#otherFormat = undefined;
   }
 
-  /** Returns the identity of the server, which changes at each of its starts. */
+  /** Returns the run id of the server, which changes at each of its starts. */
   serverRunId(): Promise<string> {
     return this.call(() => this.#readRunId());
   }
@@ -223,8 +223,8 @@ export class EngineCore {
   }
 
   /**
-   * Runs a command again for as long as it finds something stale, which is read anew before.
-   * @param refresh reads what is neither the epoch nor the filter
+   * Repeats a command while its script reports something stale, which is read again before each repetition.
+   * @param refresh reads again what is neither the epoch nor the filter
    */
   async whileCurrent<T>(
     command: () => Promise<T | Stale>,
@@ -238,7 +238,7 @@ export class EngineCore {
     throw new Refusal('SERVICE_UNAVAILABLE', 'the rules changed again and again while the command ran');
   }
 
-  /** Many commands of one call find the same stale: in one turn of the event loop it is read once. */
+  /** Rereads stale state once per turn of the event loop, because many commands of one call report the same. */
   #renew(what: string, refresh: () => Promise<void>): Promise<void> {
     const known = this.#renewals.get(what);
     if (known !== undefined) return known;
@@ -253,7 +253,7 @@ export class EngineCore {
     return renewal;
   }
 
-  /** Runs a plain command; its failures mean what a script's mean. */
+  /** Runs a plain command; its failures are treated like a script's. */
   async call<T>(command: () => Promise<T>): Promise<T> {
     if (this.#otherFormat !== undefined) throw this.#otherFormat;
     return this.#ask(command);
@@ -275,9 +275,9 @@ export class EngineCore {
   }
 
   /**
-   * Asks whether the server still holds the opened engine. Another replica may have begun a new epoch on the same
-   * server; an engine that was emptied or rebuilt meanwhile must be opened again.
-   * @throws Refusal SERVICE_UNAVAILABLE when it must, and while it is not open
+   * Checks that the server still holds the opened engine. Another replica may have begun a new epoch on the same
+   * server. An engine that was emptied or rebuilt meanwhile must be opened again.
+   * @throws Refusal SERVICE_UNAVAILABLE when the engine must be opened again, and while it is not open
    */
   async confirm(): Promise<void> {
     const tenure = this.#tenure;

@@ -1,15 +1,15 @@
-/** Dead-man switches: the TypeScript face of `set_cancel_after`, `take_due_cancels` and `lease_due_cancel`. */
+/** Dead-man switches: the TypeScript side of `set_cancel_after`, `take_due_cancels` and `lease_due_cancel`. */
 
 import type { CancelledPage, OrderCancels } from './cancelling.ts';
 import { walletBytes, walletText } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import { LEASE_DUE_CANCEL, SET_CANCEL_AFTER, TAKE_DUE_CANCELS } from './scripts.ts';
 
-/** A switch that was due and has been taken: the orders that its wallet had at that moment are to be cancelled. */
+/** A due switch that was taken: the orders that its wallet had at that moment must be cancelled. */
 export interface DueCancel {
   /** Lower case. */
   readonly wallet: string;
-  /** When it was due: Unix milliseconds by the engine's clock. */
+  /** Time at which the switch was due, in Unix milliseconds by the engine's clock. */
   readonly dueMs: number;
   /** Epoch (2) | sequence (6) of the last event before it was taken | due time (7). */
   readonly cutOff: Buffer;
@@ -17,11 +17,11 @@ export interface DueCancel {
 
 export interface DueCancels {
   readonly taken: readonly DueCancel[];
-  /** The engine's clock: Unix milliseconds, like the two that follow. */
+  /** Unix milliseconds by the engine's clock, as are the two times below. */
   readonly timeMs: number;
-  /** When the next switch is due that was not taken; null when no other is set. */
+  /** Time at which the next switch that is not taken is due; null when no other is set. */
   readonly nextDueMs: number | null;
-  /** When the next lease ends, those just taken included. */
+  /** Time at which the next lease ends, including the leases just taken. */
   readonly nextLeaseMs: number | null;
 }
 
@@ -41,8 +41,8 @@ export class EngineDueCancels {
 
   /**
    * Sets, renews or switches off the dead-man switch of a wallet.
-   * @param timeoutMs counts from now; 0 switches it off
-   * @returns when the wallet's orders will be cancelled: Unix milliseconds by the engine's clock; null: off
+   * @param timeoutMs milliseconds from now; 0 switches it off
+   * @returns time at which the wallet's orders will be cancelled, in Unix milliseconds by the engine's clock; null: off
    */
   async set(wallet: string, timeoutMs: number): Promise<number | null> {
     const { dueMs } = await this.#core.whileCurrent(() =>
@@ -51,7 +51,7 @@ export class EngineDueCancels {
     return dueMs;
   }
 
-  /** Takes up to `most` due switches; one that is not ended within `leaseMs` is taken again by the next call. */
+  /** Takes up to `most` due switches. A switch that is not ended within `leaseMs` is taken again by the next call. */
   async take(most: number, leaseMs: number): Promise<DueCancels> {
     const { taken, ...times } = await this.#core.whileCurrent(() =>
       this.#core.run(TAKE_DUE_CANCELS, { epoch: this.#core.epoch, most, leaseMs }),
@@ -65,16 +65,17 @@ export class EngineDueCancels {
   }
 
   /**
-   * Cancels one page of the orders that a taken switch cancels.
-   * @param after `next` of the page before; null: from the beginning
+   * Cancels one page of the orders that a taken switch covers.
+   * @param after `next` of the previous page; null: from the beginning
    */
   cancelPage(due: DueCancel, after: Buffer | null): Promise<CancelledPage> {
     return this.#cancels.cancelPage(due.wallet, stampOf(due), after);
   }
 
   /**
-   * Extends the lease of a taken switch; null: its orders are cancelled, and the switch is forgotten.
-   * @returns false when another process has ended it, or has taken a later switch of the wallet; nothing was changed then
+   * Extends the lease of a taken switch; null: forgets the switch, because its orders are cancelled.
+   * @returns false when another process has ended the switch or has taken a later switch of the wallet; nothing was
+   *   changed then
    */
   async lease({ wallet, cutOff }: DueCancel, leaseMs: number | null): Promise<boolean> {
     const { isOurs } = await this.#core.whileCurrent(() =>

@@ -6,7 +6,7 @@ import type { LiveOrder } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import type { UsedId } from './claims.ts';
 
-/** All that an engine must know to go on after an event. Nothing of it may change while it is read. */
+/** Everything that an engine needs to continue after an event. Must not change while it is read. */
 export interface EngineImage {
   /** The event, and its time in Unix milliseconds; all 0 while nothing is settled. */
   readonly cursor: Cursor & { readonly timeMs: number };
@@ -21,6 +21,9 @@ export interface EngineImage {
    */
   balancesOf(asset: string): AsyncIterable<{ readonly account: string; readonly atoms: bigint }>;
   usedIds(): AsyncIterable<UsedId>;
-  /** Called when all is in place: what the lost engine did in earlier epochs must not come into the ledger any more. */
+  /**
+   * Called when the engine is complete. From then on the ledger takes no events of earlier epochs, which the lost
+   * engine may have written.
+   */
   fence(epoch: number): Promise<void>;
 }

@@ -49,10 +49,10 @@ export function lotOf(market: Market): Lot {
 /** One entry as Redis replies it: its id, and its only field with its value. */
 export type StreamEntry = readonly [id: Buffer, fields: readonly Buffer[]];
 
-/** Throws UnknownMarket when its record has not been read yet. */
+/** Returns a market by number. Throws UnknownMarket when its record has not been read yet. */
 type MarketOf = (marketNumber: number) => Market;
 
-/** @throws Error when the entry is none that this release writes */
+/** @throws Error when the entry has no form that this release writes */
 export function readEvent([id, fields]: StreamEntry, marketOf: MarketOf): EngineEvent {
   const [epoch = 0, sequence = 0] = id.toString('latin1').split('-').map(Number);
   const bytes = fields[1];
@@ -63,7 +63,10 @@ export function readEvent([id, fields]: StreamEntry, marketOf: MarketOf): Engine
   return withDigest(event, id, bytes);
 }
 
-/** A digest costs as much as the rest of reading an event, and settlement asks for two of a batch: it waits to be asked. */
+/**
+ * Adds the digest as a lazy property, because computing it costs as much as reading the rest of an event, and
+ * settlement needs only two in a batch.
+ */
 const withDigest = (event: EngineEvent, id: Buffer, bytes: Buffer): EngineEvent =>
   Object.defineProperty(event, 'digest', {
     enumerable: true,
@@ -96,7 +99,7 @@ function readBody(
         `event ${cursor.epoch}-${cursor.sequence} is of a kind that this release does not know`,
       );
     default:
-      // The details of switches are written by `switches.ts` in the shape that the event has.
+      // `switches.ts` writes the details of switches in the shape that the event has.
       return { kind, ...JSON.parse(textOf(bytes)) };
   }
 }
@@ -147,7 +150,7 @@ function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: Mar
   };
 }
 
-/** A movement as claims and events keep it. */
+/** Reads a movement as claims and events store it. */
 export function readMovement(kind: AccountMoved['kind'], text: string): AccountMoved {
   const { wallet, asset, amount, reference } = JSON.parse(text) as Record<string, string>;
   return { kind, wallet: wallet!, asset: asset!, amountAtoms: BigInt(amount!), reference: reference! };

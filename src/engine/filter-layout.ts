@@ -1,9 +1,9 @@
 /**
- * The layout of the claim filter: a Bloom filter over all ids ever used, in blocks of 64 bits. An id has its bits in
- * one block. The filter lies in strings of at most 16 MiB, so that no command allocates or copies more at once.
+ * Layout of the claim filter: a Bloom filter over all ids ever used, in blocks of 64 bits. All bits of an id lie in one
+ * block. The filter lies in strings of at most 16 MiB, so that no command allocates or copies more at once.
  *
- * The engine itself keeps which filter is in force (field `filter` of its hash): whatever size a process was set to,
- * all of them use the same filter, and scripts refuse a command that was made for another one.
+ * The field `filter` of the engine hash names the filter in force. All processes use that filter, whatever size they
+ * are configured with, and scripts refuse a command that was made for another one.
  */
 
 import { BITS_PER_ID, type Claim } from './claims.ts';
@@ -15,19 +15,21 @@ const BLOCK_BITS = BLOCK_BYTES * 8;
 
 /** Bytes of one string of the filter. */
 export const FILTER_PART_BYTES = 16 * MIB;
-/** 32 bits of hash could fill more; the ids of so many that this is too small are in the hundreds of millions. */
+/** Largest filter. 32 bits of hash could address a larger one, which only hundreds of millions of ids would need. */
 export const LARGEST_FILTER_BYTES = 1024 * MIB;
-/** About one false "maybe" in a hundred at eight million ids. */
+/** Gives about one false "maybe" in a hundred at eight million ids. */
 export const DEFAULT_FILTER_BYTES = 16 * MIB;
 
 /** One filter. Its size is a power of two. */
 export interface FilterLayout {
-  /** Rises by each rebuild and is never given out twice. */
+  /** Rises with each rebuild and is never reused. */
   readonly generation: number;
   readonly bytes: number;
 }
 
-/** The filter in force, and the one that is being filled to replace it; while there is one, claims go into both. */
+/**
+ * The filter in force and, during a rebuild, the filter that is being filled to replace it; claims then go into both.
+ */
 export interface FilterState {
   /** Text of the filter in the engine: `generation/bytes`, and the next one's after a space. */
   readonly text: string;
@@ -40,7 +42,7 @@ const writeLayout = ({ generation, bytes }: FilterLayout): string => `${generati
 export const writeFilterState = (current: FilterLayout, next: FilterLayout | null = null): string =>
   next === null ? writeLayout(current) : `${writeLayout(current)} ${writeLayout(next)}`;
 
-/** @param text null: an engine of before filters had sizes */
+/** @param text null: an engine from before filters had sizes */
 export function readFilterState(text: string | null): FilterState {
   const [current = { generation: 0, bytes: DEFAULT_FILTER_BYTES }, next = null] = (text ?? '')
     .split(' ')
@@ -56,7 +58,7 @@ export function readFilterState(text: string | null): FilterState {
 export const filterKeys = ({ generation, bytes }: FilterLayout): string[] =>
   Array.from({ length: Math.ceil(bytes / FILTER_PART_BYTES) }, (_, part) => claimFilterKey(generation, part));
 
-/** Byte of the whole filter at which the id's block begins. */
+/** Returns the offset of the id's block in the whole filter. */
 const blockAt = ({ hash }: Claim, { bytes }: FilterLayout): number =>
   (hash % (bytes / BLOCK_BYTES)) * BLOCK_BYTES;
 
@@ -69,11 +71,11 @@ export function placeInFilter(claim: Claim, layout: FilterLayout): { key: string
   };
 }
 
-/** An id under the names by which scripts take it, with its place in each filter. */
+/** An id as arguments of a script, with its place in each filter. */
 export interface ScriptClaim {
   readonly claim: Buffer;
   readonly filterMask: Buffer;
-  /** Layout of the filters that the places are in: a script refuses a layout that is not in force. */
+  /** Layout of the filters that the places refer to. A script refuses a layout that is not in force. */
   readonly filterLayout: string;
   /** Key of the string that holds the id's block. */
   readonly claimFilter: string;
@@ -86,7 +88,7 @@ export interface ScriptClaim {
   readonly nextFilterLast: number | '';
 }
 
-/** @param claim null: the command claims nothing, its script takes the same arguments */
+/** @param claim null: the command claims nothing; its script takes the same arguments */
 export function scriptClaim(claim: Claim | null, { text, current, next }: FilterState): ScriptClaim {
   const { field, mask } = claim ?? NO_CLAIM;
   const place = claim === null ? { key: claimFilterKey(0, 0), offset: 0 } : placeInFilter(claim, current);
@@ -112,14 +114,17 @@ export class FilterBits {
   readonly #from: number;
   readonly bytes: Buffer;
 
-  /** @param from a multiple of eight; @param length likewise, and at most what follows */
+  /**
+   * @param from a multiple of eight
+   * @param length a multiple of eight, at most the rest of the filter
+   */
   constructor(layout: FilterLayout, from = 0, length = layout.bytes - from) {
     this.#layout = layout;
     this.#from = from;
     this.bytes = Buffer.alloc(length);
   }
 
-  /** Sets the id's bits; an id whose block lies elsewhere is passed over. */
+  /** Sets the id's bits; skips an id whose block lies elsewhere. */
   add(claim: Claim): void {
     const at = blockAt(claim, this.#layout) - this.#from;
     if (at < 0 || at >= this.bytes.length) return;
@@ -139,9 +144,9 @@ export interface FilterLoad {
   readonly bytes: number;
   /** Share of bits that are set. */
   readonly setRatio: number;
-  /** Ids that set as many bits. */
+  /** Number of ids that set as many bits. */
   readonly ids: number;
-  /** Share of new ids for which Postgres has to be asked. */
+  /** Share of new ids for which Postgres must be asked. */
   readonly falsePositiveRatio: number;
 }
 
@@ -151,7 +156,7 @@ const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).repl
 /** Share of a block's bits that one id leaves as they were. */
 const KEPT_BY_ID = (1 - 1 / BLOCK_BITS) ** BITS_PER_ID;
 
-/** @param samples of whole blocks, of at least one */
+/** @param samples whole blocks of the filter, at least one */
 export function loadOf({ bytes }: FilterLayout, samples: readonly Buffer[]): FilterLoad {
   let [blocks, ones, falsePositives] = [0, 0, 0];
   for (const sample of samples) {
@@ -164,7 +169,8 @@ export function loadOf({ bytes }: FilterLayout, samples: readonly Buffer[]): Fil
     }
   }
   const setRatio = ones / (blocks * BLOCK_BITS);
-  // Ids fall on blocks at random: the share of bits left is that of one id, to the power of ids, over a Poisson number.
+  // Ids fall on blocks at random, so a block has a Poisson number of them: the expected share of clear bits is
+  // exp(-idsPerBlock * (1 - KEPT_BY_ID)).
   const idsPerBlock = -Math.log(Math.max(1 - setRatio, 1 / (blocks * BLOCK_BITS))) / (1 - KEPT_BY_ID);
   return {
     bytes,

@@ -1,4 +1,4 @@
-/** Fills the claim filter from Postgres: of an engine that is rebuilt, and anew while trading goes on. */
+/** Fills the claim filter from Postgres, for a rebuilt engine and for a replacement while trading continues. */
 
 import { OperatorRefusal } from '../domain/errors.ts';
 import { claimOfUsed, type UsedId } from './claims.ts';
@@ -19,29 +19,31 @@ import { MERGE_FILTER, SET_FILTER } from './scripts.ts';
 export interface FilterSource {
   /** Resolves once Postgres has every event up to this one. */
   untilSettled(sequence: number): Promise<void>;
-  /** Every id that Postgres has when it is called; in no order. May be called several times. */
+  /** Yields every id that Postgres has when it is called, in no order. May be called several times. */
   usedIds(): AsyncIterable<UsedId>;
 }
 
 export interface FilterRebuilt extends FilterLoad {
   readonly formerBytes: number;
-  /** Ids that Postgres had. */
+  /** Number of ids in Postgres. */
   readonly usedIds: number;
 }
 
 /** Bytes of the filter written by one command. */
 const PIECE_BYTES = 64 * 1024;
-/** Bytes of the filter kept in this process; of a larger one, the ids are read once for each stretch of this length. */
+/**
+ * Bytes of the filter kept in this process. For a larger filter, the ids are read once for each stretch of this length.
+ */
 const STRETCH_BYTES = 128 * 1024 * 1024;
 const NOTHING = Buffer.alloc(PIECE_BYTES);
-/** Abandoned filters of so many earlier rebuilds are looked for. */
+/** Number of earlier generations whose abandoned filters are looked for. */
 const GENERATIONS_SWEPT = 8;
 /** Share of the server's memory limit that a new filter may fill: orders need the rest. */
 const MEMORY_SHARE = 0.9;
 
 /**
- * The bits of all ids, in pieces, without those that are empty.
- * @returns how many ids there are
+ * Writes the bits of all ids in pieces, without the empty ones.
+ * @returns the number of ids
  */
 export async function fillFilter(
   layout: FilterLayout,
@@ -76,11 +78,11 @@ const replaced = (): OperatorRefusal =>
 /** A filter that is filled beside the one in force; see `EngineClaimFilter.rebuild`. */
 export class FilterRebuild {
   readonly #core: EngineCore;
-  /** The filter is one server's: a server that took over may lack pieces. */
+  /** Epoch of the server that has the filter; a server that took over may lack pieces. */
   readonly #epoch: number;
   readonly former: FilterLayout;
   readonly next: FilterLayout;
-  /** Sequence of the last event whose id may be in the former filter alone. */
+  /** Sequence of the last event whose id may be only in the former filter. */
   readonly sequence: number;
 
   private constructor(
@@ -140,7 +142,7 @@ export class FilterRebuild {
     await letGo(this.#core, [this.next]);
   }
 
-  /** Removes what earlier rebuilds left; none of them can go on, for this one is known now. */
+  /** Removes what earlier rebuilds left. None of them can continue, because this one is published now. */
   async #sweep(): Promise<void> {
     const { generation } = this.next;
     const earlier = Array.from({ length: GENERATIONS_SWEPT }, (_, back) => generation - 1 - back);
@@ -162,19 +164,22 @@ async function checkMemory(core: EngineCore, bytes: number): Promise<void> {
     );
 }
 
-/** Each string at its full length at once: no later command has to copy it to make it longer. */
+/** Allocates each string at its full length, so that no later command has to copy it to extend it. */
 async function allocate(core: EngineCore, layout: FilterLayout): Promise<void> {
   const length = Math.min(layout.bytes, FILTER_PART_BYTES);
   for (const key of filterKeys(layout)) await core.call(() => core.redis.setrange(key, length - 1, '\0'));
 }
 
-/** After a lost connection the server may be another one, whose epoch nobody has begun yet: scripts cannot tell. */
+/**
+ * Checks the epoch: after a lost connection another server may answer, whose epoch nobody has begun yet. Scripts cannot
+ * detect that.
+ */
 function checkEpoch(core: EngineCore, epoch: number): void {
   if (core.epoch !== epoch) throw replaced();
 }
 
 /**
- * Makes another state of the filters known, if `expected` is the present one.
+ * Publishes another state of the filters if `expected` is the current one.
  * @returns the engine's last event at that moment
  */
 async function exchange(core: EngineCore, epoch: number, expected: string, text: string): Promise<number> {

@@ -12,7 +12,7 @@ import { balancesKey } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 import { MOVE_FUNDS, READ_BALANCES } from './scripts.ts';
 
-/** No balance can pass this many atoms, for no asset's supply can: sums stay inside 64 bits. */
+/** Most atoms of an asset's supply, and so of any balance: sums stay inside 64 bits. */
 const SUPPLY_LIMIT = 2n ** 62n;
 
 interface Balance {
@@ -25,9 +25,9 @@ interface Balance {
 
 type Movement =
   | { readonly outcome: 'moved'; readonly movement: AccountMoved; readonly sequence: number }
-  /** The reference was used before, for this. */
+  /** The reference was used before, for this movement. */
   | { readonly outcome: 'claimed'; readonly movement: AccountMoved }
-  /** Only Postgres can tell whether the reference is known: look there, then move again with this moment. */
+  /** Only Postgres can tell if the reference was used: look there, then move again with this moment. */
   | { readonly outcome: 'unchecked'; readonly moment: Moment };
 
 export class EngineFunds {
@@ -118,7 +118,10 @@ export class EngineFunds {
   }
 }
 
-/** The same reference must mean the same movement; throws OperatorRefusal REFERENCE_CONFLICT otherwise. */
+/**
+ * Checks that a reference stands for the same movement as before.
+ * @throws OperatorRefusal REFERENCE_CONFLICT
+ */
 export function checkSameMovement(asked: AccountMoved, earlier: AccountMoved): void {
   const same =
     asked.wallet === earlier.wallet &&

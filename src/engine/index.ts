@@ -1,4 +1,4 @@
-/** The matching engine as TypeScript sees it: a class for each subject, integer amounts, the documented refusals. */
+/** The matching engine as TypeScript code sees it: one class per subject, integer amounts, documented refusals. */
 
 import { OrderCancels } from './cancelling.ts';
 import { EngineClaimFilter } from './claim-filter.ts';
@@ -46,8 +46,8 @@ type EngineLifecycle = Pick<
 >;
 
 /**
- * One engine, as one replica uses it. Every method may throw `Refusal` SERVICE_UNAVAILABLE: the outcome of a
- * command is then unknown, and a retry under the same client order id or reference finds the truth.
+ * One engine, as one replica uses it. Every method may throw `Refusal` SERVICE_UNAVAILABLE: the outcome of a command is
+ * then unknown, and a retry under the same client order id or reference finds it.
  */
 export interface Engine {
   readonly lifecycle: EngineLifecycle;
@@ -65,7 +65,7 @@ export interface Engine {
 
 export type EngineOptions = CoreOptions & OrderLimits;
 
-/** The engine behind a connection, which stays the caller's to close. */
+/** Opens the engine on a connection, which the caller must close. */
 export function openEngine(options: EngineOptions): Engine {
   const core = new EngineCore(options);
   const markets = new EngineMarkets(core);

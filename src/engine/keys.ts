@@ -1,4 +1,7 @@
-/** Every key of the engine's Redis, built here and nowhere else. One hash tag: one slot, one atomic script. */
+/**
+ * Builds every key of the engine's Redis; no other file does. All keys have one hash tag, so that they lie in one slot
+ * and a script can use them atomically.
+ */
 
 import type { Market } from '../domain/market.ts';
 import { TAG } from '../redis/tag.ts';
@@ -8,7 +11,7 @@ const key = (...parts: readonly string[]): string => [TAG, ...parts].join(':');
 export const KEYS = {
   /** Hash: format, state, switches, versions of markets, last prices, holds; `engine_state.lua` lists its fields. */
   engine: key('engine'),
-  /** Hash: what becomes the engine when its rebuild is complete. */
+  /** Hash: the future engine, until its rebuild is complete. */
   rebuilding: key('rebuilding'),
   /** Stream: the outbox. */
   events: key('events'),
@@ -22,7 +25,7 @@ export const KEYS = {
   cancelAfter: key('cancel-after', 'due'),
   /** ZSET: wallet whose switch was taken -> end of the lease of the process that cancels its orders. */
   cancelAfterLeases: key('cancel-after', 'leases'),
-  /** Hash: wallet whose switch was taken -> which of its orders are cancelled. */
+  /** Hash: wallet whose switch was taken -> cut-off, which tells the orders that are cancelled. */
   cancelAfterCutOffs: key('cancel-after', 'cut-offs'),
   /** Hashes, two generations: ids that were used. */
   claims: [key('claims', '0'), key('claims', '1')] as const,
@@ -30,7 +33,7 @@ export const KEYS = {
   unsettled: [key('unsettled', '0'), key('unsettled', '1')] as const,
 } as const;
 
-/** String: part of a claim filter. The name of the first is that of releases whose filter was one string. */
+/** String: part of a claim filter. The name of the first part is the one that releases with a single string used. */
 export const claimFilterKey = (generation: number, part: number): string =>
   generation === 0 && part === 0 ? key('claim-filter') : key('claim-filter', `${generation}`, `${part}`);
 
@@ -55,7 +58,7 @@ export interface MarketKeys {
 
 const keysOfMarkets = new WeakMap<Market, MarketKeys>();
 
-/** Returns the keys that every order of a market needs. They are made once for each record of a market. */
+/** Returns the keys that every order of a market needs. They are cached for each market record. */
 export function marketKeys(market: Market): MarketKeys {
   const known = keysOfMarkets.get(market);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** Markets and assets as the engine holds them. Scripts refuse rules of another version than theirs. */
+/** Markets and assets as the engine holds them. Scripts refuse a command made for another version of the rules. */
 
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import type { Asset, Market } from '../domain/market.ts';
@@ -17,11 +17,11 @@ import type { EngineCore } from './core.ts';
 import { bookKey, KEYS } from './keys.ts';
 import { SET_ASSET, SET_MARKET } from './scripts.ts';
 
-/** Every market at one moment. It is replaced as a whole, so nothing of a lost engine stays in it. */
+/** Every market at one moment. The listing is replaced as a whole, so nothing of a lost engine stays in it. */
 interface Listing {
   /** Tenure of the engine that it was read from. */
   readonly tenure: number;
-  /** Numbers of markets that events of later epochs tell may be others. */
+  /** Epoch at the read. In events of later epochs, a market number may mean another market. */
   readonly epoch: number;
   readonly byRecord: ReadonlyMap<string, Market>;
   readonly bySymbol: ReadonlyMap<string, Market>;
@@ -47,35 +47,33 @@ export class EngineMarkets {
     this.#core = core;
   }
 
-  /** Every market as it is now, in the order of creation; the same list for as long as nothing has changed. */
+  /** Returns every current market, in the order of creation. The list stays the same object until something changes. */
   async all(): Promise<readonly Market[]> {
     return (await this.refresh()).all;
   }
 
-  /**
-   * Returns the market as its record was read last. Scripts check a command that uses it against the rules in force.
-   */
+  /** Returns the market from the last read. Scripts check a command that uses it against the rules in force. */
   async bySymbol(symbol: string): Promise<Market | undefined> {
     const known = this.#known().bySymbol.get(symbol);
     if (known !== undefined) return known;
-    // A symbol that nobody published must not cost a read of all markets.
+    // An unknown symbol must not cost a read of all markets.
     return (await this.exists(symbol)) ? (await this.refresh()).bySymbol.get(symbol) : undefined;
   }
 
-  /** Asks the engine, whatever is remembered; needs no open engine. */
+  /** Asks the engine and bypasses the cache; works before the engine is open. */
   async exists(symbol: string): Promise<boolean> {
     return (await this.#core.call(() => this.#core.redis.hget(KEYS.markets, symbol))) !== null;
   }
 
-  /** A market by its number: the last record read, which scripts hold against the one in force. */
+  /** Returns a market by its number, from the last read. Scripts check it against the record in force. */
   async byNumber(number: number): Promise<Market | undefined> {
     return this.#known().byNumber.get(number) ?? (await this.refresh()).byNumber.get(number);
   }
 
   /**
-   * The markets that events are about, by number. An engine gives a number once, but one that was rebuilt may give a
-   * number that the lost engine gave: its events carry a later epoch.
-   * @param epoch latest of the events, which have been read
+   * Returns a lookup of markets by number, for reading events. An engine never reuses a number. A rebuilt engine may
+   * give a number that the lost engine gave, but its events carry a later epoch.
+   * @param epoch latest epoch of the events, which have been read
    */
   async byNumberAt(epoch: number): Promise<(number: number) => Market | undefined> {
     let listing = this.#known();
@@ -154,7 +152,7 @@ export class EngineMarkets {
     return asset;
   }
 
-  /** @param compose makes the record anew each time that another command has changed what it is made of */
+  /** @param compose makes the record; called again when another command has changed what the record is made of */
   async #publish(compose: () => Promise<Market>): Promise<Market> {
     let market: Market | undefined;
     const { version } = await this.#core.whileCurrent(async () => {
@@ -165,7 +163,7 @@ export class EngineMarkets {
     return { ...market!, version };
   }
 
-  /** Replaces the version that the market has, if that is still in force; the script gives it the next one. */
+  /** Replaces the market's version if it is still in force; the script assigns the next one. */
   #write(market: Market): Promise<ReplyOf<typeof SET_MARKET>> {
     const { symbol, number, version, base, quote } = market;
     return this.#core.run(SET_MARKET, {
@@ -185,7 +183,7 @@ export class EngineMarkets {
   }
 }
 
-/** Records that have not changed stay the same markets: their grids are kept with them. */
+/** Reuses the objects of unchanged records, because their grids are cached with them. */
 function listingOf(
   records: readonly string[],
   known: ReadonlyMap<string, Market>,

@@ -15,7 +15,7 @@ import type { EnginePages, MemberPage } from './pages.ts';
 import { claimOf, type OrderLimits, type Placement, type PlaceOrder, PlacingCalls } from './placing.ts';
 import { ADMIT_ORDER, FIND_CLAIM } from './scripts.ts';
 
-/** Result of a look for a used id: the order it stands for, a new id, or an id that only Postgres can tell. */
+/** Result of looking up an id: the order that it belongs to, an unused id, or an id that only Postgres can decide. */
 export type Claimed =
   | { readonly outcome: 'claimed'; readonly orderId: string }
   | { readonly outcome: 'unclaimed' | 'unchecked' };
@@ -61,7 +61,7 @@ export class EngineOrders {
     );
   }
 
-  /** Looks for the order that a wallet placed under a client order id. */
+  /** Looks up the order that a wallet placed under a client order id. */
   find(wallet: string, clientOrderId: string): Promise<Claimed> {
     const claim = orderClaim(wallet, clientOrderId);
     return this.#core.whileCurrent(() =>
@@ -100,12 +100,12 @@ export class EngineOrders {
     return this.#cancels.close({ wallet: null, symbol }, 'clear', market.number, references);
   }
 
-  /** Number of live orders of a wallet. */
+  /** Returns the number of live orders of a wallet. */
   async liveCount(wallet: string): Promise<number> {
     return (await this.#cancels.liveReferences(wallet)).length;
   }
 
-  /** Refuses an order that the replica cannot measure, unless the engine has a reason that comes first. */
+  /** Refuses an order that the replica cannot measure, unless the engine has a refusal of higher precedence. */
   async #refuse(
     command: PlaceOrder,
     market: Market | undefined,

@@ -1,4 +1,7 @@
-/** The event stream: read by settlement, by lists that must see what is not settled yet, and trimmed. */
+/**
+ * The outbox stream of events. Settlement and lists that must include unsettled events read it; settled events are
+ * trimmed.
+ */
 
 import { Refusal } from '../domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
@@ -11,9 +14,9 @@ import { KEYS } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 import { FIND_UNSETTLED, TRIM_SETTLED } from './scripts.ts';
 
-/** Settled events stay this long, so that a read under way still finds them. */
+/** Milliseconds that settled events stay in the stream, so that a running read still finds them. */
 const EVENTS_STAY_MS = 10_000;
-/** Time for which Redis remembers a used id after Postgres has it: twice as long as a look into Postgres counts. */
+/** Milliseconds that Redis remembers a used id after Postgres has it: twice as long as a lookup in Postgres counts. */
 const CLAIMS_STAY_MS = 2 * LOOK_COUNTS_MS;
 
 class UnknownMarket extends Error {
@@ -22,21 +25,24 @@ class UnknownMarket extends Error {
 
 const epochOf = ([id]: StreamEntry): number => Number.parseInt(id.toString(), 10);
 
-/** Events of one page of the stream at most, and the bytes that a page is meant to have. */
+/** Most events of one page of the stream, and the target size of a page in bytes. */
 const PAGE_EVENTS = 50;
 const PAGE_BYTES = 1024 * 1024;
-/** No page may have more, whatever its events are. */
+/** Most bytes of any page. */
 const MOST_PAGE_BYTES = 32 * PAGE_BYTES;
 /** Bytes of the largest event for each order that it meets: the record of a closed order with the longest client order id. */
 const BYTES_PER_MAKER = 552;
 
 const bytesOf = ([, fields]: StreamEntry): number => fields.reduce((sum, { length }) => sum + length, 0);
 
-/** Entries of one look into the index of unsettled events: a script stays short, however many a wallet has. */
+/** Most index entries that one script reads, so that it stays short however many unsettled events a wallet has. */
 const STAMPS_OF_A_PAGE = 500;
-/** Events of one page of a wallet's; each may carry the fills of thousands of orders. */
+/** Most events of one page of a wallet's events; each may carry the fills of thousands of orders. */
 const UNSETTLED_PAGE = 50;
-/** Beyond this a list is refused until settlement has caught up: it would be slow, and a burden for everybody. */
+/**
+ * Most unsettled events of a list. A longer list is refused until settlement has caught up: it would be slow, and would
+ * slow everybody down.
+ */
 const MOST_UNSETTLED = 10_000;
 const MOST_UNSETTLED_BYTES = 64 * 1024 * 1024;
 
@@ -52,7 +58,7 @@ export class EngineOutbox {
   readonly #core: EngineCore;
   readonly #markets: EngineMarkets;
   readonly #mostPerPage: number;
-  /** Events of the next page: fewer while they are large. */
+  /** Number of events of the next page; smaller while events are large. */
   #pageEvents: number;
 
   constructor(core: EngineCore, markets: EngineMarkets, { maxMakers }: { readonly maxMakers: number }) {
@@ -64,8 +70,8 @@ export class EngineOutbox {
   }
 
   /**
-   * Events after the cursor, and before them the one at the cursor while the stream has it: up to `count`, and up to
-   * the one with which their weights reach `weight`. Fewer, and less than that, only where the stream ends.
+   * Returns the events after the cursor, preceded by the event at the cursor while the stream has it. Stops at `count`
+   * events, or at the event with which the weights reach `weight`. Returns fewer only where the stream ends.
    */
   async readEvents(after: Cursor, count: number, weight = Number.POSITIVE_INFINITY): Promise<EngineEvent[]> {
     const events: EngineEvent[] = [];
@@ -92,7 +98,7 @@ export class EngineOutbox {
       if (bytes > 0) this.#setPage((entries.length * PAGE_BYTES) / bytes);
       return entries;
     } catch (error) {
-      // A reply that takes too long is asked for in smaller parts.
+      // A reply that takes too long is requested again in smaller pages.
       this.#setPage(count / 2);
       throw error;
     }
@@ -103,8 +109,8 @@ export class EngineOutbox {
   }
 
   /**
-   * Events that touch the wallet and may not be in Postgres yet, oldest first.
-   * @throws Refusal SERVICE_UNAVAILABLE when they are too many, or too large, because settlement is far behind
+   * Returns the events that touch the wallet and may not be in Postgres yet, oldest first.
+   * @throws Refusal SERVICE_UNAVAILABLE when they are too many or too large because settlement is far behind
    */
   async unsettledOf(wallet: string): Promise<EngineEvent[]> {
     const events: EngineEvent[] = [];
@@ -112,17 +118,17 @@ export class EngineOutbox {
     return events;
   }
 
-  /** The same events in pages, for readers that need not keep them all. */
+  /** Yields the same events in pages, for readers that need not keep them all. */
   async *unsettledPages(wallet: string): AsyncGenerator<EngineEvent[]> {
     const ids = await this.#unsettledIds(wallet);
     let bytes = 0;
     for (let at = 0; at < ids.length; at += UNSETTLED_PAGE) {
       const page = ids.slice(at, at + UNSETTLED_PAGE);
-      // Not one script: each range is short, and other commands run between them.
+      // Several commands instead of one script: each range is short, and other commands run between them.
       const found = await this.#core.call(() =>
         Promise.all(page.map((id) => this.#core.redis.xrangeBuffer(KEYS.events, id, id))),
       );
-      // An entry that is gone by now has been settled meanwhile: the caller reads Postgres next.
+      // A missing entry has been settled meanwhile: the caller reads Postgres next.
       const entries = found.flat();
       bytes += entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
       if (bytes > MOST_UNSETTLED_BYTES) throw farBehind();
@@ -130,7 +136,7 @@ export class EngineOutbox {
     }
   }
 
-  /** Ids of the events that touch the wallet and may not be settled, oldest first. */
+  /** Returns the ids of the events that touch the wallet and may not be settled, oldest first. */
   async #unsettledIds(wallet: string): Promise<string[]> {
     const ids = new Set<string>();
     for (let last: Buffer = Buffer.alloc(0); ; ) {
@@ -147,7 +153,10 @@ export class EngineOutbox {
     }
   }
 
-  /** Lets go of what Postgres has. @returns the number of events taken off the stream */
+  /**
+   * Removes what Postgres has.
+   * @returns the number of events removed from the stream
+   */
   trim({ epoch, sequence }: Cursor): Promise<number> {
     return this.#core.run(TRIM_SETTLED, {
       epoch,
@@ -157,7 +166,7 @@ export class EngineOutbox {
     });
   }
 
-  /** Takes entries apart up to the one that reaches the weight. */
+  /** Decodes entries up to the one that reaches the weight. */
   async #decode(
     entries: readonly StreamEntry[],
     weight = Number.POSITIVE_INFINITY,
@@ -185,7 +194,7 @@ export class EngineOutbox {
       return decode();
     } catch (error) {
       if (!(error instanceof UnknownMarket)) throw error;
-      // One was published since the records were read.
+      // A market was published after the records were read.
       const { byNumber } = await this.#markets.refresh();
       marketAt = (number) => byNumber.get(number);
       return decode();

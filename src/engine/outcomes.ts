@@ -1,8 +1,8 @@
-/** Reads replies that begin with a word: what became of a command, and the refusals of the engine. */
+/** Reads replies that begin with a word: the outcome of a command, or a refusal. */
 
 import { ERRORS, type ErrorCode, OperatorRefusal, Refusal } from '../domain/errors.ts';
 
-/** A command was made for what is not in force any more: the epoch, the filter, or the rules of a market. */
+/** Reports that a command was made for an epoch, a filter or market rules that are no longer in force. */
 export class Stale {
   readonly what: string;
 
@@ -20,13 +20,13 @@ const OPERATOR_MEANINGS: Record<string, string> = {
   UNKNOWN_ASSET: 'there is no such asset any more: nothing was moved',
 };
 
-/** The refusal that a script's code stands for. */
+/** Returns the refusal for a script's code. */
 export const refusalOf = (code: string): Error =>
   code in ERRORS
     ? new Refusal(code as ErrorCode)
     : new OperatorRefusal(code, OPERATOR_MEANINGS[code] ?? code);
 
-/** A reader of what follows each word, by the word. */
+/** Readers of the values that follow each word, by word. */
 type Readers = Readonly<Record<string, (rest: never) => unknown>>;
 type Read<R extends Readers> = ReturnType<R[keyof R]>;
 
@@ -40,7 +40,7 @@ export const outcomes =
     return reader(rest as never) as Read<R>;
   };
 
-/** The same, for commands that may be stale or refused. The reader throws the refusal. */
+/** Like `outcomes`, for commands that may be stale or refused. The reader throws the refusal. */
 export const currentOutcomes = <R extends Readers>(readers: R): ((reply: unknown) => Read<R> | Stale) =>
   outcomes<R & { stale: (rest: [Buffer]) => Stale; refused: (rest: [Buffer]) => never }>({
     ...readers,

@@ -1,6 +1,6 @@
 /**
- * Bounded pages of what the engine holds, each with the event that it is as of. A reconcile brings pages of different
- * events to one event by the stream; no page keeps the engine from matching for longer than a large order does.
+ * Reads the contents of the engine in bounded pages, each with the event that it is as of. A reconcile uses the stream
+ * to bring pages of different events to one event. No page blocks matching for longer than a large order does.
  */
 
 import type { Side } from '../domain/order.ts';
@@ -12,7 +12,7 @@ import { FORMAT_1_SEQUENCE, readState, STATE, STATE_BYTES } from './state.ts';
 
 /** Members of one page of a book or of the live orders. */
 const MEMBERS_TOGETHER = 1_000;
-/** About how many fields are in one page of a hash, and how many are read by name at once. */
+/** Approximate number of fields in one page of a hash, and most fields that are read by name at once. */
 export const FIELDS_TOGETHER = 500;
 
 export interface MemberPage {
@@ -35,7 +35,7 @@ interface FieldPage {
 
 interface FieldValues {
   readonly sequence: number;
-  /** In the order asked for; null where there is no such field. */
+  /** Values in the order requested; null for a missing field. */
   readonly values: readonly (Buffer | null)[];
 }
 
@@ -64,7 +64,7 @@ interface Shape {
 
 const sideName = (side: Side): 'bids' | 'asks' => (side === 'buy' ? 'bids' : 'asks');
 
-/** Prefixes of fields, and the words that their readable names begin with. */
+/** Prefixes of fields, and the prefixes of their readable names. */
 const OF_WALLETS = { 'hold:': 'hold of ', 'terms:': 'terms of ' };
 const OF_MARKETS = {
   'rules:': 'rules of market ',
@@ -95,7 +95,7 @@ function engineField(name: string): Buffer | string {
   return name === FORMAT_1_NAME ? FORMAT_1_SEQUENCE.field : Buffer.from(name, 'latin1');
 }
 
-/** The parts of the state are fields of their own to whoever compares them. */
+/** Splits the state into one field for each of its parts. */
 function expand(field: string, value: Buffer): (readonly [name: string, value: Buffer])[] {
   if (field !== 'state' || value.length !== STATE_BYTES) return [[field, value]];
   return Object.entries(readState(value)).map(([name, part]) => [name, Buffer.from(`${part}`)]);
@@ -166,19 +166,22 @@ export class EnginePages {
   }
 
   /**
-   * A page of one side of a market, each member of which `readBookMember` reads.
-   * @param after the last member of the page before; null: from the beginning
+   * Returns a page of one side of a market; `readBookMember` reads each member.
+   * @param after last member of the previous page; null: from the beginning
    */
   scanBook(symbol: string, side: Side, after: Buffer | null): Promise<MemberPage> {
     return this.#scanMembers(bookKey(symbol, sideName(side)), after);
   }
 
-  /** A page of the live orders of all wallets, each member of which `readLiveMember` reads. */
+  /** Returns a page of the live orders of all wallets; `readLiveMember` reads each member. */
   scanLive(after: Buffer | null): Promise<MemberPage> {
     return this.#scanMembers(KEYS.live, after);
   }
 
-  /** A page of a hash. @param cursor `next` of the page before; null: from the beginning */
+  /**
+   * Returns a page of a hash.
+   * @param cursor `next` of the previous page; null: from the beginning
+   */
   async scanFields(hash: EngineHash, cursor: string | null): Promise<FieldPage> {
     const { key, nameOf } = shapeOf(hash);
     const page = await this.#core.run(SCAN_FIELDS, {
@@ -192,7 +195,10 @@ export class EnginePages {
     return { sequence: page.sequence, fields, next: page.next === '0' ? null : page.next };
   }
 
-  /** Fields of a hash by name. @param names at most `FIELDS_TOGETHER`, and at least one */
+  /**
+   * Returns fields of a hash by name.
+   * @param names at most `FIELDS_TOGETHER`, and at least one
+   */
   async readFields(hash: EngineHash, names: readonly string[]): Promise<FieldValues> {
     const { key, fieldOf } = shapeOf(hash);
     const { sequence, values } = await this.#core.run(READ_FIELDS, { hash: key, fields: names.map(fieldOf) });
@@ -204,7 +210,7 @@ export class EnginePages {
     return { sequence, values: values.map(partOf) };
   }
 
-  /** Position of the engine, by its own count and by its stream. */
+  /** Returns the position of the engine, by its own count and by its stream. */
   async readHead(): Promise<Head> {
     const { sequence, timeMs, newestId, newestTimeMs } = await this.#core.run(READ_HEAD, {});
     const [epoch, newest] = newestId.split('-').map(Number);

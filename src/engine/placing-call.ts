@@ -1,12 +1,12 @@
 /**
- * The call of `place_orders.lua`, described once: the bytes of its arguments, of its replies, and of the parts that its
- * events repeat. The script holds the same formats as text.
+ * Byte formats of the call of `place_orders.lua`: its arguments, its replies, and the parts that its events repeat. The
+ * script holds the same formats as text.
  */
 
 import type { OrderStatus, OrderTerms, RejectReason } from '../domain/order.ts';
 import { bytesOf, layout, type RecordOf, text8, text16, u8, u16, u32, u48, u56 } from '../redis/layout.ts';
 
-/** Shared by the orders of one call. */
+/** Values shared by the orders of one call. */
 export const PLACING_CALL = layout({
   epoch: u16,
   marketNumber: u16,
@@ -20,9 +20,9 @@ export const PLACING_CALL = layout({
   maxSteps: u56,
   hasReference: u8,
   preOpen: u8,
-  /** Most makers that one order meets. */
+  /** Most makers that one order may meet. */
   mostMakers: u32,
-  /** A call that has met so many makers ends before its next order. */
+  /** Number of makers after which the call begins no further order. */
   mostMakersOfCall: u32,
   /** Most live orders of a wallet. */
   mostLive: u32,
@@ -58,7 +58,7 @@ export const PLACING_ORDER = layout({
   amount: u56,
   /** 1 when the caller's country is blocked. */
   restricted: u8,
-  /** Unix milliseconds of the last check in Postgres for the client id; 0: never checked. */
+  /** Unix milliseconds of the last lookup of the client id in Postgres; 0: none. */
   checkedAt: u48,
   /** Index of the filter string that has the claim's block, among the filter keys of the call, counted from 0. */
   filter: u8,

@@ -1,4 +1,4 @@
-/** Calls of `place_orders.lua`: gathers the orders of a market, packs them and reads their outcomes. */
+/** Calls `place_orders.lua`: groups the orders of a market, packs them and reads their outcomes. */
 
 import { Refusal } from '../domain/errors.ts';
 import { type Market, SELF_TRADE_POLICIES } from '../domain/market.ts';
@@ -29,13 +29,13 @@ import {
 import { PLACE_ORDERS } from './scripts.ts';
 import { rulesText } from './state.ts';
 
-/** One placement. */
+/** One order to place. */
 export interface PlaceOrder {
   readonly wallet: string;
   readonly request: OrderRequest;
   /** True when the caller's country is blocked. */
   readonly restricted?: boolean;
-  /** The moment of an `unchecked` outcome. Postgres was asked after it, and did not know the client order id. */
+  /** Moment of an earlier `unchecked` outcome. Postgres was asked after it, and did not know the client order id. */
   readonly checked?: Moment;
 }
 
@@ -44,24 +44,26 @@ export type Placement =
   | {
       readonly outcome: 'placed';
       readonly order: Order;
-      /** The market, with the rules that the order met. */
+      /** The market, with the rules that applied to the order. */
       readonly market: Market;
       readonly trades: Trade[];
       readonly rejectReason: RejectReason | null;
     }
-  /** The client order id belongs to this order already. */
+  /** The client order id already belongs to this order. */
   | { readonly outcome: 'claimed'; readonly orderId: string }
-  /** Only Postgres can tell whether the client order id is known: look there, then place again with this moment. */
+  /** Only Postgres can tell if the client order id was used: look there, then place again with this moment. */
   | { readonly outcome: 'unchecked'; readonly moment: Moment };
 
 export interface OrderLimits {
-  /** Most makers one placement meets. */
+  /** Most makers that one placement may meet. */
   readonly maxMakers: number;
   /** Most live orders of one wallet. */
   readonly maxLiveOrders: number;
 }
 
-/** A call that has met so many makers begins no further order: its script stays as short as one large order. */
+/**
+ * Number of makers after which a call begins no further order, so that its script stays as short as one large order.
+ */
 const MOST_MAKERS_OF_CALL = 200;
 
 /** A measured order that waits for its call. */
@@ -119,7 +121,7 @@ export class PlacingCalls {
   async #call(market: Market, orders: Measured[]): Promise<(Outcome | Error | typeof UNTOUCHED)[]> {
     const { epoch, filter } = this.#core;
     const filters = new FilterKeys();
-    // An order that cannot be packed fails by itself.
+    // An order that cannot be packed fails alone.
     const packed = orders.map((order) => {
       try {
         return packOrder(order, market, filter, filters, this.#core);
@@ -171,7 +173,7 @@ export class PlacingCalls {
 export const claimOf = ({ wallet, request }: PlaceOrder): Claim | null =>
   request.clientOrderId === null ? null : orderClaim(wallet, request.clientOrderId);
 
-/** The strings of claim filters that the orders of a call name, each once. */
+/** Keys of the claim filters that the orders of a call name, each once. */
 class FilterKeys {
   readonly keys: string[] = [];
 

@@ -1,4 +1,4 @@
-/** Makes an engine of what the ledger knows: books, balances, switches, used ids. */
+/** Builds an engine from the ledger: books, balances, switches, used ids. */
 
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { Cursor } from '../domain/event.ts';
@@ -18,19 +18,20 @@ import { walletField } from './switches.ts';
 
 /** Contents of a rebuilt engine. */
 export interface Rebuilt {
-  /** The event that the engine goes on after. */
+  /** Sequence of the event after which the engine continues. */
   readonly sequence: number;
   readonly markets: number;
   readonly accounts: number;
   readonly liveOrders: number;
   readonly usedIds: number;
-  /** False: there were no dead-man switches to keep. An engine of another format leaves its own. */
+  /** False if there were no dead-man switches to keep. An engine of another format leaves its own. */
   readonly keepsSwitches: boolean;
 }
 
 /**
- * The lost engine may have begun epochs of which nothing was settled, and given out ids in them. It began one only at
- * a start that found Postgres there, so there were never nearly as many; and there are 65,535 to be had.
+ * Number of epochs skipped, because the lost engine may have given out ids in epochs of which nothing was settled. It
+ * began an epoch only at a start with Postgres available, so there were far fewer than this. 65,535 epochs are
+ * available.
  */
 const EPOCHS_SKIPPED = 100;
 const HIGHEST_EPOCH = 65_535;
@@ -39,7 +40,7 @@ const HIGHEST_EPOCH = 65_535;
 type Reserved = Map<string, Map<string, bigint>>;
 
 /**
- * The engine's epoch until it is opened, which begins the next one.
+ * Returns the engine's epoch until it is opened, which begins the next one.
  * @throws OperatorRefusal EPOCHS_EXHAUSTED
  */
 function epochAfter({ epoch }: Cursor): number {
@@ -74,10 +75,10 @@ export class EngineRebuilds {
   }
 
   /**
-   * Takes an engine of another format out of force, if there is one. What it holds is settled, so a rebuild brings it
-   * back, and nothing but a rebuild can follow.
-   * @param cursor of Postgres, where nothing is settled meanwhile
-   * @throws OperatorRefusal ENGINE_UNSETTLED | ENGINE_BEHIND, and nothing was changed
+   * Retires an engine of another format, if there is one. Everything in it is settled, so a rebuild restores it, and
+   * only a rebuild can follow.
+   * @param cursor Postgres' cursor; nothing is settled meanwhile
+   * @throws OperatorRefusal ENGINE_UNSETTLED | ENGINE_BEHIND; nothing was changed then
    */
   async retire(cursor: Cursor): Promise<void> {
     const { epoch, sequence } = cursor;
@@ -87,8 +88,8 @@ export class EngineRebuilds {
   }
 
   /**
-   * Makes an engine of what the ledger knows, in place of none or of a retired one. It is not open yet: whoever opens
-   * it begins a new epoch. A rebuild that broke off is begun anew by the next.
+   * Builds an engine from the ledger, in place of none or of a retired one. The engine is not open yet: opening it
+   * begins a new epoch. A rebuild that broke off is started again by the next one.
    * @throws OperatorRefusal ENGINE_NOT_EMPTY | NOTHING_SETTLED | REBUILD_REPLACED | LEDGER_INCONSISTENT
    */
   async run(image: EngineImage): Promise<Rebuilt> {
@@ -100,7 +101,7 @@ export class EngineRebuilds {
     const { liveOrders, reserved } = await fillBooks(writer, image);
     const accounts = await fillBalances(writer, image, reserved);
     await fillMarkets(writer, image);
-    // The filter tells only that an id was used. Postgres tells its meaning when the id comes again.
+    // The filter tells only that an id was used. Postgres tells what for when the id comes again.
     const usedIds = await fillFilter(layout, image.usedIds, (key, offset, piece) =>
       writer.send('setrange', key, `${offset}`, piece),
     );
@@ -114,7 +115,7 @@ export class EngineRebuilds {
   }
 }
 
-/** Every resting order where it stood, by its id; what it holds is reserved. */
+/** Puts every resting order back at its place, which its id gives, and reserves what it holds. */
 async function fillBooks(
   writer: BulkWriter,
   image: EngineImage,
@@ -157,7 +158,7 @@ function reservedBy(order: LiveOrder): bigint {
   return heldAtoms({ ...order, priceTicks }, lot);
 }
 
-/** Fills in balances: the part that is not reserved is available, and the supply is the sum of all. */
+/** Writes balances: what is not reserved is available, and the supply is the sum of all. */
 async function fillBalances(writer: BulkWriter, image: EngineImage, reserved: Reserved): Promise<number> {
   let accounts = 0;
   for (const { symbol } of image.assets) {
@@ -210,7 +211,7 @@ async function fillEngine(
   await writer.add('hset', KEYS.rebuilding, 'state', STATE.pack(state));
   await set(FORMAT_1_SEQUENCE.field, FORMAT_1_SEQUENCE.value);
   await set('settled', sequence);
-  // Ids of before are in the filter alone: the first generation of claims begins here.
+  // Earlier ids are in the filter alone: the first generation of claims begins here.
   await set('claims:turned_at', sequence);
   await set('filter', writeFilterState(layout));
   if (switches.paused) await set('paused', 1);

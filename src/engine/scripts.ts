@@ -1,6 +1,6 @@
 /**
- * Every script of the engine, as its callers see it: the names of its keys and arguments, and the typed form of its
- * replies. `lua/` says what each of them means. Keys that are the same in every call are `FIXED_KEYS`.
+ * Typed calls of every script: the names of its keys and arguments, and the typed form of its replies. The scripts in
+ * `lua/` document their meanings. Keys that are the same in every call are `FIXED_KEYS`.
  */
 
 import { describeScript } from '../redis/script-call.ts';
@@ -26,7 +26,7 @@ export const FIXED_KEYS = {
 
 const timeOrNull = (text: Buffer): number | null => (text.length === 0 ? null : Number(text));
 
-/** Items of a list that alternates between two kinds. */
+/** Splits a list of alternating items into pairs. */
 const pairsOf = (list: readonly Buffer[]): [Buffer, Buffer][] =>
   Array.from({ length: list.length / 2 }, (_none, at) => [list[at * 2]!, list[at * 2 + 1]!]);
 

@@ -1,8 +1,10 @@
-/** Settings that the engine's Redis must have, so that no answered order is lost and no script is half done. */
+/**
+ * Checks the settings that the engine's Redis needs so that no answered order is lost and no script is left half done.
+ */
 
 import type { Redis } from 'ioredis';
 
-/** The server keeps promises that the engine's clients were given only with other settings. */
+/** Thrown when the server's settings could break what the engine's clients were promised. */
 export class EngineMisconfigured extends Error {
   override readonly name = 'EngineMisconfigured';
 }
@@ -15,8 +17,8 @@ const REQUIRED: Readonly<Record<string, { value: string; why: string }>> = {
 };
 
 /**
- * @throws EngineMisconfigured naming every setting to change.
- * A server that does not let its settings be read (a managed one) is believed; its operator is told to check.
+ * @throws EngineMisconfigured naming every setting to change. A server that does not let its settings be read (a
+ *   managed one) is accepted, with a warning that tells the operator to check them.
  */
 export async function checkServerSettings(redis: Redis, warn: (message: string) => void): Promise<void> {
   const version = /^redis_version:(\d+)\S*/m.exec(await redis.info('server'));

@@ -10,7 +10,7 @@ import { Stale } from './outcomes.ts';
 import { READ_BOOK, READ_QUOTES } from './scripts.ts';
 import { readState } from './state.ts';
 
-/** Prices that make a market's mark, in ticks. */
+/** Prices from which a market's mark is computed, in ticks. */
 export interface Quotes {
   readonly bestBidTicks: bigint | null;
   readonly bestAskTicks: bigint | null;
@@ -21,7 +21,7 @@ export interface Quotes {
 export interface MarketQuotes {
   /** Every market, in the order of creation. */
   readonly markets: readonly Market[];
-  /** Quotes of the markets that were asked for, by symbol. */
+  /** Quotes of the requested markets, by symbol. */
   readonly quotes: ReadonlyMap<string, Quotes>;
 }
 
@@ -75,8 +75,8 @@ export class EngineSnapshots {
   }
 
   /**
-   * Best prices and last execution of markets at one moment.
-   * @param select the markets to look at, out of all
+   * Returns best prices and last executions of markets at one moment.
+   * @param select picks the markets out of all
    */
   async quotes(select: (markets: readonly Market[]) => readonly Market[]): Promise<MarketQuotes> {
     let markets: readonly Market[] = [];
@@ -101,7 +101,7 @@ export class EngineSnapshots {
     return { markets, quotes: new Map(selected.map(({ symbol }, index) => [symbol, quotesOf(index)])) };
   }
 
-  /** The best `levels` levels of each side at one moment; undefined when there is no such market. */
+  /** Returns the best `levels` levels of each side at one moment; undefined when there is no such market. */
   async book(symbol: string, levels: number): Promise<BookLevels | undefined> {
     const found = await this.#core.whileCurrent(
       async () => {
@@ -121,7 +121,7 @@ export class EngineSnapshots {
     return found && { ...found, bids: readLevels(found.bids, 'buy'), asks: readLevels(found.asks, 'sell') };
   }
 
-  /** Unix milliseconds by the engine's clock. */
+  /** Returns Unix milliseconds by the engine's clock. */
   async time(): Promise<number> {
     const [seconds, micros] = await this.#core.call(() => this.#core.redis.time());
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);

@@ -1,4 +1,6 @@
-/** The kill switch, required terms, custody holds: single fields of the engine hash, each change an event. */
+/**
+ * The kill switch, required terms and custody holds: each is a field of the engine hash, and each change is an event.
+ */
 
 import type { ClosedOrder } from '../domain/order.ts';
 import type { OrderCancels } from './cancelling.ts';
@@ -15,11 +17,11 @@ interface SwitchChange {
   readonly kind: NonNullable<(typeof EVENT_KINDS)[number]>;
   readonly detail: Record<string, string | null>;
   readonly wallet?: string;
-  /** The change holds only while these terms are the required ones. */
+  /** Version of the terms that must be the required one for the change to take effect. */
   readonly requiredTerms?: string;
 }
 
-/** Field of the engine hash that says something of a wallet. */
+/** Returns the field of the engine hash for a wallet's switch. */
 export const walletField = (name: string, wallet: string): Buffer =>
   Buffer.concat([Buffer.from(`${name}:`), walletBytes(wallet)]);
 
@@ -41,7 +43,7 @@ export class EngineSwitches {
     return this.#set({ field: 'paused', value: '', kind: 'trading_resumed', detail: {} });
   }
 
-  /** Requires a version of the terms; null: no terms need be accepted any more. */
+  /** Requires a version of the terms; null: no terms are required any more. */
   requireTerms(version: string | null): Promise<void> {
     return this.#set({ field: 'terms', value: version ?? '', kind: 'terms_required', detail: { version } });
   }
@@ -58,7 +60,10 @@ export class EngineSwitches {
     });
   }
 
-  /** Puts a wallet on custody hold: it places and withdraws nothing more. Returns the live orders that it cancelled. */
+  /**
+   * Sets a custody hold on a wallet, which then can neither place orders nor withdraw. Returns the live orders that
+   * were cancelled.
+   */
   async hold(wallet: string): Promise<ClosedOrder[]> {
     await this.#setHold(wallet, true);
     return this.#cancels.closeAll(wallet, null, 'hold');

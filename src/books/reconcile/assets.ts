@@ -13,7 +13,7 @@ import { availableTo, reservedBy, SUPPLY } from './follower.ts';
 const WHOLE = /^-?\d+$/;
 const WALLET_FIELD = /^(?:available to|reserved by) (0x[0-9a-f]{40})$/;
 
-/** Deviations of the engine in atoms, field by field and in all. */
+/** Deviations of the engine in atoms, per field and in total. */
 class Deviations {
   readonly available = new Map<string, bigint>();
   readonly reserved = new Map<string, bigint>();

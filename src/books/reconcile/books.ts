@@ -17,7 +17,7 @@ import { bookName, type FollowedOrder } from './follower.ts';
 import { compareMembers, LiveOrders, type OrderedSet } from './members.ts';
 
 const NO_ORDER = 'no live order';
-/** Price key, epoch and sequence: an order's place in its book is the end of its id. */
+/** Bytes of price key, epoch and sequence. They end an order id and give the order's place in its book. */
 const PLACE_BYTES = 15;
 const BOOK_PREFIX_DIGITS = 4;
 
@@ -25,7 +25,7 @@ interface Book {
   readonly market: string;
   readonly number: number;
   readonly side: Side;
-  /** Prefix of the ids of its orders. */
+  /** Prefix of the ids of the book's orders. */
   readonly prefix: string;
 }
 
@@ -56,7 +56,7 @@ function describeMember(hex: string | null, { number, side, market }: Book): str
 
 const idOf = (member: string, { prefix }: Book): string => prefix + member.slice(0, PLACE_BYTES * 2);
 
-/** Every book that the ledger or the engine may have, in the order of the ids of its orders. */
+/** Returns every book that the ledger or the engine may have, in the order of their orders' ids. */
 const booksOf = ({ markets }: Audited): Book[] =>
   [...markets.values()]
     .sort((a, b) => a.number - b.number)
@@ -117,8 +117,8 @@ export async function checkBooks(audited: Audited): Promise<CheckResult[]> {
 }
 
 /**
- * Passes over rows before a book, which belong to no book.
- * @param prefix null: all rows that are left
+ * Skips rows that sort before a book and belong to no book.
+ * @param prefix null: skips all remaining rows
  */
 async function passOver(rows: LiveOrders, prefix: string | null, orders: Comparison): Promise<void> {
   for (;;) {
@@ -161,7 +161,7 @@ export async function checkLiveList({ engine, audit, follower }: Audited): Promi
   const describe = (member: string | null): string => {
     if (member === null) return 'not live';
     const { wallet, clientOrderId } = readLiveMember(Buffer.from(member, 'hex'));
-    // The ledger keeps a digest of a text that it cannot hold.
+    // The ledger stores a digest of a text that Postgres cannot hold.
     const named = clientOrderId === null ? 'without a client order id' : `as ${storable(clientOrderId)}`;
     return `live, of ${wallet}, ${named}`;
   };

@@ -1,4 +1,4 @@
-/** Checks used ids: the engine must still know each one that the ledger has. */
+/** Checks used ids: the engine must still know every id that the ledger has. */
 
 import { claimName, FIELDS_TOGETHER, type UsedId } from '../../engine/index.ts';
 import type { AuditedId } from '../../ledger/index.ts';
@@ -7,9 +7,9 @@ import { type CheckResult, Comparison } from './comparison.ts';
 
 const GENERATIONS = [0, 1] as const;
 const REFERENCE_BYTES = 17;
-/** The ledger keeps a digest of a text that it cannot hold. */
+/** Matches the digest that the ledger stores for a text that Postgres cannot hold. */
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
-/** Most replacements of the filter by rebuilds while it is looked at. */
+/** Most times that rebuilds may replace the filter during the check. */
 const MOST_FILTERS = 3;
 
 const usedOf = (id: AuditedId): UsedId =>
@@ -25,7 +25,7 @@ const subjectOf = (id: AuditedId): string =>
     ? `client order id ${id.clientOrderId} of order ${id.orderId}`
     : `reference ${id.reference} of movement ${id.sequence} (${id.kind})`;
 
-/** Value that the engine keeps for an id: an order's id in hex, or a movement as JSON. */
+/** Returns the value that the engine stores for an id: an order's id in hex, or a movement as JSON. */
 const meaningOf = (id: AuditedId): string =>
   id.kind === 'order'
     ? id.orderId
@@ -77,13 +77,16 @@ export async function checkRecentClaims(audited: Audited): Promise<CheckResult> 
   );
 }
 
-/** Ids of events after this one are in the newer generation, or were until it became the older one. */
+/**
+ * Returns the sequence of the last turn. Ids of later events are in the newer generation, or were until it became the
+ * older one.
+ */
 async function turnedAt({ engine }: Audited): Promise<number> {
   const { values } = await engine.pages.readFields({ of: 'engine' }, ['claims:turned_at']);
   return Number(values[0] ?? 0);
 }
 
-/** Checks that recent ids of the ledger are in Redis. */
+/** Checks that Redis has the recent ids of the ledger. */
 async function compareRecent(audited: Audited, comparison: Comparison): Promise<void> {
   const since = await turnedAt(audited);
   let waiting: AuditedId[] = [];
@@ -117,7 +120,7 @@ async function compareBatch(
   });
 }
 
-/** Each claim that Redis keeps belongs to an order or a movement. */
+/** Checks that each claim in Redis belongs to an order or a movement. */
 async function compareKept(audited: Audited, generation: 0 | 1, comparison: Comparison): Promise<void> {
   const { engine, audit, follower } = audited;
   let cursor: string | null = null;

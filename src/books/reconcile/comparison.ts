@@ -37,7 +37,7 @@ export class Comparison {
     if (this.#kept.length < DIFFERENCES_KEPT) this.#kept.push({ subject, expected, found });
   }
 
-  /** @param compared what was looked at; `#` stands for how many comparisons there were */
+  /** @param compared description of the compared things; `#` is replaced by the number of comparisons */
   result(name: string, asset: string | null, compared: string, meaning: string): CheckResult {
     return {
       name,

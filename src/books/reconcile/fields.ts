@@ -5,11 +5,11 @@ import type { Follower } from './follower.ts';
 
 /** Compares a hash with the fields that it must hold at the event of its follower. */
 export interface Expectation {
-  /** Null: no such field. */
+  /** Returns the expected value of a field; null when the field must be absent. */
   value(name: string): string | null;
-  /** Notes that the field was found. Returns false when it was found before. */
+  /** Marks the field as found. Returns false if it was found before. */
   find(name: string): boolean;
-  /** Fields that must be there and were not found so far. */
+  /** Returns the required fields that were not found so far. */
   unfound(): string[];
 }
 
@@ -19,7 +19,7 @@ export interface Amount {
   isFound: boolean;
 }
 
-/** Expected amounts: those of the snapshot, and the changes since. A field of zero equals a missing one. */
+/** Expected amounts: those of the snapshot plus the changes since. A field of zero equals a missing field. */
 export class ExpectedAmounts implements Expectation {
   readonly #settled: ReadonlyMap<string, Amount>;
   readonly #added: ReadonlyMap<string, bigint>;
@@ -56,7 +56,7 @@ export class ExpectedAmounts implements Expectation {
     return names;
   }
 
-  /** All fields but one. */
+  /** Returns the sum of all fields except one. */
   sumWithout(name: string): bigint {
     let sum = 0n;
     for (const [other, { amount }] of this.#settled) if (other !== name) sum += amount;
@@ -65,7 +65,7 @@ export class ExpectedAmounts implements Expectation {
   }
 }
 
-/** Expected texts: those of the snapshot, and the changes since; null for a removed field. */
+/** Expected texts: those of the snapshot, with the changes since; null for a removed field. */
 export class ExpectedTexts implements Expectation {
   readonly #settled: ReadonlyMap<string, string>;
   readonly #set: ReadonlyMap<string, string | null>;
@@ -94,7 +94,7 @@ export class ExpectedTexts implements Expectation {
   }
 }
 
-/** Called with every field that is there or should be. */
+/** Called with every field that exists or should exist. */
 type See = (name: string, expected: string | null, found: string | null) => void;
 
 const textOf = (value: Buffer | null): string | null => (value === null ? null : value.toString());

@@ -1,13 +1,14 @@
 /**
- * Follows the engine's events since the ledger's snapshot in its stream, so that a page of the engine, whatever event
- * it is as of, is held against the ledger at that very event.
+ * Follows the engine's event stream from the ledger's snapshot onwards, so that each page of the engine is compared
+ * with the ledger at the same event.
  *
- * It is always at one event and only goes forward. Events stay in the stream for seconds after they are settled, and
- * none of them was settled when the snapshot was taken; while Postgres works on a long query, the follower reads on.
+ * The follower is always at one event and only moves forward. Events stay in the stream for seconds after they are
+ * settled, and none of them was settled when the snapshot was taken. While Postgres works on a long query, the follower
+ * keeps reading.
  *
- * It reads events by the same `visitOrders` and `SwitchChanges` as settlement does. The size that remains of an order,
- * what is reserved for it, the levels of the books and the balances are computed here by other arithmetic than
- * settlement's, so that a wrong sum of settlement or of a script shows as a difference.
+ * It interprets events by the same `visitOrders` and `SwitchChanges` as settlement. It computes remaining sizes,
+ * reservations, book levels and balances by its own arithmetic, so that a wrong sum in settlement or in a script shows
+ * as a difference.
  */
 
 import type { Cursor, EngineEvent } from '../../domain/event.ts';
@@ -27,7 +28,7 @@ import {
   HOUSE,
 } from '../../ledger/index.ts';
 
-/** Events that the snapshot lacks are not in the stream any more, or never were. */
+/** Thrown when events after the snapshot are no longer in the stream, or never were. */
 export class EventsLost extends Error {
   override readonly name = 'EventsLost';
   readonly sequence: number;
@@ -40,13 +41,13 @@ export class EventsLost extends Error {
 
 /** An order that some event touched. */
 export interface FollowedOrder extends Omit<AuditedOrder, 'remainingSteps'> {
-  /** Zero once it is not live any more. */
+  /** Zero once the order is no longer live. */
   remainingSteps: bigint;
-  /** Terms from the event that placed it; undefined when the ledger has the order. */
+  /** Terms from the event that placed the order; undefined when the ledger has the order. */
   readonly placed?: OrderTerms;
 }
 
-/** Amounts by name, by group: an asset, a side of a book. */
+/** Amounts by name within a group, such as an asset or a side of a book. */
 class Amounts {
   readonly #groups = new Map<string, Map<string, bigint>>();
 
@@ -74,7 +75,7 @@ export const bookName = ({ market, side }: Pick<AuditedOrder, 'market' | 'side'>
   `${side === 'buy' ? 'bids' : 'asks'} of ${market}`;
 
 const EVENTS_TOGETHER = 500;
-/** Far below the time that settled events stay in the stream. */
+/** Milliseconds between reads; far below the time that settled events stay in the stream. */
 const READS_ON_EVERY_MS = 1_000;
 
 export class Follower implements OrderVisitor {
@@ -88,7 +89,7 @@ export class Follower implements OrderVisitor {
   readonly balances = new Amounts();
   /** Changes of the size at each price, by `bookName`. */
   readonly levels = new Amounts();
-  /** New values of fields of the engine hash, null where one was removed. */
+  /** New values of fields of the engine hash; null for a removed field. */
   readonly switches = new Map<string, string | null>();
   /** Prices of the last trades, in ticks, by the field of the engine hash. */
   readonly lastPrices = new Map<string, string>();
@@ -99,9 +100,9 @@ export class Follower implements OrderVisitor {
   /** Orders and movements that the snapshot lacks. */
   readonly ordersPlaced: FollowedOrder[] = [];
   readonly moved: (EngineEvent & { readonly kind: 'credited' | 'debited' })[] = [];
-  /** Null while nothing was traded since. */
+  /** Null while nothing was traded since the snapshot. */
   lastTradeId: number | null = null;
-  /** Orders that events changed and neither the ledger nor an event has. */
+  /** Orders that events changed, but that neither the ledger nor an event has. */
   readonly unknown = new Set<string>();
 
   constructor(engine: Engine, audit: Audit) {
@@ -115,15 +116,15 @@ export class Follower implements OrderVisitor {
     return this.#cursor.sequence;
   }
 
-  /** Unix milliseconds of the event it is at. */
+  /** Unix milliseconds of the event that the follower is at. */
   get timeMs(): number {
     return this.#timeMs;
   }
 
-  /** The order as it is now, if some event touched it. */
+  /** Returns the current state of the order if an event touched it. */
   order = (id: string): FollowedOrder | undefined => this.#orders.get(id);
 
-  /** @throws EventsLost when an event up to this one cannot be read */
+  /** @throws EventsLost when an event up to this sequence cannot be read */
   async advanceTo(sequence: number): Promise<void> {
     while (this.#cursor.sequence < sequence) {
       const read = await this.#engine.outbox.readEvents(this.#cursor, EVENTS_TOGETHER);
@@ -140,7 +141,10 @@ export class Follower implements OrderVisitor {
     }
   }
 
-  /** Waits for the ledger while it goes on reading. Not to be used between the reading of a page and its comparison. */
+  /**
+   * Waits for a ledger query while the follower keeps reading. Must not be used between reading a page and comparing
+   * it.
+   */
   async during<Result>(work: Promise<Result>): Promise<Result> {
     let isDone = false;
     const done = work.finally(() => {
@@ -155,7 +159,7 @@ export class Follower implements OrderVisitor {
     }
   }
 
-  /** Looks up the ledger's orders that the events change. */
+  /** Loads the ledger's orders that the events change. */
   async #meet(events: readonly EngineEvent[]): Promise<void> {
     const placed = new Set<string>();
     const missing = new Set<string>();
@@ -231,7 +235,7 @@ export class Follower implements OrderVisitor {
     if (order !== undefined) this.#setRemaining(order, 0n);
   }
 
-  /** Sets the size that rests at the order's price and is reserved for it. */
+  /** Sets the resting size of the order, and with it the level and the reservation. */
   #setRemaining(order: FollowedOrder, remainingSteps: bigint): void {
     const { priceTicks } = order;
     if (priceTicks === null) return;

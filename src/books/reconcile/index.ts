@@ -1,9 +1,9 @@
 /**
- * Recomputes every invariant from what Redis and Postgres hold, while trading goes on.
+ * Recomputes every invariant from the contents of Redis and Postgres, while trading continues.
  *
- * The ledger is read as of one event, in one snapshot of Postgres. The engine is read page by page, so that no script
- * is long; each page is as of an event of its own, and the events in between, which the stream has, bring the ledger's
- * side to it. What the ledger alone must hold is recomputed by queries at the end.
+ * The ledger is read as of one event, in one Postgres snapshot. The engine is read page by page, so that every script
+ * stays short. Each page is as of its own event; the stream has the events in between, which bring the ledger's side to
+ * that event. Invariants of the ledger alone are recomputed by queries at the end.
  */
 
 import type { Market } from '../../domain/market.ts';
@@ -24,24 +24,24 @@ export type { CheckResult } from './comparison.ts';
 
 export interface Reconciliation {
   readonly holds: boolean;
-  /** The event up to which everything was settled when the last check ran. */
+  /** Sequence up to which everything was settled when the last check ran. */
   readonly sequence: number;
   readonly checks: readonly CheckResult[];
 }
 
 interface ReconcileOptions {
-  /** Longest time that settlement may stand still before the command gives up. */
+  /** Longest time in milliseconds that settlement may make no progress before the command gives up. */
   readonly patienceMs: number;
-  /** Called with each check when it is done. */
+  /** Called with each check's result. */
   readonly onCheck?: (check: CheckResult) => void;
 }
 
-/** Once more for a process that was stopped for longer than settled events stay in the stream. */
+/** The second attempt is for a process that was stopped for longer than settled events stay in the stream. */
 const ATTEMPTS = 2;
 
 /**
- * Runs all checks and notes the result in the ledger, where settlement processes read it for their metrics.
- * @throws OperatorRefusal SETTLEMENT_STALLED; Refusal SERVICE_UNAVAILABLE when a server is away
+ * Runs all checks and stores the result in the ledger, where settlement processes read it for their metrics.
+ * @throws OperatorRefusal SETTLEMENT_STALLED; Refusal SERVICE_UNAVAILABLE when a server is unavailable
  */
 export async function reconcile(servers: Servers, options: ReconcileOptions): Promise<Reconciliation> {
   const checks: CheckResult[] = [];
@@ -67,7 +67,7 @@ export async function reconcile(servers: Servers, options: ReconcileOptions): Pr
   return { holds: failed.length === 0, sequence, checks };
 }
 
-/** @returns `lost`: an event that neither the ledger nor the stream has; nothing can be compared then */
+/** @returns `lost`: an event that neither the ledger nor the stream has, which makes every comparison impossible */
 async function checkEngine(servers: Servers): Promise<{ results: CheckResult[]; lost: number | null }> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -80,11 +80,11 @@ async function checkEngine(servers: Servers): Promise<{ results: CheckResult[]; 
   }
 }
 
-/** True for what BigInt, JSON.parse and Buffer throw when they decode a damaged value. */
+/** True for errors that BigInt, JSON.parse and Buffer throw when they decode a damaged value. */
 const isUnreadable = (error: unknown): error is Error =>
   error instanceof TypeError || error instanceof SyntaxError || error instanceof RangeError;
 
-/** Stands for the checks of the engine, so that the checks of the ledger alone still run and name the row. */
+/** Returns the result that replaces the engine's checks, so that the ledger's own checks still run and name the row. */
 function unreadable(error: Error): CheckResult {
   const comparison = new Comparison();
   comparison.equal('a record of the ledger or of the engine', 'can be read', error.message);
@@ -106,7 +106,7 @@ async function compareEngine(servers: Servers, audit: Audit): Promise<CheckResul
   return results;
 }
 
-/** Collects the assets and markets of both sides, so that one which a side forgot is checked too. */
+/** Collects the assets and markets of both sides, so that a record that one side lacks is checked too. */
 async function everything(
   engine: Engine,
   audit: Audit,

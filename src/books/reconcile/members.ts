@@ -6,7 +6,7 @@ import type { MemberPage } from '../../engine/index.ts';
 import type { AuditedOrder } from '../../ledger/index.ts';
 import type { FollowedOrder, Follower } from './follower.ts';
 
-/** Rows of the ledger in the order of the set, taken as far as a page of the set goes. */
+/** Rows of the ledger in the order of the set, read as far as the current page of the set goes. */
 export class LiveOrders {
   readonly #chunks: AsyncIterator<readonly AuditedOrder[]>;
   #chunk: readonly AuditedOrder[] = [];
@@ -17,7 +17,7 @@ export class LiveOrders {
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
-  /** Begins the read, which sorts all orders in Postgres. */
+  /** Starts the query, which sorts all orders in Postgres. */
   async begin(follower: Follower): Promise<void> {
     await follower.during(this.#fetch());
   }
@@ -44,7 +44,7 @@ export class LiveOrders {
   }
 }
 
-/** An order as the set has it: where its member sorts, and the whole member, in hex. */
+/** An order as the set stores it: the key that its member sorts by, and the whole member, in hex. */
 interface Place {
   readonly key: string;
   readonly member: string;
@@ -53,22 +53,22 @@ interface Place {
 /** A sorted set, or the part of the ledger that belongs to it. */
 export interface OrderedSet {
   scan(after: Buffer | null): Promise<MemberPage>;
-  /** Bytes that the key of a member has; those behind them tell more of the order. */
+  /** Number of bytes of a member's key; the bytes after the key describe the order further. */
   readonly keyBytes: number;
-  /** True when the order belongs here. */
+  /** True if the order belongs in this set. */
   has(order: AuditedOrder | FollowedOrder): boolean;
   /** @param remainingSteps more than zero */
   placeOf(order: AuditedOrder | FollowedOrder): Place;
-  /** Called with each row of the ledger as it comes. */
+  /** Called with each row of the ledger as it is read. */
   settled?(order: AuditedOrder): void;
 }
 
-/** Called with each order that is there or should be; members in hex. */
+/** Called with each order that exists or should exist; members are in hex. */
 type SeeMember = (expected: string | null, found: string | null) => void;
 
 /**
- * @param orders begun; the rows that belong to the set are next in it
- * @param misplaced told of a member whose score hides it
+ * @param orders rows whose query was started; the set's rows come next in it
+ * @param misplaced called with a member that its score hides
  * @throws EventsLost
  */
 export async function compareMembers(
@@ -97,7 +97,10 @@ export async function compareMembers(
   } while (!page.isLast);
 }
 
-/** Members by key of what must be in the set behind `from` and up to `to`. @param to null: to its end */
+/**
+ * Returns the expected members of the set after `from` and up to `to`, by key.
+ * @param to null: to the end of the set
+ */
 async function expectedUpTo(
   follower: Follower,
   set: OrderedSet,

@@ -19,7 +19,7 @@ const FIXED_MARKS = { format: `${ENGINE_FORMAT}`, 'sequence for format 1': '-1' 
 const TRADED = /^last price of market /;
 const WHOLE = /^\d+$/;
 const HIGHEST_EPOCH = 65_535;
-/** Epochs begin their trade ids at multiples of this. */
+/** Trade ids of each epoch begin at a multiple of this number. */
 const TRADE_IDS_OF_EPOCH = 2n ** 37n;
 
 /** Returns each switch that differs from its default, by name. */
@@ -35,7 +35,7 @@ const switchFields = (switches: Switches): Map<string, string> =>
     ),
   ]);
 
-/** Checks the traces of the last trades at the event of the follower. */
+/** Checks the state that the last trades left, at the event of the follower. */
 function expectedTrading({ summary, follower, markets }: Audited): Expectation {
   const numberOf = (symbol: string): number | undefined => markets.get(symbol)?.number;
   const settled = new Map<string, string>();
@@ -105,7 +105,7 @@ async function compareEpoch(trading: Comparison, marks: Comparison, audited: Aud
     string,
   ];
   const server = await engine.lifecycle.serverRunId();
-  // Until this process has opened it, a server that started again has no epoch of its own.
+  // A restarted server has no epoch of its own until this process has opened it.
   if (engine.lifecycle.isOpen()) marks.equal('key engine server', server, runId);
   const isEpoch = WHOLE.test(epoch) && Number(epoch) >= audit.cursor.epoch && Number(epoch) <= HIGHEST_EPOCH;
   marks.equal('key engine epoch', isEpoch ? epoch : `${audit.cursor.epoch} or later`, epoch);
@@ -193,7 +193,9 @@ export async function checkAssetList(audited: Audited): Promise<CheckResult> {
   );
 }
 
-/** Checks that the ledger's last event is the engine's, and that the engine's count ends where its stream does. */
+/**
+ * Checks that the ledger's last event is the engine's, and that the engine's sequence matches the end of its stream.
+ */
 export async function checkHistory({ engine, ledger }: Servers, lost: number | null): Promise<CheckResult> {
   const comparison = new Comparison();
   const cursor = await ledger.settlement.cursor();
