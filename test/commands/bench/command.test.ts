@@ -1,4 +1,7 @@
-/** The bench's command line, its documents, and the checkout of an older release; no figure is asserted. */
+/**
+ * Tests the bench's command line, its output documents and the checkout of an older release. Asserts no measured
+ * figure.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -11,7 +14,7 @@ import { checkOut, type OlderRelease, PRESENT } from './older-release.ts';
 
 const MISSING = 'no-such-revision';
 
-/** A row that divides by the figure of the older release, where there is one. */
+/** Row whose reference is a figure of the older release, if that release can run here. */
 const against = ({ folder, revision, because }: OlderRelease): Measured => ({
   ...{ name: 'orders', unit: '/s', figure: 30, target: { relation: '>=', bound: 2 } },
   reference: { name: revision, figure: folder === undefined ? null : 10 },
@@ -34,7 +37,7 @@ async function run(...args: string[]): Promise<Said> {
 }
 
 describe('bench: the command', () => {
-  it('refuses a table that does not exist, and names those that do', async () => {
+  it('rejects an unknown table and lists the known ones', async () => {
     const { code, out, err } = await run('sizing');
     expect({ code, out }).to.deep.equal({ code: 2, out: '' });
     expect(err).to.include(
@@ -42,11 +45,11 @@ describe('bench: the command', () => {
     );
   });
 
-  it('refuses an option that does not exist', async () => {
+  it('rejects an unknown option', async () => {
     expect((await run('engine', '--fast')).code).to.equal(2);
   });
 
-  it('writes one JSON document of the tables that were asked for, in that order', async () => {
+  it('writes one JSON document with the requested tables, in the requested order', async () => {
     const { code, out } = await run('memory', 'engine', '--json', '--against', MISSING);
     expect(code).to.equal(0);
     expect(JSON.parse(out)).to.deep.equal({
@@ -80,7 +83,7 @@ describe('bench: the command', () => {
     expect(renderFigures(table)).to.match(/orders +30\.0 \/s +10\.0 \/s +older +3\.00x +>= 2x +held/);
   });
 
-  it('holds a target against the ratio where there is a reference, else against the figure', () => {
+  it('compares a target with the ratio if there is a reference, else with the figure', () => {
     const target = { relation: '<=', bound: 1 } as const;
     const row = { name: '', unit: '', target };
     const verdict = (measured: Measured): unknown => judge(measured).verdict;
@@ -92,7 +95,7 @@ describe('bench: the command', () => {
 });
 
 describe('bench: an older release', () => {
-  it('is checked out on the installed packages, and removed without a trace', function () {
+  it('is checked out with the installed packages and removed completely', function () {
     if (!existsSync(join(PRESENT, '.git'))) this.skip();
     const worktrees = (): string =>
       execFileSync('git', ['worktree', 'list'], { cwd: PRESENT, encoding: 'utf8' });

@@ -1,6 +1,6 @@
 /**
- * The command line of the bench. Tables go to the output one after the other, as each is done; with `--json` all of
- * them go there as one document at the end.
+ * The command line of the bench. Each table is printed as soon as it is measured; with `--json`, all tables are printed
+ * as one document at the end.
  */
 
 import type { Writable } from 'node:stream';
@@ -28,7 +28,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   memory: benchMemory,
   reads: benchReads,
 };
-/** Run only by their names. */
+/** Tables that run only when they are named on the command line. */
 const FURTHER: Readonly<Record<string, Bench>> = { reconcile: benchReconcile, page: benchPage };
 
 const OLDER = 'd855f64';
@@ -39,7 +39,7 @@ export interface Asked {
   readonly json: boolean;
 }
 
-/** @throws CommanderError when the command line cannot be read, or asks for help */
+/** @throws CommanderError if the arguments are invalid, or if they ask for help */
 export function readArguments(args: readonly string[], out: Writable, err: Writable): Asked {
   const known = Object.keys({ ...BENCHES, ...FURTHER });
   const command = new Command('npm run bench --')
@@ -57,7 +57,7 @@ export function readArguments(args: readonly string[], out: Writable, err: Writa
 }
 
 /**
- * @param benches what makes the tables, by their names
+ * @param benches functions that measure the tables, by table name
  * @returns the exit code
  */
 export async function bench(
@@ -74,7 +74,7 @@ export async function bench(
     throw error;
   }
   const older = checkOut(asked.against);
-  process.once('exit', older.remove); // a run that is interrupted removes it too
+  process.once('exit', older.remove); // also when the run is interrupted
   try {
     const tables: Table[] = [];
     for (const name of asked.names) {

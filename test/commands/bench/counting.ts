@@ -11,16 +11,18 @@ import { type Command, cost, NO_OP } from './script-cost.ts';
 
 const ROUNDS = 5;
 
-/** Server-side microseconds that counting a request costs, alone in its script and with others, and of a no-op. */
+/**
+ * Server-side microseconds of counting one request, alone in its script and batched with others, and of a no-op script.
+ */
 interface Counting {
   readonly noop: number;
   readonly alone: number;
   readonly together: number;
 }
 
-/** Requests that a script counts under the load of this bench, about. */
+/** Approximate number of requests that one script counts under this bench's load. */
 const TOGETHER = 16;
-/** Of addresses that go from none to all the requests they have. */
+/** Number of addresses, each of which uses up its whole request limit in a round. */
 const COUNTED_ADDRESSES = 16;
 const COUNTED_REQUESTS = COUNTED_ADDRESSES * 300;
 

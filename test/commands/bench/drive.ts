@@ -1,4 +1,4 @@
-/** Starts a driver process on the engine of a release, and speaks to it. */
+/** Starts a driver process on the engine of a release and exchanges commands with it. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,7 +29,10 @@ async function ask(child: ChildProcess, command: Command): Promise<void> {
   if (!answer.ok) throw new Error(`${command.do}: ${answer.error}`);
 }
 
-/** @param folder the project folder of the release @param idLength characters of a client order id */
+/**
+ * @param folder the project folder of the release
+ * @param idLength length of a client order id in characters
+ */
 export async function startDriver(folder: string, idLength = 36): Promise<Driver> {
   const child = fork(fileURLToPath(new URL('driver.ts', import.meta.url)), [folder], {
     execArgv: ['--import=tsx'],

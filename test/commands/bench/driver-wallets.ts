@@ -1,4 +1,4 @@
-/** The wallets that a driver credits, and what some of them have traded. */
+/** The wallets that a driver credits, and the trade history of some of them. */
 
 export const WALLETS = 500;
 
@@ -6,7 +6,10 @@ export const walletOf = (index: number): string => `0x${(index % WALLETS).toStri
 
 const PAIRS = 24;
 
-/** Each taker has `takes` orders that met three makers each; each maker has `makes` trades, the others with `rest`. */
+/**
+ * Each taker has `takes` orders, each matched with three makers. Each maker has `makes` trades; the other wallets have
+ * `rest`.
+ */
 export const HISTORY = {
   makers: Array.from({ length: PAIRS }, (_none, index) => index),
   takers: Array.from({ length: PAIRS }, (_none, index) => PAIRS + index),

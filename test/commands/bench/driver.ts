@@ -1,6 +1,7 @@
 /**
- * A process that drives the engine of one release by its public face: `driver.ts PROJECT_FOLDER`. It takes commands
- * over the IPC channel and answers each when all of its calls are answered; a call that is refused fails the command.
+ * A process that drives the engine of one release through its public interface: `driver.ts PROJECT_FOLDER`. It receives
+ * commands over the IPC channel and answers each one when all of its calls are answered. A refused call fails the
+ * command.
  */
 
 import { Redis } from 'ioredis';
@@ -10,24 +11,27 @@ import type { Engine, EngineImage, Placement } from '../../../src/engine/index.t
 import { HISTORY, WALLETS, walletOf } from './driver-wallets.ts';
 import { marketSpec } from './market-spec.ts';
 
-/** Pace of calls: groups of one turn of the event loop, each awaited, or a constant number of calls in flight. */
+/**
+ * How calls are sent: in groups that share one turn of the event loop, each awaited, or with a constant number in
+ * flight.
+ */
 export type Pace = { readonly together: number } | { readonly inFlight: number };
 
 export type OrderKind = 'far' | 'rest' | 'maker' | 'fill' | 'five' | 'sweep' | 'mixed';
 
 export type Command =
-  /** Connects, or connects again, and opens the engine. */
+  /** Connects, or reconnects, and opens the engine. */
   | { readonly do: 'open'; readonly redisUrl: string }
   /** Publishes the market and credits the wallets. */
   | { readonly do: 'create' }
-  /** Replaces what the server holds by an engine with so many resting bids, all of it settled. */
+  /** Replaces the server's data with an engine that has `resting` bids, all of them settled. */
   | { readonly do: 'rebuild'; readonly resting: number }
   | { readonly do: 'place'; readonly kind: OrderKind; readonly calls: number; readonly pace: Pace }
-  /** Cancels so many of the orders placed as `rest`. */
+  /** Cancels `calls` of the orders placed as `rest`. */
   | { readonly do: 'cancel'; readonly calls: number; readonly pace: Pace }
-  /** Makes the trades of `HISTORY`. */
+  /** Makes the trades that `HISTORY` describes. */
   | { readonly do: 'trade' }
-  /** Drops what the engine drops once it is settled and has aged: events, their index, remembered ids. */
+  /** Drops everything that the engine drops once it is settled and old enough: events, their index, remembered ids. */
   | { readonly do: 'settle' };
 
 export type Answer = { readonly ok: true } | { readonly ok: false; readonly error: string };
@@ -36,7 +40,7 @@ const SYMBOL = 'ETH/USDC';
 const CREDIT = 10n ** 15n;
 const TAKER = `0x${'7a'.repeat(20)}`;
 const ID_LENGTH = Number(process.env.BENCH_ID_LENGTH ?? 36);
-/** Bids of `far` and of a rebuilt engine are spread over so many prices from this one on, in ticks. */
+/** Bids of `far` and of a rebuilt engine are spread over `prices` prices from `from` upwards, in ticks. */
 const FAR = { from: 10_000, prices: 2_000 };
 
 const release = `${process.argv[2]}/src`;
@@ -44,7 +48,7 @@ const { openEngine }: typeof import('../../../src/engine/index.ts') = await impo
   `${release}/engine/index.ts`
 );
 const { KEYS }: typeof import('../../../src/engine/keys.ts') = await import(`${release}/engine/keys.ts`);
-// Each release has decimals of its own.
+// Each release has its own decimal type.
 const { parseDecimal }: typeof import('../../../src/domain/units.ts') = await import(
   `${release}/domain/units.ts`
 );
@@ -52,7 +56,7 @@ const { parseDecimal }: typeof import('../../../src/domain/units.ts') = await im
 let redis: Redis | undefined;
 let engine: Engine | undefined;
 let serial = 0;
-/** Orders placed as `rest` that are not cancelled yet. */
+/** Orders placed as `rest` and not cancelled yet. */
 const cancellable: { readonly id: string; readonly wallet: string }[] = [];
 
 const opened = (): { redis: Redis; engine: Engine } => {
@@ -88,13 +92,13 @@ async function create(): Promise<void> {
   }
 }
 
-/** An engine as `ledger rebuild` makes it: with all of its orders settled, and with their ids in the filter alone. */
+/** Creates an engine in the state that `ledger rebuild` leaves: all orders settled, their ids only in the filter. */
 async function rebuild(resting: number): Promise<void> {
   cancellable.length = 0;
   await opened().redis.flushall();
   await opened()
     .engine.lifecycle.confirm()
-    .catch(() => undefined); // it finds that its engine is gone
+    .catch(() => undefined); // fails because its engine was replaced
   await opened().engine.lifecycle.open({ epoch: 0, sequence: 0 });
   await publish();
   const { redis, engine } = opened();
@@ -137,14 +141,14 @@ async function rebuild(resting: number): Promise<void> {
 interface Shape {
   readonly wallet: string;
   readonly side: 'buy' | 'sell';
-  /** In hundredths, which are ticks. */
+  /** In hundredths, that is, in ticks. */
   readonly price: number;
   readonly size: number;
-  /** The status that the order must have; absent: any. */
+  /** Status that the order must have; any status if absent. */
   readonly status?: string;
 }
 
-/** Bids stay below asks: only orders that are to be filled meet one. */
+/** Bids stay below asks, so only orders that are meant to be filled match. */
 const SHAPES: Readonly<Record<OrderKind, (index: number) => Shape>> = {
   far: (index) => ({
     ...{ wallet: walletOf(index), side: 'buy', size: 1, status: 'resting' },
@@ -163,7 +167,7 @@ const SHAPES: Readonly<Record<OrderKind, (index: number) => Shape>> = {
   }),
 };
 
-/** An id that the filter cannot rule out is vouched for, as Postgres would vouch for it. */
+/** An id that the filter cannot rule out is sent as checked, as if Postgres had been asked for it. */
 async function placeOne(shape: Shape): Promise<{ id: string; wallet: string }> {
   const clientOrderId = `bench-${(serial++).toString().padStart(ID_LENGTH - 6, '0')}`;
   const { wallet } = shape;

@@ -1,4 +1,4 @@
-/** An engine that is measured: a server of its own, and a driver that has it open. */
+/** An engine to measure: its own server, and a driver that has the engine open. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,22 +10,25 @@ import { type MeasuredRedis, processorSeconds, startMeasuredRedis } from './redi
 
 export const WARMING_CALLS = 16;
 
-/** Cost of one call for the server. */
+/** Server cost of one call. */
 export interface Cost {
   readonly micros: number;
-  /** Thousands, in user space; undefined where they cannot be counted. */
+  /** Thousands of user-space instructions; undefined if they cannot be counted. */
   readonly instructions: number | undefined;
 }
 
 export interface Stage {
   readonly server: MeasuredRedis;
   readonly driver: Driver;
-  /** For copies of the server's data. */
+  /** Folder for copies of the server's data. */
   readonly folder: string;
   close(): Promise<void>;
 }
 
-/** @param project the project folder of the release that is driven @param idLength characters of a client order id */
+/**
+ * @param project the project folder of the release to drive
+ * @param idLength length of a client order id in characters
+ */
 export async function openStage(project: string, idLength?: number): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-bench-'));
   const server = await startMeasuredRedis(folder, findCounter() === 'perf' ? 'perf' : undefined);
@@ -45,7 +48,7 @@ export async function openStage(project: string, idLength?: number): Promise<Sta
   return stage;
 }
 
-/** Makes so many calls of one kind. */
+/** Makes `calls` calls of one kind. */
 export type Work = (calls: number) => Promise<void>;
 
 export async function cost(
@@ -71,7 +74,7 @@ const middle = (costs: readonly Cost[]): Cost => ({
     : median(costs.map(({ instructions }) => instructions!)),
 });
 
-/** Medians of rounds, in each of which every kind of work has its turn. */
+/** Returns medians over rounds. Each round runs every kind of work once. */
 export async function takeRounds<Kind extends string>(
   rounds: number,
   works: Readonly<Record<Kind, () => Promise<Cost>>>,
@@ -86,9 +89,9 @@ export async function takeRounds<Kind extends string>(
 export type Pass = 'timed' | 'counted';
 
 /**
- * Takes costs on the servers as they are; where only callgrind counts, also on copies of their data under callgrind,
- * whose times mean nothing.
- * @param take is given one server for each stage, which the stage's driver has open
+ * Measures costs on the running servers. If only callgrind can count instructions, it also measures on copies of their
+ * data under callgrind, where times mean nothing.
+ * @param take receives one server for each stage, which the stage's driver has open
  */
 export async function costsOf<Kind extends string>(
   stages: readonly Stage[],

@@ -1,7 +1,7 @@
 /**
- * The instructions and the processor time that orders cost the engine's Redis. The yardstick is a script that does
- * nothing with the KEYS and arguments of a placement of revision d855f64. Where only callgrind can count, times are
- * taken on a server that runs as it is, and instructions on a copy of its data.
+ * Measures the instructions and processor time that orders cost the engine's Redis. The reference is a no-op script
+ * that receives the KEYS and arguments of a placement of revision d855f64. If only callgrind can count instructions,
+ * times are measured on the running server and instructions on a copy of its data.
  */
 
 import {
@@ -19,10 +19,10 @@ import { findCounter } from './instructions.ts';
 import { CANCELLING, type Call, callNoOp, PLACING } from './no-op.ts';
 import { type OlderRelease, PRESENT } from './older-release.ts';
 
-/** In a round of a pass; under callgrind a call takes some 20 ms. */
+/** Calls in a round of one pass. Under callgrind a call takes about 20 ms. */
 const CALLS = { timed: 320, counted: 48 };
 const ROUNDS = { timed: 5, counted: 3 };
-/** After so many a script that does nothing collects no more garbage of those before it. */
+/** After this many calls, a no-op script no longer collects garbage of the scripts before it. */
 const WARMING_NO_OPS = 400;
 const ALONE = { together: 1 };
 const BATCHED = { together: 16 };
@@ -35,7 +35,7 @@ const DRIVEN_ORDERS = { timed: 5_120, counted: 640 };
 const DRIVEN_ROUNDS = { timed: 5, counted: 1 };
 const SWEEPS = 64;
 
-/** Costs of every kind of call. Each round leaves as many resting orders as it found. */
+/** Costs of every kind of call. Each round ends with as many resting orders as it began with. */
 function costsOfCalls(stage: Stage) {
   const { driver } = stage;
   return costsOf([stage], async ([server], pass) => {
@@ -61,7 +61,7 @@ function costsOfCalls(stage: Stage) {
   });
 }
 
-/** Costs of an order that rests, and of its cancel, at some number of resting orders. */
+/** Costs of a resting order and of its cancel, with a given number of resting orders. */
 async function restingAt(stage: Stage, resting: number): Promise<Record<'rest' | 'cancel', Cost>> {
   const { driver } = stage;
   await driver.rebuild(resting);
@@ -73,7 +73,7 @@ async function restingAt(stage: Stage, resting: number): Promise<Record<'rest' |
   );
 }
 
-/** Cost of an order of each stage where 512 are in flight all the time; half rest, half are filled. */
+/** Cost of one order for each stage with 512 orders always in flight. Half of them rest, half are filled. */
 function drivenCosts(stages: readonly Stage[]): Promise<Record<string, Cost>> {
   return costsOf(stages, (servers, pass) =>
     takeRounds(
@@ -88,7 +88,7 @@ function drivenCosts(stages: readonly Stage[]): Promise<Record<string, Cost>> {
   );
 }
 
-/** Both releases in turn, each on an engine of its own that was just made. */
+/** Drives both releases in turn, each on its own new engine. */
 async function driveBoth({ folder }: OlderRelease): Promise<[present: Cost, older: Cost | undefined]> {
   const stages: Stage[] = [];
   try {
@@ -104,7 +104,7 @@ async function driveBoth({ folder }: OlderRelease): Promise<[present: Cost, olde
   }
 }
 
-/** Milliseconds of the longest script while orders of 100 makers each come in one turn. */
+/** Milliseconds of the longest script while orders that match 100 makers each arrive in one turn. */
 async function longestScript({ server: { redis }, driver }: Stage): Promise<number> {
   await driver.place('maker', SWEEPS * 100, FILLING);
   await redis.config('SET', 'slowlog-log-slower-than', '0', 'slowlog-max-len', '10000');
@@ -115,7 +115,7 @@ async function longestScript({ server: { redis }, driver }: Stage): Promise<numb
   return Math.max(...scripts.map(([, , micros]) => micros)) / 1_000;
 }
 
-/** Unit that the rows are judged in: instructions where they can be counted, else processor time. */
+/** Unit of the rows with targets: instructions if they can be counted, else processor time. */
 const decider = (): { readonly unit: string; of(cost: Cost): number } =>
   findCounter() === undefined
     ? { unit: 'µs', of: ({ micros }) => micros }
@@ -151,7 +151,7 @@ function rowOfGrowth(name: string, few: Cost, most: Cost, bound: number): Measur
   };
 }
 
-/** Orders per second of the server's processor, of both releases. */
+/** Orders per second of the server's processor time, for both releases. */
 function rowsOfDriving(
   present: Cost,
   older: Cost | undefined,

@@ -1,4 +1,4 @@
-/** An exchange of one release: a durable Redis and Postgres of its own, funded wallets, and processes of roles. */
+/** An exchange of one release: its own durable Redis and Postgres, funded wallets and role processes. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,12 +30,12 @@ export interface Exchange {
   readonly engine: Watched;
   readonly postgres: Watched;
   readonly driver: Driver;
-  /** Starts a process of a role, which runs until the exchange is closed. */
+  /** Starts a process of a role. It runs until the exchange is closed. */
   start(role: string, env?: Readonly<Record<string, string>>): Promise<Running>;
   close(): Promise<void>;
 }
 
-/** Starts a process of node and waits until it answers. */
+/** Starts a Node process and waits until it answers. */
 async function startProcess(
   args: readonly string[],
   { url, path, cwd, env }: { url: string; path: string; cwd: string; env?: Readonly<Record<string, string>> },
@@ -64,7 +64,7 @@ async function startProcess(
   throw new Error(`${args.join(' ')} does not answer`);
 }
 
-/** Starts Express' hello world with its defaults: the yardstick of what one request costs. */
+/** Starts Express' hello world with default settings: the reference for the cost of one request. */
 export async function startHello(): Promise<Running> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -120,5 +120,5 @@ const sessions = openSessions({
   nowMs: Date.now,
 });
 
-/** A session of the wallet, as every release takes it. */
+/** Authorization header with a session of the wallet, which every release accepts. */
 export const bearerOf = (wallet: string): string => `Bearer ${sessions.issue(wallet)}`;

@@ -1,4 +1,4 @@
-/** The tables of the bench: what was measured, what it is compared with, its target, and whether the target is held. */
+/** The tables of the bench: each measured figure, its reference, its target and the verdict. */
 
 import { column, renderTable } from '../../../src/operator/table.ts';
 import { PLAIN } from '../../../src/operator/terminal.ts';
@@ -6,21 +6,21 @@ import { PLAIN } from '../../../src/operator/terminal.ts';
 export interface Target {
   readonly relation: '<=' | '>=';
   readonly bound: number;
-  /** Reported rows have a goal that decides nothing. */
+  /** True if the target is only reported: missing it does not fail the bench. */
   readonly isReported?: boolean;
 }
 
-/** A row before it is judged. */
+/** A row without its verdict. */
 export interface Measured {
   readonly name: string;
   readonly unit: string;
-  /** null: not measured. */
+  /** null if not measured. */
   readonly figure: number | null;
-  /** Divisor of the figure, taken in the same run and in the same unit. */
+  /** Divisor of the figure, measured in the same run and in the same unit. */
   readonly reference?: { readonly name: string; readonly figure: number | null };
-  /** Bounds the ratio where there is a reference, else the figure. */
+  /** Bound of the ratio if there is a reference, else of the figure. */
   readonly target?: Target;
-  /** Why something was not measured, or what stands beside the figure. */
+  /** Reason why nothing was measured, or a remark on the figure. */
   readonly note?: string;
 }
 
@@ -29,7 +29,7 @@ export type Verdict = 'held' | 'not held' | 'reported' | 'not measured' | null;
 /** A row as `--json` writes it. */
 export interface Row extends Measured {
   readonly ratio: number | null;
-  /** null: the row has no target. */
+  /** null if the row has no target. */
   readonly verdict: Verdict;
 }
 
@@ -65,7 +65,7 @@ export const tableOf = (name: string, title: string, rows: readonly Measured[]):
   rows: rows.map(judge),
 });
 
-/** Three significant digits, and all digits before the point. */
+/** Formats three significant digits, and always all digits before the decimal point. */
 function formatFigure(value: number): string {
   if (value >= 100) return Math.round(value).toLocaleString('en-US');
   return value.toFixed(value >= 10 ? 1 : 2);
@@ -79,7 +79,7 @@ function targetText({ reference, target }: Row): string {
   return `${target.relation} ${target.bound.toLocaleString('en-US')}${reference === undefined ? '' : 'x'}`;
 }
 
-/** @returns the lines of a table for people */
+/** @returns the lines of the table as plain text */
 export function renderFigures({ name, title, rows }: Table): string {
   const columns = [
     ...[column(''), column('figure', 'right'), column('reference', 'right'), column('of')],

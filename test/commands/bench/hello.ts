@@ -1,4 +1,4 @@
-/** Express' hello world: the yardstick of the HTTP bench. */
+/** Express' hello world: the reference of the HTTP bench. */
 
 import express from 'express';
 

@@ -1,8 +1,8 @@
 /**
- * `POST /v1/orders` through one api process beside Express' hello world, in turn, over the same number of connections:
- * half of the orders rest, half are filled, each has a client order id. Redis and Postgres are real and durable;
- * settlement does not run meanwhile, as it would on another machine. Processor time decides: by the clock, the client
- * and Redis have their share of the machine too.
+ * Compares `POST /v1/orders` on one api process with Express' hello world, in turn and over the same number of
+ * connections. Half of the orders rest, half are filled, and each has a client order id. Redis and Postgres are real
+ * and durable. Settlement does not run, because in service it would run on another machine. The targets are in
+ * processor time, because wall-clock time includes the client's and Redis' share of this machine.
  */
 
 import autocannon from 'autocannon';
@@ -22,7 +22,7 @@ const HELLO = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 export const nextHello = (): string => HELLO;
 
-/** Wallets take turns: one buys, the next sells at the same price, so that every other order is filled. */
+/** Wallets alternate: one buys, the next sells at the same price, so every other order is filled. */
 const tradingOrder = (index: number): object => ({
   ...{ market: 'ETH/USDC', side: index % 2 === 0 ? 'buy' : 'sell', type: 'limit', price: 2000, size: 0.01 },
 });
@@ -33,7 +33,7 @@ const restingOrder = (index: number): object => ({
 
 let serial = 0;
 
-/** Orders of all wallets in turn, each with a client order id of its own. */
+/** Orders of all wallets in turn, each with its own client order id. */
 export function orderRequests(orderOf = tradingOrder): () => string {
   const heads = Array.from({ length: WALLETS }, (_none, index) =>
     [
@@ -50,7 +50,10 @@ export function orderRequests(orderOf = tradingOrder): () => string {
   };
 }
 
-/** Microseconds that a cancel costs each process: of orders that were placed for that, one after the other. */
+/**
+ * Microseconds that a cancel costs each process. The orders are placed for this purpose and cancelled one after the
+ * other.
+ */
 async function costOfCancels({ api, redis }: Processes): Promise<Readonly<Record<'api' | 'redis', number>>> {
   const cancels: string[] = [];
   const onAnswer = (body: string, request: string): void => {
@@ -64,13 +67,13 @@ async function costOfCancels({ api, redis }: Processes): Promise<Readonly<Record
   return (await costlyLoad({ api, redis }, () => load(api.url, cancelling))).micros;
 }
 
-/** A load with what each request of it cost each process, in microseconds and thousands of instructions. */
+/** A load, and the cost of one of its requests for each process in microseconds and thousands of instructions. */
 export interface Costly<Name extends string> extends Loaded {
   readonly micros: Readonly<Record<Name, number>>;
   readonly instructions: Readonly<Record<Name, number | undefined>>;
 }
 
-/** Loads a server and measures what each request costs the processes. */
+/** Loads a server and measures the cost of one request for each process. */
 export async function costlyLoad<Name extends string>(
   watched: Readonly<Record<Name, Watched>>,
   run: () => Promise<Loaded>,
@@ -92,7 +95,7 @@ type HelloCost = Costly<'hello'>;
 interface Round {
   readonly many: { readonly orders: OrderCost; readonly hello: HelloCost };
   readonly few: { readonly orders: OrderCost; readonly hello: HelloCost };
-  /** By autocannon, requests per second. */
+  /** Requests per second, measured by autocannon. */
   readonly cannon: { readonly orders: number; readonly hello: number };
   readonly cancel: Readonly<Record<'api' | 'redis', number>>;
 }
@@ -146,7 +149,7 @@ async function fire(url: string, requests: autocannon.Request[]): Promise<number
   return result.requests.average;
 }
 
-/** The slowest of a hundred requests of both, at the same rate. */
+/** 99th percentile latency of both servers at the same request rate. */
 async function compareLatencies(
   { api, hello }: Pick<Processes, 'api' | 'hello'>,
   nextOrder: () => string,

@@ -1,6 +1,6 @@
 /**
- * Counts the instructions that processes execute in user space: with `perf stat` where the processor's counters can be
- * read, else, for a Redis of the bench's own, with Valgrind's callgrind. A count repeats where times do not.
+ * Counts the user-space instructions of processes. It uses `perf stat` if the processor's counters are readable, else,
+ * for a Redis that the bench starts, Valgrind's callgrind. Instruction counts are repeatable; times are not.
  */
 
 import { execFile, spawn, spawnSync } from 'node:child_process';
@@ -17,7 +17,7 @@ const PERF = ['stat', '-x', ',', '-e', 'instructions:u'];
 
 let found: { readonly counter: Counter | undefined } | undefined;
 
-/** @returns how instructions can be counted on this machine; undefined: not at all */
+/** @returns the tool that can count instructions on this machine; undefined if there is none */
 export function findCounter(): Counter | undefined {
   found ??= { counter: look() };
   return found.counter;
@@ -30,7 +30,7 @@ function look(): Counter | undefined {
   return valgrind.status === 0 ? 'callgrind' : undefined;
 }
 
-/** Instructions of these processes, and of those they start, while `work` runs. */
+/** Counts instructions of these processes and their children while `work` runs. */
 export async function countWithPerf(pids: readonly number[], work: () => Promise<void>): Promise<number> {
   const perf = spawn('perf', [...PERF, '-p', pids.join(), '-D', '-1', '--control', 'fd:3,4'], {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
@@ -61,7 +61,7 @@ export async function countWithPerf(pids: readonly number[], work: () => Promise
 
 const OUTPUT = 'callgrind.out';
 
-/** The same server, run by callgrind, which counts nothing until it is told to. */
+/** The same server under callgrind, which counts nothing until it is told to. */
 export const underCallgrind = (program: ServerProgram): ServerProgram => ({
   ...program,
   command: 'valgrind',
@@ -71,7 +71,7 @@ export const underCallgrind = (program: ServerProgram): ServerProgram => ({
   ],
 });
 
-/** Instructions of a server that runs under callgrind in `folder`, while `work` runs. */
+/** Counts instructions of a server that runs under callgrind in `folder`, while `work` runs. */
 export async function countWithCallgrind(
   pid: number,
   folder: string,

@@ -1,6 +1,6 @@
 /**
- * A client that takes as little of the machine as it can: keep-alive connections, each with one request at a time. The
- * client runs on the processors that it measures, and autocannon would take three times as much of them.
+ * A load generator that uses little processor time: keep-alive connections, each with one request at a time. It runs on
+ * the same processors as the servers it measures; autocannon would use three times as much of them.
  */
 
 import { once } from 'node:events';
@@ -10,26 +10,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface LoadOptions {
   readonly connections: number;
   readonly seconds: number;
-  /** Whole requests, in the order in which they leave; the load ends early where it gives none. */
+  /** Returns the next raw request; undefined ends the load early. */
   readonly nextRequest: () => string | undefined;
-  /** Is given the body of each answer, and the request. */
+  /** Called with the body of each answer and its request. */
   readonly onAnswer?: (body: string, request: string) => void;
-  /** Requests begin at this rate whatever the answers; unless given, each connection sends when it is answered. */
+  /**
+   * Fixed request rate, independent of the answers. By default each connection sends its next request when it is
+   * answered.
+   */
   readonly perSecond?: number;
 }
 
 export interface Loaded {
   readonly requests: number;
-  /** By the clock. */
+  /** Wall-clock duration. */
   readonly seconds: number;
-  /** Latency of each request, from when it was due. */
+  /** Latency of each request, measured from the time it was due. */
   readonly latenciesMs: readonly number[];
 }
 
 const HEAD_END = '\r\n\r\n';
 const LENGTH = /^content-length: *(\d+)/im;
 
-/** Reads answers off a connection and calls `onAnswer` at the end of each. */
+/** Parses answers from a connection and calls `onAnswer` at the end of each. */
 function readAnswers(socket: Socket, onAnswer: (status: number, body: string) => void): void {
   let text = '';
   socket.setEncoding('latin1').on('data', (chunk: string) => {
@@ -61,11 +64,11 @@ class Load {
   readonly #options: LoadOptions;
   readonly #latenciesMs: number[] = [];
   readonly #beganMs = performance.now();
-  /** Set earlier than asked when there are no more requests. */
+  /** Brought forward when there are no more requests. */
   #endMs: number;
   readonly #idle: Socket[] = [];
   readonly #sent = new Map<Socket, Sent>();
-  /** When requests were due that no connection was free for. */
+  /** Due times of requests that wait for a free connection. */
   readonly #waitingMs: number[] = [];
   #begun = 0;
   #failure: Error | undefined;
@@ -135,7 +138,7 @@ class Load {
   }
 }
 
-/** @throws when a request fails or is refused: such a run means nothing */
+/** @throws when a request fails or is refused, because the figures would then mean nothing */
 export async function load(url: string, options: LoadOptions): Promise<Loaded> {
   const { hostname, port } = new URL(url);
   const sockets = Array.from({ length: options.connections }, () =>

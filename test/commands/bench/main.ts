@@ -1,4 +1,4 @@
-/** `npm run bench`: figures of this release and of an older one, each with its target. */
+/** `npm run bench`: measures this release and an older one, and compares each figure with its target. */
 
 import { bench } from './command.ts';
 

@@ -1,7 +1,8 @@
 /**
- * Public routes through one api process beside Express' hello world, in turn, over the same 64 connections, while
- * orders are placed in the market whose book is read. The requests to both come from thousands of addresses, so that
- * each is counted by the limits and none is refused. Settlement does not run meanwhile, as it would on another machine.
+ * Compares public routes on one api process with Express' hello world, in turn and over the same 64 connections, while
+ * orders are placed in the market whose book is read. Requests to both servers come from thousands of addresses, so
+ * each is counted by the request limits and none is refused. Settlement does not run, because in service it would run
+ * on another machine.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,11 +20,11 @@ import { PRESENT } from './older-release.ts';
 const ROUNDS = 5;
 const SECONDS = 2;
 const CONNECTIONS = 64;
-/** With the one that every exchange of the bench has. */
+/** Includes the market that every exchange of the bench has. */
 const MARKETS = 50;
 const LEVELS = 60;
 const ORDERS_PER_SECOND = 500;
-/** They take turns: none of them may send more than 300 requests a minute. */
+/** Addresses take turns, because none of them may send more than 300 requests a minute. */
 const ADDRESSES = 65_536;
 const DEEP = 10n ** 15n;
 const MAKER = `0x${'a'.repeat(40)}`;
@@ -42,7 +43,7 @@ const place = (engine: Engine, wallet: string, symbol: string, side: Side, price
     },
   });
 
-/** Markets with a book on both sides and an execution each. */
+/** Creates markets with a book on both sides and one execution each. */
 async function fillMarkets(engine: Engine): Promise<void> {
   for (let index = 0; index < MARKETS - 1; index += 1) {
     await engine.markets.create(marketSpec(symbolOf(index)));
@@ -64,7 +65,7 @@ async function fillMarkets(engine: Engine): Promise<void> {
   }
 }
 
-/** Trades at the top of the first book until it is told to stop. */
+/** Trades at the top of the first book until the returned function is called. */
 function write(engine: Engine): () => Promise<void> {
   let isOver = false;
   const writing = (async () => {
@@ -117,7 +118,7 @@ async function takeRounds(exchange: Exchange): Promise<Round[]> {
         summary: await of(api, toSummary!),
       });
     }
-    return rounds.slice(1); // the first warms up
+    return rounds.slice(1); // the first round warms up
   } finally {
     await hello.stop();
   }

@@ -1,4 +1,7 @@
-/** Memory that a resting order takes in the engine's Redis, and bytes that an order writes to the append-only file. */
+/**
+ * Measures the memory of a resting order in the engine's Redis, and the bytes that an order adds to the append-only
+ * file.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
@@ -9,12 +12,12 @@ import { logBytes } from './redis.ts';
 
 const ID_LENGTH = 20;
 const RESTING = 100_000;
-/** After so many ids the filter, which is one string, has about its full length. */
+/** After this many ids the filter, a single string, has almost its full length. */
 const SPREAD_OF_FILTER = 500;
 const ORDERS_ALONE = 1_600;
 const ORDERS_IN_BATCHES = 6_400;
 
-/** Once what was dropped in the background is really gone. */
+/** Waits until Redis has freed memory in the background, then returns the used memory. */
 async function usedMemory(redis: Redis): Promise<number> {
   for (;;) {
     const memory = await redis.info('memory');
@@ -23,7 +26,9 @@ async function usedMemory(redis: Redis): Promise<number> {
   }
 }
 
-/** Bytes of a resting order with all its records, settled; the filter and the tables of a first order not counted. */
+/**
+ * Bytes of a settled resting order with all its records, without the filter and the tables that a first order creates.
+ */
 async function weigh({ server: { redis }, driver }: Stage): Promise<number> {
   await driver.place('far', SPREAD_OF_FILTER, { inFlight: 64 });
   await driver.settle();

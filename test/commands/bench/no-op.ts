@@ -1,6 +1,6 @@
 /**
- * The yardstick of the engine: scripts that do nothing, given the KEYS and arguments that placing and cancelling an
- * order took at revision d855f64. They are constants, so that the reference does not shrink when the calls do.
+ * The reference of the engine bench: no-op scripts that receive the KEYS and arguments of placing and cancelling an
+ * order at revision d855f64. These are constants, so the reference does not shrink when the real calls do.
  */
 
 import type { Redis } from 'ioredis';
@@ -45,7 +45,7 @@ export const CANCELLING: Call = {
   args: [...['1', WALLET, 'cancel', '10000', '1'], Buffer.from('00001fffffffffd11f0001000000000004', 'hex')],
 };
 
-/** Calls the script that does nothing, one call after the other. */
+/** Calls the no-op script in sequence. */
 export async function callNoOp(redis: Redis, { keys, args }: Call, calls: number): Promise<void> {
   await redis.script('LOAD', NO_OP.source);
   for (let call = 0; call < calls; call += 1)

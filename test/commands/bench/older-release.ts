@@ -1,4 +1,4 @@
-/** An older release of this repository, checked out beside it for the time of a run. */
+/** Checks out an older release of this repository into a temporary folder for the duration of a run. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -11,7 +11,7 @@ export const PRESENT = fileURLToPath(new URL('../../..', import.meta.url)).repla
 
 export interface OlderRelease {
   readonly revision: string;
-  /** Its project folder; undefined: it cannot run here, and `because` says why. */
+  /** Project folder of the release; undefined if it cannot run here, for the reason in `because`. */
   readonly folder: string | undefined;
   readonly because?: string;
   remove(): void;
@@ -30,8 +30,8 @@ const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: PRESENT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
 
 /**
- * The packages that a release needs and that are not installed here in its version. One that this release does without
- * is kept among its devDependencies for the older one: pg-copy-streams.
+ * Returns the packages that a release needs and that are not installed here in its version. This project keeps pg-copy-
+ * streams in its devDependencies only for the older release.
  */
 function misfits(folder: string): string[] {
   const wanted = readLock(join(folder, 'package-lock.json')).packages;
@@ -49,7 +49,7 @@ const missing = (revision: string, because: string): OlderRelease => ({
   remove: () => undefined,
 });
 
-/** Checks a revision out into a temporary folder, on the packages that are installed here. */
+/** Checks out a revision into a temporary folder and links the packages installed here. */
 export function checkOut(revision: string): OlderRelease {
   let commit: string;
   try {

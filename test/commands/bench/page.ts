@@ -1,7 +1,7 @@
 /**
- * The trading page in Chromium on this machine: bytes, requests, the time to the first book, and the processor time of
- * a frame. The yardstick is a bare page in the same browser, which opens the same stream and writes each frame's best
- * price as text.
+ * Measures the trading page in Chromium on this machine: bytes, requests, time to the first book, and processor time of
+ * a frame. The reference is a bare page in the same browser, which opens the same stream and writes the levels of each
+ * frame as text.
  */
 
 import { once } from 'node:events';
@@ -25,22 +25,22 @@ import { fillMarket } from './streams.ts';
 const SYMBOL = 'PAGE/USDC';
 const LOADS = 7;
 const FRAMES = 200;
-/** The page draws each frame before the next one comes. */
+/** Long enough for the page to draw each frame before the next one arrives. */
 const PAUSE_MS = 30;
 const LOOK_MS = 20;
 const MOST_LOOKS = 1_500;
 const BUNDLE = join(PRESENT, 'dist/web');
 const STREAM_PATH = `/ws/market?symbol=${encodeURIComponent(SYMBOL)}&tf=1m`;
-/** True in a page that shows a book. Both pages name the best price by a row of a table. */
+/** True if the page shows a book. Both pages show a price level as a table row. */
 const SHOWS_BOOK = `document.querySelectorAll('table tbody tr').length >= 10`;
-/** Notes when the page first shows a book: milliseconds since the navigation began. */
+/** Records when the page first shows a book, in milliseconds since the navigation began. */
 const NOTE_FIRST_BOOK = `new MutationObserver((_changes, observer) => {
   if (!(${SHOWS_BOOK})) return;
   globalThis.firstBookMs = performance.now();
   observer.disconnect();
 }).observe(document, { childList: true, subtree: true });`;
 
-/** Opens the stream that the query names and shows ten levels of each frame. */
+/** Opens the stream named in the query and shows ten levels of each frame. */
 const BARE_PAGE = `<!doctype html><link rel="icon" href="data:,"><table><tbody></tbody></table><script>
   const body = document.querySelector('tbody');
   new WebSocket(decodeURIComponent(location.search.slice(1))).onmessage = ({ data }) => {
@@ -76,7 +76,7 @@ async function newContext(browser: Browser): Promise<BrowserContext> {
   return context;
 }
 
-/** Loads a page several times, each time first without a cache and then with what the first load left. */
+/** Loads a page several times, each time first without a cache and then with the cache of that load. */
 async function loadsOf(browser: Browser, url: string): Promise<{ cold: Load[]; warm: Load[] }> {
   const [cold, warm]: [Load[], Load[]] = [[], []];
   for (let round = 0; round < LOADS; round += 1) {
@@ -91,7 +91,7 @@ async function loadsOf(browser: Browser, url: string): Promise<{ cold: Load[]; w
   return { cold, warm };
 }
 
-/** Milliseconds of the page's main thread for each of the frames that `replay` sends. */
+/** Main-thread milliseconds of the page for each frame that `replay` sends. */
 async function frameMs(browser: Browser, url: string, replay: () => Promise<void>): Promise<number> {
   const context = await newContext(browser);
   const { page } = await openPage(context, url);
@@ -101,7 +101,7 @@ async function frameMs(browser: Browser, url: string, replay: () => Promise<void
     const { metrics } = await session.send('Performance.getMetrics');
     return metrics.find(({ name }) => name === 'TaskDuration')!.value;
   };
-  await replay(); // compiles
+  await replay(); // lets the browser compile the scripts
   const begun = await taskSeconds();
   await replay();
   const spent = (await taskSeconds()) - begun;
@@ -109,7 +109,7 @@ async function frameMs(browser: Browser, url: string, replay: () => Promise<void
   return (spent * 1_000) / FRAMES;
 }
 
-/** A frame of the real stream. */
+/** Returns one frame of the real stream. */
 async function recordFrame(url: string): Promise<string> {
   const socket = new WebSocket(url.replace('http', 'ws') + STREAM_PATH);
   const [data] = await once(socket, 'message');
@@ -123,7 +123,7 @@ interface Frame {
   >;
 }
 
-/** The recorded frame with one size in ten changed, another one each time. */
+/** Returns the recorded frame with every tenth size changed. `number` selects the changed sizes. */
 function changed(recorded: string, number: number): string {
   const frame = JSON.parse(recorded) as Frame;
   const change = (levels: Frame['book']['bids']) =>
@@ -134,7 +134,7 @@ function changed(recorded: string, number: number): string {
   return JSON.stringify({ ...frame, book: { bids: change(frame.book.bids), asks: change(frame.book.asks) } });
 }
 
-/** A stream that sends the recorded frame first, and the others when told to. */
+/** A stream that sends the recorded frame first, and the changed frames when `replay` is called. */
 function replayingServer(recorded: string): { server: Server; replay(): Promise<void> } {
   const server = createServer();
   const sockets = new Set<WebSocket>();
@@ -181,7 +181,7 @@ async function measure(exchangeUrl: string): Promise<Measured[]> {
   const barePort = await listenOn(bare);
   const bareUrl = (stream: string): string =>
     `http://127.0.0.1:${barePort}/?${encodeURIComponent(stream.replace('http', 'ws') + STREAM_PATH)}`;
-  // The service builds frames only of markets that somebody watches.
+  // The service builds frames only for markets with subscribers.
   const watcher = new WebSocket(exchangeUrl.replace('http', 'ws') + STREAM_PATH);
   const { server, replay } = replayingServer(await recordFrame(exchangeUrl));
   const ports = { api: Number(new URL(exchangeUrl).port), stream: await listenOn(server) };

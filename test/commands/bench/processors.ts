@@ -1,13 +1,13 @@
-/** The time that processes spend on the processor, from Linux' /proc, and their instructions where perf can count. */
+/** Reads the processor time of processes from Linux' /proc, and counts their instructions if perf can. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { countWithPerf, findCounter } from './instructions.ts';
 
-/** Clock ticks of /proc in a second, on every Linux that Node runs on. */
+/** Clock ticks per second in /proc, on every Linux that Node supports. */
 const HERTZ = 100;
 const PARENT = 0;
 const OWN_TIMES = [10, 11] as const;
-/** With those of children that have ended. */
+/** Includes the times of children that have ended. */
 const ALL_TIMES = [10, 11, 12, 13] as const;
 
 /** Fields of /proc/PID/stat after the state; the name before it may hold spaces. */
@@ -35,7 +35,7 @@ function childrenOf(parent: number): number[] {
     });
 }
 
-/** A process, or one with its children. */
+/** A process, optionally measured together with its children. */
 export interface Watched {
   readonly pid: number;
   readonly withChildren?: boolean;
@@ -47,7 +47,7 @@ function secondsOf({ pid, withChildren }: Watched): number {
     try {
       return ticksOf(child, OWN_TIMES);
     } catch {
-      return 0; // it ended meanwhile, and its parent has its time
+      return 0; // ended meanwhile; its parent has its time
     }
   });
   return (ticksOf(pid, ALL_TIMES) + children.reduce((sum, ticks) => sum + ticks, 0)) / HERTZ;
@@ -55,7 +55,7 @@ function secondsOf({ pid, withChildren }: Watched): number {
 
 export interface Spent {
   readonly seconds: number;
-  /** In user space; undefined where perf cannot count. */
+  /** User-space instructions; undefined if perf cannot count. */
   readonly instructions: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Plans of the statements that a request or a stream can cause, as `EXPLAIN (ANALYZE, BUFFERS)` tells them. */
+/** Query plans of the statements that a request or a stream can cause, from `EXPLAIN (ANALYZE, BUFFERS)`. */
 
 import pg from 'pg';
 import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
@@ -24,18 +24,18 @@ interface PlanNode {
 
 export interface ReadPlan {
   readonly name: string;
-  /** Statements of one read. */
+  /** Number of statements of one read. */
   readonly statements: number;
-  /** Rows of tables that were looked at. */
+  /** Number of table rows scanned. */
   readonly rows: number;
-  /** Pages of 8 KiB, of the cache of Postgres and not. */
+  /** Number of 8 KiB pages read, from the cache of Postgres or from disk. */
   readonly buffers: number;
   readonly ms: number;
-  /** Index or table, and rows looked at there in how many scans. */
+  /** For each index or table: its name, the rows scanned and the number of scans. */
   readonly scans: readonly string[];
 }
 
-/** Notes what a read asks Postgres for. */
+/** Records the select statements that a read sends to Postgres. */
 async function statementsOf(read: () => Promise<unknown>): Promise<Statement[]> {
   const noted: Statement[] = [];
   const { query } = pg.Client.prototype;
@@ -59,16 +59,16 @@ const literalOf = (value: unknown): string => {
   return pg.escapeLiteral(String(value));
 };
 
-/** The plan that a connection of the service keeps for the statement, run with these values. */
+/** Prepares the statement as a connection of the service does, runs it with these values and returns its plan. */
 async function explained(
   client: pg.Client,
   { text, values }: Statement,
 ): Promise<{ plan: PlanNode; ms: number }> {
   await client.query(`prepare explained as ${text}`);
   const call = values.length === 0 ? 'explained' : `explained(${values.map(literalOf).join(', ')})`;
-  // Without the times of single nodes, which take longer than the nodes.
+  // Without per-node times: measuring them takes longer than the nodes.
   const explain = `explain (analyze, buffers, timing off, format json) execute ${call}`;
-  // Once more: the first run reads what the cache does not have, and makes the plan.
+  // The first run fills the cache and makes the plan; the second is measured.
   await client.query(explain);
   const { rows } = await client.query(explain);
   await client.query('deallocate explained');
@@ -84,7 +84,7 @@ const rowsOf = (node: PlanNode): number =>
 const isScan = (node: PlanNode): boolean => node['Relation Name'] !== undefined && node['Actual Loops'] > 0;
 
 async function planOf(client: pg.Client, name: string, read: () => Promise<unknown>): Promise<ReadPlan> {
-  await read(); // connections are open then
+  await read(); // opens the connections
   const statements = await statementsOf(read);
   const plans: { plan: PlanNode; ms: number }[] = [];
   for (const statement of statements) plans.push(await explained(client, statement));
@@ -109,7 +109,7 @@ async function planOf(client: pg.Client, name: string, read: () => Promise<unkno
 
 const FILLS = { maxFillsPerOrder: 1_000, maxFillsPerReply: 5_000, orders: 100 };
 
-/** Every kind of read, of a busy wallet. */
+/** Every kind of read, for a busy wallet. */
 async function readsOf(ledger: Ledger): Promise<Record<string, () => Promise<unknown>>> {
   const wallet = seededWallet(3);
   const market = 'ETH/USDC';
@@ -166,7 +166,7 @@ export async function readPlans(databaseUrl: string): Promise<ReadPlan[]> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    // As connections for reads are set in `src/ledger/pool.ts`.
+    // The settings of read connections in `src/ledger/pool.ts`.
     await client.query(`set enable_seqscan = off; set enable_bitmapscan = off; set enable_sort = off;
       set plan_cache_mode = force_generic_plan; set jit = off`);
     const plans: ReadPlan[] = [];

@@ -1,6 +1,6 @@
 /**
- * Lists of many wallets through one api process, beside the same lists of an older release on servers of its own. No
- * two requests at a time ask for the same list, so that none shares the work of another.
+ * Compares lists of many wallets on one api process with the same lists of an older release on its own servers.
+ * Concurrent requests never ask for the same list, so none shares another's work.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,9 +13,9 @@ import { type OlderRelease, PRESENT } from './older-release.ts';
 
 const ROUNDS = 5;
 const SECONDS = 1;
-/** Long lists compile late. */
+/** V8 compiles the code of long lists late. */
 const WARMING_SECONDS = 4;
-/** Fewer than there are wallets, so that a wallet's turn comes when its last list is answered. */
+/** Fewer connections than wallets, so a wallet's next request comes after its last list is answered. */
 const CONNECTIONS = 8;
 const LISTS = {
   'GET /v1/orders, 100 orders of 3 fills': { path: '/v1/orders', wallets: 'takers' },
@@ -62,7 +62,7 @@ function requestsOf({ path, wallets }: (typeof LISTS)[List]): () => string {
   return () => requests[next++ % requests.length]!;
 }
 
-/** @throws when a list is not as long as it should be */
+/** @throws when a list does not have the expected length */
 async function checkLists({ api }: Release): Promise<void> {
   const read = async (path: string, wallet: number): Promise<Record<string, unknown[]>> =>
     (await (
@@ -80,7 +80,7 @@ async function checkLists({ api }: Release): Promise<void> {
   }
 }
 
-/** Microseconds of an api process for each request, by who answers it. */
+/** Microseconds of api processor time for each request, by the server that answers. */
 async function costsInTurn<Name extends string>(
   servers: Readonly<Record<Name, { readonly api: Running; readonly nextRequest: () => string }>>,
 ): Promise<Record<Name, number>> {

@@ -1,6 +1,6 @@
 /**
- * A reconcile of a large book: how long its longest script keeps the engine from matching, by the server's own clock, how
- * long it takes in all, and how much memory its process needs. RECONCILE_ORDERS sets the number of resting orders.
+ * Measures a reconcile of a large book: its duration, the peak memory of its process, and how long its longest script
+ * blocks matching by the server's own clock. RECONCILE_ORDERS sets the number of resting orders.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -20,7 +20,7 @@ const WALLETS = 100;
 const LOOK_AT_MEMORY_MS = 200;
 const MIB = 1024 * 1024;
 
-/** Runs `work` and tells the most memory that this process had meanwhile, in bytes. */
+/** Runs `work` and also returns the peak memory of this process during it, in bytes. */
 async function withPeakMemory<Result>(work: () => Promise<Result>): Promise<[Result, peak: number]> {
   let peak = 0;
   const look = (): void => {
@@ -34,7 +34,7 @@ async function withPeakMemory<Result>(work: () => Promise<Result>): Promise<[Res
   }
 }
 
-/** Milliseconds of the longest script that ran since the log was emptied. */
+/** Milliseconds of the longest script since the slow log was last emptied. */
 async function longestScriptMs(redis: Redis): Promise<number> {
   const entries = (await redis.call('SLOWLOG', 'GET', '-1')) as [number, number, number, string[]][];
   const scripts = entries.filter(([, , , [command]]) => /^eval/i.test(command!));
@@ -55,7 +55,7 @@ export async function benchReconcile(): Promise<Table> {
     const services = { engine, ledger };
     const exchange = { redis, ledger, databaseUrl: postgres.url, engine, services };
     await seedRestingOrders(exchange, { orders: ORDERS, wallets: WALLETS });
-    // Redis keeps so many of the slowest; each command counts as slow here.
+    // Logs every command as slow; Redis keeps up to this number of entries.
     await redis.config('SET', 'slowlog-log-slower-than', '0', 'slowlog-max-len', '200000');
     await redis.call('SLOWLOG', 'RESET');
     globalThis.gc?.();

@@ -1,4 +1,4 @@
-/** A Redis with the engine's settings, whose work is measured. */
+/** A Redis with the engine's settings and with counters of its work. */
 
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,9 +13,9 @@ import { type Counter, countWithCallgrind, countWithPerf, underCallgrind } from 
 const PASSWORD = 'bench';
 const APPEND_ONLY = 'appendonlydir';
 const SETTINGS = [
-  // A rewrite of the log forks in the middle of a round; what its copies cost is the machine's.
+  // A rewrite of the log would fork during a round, and the cost of its page copies depends on the machine.
   'auto-aof-rewrite-percentage 0',
-  // The server's own work, ten times a second by default, is no part of a call.
+  // The server's periodic work, ten times a second by default, is not part of a call.
   ...['hz 1', 'activerehashing no'],
 ];
 
@@ -23,14 +23,14 @@ export interface MeasuredRedis {
   readonly url: string;
   readonly pid: number;
   readonly redis: Redis;
-  /** Instructions while `work` runs; undefined where they cannot be counted. */
+  /** Counts instructions while `work` runs; undefined if they cannot be counted. */
   count(work: () => Promise<void>): Promise<number | undefined>;
-  /** Another server, under callgrind, on a copy of the data. */
+  /** Starts another server under callgrind on a copy of the data. */
   cloneCounted(folder: string): Promise<MeasuredRedis>;
   stop(): Promise<void>;
 }
 
-/** @param counter how its instructions are counted; callgrind makes the server some thirty times as slow */
+/** @param counter tool that counts its instructions; callgrind makes the server about thirty times as slow */
 export async function startMeasuredRedis(
   folder: string,
   counter: Counter | undefined,
@@ -63,13 +63,13 @@ export async function startMeasuredRedis(
   };
 }
 
-/** Afterwards the log is an image of the data, which loads quickly. */
+/** Rewrites the log as a snapshot of the data, which loads quickly. */
 async function rewriteLog(redis: Redis): Promise<void> {
   await redis.bgrewriteaof();
   while (!/^aof_rewrite_in_progress:0/m.test(await redis.info('persistence'))) await sleep(20);
 }
 
-/** Seconds that the server has been on the processor. */
+/** Processor time of the server in seconds. */
 export async function processorSeconds(redis: Redis): Promise<number> {
   const cpu = await redis.info('cpu');
   const read = (name: string): number => Number(new RegExp(`^${name}:(\\S+)`, 'm').exec(cpu)![1]);

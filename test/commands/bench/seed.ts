@@ -1,7 +1,7 @@
 /**
  * `npm run seed -- --trades N [--database-url URL] [--entries] [--plans]`: fills an empty database with a ledger of N
- * trades. Without a URL it is a Postgres of its own, which is gone at the end. `--plans` prints how each read is
- * answered; with a URL and without `--trades`, of the ledger that is there.
+ * trades. Without a URL it uses a temporary Postgres, which is removed at the end. `--plans` prints the query plan of
+ * each read; with a URL and without `--trades`, it reads the existing ledger.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';

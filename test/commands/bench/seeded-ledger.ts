@@ -1,10 +1,11 @@
 /**
- * A ledger of any number of trades, with the rows that settlement would have written for them. Postgres makes the rows
- * itself, some hundred thousand at a time: none crosses a connection, and memory stays that of one statement.
+ * Seeds a ledger of any number of trades with the rows that settlement would have written for them. Postgres generates
+ * the rows itself, a few hundred thousand at a time, so no row crosses a connection and memory stays bounded.
  *
- * Four orders make a round: one that rests, and three that fill it. Most rounds fill it whole; in one of a hundred it
- * rests on, and one of ten is cancelled. A quarter of the resting orders are of five wallets, a quarter of a hundred. Rounds
- * follow each other at a steady pace, whatever their number, so a day always has the same number of trades.
+ * A round has four orders: one that rests, and three that fill it. Most rounds fill it completely. In one round of a
+ * hundred it stays on the book; in one of ten it is cancelled. Five wallets own a quarter of the resting orders, and a
+ * hundred wallets own another quarter. Rounds follow each other at a fixed pace, so every day has the same number of
+ * trades.
  */
 
 import pg from 'pg';
@@ -13,13 +14,13 @@ import type { Market } from '../../../src/domain/market.ts';
 import { composeMarket } from '../../../src/domain/market-rules.ts';
 import { openLedger } from '../../../src/ledger/index.ts';
 
-/** Wallets unless asked otherwise. */
+/** Default number of wallets. */
 export const SEEDED_WALLETS = 10_000;
 const [BUSIEST_WALLETS, BUSY_WALLETS] = [5, 100];
 export const TRADES_A_ROUND = 3;
-/** That of no trade: the first one follows. */
+/** The id before the first trade's. */
 export const FIRST_TRADE_ID = 2 ** 48;
-/** Sequences of a round: four orders, and an end for the first of them. */
+/** Event sequences of a round: four orders, and the end of the first of them. */
 export const EVENTS_A_ROUND = 5;
 /** 3.9 trades a second: ten million in a month. */
 const ROUND_MS = 777;
@@ -44,18 +45,21 @@ const MARKETS: readonly Market[] = BASES.map((base, number) => ({
 export const seededWallet = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
 
 export interface SeedOptions {
-  /** URL of a database that is empty or has nothing but the schema. */
+  /** URL of a database that is empty or has only the schema. */
   readonly databaseUrl: string;
   readonly trades: number;
   readonly wallets?: number;
-  /** True to book the trades too: six entries a trade, which no request reads. */
+  /** True to also write the ledger entries, six a trade, which no request reads. */
   readonly entries: boolean;
   /** Unix milliseconds of the last trade. */
   readonly endMs: number;
   readonly say?: (line: string) => void;
 }
 
-/** Seeds a database. @throws Error when there are orders in it */
+/**
+ * Seeds a database.
+ * @throws Error if the database already has orders
+ */
 export async function seedLedger({
   databaseUrl,
   trades,
@@ -84,7 +88,7 @@ export async function seedLedger({
     };
     await client.query(`set session_replication_role = replica; set synchronous_commit = off;
       set maintenance_work_mem = '1GB'; set work_mem = '256MB'; set jit = off`);
-    // Indexes that are made at the end cost a fifth of those that grow row by row.
+    // Creating the indexes at the end costs a fifth of updating them row by row.
     const indexes = await takeIndexes(client);
     const place = { first: opening.length, startMs, wallets };
     for (let from = 0; from < rounds; from += ROUNDS_TOGETHER) {
@@ -101,7 +105,7 @@ export async function seedLedger({
   }
 }
 
-/** Assets, markets, and more of each asset for each wallet than it can spend. */
+/** Assets, markets, and a credit of each asset for each wallet that exceeds its spending. */
 function openingEvents(timeMs: number, wallets: number): EngineEvent[] {
   const assets = [QUOTE, ...BASES];
   const bodies: EventBody[] = [
@@ -118,7 +122,10 @@ function openingEvents(timeMs: number, wallets: number): EngineEvent[] {
   return bodies.map((body, at) => ({ epoch: 1, sequence: at + 1, timeMs, digest: `seed ${at}`, ...body }));
 }
 
-/** Takes the indexes off that no constraint needs. @returns the statements that make them again */
+/**
+ * Drops the indexes that no constraint needs.
+ * @returns the statements that create them again
+ */
 async function takeIndexes(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string; definition: string }>(
     `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
@@ -129,13 +136,13 @@ async function takeIndexes(client: pg.Client): Promise<string[]> {
 }
 
 interface Place {
-  /** Events before the rounds. */
+  /** Number of events before the rounds. */
   readonly first: number;
   readonly startMs: number;
   readonly wallets: number;
 }
 
-/** Selects the values of each round, drawn by a hash of its number. */
+/** Selects the values of each round, derived from a hash of the round's number. */
 const drawn = (from: number, to: number, { first, startMs, wallets }: Place): string => `
   select n, market, number, base, side, price_ticks, steps, maker,
     ${first}::bigint + n * ${EVENTS_A_ROUND} as before, ${startMs}::bigint + n * ${ROUND_MS} as time_ms,
@@ -157,14 +164,14 @@ const drawn = (from: number, to: number, { first, startMs, wallets }: Place): st
 
 const WALLET = (index: string): string => `'0x' || lpad(to_hex(${index}), 40, '0')`;
 
-/** As the engine makes them: market and side, price key, epoch, sequence. */
+/** An order id in the engine's format: market and side, price key, epoch, sequence. */
 const ORDER_ID = (side: string, sequence: string): string => `
   lpad(to_hex(number * 2 + case ${side} when 'sell' then 1 else 0 end), 4, '0')
     || lpad(to_hex(case ${side} when 'buy' then 9007199254740991 - price_ticks else price_ticks end), 14, '0')
     || '0001' || lpad(to_hex(${sequence}), 12, '0')`;
 
 const OPPOSITE = `case side when 'buy' then 'sell' else 'buy' end`;
-/** Differs from the maker, and is drawn for each of the three. */
+/** A taker other than the maker, derived separately for each of the three. */
 const taker = (wallets: number): string =>
   `(maker + 1 + abs(hashint8extended(before, k)) % ${Math.min(BUSY_WALLETS, wallets) - 1}) % ${wallets}`;
 

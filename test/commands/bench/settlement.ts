@@ -1,6 +1,6 @@
 /**
- * Cost of settling an order for its process and for Postgres, while one api process is loaded and while a backlog is
- * settled. Speed at which a backlog gets into Postgres, beside an older release on servers of its own.
+ * Measures the cost of settling an order for its process and for Postgres, while one api process is loaded and while a
+ * backlog is settled. Compares the speed of settling a backlog with an older release on its own servers.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -45,7 +45,7 @@ async function closeRelease({ exchange, ledger }: Release): Promise<void> {
   await exchange.close();
 }
 
-/** Sequences of the newest event of the engine, and of the newest in the ledger. */
+/** Sequences of the engine's newest event and of the ledger's newest event. */
 async function positions({ exchange, ledger }: Release): Promise<{ engine: number; ledger: number }> {
   const [newest] = await exchange.redis.xrevrange(KEYS.events, '+', '-', 'COUNT', 1);
   const { rows } = await ledger.query<{ sequence: string }>('select sequence from engine_cursor');
@@ -77,7 +77,7 @@ const costsOf = (spent: Readonly<Record<'settlement' | 'postgres', Spent>>, orde
   postgres: (spent.postgres.seconds * 1e6) / orders,
 });
 
-/** Microseconds of an order while one api process is loaded, until the last order is settled; and of a hello world. */
+/** Microseconds of an order under load on one api process, until the last order is settled; and of a hello world. */
 async function besideLoad(release: Release): Promise<{ orders: Costs; hello: number }> {
   const { exchange, settlement } = release;
   const [api, hello] = [await exchange.start('api'), await startHello()];
@@ -100,7 +100,7 @@ async function besideLoad(release: Release): Promise<{ orders: Costs; hello: num
       rounds.push({ orders: costsOf(spent, result.requests), hello: micros.hello });
     }
     const of = (amount: (round: (typeof rounds)[number]) => number): number =>
-      median(rounds.slice(1).map(amount)); // the first warms up
+      median(rounds.slice(1).map(amount)); // the first round warms up
     return {
       orders: {
         settlement: of(({ orders }) => orders.settlement),
@@ -115,11 +115,11 @@ async function besideLoad(release: Release): Promise<{ orders: Costs; hello: num
 }
 
 interface Drained extends Costs {
-  /** Events by the clock, from the first commit to the last. */
+  /** Events per second of wall-clock time, from the first commit to the last. */
   readonly perSecond: number;
 }
 
-/** Stops the process of settlement, lets a backlog of orders come together, and lets the process go on. */
+/** Pauses the settlement process, accumulates a backlog of orders, and resumes the process. */
 async function drain(release: Release): Promise<Drained> {
   const { exchange, settlement } = release;
   const before = await untilSettled(release);
@@ -130,7 +130,7 @@ async function drain(release: Release): Promise<Drained> {
     process.kill(settlement.pid, 'SIGCONT');
   }
   const { result, spent } = await measureProcessors({ settlement, postgres: exchange.postgres }, async () => {
-    // The process looks for work from time to time: the clock begins with its first commit.
+    // The process polls for work, so the clock starts at its first commit.
     const first = await until(release, ({ ledger }) => ledger > before);
     const beganMs = performance.now();
     const last = await untilSettled(release);

@@ -1,7 +1,7 @@
 /**
- * 5,000 clients of one stream replica, a fifth of them on the general stream and the rest spread over twenty markets
- * with full books that trade all the time. The clients read frames without looking into them, in this process, on the
- * same machine.
+ * Measures 5,000 clients of one stream replica. A fifth of them use the general stream; the others are spread over
+ * twenty markets with full books and constant trading. The clients run in this process on the same machine and read
+ * frames without parsing them.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -19,7 +19,7 @@ const GENERAL_SHARE = 0.2;
 const MARKETS = 20;
 const SECONDS = 20;
 const CONNECT_AT_ONCE = 50;
-/** The frames of one tick, which come every two seconds, follow each other within this time. */
+/** Frames of one tick arrive within this time; ticks are two seconds apart. */
 const SAME_TICK_MS = 500;
 const LOOK_MS = 500;
 const LEVELS = 250;
@@ -29,7 +29,7 @@ const TAKER = `0x${'c'.repeat(40)}`;
 
 const symbolOf = (index: number): string => `S${index}/USDC`;
 
-/** A limit order, or a market order where there is no price. */
+/** Places a limit order, or a market order if there is no price. */
 async function place(
   engine: Engine,
   market: string,
@@ -46,7 +46,7 @@ async function place(
   });
 }
 
-/** A market with as many levels as a frame has, on both sides. */
+/** Fills a market with as many levels as a frame has, on both sides. */
 export async function fillMarket(engine: Engine, symbol: string): Promise<void> {
   await engine.markets.create(marketSpec(symbol));
   for (const wallet of [MAKER, TAKER]) {
@@ -67,7 +67,10 @@ export async function fillMarket(engine: Engine, symbol: string): Promise<void> 
   await Promise.all(makers);
 }
 
-/** Trades in each market ten times a second. @returns what ends it; it fails when a trade failed */
+/**
+ * Trades in each market ten times a second.
+ * @returns a function that stops it and throws if a trade has failed
+ */
 function trade(engine: Engine): () => void {
   let failure: unknown;
   const timer = setInterval(() => {
@@ -84,7 +87,7 @@ function trade(engine: Engine): () => void {
   };
 }
 
-/** Opens a stream and calls `onFrame` at the end of each frame, with its length. */
+/** Opens a stream and calls `onFrame` at the end of each frame with its length. */
 async function open(port: number, path: string, onFrame: (bytes: number) => void): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   const head = [
@@ -95,7 +98,7 @@ async function open(port: number, path: string, onFrame: (bytes: number) => void
   let isOpen = false;
   let missing = 0; // bytes of the frame that is being read
   let length = 0;
-  let begun: Buffer = Buffer.alloc(0); // a header that was cut
+  let begun: Buffer = Buffer.alloc(0); // an incomplete header
   const read = (arrived: Buffer): void => {
     const chunk = begun.length === 0 ? arrived : Buffer.concat([begun, arrived]);
     begun = Buffer.alloc(0);
@@ -136,7 +139,7 @@ async function open(port: number, path: string, onFrame: (bytes: number) => void
 interface Usage {
   readonly cpuSeconds: number;
   readonly residentBytes: number;
-  /** Objects and buffers, garbage included. */
+  /** Objects and buffers, including garbage. */
   readonly heldBytes: number;
 }
 
@@ -161,8 +164,8 @@ interface Watched {
 }
 
 /**
- * Connects the clients, and lets them read for some seconds.
- * @param whileSteady runs while they read, for as long
+ * Connects the clients and lets them read for some seconds.
+ * @param whileSteady runs while they read, for as long as they read
  */
 async function watch(port: number, whileSteady: () => Promise<void>): Promise<Watched> {
   const gapsMs: number[] = [];
@@ -189,7 +192,7 @@ async function watch(port: number, whileSteady: () => Promise<void>): Promise<Wa
   return { gapsMs, bytes };
 }
 
-/** Looks for about so many seconds; memory is the least that was seen, which has the least garbage in it. */
+/** Measures for about `seconds` seconds. Memory is the minimum observed, which includes the least garbage. */
 async function lookFor(port: number, seconds: number): Promise<Usage & { readonly seconds: number }> {
   const [begun, begunMs] = [await usage(port), performance.now()];
   const seen = [begun];
@@ -221,7 +224,7 @@ async function measure(port: number): Promise<Table> {
     },
     { name: 'gap between frames, median', unit: 'ms', figure: percentile(gapsMs, 0.5) },
     { name: 'gap between frames, longest', unit: 'ms', figure: percentile(gapsMs, 1) },
-    // Resident memory alone says too little: a process that has just started has much to spare.
+    // Resident memory alone is not enough: a process that has just started has much unused memory.
     {
       ...{ name: 'objects and buffers, a client', unit: 'KB' },
       ...{ figure: perClient(ended.heldBytes - before.heldBytes), target: { relation: '<=', bound: 10 } },
