@@ -1,6 +1,6 @@
 /**
- * The reference's own arithmetic on decimals: whole numbers of 10^-18 ("units") in BigInt, read and written
- * here. Nothing of it is shared with the service, so that a mistake there is not repeated here.
+ * Decimal arithmetic of the reference: integers of 10^-18 ("units") in BigInt. It shares no code with the service, so
+ * that a mistake there is not repeated here.
  */
 
 const PLACES = 18;
@@ -8,9 +8,9 @@ const PLACES = 18;
 export const ONE = 10n ** 18n;
 
 export interface Reading {
-  /** Cut off, not rounded, at 10^-18. */
+  /** Truncated, not rounded, at 10^-18. */
   readonly units: bigint;
-  /** Whether nothing was cut off. */
+  /** True if nothing was truncated. */
   readonly isExact: boolean;
   readonly isPositive: boolean;
 }
@@ -32,21 +32,27 @@ export function readDecimal(text: string): Reading {
   };
 }
 
-/** A decimal that must be exact. */
+/**
+ * Parses a decimal.
+ * @throws Error if the decimal is not exact
+ */
 export function unitsOf(text: string): bigint {
   const { units, isExact } = readDecimal(text);
   if (!isExact) throw new Error(`${text} is finer than 10^-${PLACES}`);
   return units;
 }
 
-/** Plain: no exponent, no trailing zeros. */
+/** Writes a plain decimal: no exponent, no trailing zeros. */
 export function writeDecimal(units: bigint): string {
   if (units < 0n) return `-${writeDecimal(-units)}`;
   const fraction = (units % ONE).toString().padStart(PLACES, '0').replace(/0+$/, '');
   return fraction === '' ? `${units / ONE}` : `${units / ONE}.${fraction}`;
 }
 
-/** a / b, which must be a whole number. */
+/**
+ * Returns a / b.
+ * @throws Error if the quotient is not an integer
+ */
 export function divideExactly(a: bigint, b: bigint): bigint {
   if (a % b !== 0n) throw new Error(`${a} is no whole number of ${b}`);
   return a / b;

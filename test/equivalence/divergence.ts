@@ -1,9 +1,9 @@
-/** What ends a run: the engine and the reference answer, write or hold different things. */
+/** The error that ends a run: engine and reference answer, write or hold different things. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { OperatorRefusal, Refusal } from '../../src/domain/errors.ts';
 
-/** The engine and the reference differ, or what the engine holds contradicts itself. */
+/** The engine differs from the reference, or its state contradicts itself. */
 export class Divergence extends Error {
   override readonly name = 'Divergence';
   /** What differed: `reply`, `events`, `balances of USD`, … */
@@ -29,7 +29,10 @@ export function compare(what: string, actual: unknown, expected: unknown): void 
   if (!isDeepStrictEqual(actual, expected)) throw new Divergence(what, actual, expected);
 }
 
-/** What a command answers, or the code it is refused with; any other failure is a difference. */
+/**
+ * Returns the answer of a command, or the code of its refusal.
+ * @throws Divergence if the command fails in any other way
+ */
 export async function outcomeOf<Answer>(
   command: () => Promise<Answer>,
 ): Promise<Answer | { refused: string }> {

@@ -1,4 +1,4 @@
-/** What the engine says in the words of the reference, and the other way round. */
+/** Translates between the engine's types and the reference's types. */
 
 import type { EngineEvent } from '../../src/domain/event.ts';
 import type { Market } from '../../src/domain/market.ts';
@@ -37,11 +37,11 @@ export function withClosedInOrder(event: ReferenceEvent): ReferenceEvent {
   return event;
 }
 
-/** One command closes orders market by market, in an order that nothing promises. */
+/** Sorts by market, because one command closes orders market by market in an unspecified market order. */
 export const sortedClosings = (events: readonly ReferenceEvent[]): ReferenceEvent[] =>
   sortedBy(events, (event) => (event.kind === 'orders_closed' ? event.orders[0]!.market : ''));
 
-/** Commands of several wallets close orders side by side: their events have no order, except market by market. */
+/** Sorts by market and wallet, because commands of several wallets close orders concurrently. */
 export const sortedClosingsOfWallets = (events: readonly ReferenceEvent[]): ReferenceEvent[] =>
   sortedClosings(
     sortedBy(events, (event) => (event.kind === 'orders_closed' ? event.orders[0]!.wallet : '')),

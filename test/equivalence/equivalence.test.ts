@@ -1,6 +1,6 @@
 /**
- * The engine's scripts on a real Redis do what the reference does: every reply, event, balance, reservation and
- * book, over thousands of random operations. `SEED=… npx mocha …` repeats a run.
+ * Proves that the engine's scripts on a real Redis behave as the reference does: every reply, event, balance,
+ * reservation and book, over thousands of random operations. `SEED=… npx mocha …` repeats a run.
  */
 
 import { expect } from 'chai';
@@ -23,18 +23,18 @@ describe('equivalence of the engine and the reference', function () {
   const run = (operations: number, maxMakers: number, maxLiveOrders: number): Promise<Outcomes> =>
     runEquivalence({ redis, seed: runSeed(), operations, limits: { maxMakers, maxLiveOrders } });
 
-  it('holds over 6,000 operations that meet every outcome often', async () => {
+  it('holds over 6,000 operations with every outcome', async () => {
     const outcomes = await run(6_000, 10, 10);
     expect(outcomes.missing(6_000), outcomes.table()).to.deep.equal([]);
   });
 
-  it('holds where few makers are met and few orders may be live', async () => {
+  it('holds with low limits of makers and of live orders', async () => {
     const outcomes = await run(1_500, 3, 8);
     expect(outcomes.counts.get('stopped by the bound on makers')).to.be.above(0);
     expect(outcomes.counts.get('BAD_REQUEST')).to.be.above(10);
   });
 
-  it('holds where books are deep and one order meets many', async () => {
+  it('holds with deep books, where one order matches many makers', async () => {
     const outcomes = await run(2_000, 1_000, 200);
     expect(outcomes.counts.get('more makers than one page')).to.be.above(0);
   });

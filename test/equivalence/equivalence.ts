@@ -1,4 +1,4 @@
-/** Runs random operations through the engine and the reference side by side; the first difference ends it. */
+/** Runs random operations through the engine and the reference side by side. The first difference ends the run. */
 
 import type { Redis } from 'ioredis';
 import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
@@ -42,20 +42,20 @@ type CloseAll =
   | { readonly do: 'hold'; readonly wallet: string };
 
 export interface RunOptions {
-  /** Emptied first. */
+  /** Flushed before the run. */
   readonly redis: Redis;
   readonly seed: number;
   readonly operations: number;
   readonly limits: ReferenceLimits;
-  /** Where scripts come from; altered ones must be found out. */
+  /** Loads a script. Tests pass altered scripts, which a run must detect. */
   readonly load?: (name: string) => Script;
-  /** Told after every operation how many there were. */
+  /** Called after every operation with the number of operations so far. */
   readonly onOperation?: (done: number, outcomes: Outcomes) => void;
-  /** Settled events are let go of every so many operations; default never. */
+  /** Number of operations between trims of settled events; by default events are never trimmed. */
   readonly trimEvery?: number;
   /** Chance that an operation is followed by a turn: 1 to 64 commands that the engine runs together. */
   readonly turns?: number;
-  /** Told how many commands a turn had. */
+  /** Called with the number of commands of a turn. */
   readonly onTurn?: (commands: number) => void;
 }
 
@@ -67,7 +67,10 @@ const commandOf = ({ wallet, request, isRestricted }: Placing): PlaceOrder => ({
   restricted: isRestricted,
 });
 
-/** Everything is looked at after so many operations; in between, only what an operation may have touched. */
+/**
+ * Number of operations between comparisons of the whole state. In between, only state that an operation may have
+ * changed is compared.
+ */
 const LOOK_AT_ALL_EVERY = 20;
 const MOST_LEVELS = 250;
 const UNKNOWN_ORDER_ID = `0000${'00'.repeat(15)}`;
@@ -75,7 +78,7 @@ const ORDER_ID = /^[0-9a-f]{34}$/;
 
 export async function runEquivalence(options: RunOptions): Promise<Outcomes> {
   await options.redis.flushdb();
-  // A connection of its own: each engine listens to its connection for as long as that lives.
+  // A connection per engine, because an engine listens on its connection for as long as the connection lives.
   const redis = options.redis.duplicate({ username: 'engine-all' });
   try {
     return await runOn(redis, options);
@@ -124,14 +127,14 @@ class Run {
   readonly #engine: Engine;
   readonly #numbers = new Map<string, number>();
   readonly #ids: string[] = [];
-  /** Sequences of the events that touched a wallet. */
+  /** Sequences of the events that affect each wallet. */
   readonly #touched = new Map<string, number[]>();
-  /** Versions that the engine gave each market, in turn. */
+  /** Versions that the engine gave each market, in order. */
   readonly #versions = new Map<string, number[]>();
   #cursor: Cursor = { epoch: 0, sequence: 0 };
   #last: EngineEvent | undefined;
   #lastTradeId = 0;
-  /** Orders and trades of the last replies by order id, which their events must repeat. */
+  /** Order times and trades of the last replies by order id. The events must match them. */
   readonly #replied = new Map<string, { readonly createdAtMs: number; readonly trades: readonly Trade[] }>();
 
   constructor(redis: Redis, engine: Engine, reference: ReferenceExchange) {
@@ -140,13 +143,13 @@ class Run {
     this.reference = reference;
   }
 
-  /** Publishes the markets and funds the wallets, in both. */
+  /** Publishes the markets and funds the wallets in both the engine and the reference. */
   async prepare(): Promise<void> {
     for (const [symbol, scale] of SCALES) {
       await this.#engine.markets.setAsset({ symbol, scale });
       this.reference.scales.set(symbol, scale);
     }
-    // Assets' scales are no business of the reference's events.
+    // The reference writes no events for asset scales.
     await this.#readEvents();
     for (const rules of MARKETS) {
       const { tradingEnabled: _enabled, ...spec } = rules;
@@ -214,7 +217,7 @@ class Run {
     const actual = await outcomeOf(async () => {
       const placement = await this.#engine.orders.place(command);
       if (placement.outcome !== 'unchecked') return placement;
-      // Redis has forgotten the id, or the filter mistakes it: whoever asks looks into Postgres, which remembers.
+      // Redis no longer has the id, or the filter gives a false positive: the caller looks it up in Postgres.
       if ('replayed' in expected)
         return { outcome: 'claimed' as const, orderId: this.#ids[expected.replayed]! };
       return this.#engine.orders.place({ ...command, checked: placement.moment });
@@ -271,12 +274,12 @@ class Run {
     const { epoch } = this.#cursor;
     const answers = await Promise.all(
       orders.map(({ operation, expected }) => {
-        // As an API that has looked into Postgres for every id that Redis does not know.
+        // The API has already looked up in Postgres every id that Redis does not know.
         const checked = 'replayed' in expected ? {} : { checked: { epoch, timeMs: Date.now() } };
         return outcomeOf(() => this.#engine.orders.place({ ...commandOf(operation), ...checked }));
       }),
     );
-    // Those placed get their numbers before any that names them is compared.
+    // Placed orders get their numbers before answers that refer to them are compared.
     for (const [index, { expected }] of orders.entries()) {
       const actual = answers[index]!;
       const isPlaced = 'outcome' in actual && actual.outcome === 'placed' && 'placed' in expected;
@@ -310,7 +313,7 @@ class Run {
     await this.#compareEvents(sortedClosingsOfWallets);
   }
 
-  /** An id stands for one order for ever. */
+  /** Binds an id to an order's number. An id belongs to one order for ever. */
   #bind(id: string, number: number): void {
     if (this.#numbers.get(id) === number) return;
     if (!ORDER_ID.test(id) || this.#numbers.has(id)) throw new Divergence('order id', id, 'a new one');
@@ -443,7 +446,7 @@ class Run {
     this.#replied.clear();
   }
 
-  /** New events; the one at the cursor must still be what it was. */
+  /** Returns new events, and checks that the event at the cursor has not changed. */
   async #readEvents(): Promise<EngineEvent[]> {
     const found = await this.#engine.outbox.readEvents(this.#cursor, 1_000);
     if (this.#last !== undefined) compare('event at the cursor', found.shift()?.digest, this.#last.digest);
@@ -532,7 +535,7 @@ class Run {
     return inOrder(orders.map(({ id, ...rest }) => ({ ...rest, number: this.#numberOf(id) })));
   }
 
-  /** -1 for an id that no order was given. */
+  /** Returns -1 for an id that belongs to no order. */
   #numberOf(id: string): number {
     return this.#numbers.get(id) ?? -1;
   }
@@ -566,7 +569,7 @@ class Run {
     }
   }
 
-  /** Balances, reservations and books of assets, against the reference and against one another. */
+  /** Compares balances, reservations and books of assets with the reference and with one another. */
   async #lookAt(assets: readonly string[]): Promise<void> {
     const best = new Map<string, { buy?: bigint; sell?: bigint }>();
     const snapshots = await Promise.all(assets.map((asset) => assetContents(this.#engine, asset)));
@@ -632,7 +635,7 @@ class Run {
     compare(`books that reserve ${asset}`, actual, expected);
   }
 
-  /** The levels of a book add up its orders. */
+  /** Checks that each level of a book is the sum of its orders. */
   async #lookAtLevels(symbol: string): Promise<void> {
     const { tick, step } = this.reference.market(symbol)!;
     const levels = (await this.#engine.snapshots.book(symbol, MOST_LEVELS))!;
@@ -652,7 +655,7 @@ class Run {
     }
   }
 
-  /** Readers pass over a level of size zero, so only its hash shows that it was not removed. */
+  /** Readers skip a level of size zero, so only its hash shows whether it was removed. */
   async #countLevels(symbol: string): Promise<void> {
     for (const [side, name] of [
       ['buy', 'bids'],
@@ -663,7 +666,7 @@ class Run {
     }
   }
 
-  /** The lists of live orders hold what the books hold. */
+  /** Checks that the lists of live orders match the books. */
   async #lookAtLive(): Promise<void> {
     const live = await liveContents(this.#engine);
     const actual = [...live].map(([id, { wallet }]) => ({ number: this.#numberOf(id), wallet }));
@@ -698,7 +701,7 @@ class Run {
     );
   }
 
-  /** The reference counts the changes of a market; the engine gives each a greater version than the one before. */
+  /** Number of changes of a market, as the reference counts them. The engine's versions only increase. */
   #changesUpTo({ symbol, version }: Market): number {
     const versions = this.#versions.get(symbol) ?? [];
     this.#versions.set(symbol, versions);
@@ -729,7 +732,7 @@ class Run {
     }
   }
 
-  /** Every event that touched a wallet is still found by it, when none is settled. */
+  /** Checks that every unsettled event that affects a wallet is found under the wallet. */
   async lookAtUnsettled(): Promise<void> {
     for (const wallet of WALLETS) {
       const events = await this.#engine.outbox.unsettledOf(wallet);
@@ -741,7 +744,7 @@ class Run {
     }
   }
 
-  /** As settlement does, which is always done here. */
+  /** Trims all events, as if settlement had settled them. */
   async trim(): Promise<void> {
     await this.#engine.outbox.trim(this.#cursor);
     this.#touched.clear();

@@ -1,6 +1,6 @@
 /**
- * Random operations from a seed, tuned so that every outcome is met often. It looks at the reference to aim:
- * at a price that crosses, a size that the book just fills, a wallet that is at its cap.
+ * Generates random operations from a seed so that every outcome occurs often. It reads the reference's state to choose,
+ * for example, a price that crosses, a size that exactly consumes the book, or a wallet at its order limit.
  */
 
 import { SELF_TRADE_POLICIES } from '../../src/domain/market.ts';
@@ -30,7 +30,7 @@ export type Operation =
       readonly request: Request;
       readonly isRestricted: boolean;
     }
-  /** An order by the reference's number; null: an id that no order has. */
+  /** An order by the reference's number; null is an id that no order has. */
   | { readonly do: 'cancel'; readonly wallet: string; readonly order: number | null }
   | { readonly do: 'cancel_all'; readonly wallet: string; readonly market: string | null }
   | { readonly do: 'void'; readonly order: number | null }
@@ -89,12 +89,12 @@ export class Generator {
     return operation.do === 'place' ? this.#polish(operation) : operation;
   }
 
-  /** A cancel, or less often an operator's void. */
+  /** Returns a cancel or, less often, an operator's void. */
   closing(): Operation & { do: 'cancel' | 'void' } {
     return this.#dice.chance(0.1) ? { do: 'void', order: this.#someOrder() } : this.#cancel();
   }
 
-  /** What is tried, and how often beside the others. */
+  /** Kinds of operations with their relative weights. */
   #plan(): readonly (readonly [number, () => Operation])[] {
     return [
       [330, () => this.#quote()],
@@ -153,7 +153,7 @@ export class Generator {
     return this.#quote();
   }
 
-  /** Pauses, holds, terms and closed markets end after a while, or nothing else would be seen. */
+  /** Ends pauses, holds, required terms and closed markets after a while, because they block most operations. */
   #endWindow(): Operation | undefined {
     const { isPaused, held, requiredTerms, markets } = this.#book;
     if (isPaused && this.#dice.chance(0.15)) return { do: 'resume' };
@@ -176,7 +176,7 @@ export class Generator {
 
   // --- orders that trade ---------------------------------------------------------------------------------
 
-  /** A limit order near the middle; three of four stand back from it. */
+  /** A limit order near the middle. Three of four do not cross it. */
   #quote(): Operation {
     const wallet = this.#wallet();
     if (this.#book.liveOf(wallet).length >= this.#book.limits.maxLiveOrders) return this.#cancel(wallet);
@@ -187,7 +187,7 @@ export class Generator {
     return this.#place({ ...request, timeInForce }, false, wallet);
   }
 
-  /** Reaches for some of what stands on the other side, and often for more than there is. */
+  /** Takes some of the other side's depth, and often more than there is. */
   #take(): Operation {
     const market = this.#busy();
     const side = this.#side();
@@ -201,7 +201,7 @@ export class Generator {
     return this.#place({ ...request, timeInForce }, false, wallet);
   }
 
-  /** Clears a side of a book, from a wallet with no orders there: many makers, more than one page of them. */
+  /** Clears a side of a book from a wallet without orders in it. Matches many makers, more than one page of them. */
   #sweep(): Operation {
     const deepest = [...BUSY]
       .flatMap((symbol) =>
@@ -217,7 +217,7 @@ export class Generator {
     return this.#place(request, false, this.#dice.pick(WHALES));
   }
 
-  /** Crosses an order of its own wallet, with or without others before it. */
+  /** Crosses an order of the same wallet, with or without other makers before it. */
   #meetOwn(): Operation {
     const own = this.#book.live.filter(({ market }) => BUSY.some((symbol) => symbol === market));
     if (own.length === 0) return this.#quote();
@@ -233,8 +233,8 @@ export class Generator {
   }
 
   /**
-   * Between whales, in amounts near 2^53 atoms: notional x bps leaves 1 over a multiple of 10,000, which the
-   * plain formula of the fee loses in doubles.
+   * Trades between whales with amounts near 2^53 atoms. Notional x bps leaves 1 over a multiple of 10,000, which the
+   * naive fee formula loses in doubles.
    */
   #huge(): Operation {
     const wallet = this.#dice.pick(WHALES);
@@ -279,7 +279,7 @@ export class Generator {
     return this.#place({ ...request, price, postOnly: true }, false, wallet);
   }
 
-  /** A market buy by quote amount; often exactly what some asks cost, or one atom off it. */
+  /** A market buy by quote amount, often exactly the cost of some asks or one atom off it. */
   #spend(): Operation {
     const market = this.#book.market(this.#dice.pick(BUSY))!;
     const book = this.#book.book(market.rules.symbol, 'sell');
@@ -291,7 +291,7 @@ export class Generator {
     const atoms = this.#dice.chance(0.5)
       ? cost + this.#between(-1, 1)
       : (cost * BigInt(this.#dice.below(1500))) / 1000n;
-    // The owner of the next ask, who must not meet it when the amount is used up before.
+    // The owner of the next ask. No self-trade may occur when the amount is used up before that ask.
     const next = book[asks.length]?.wallet;
     const wallet = next !== undefined && this.#dice.chance(0.4) ? next : this.#wallet();
     return this.#place(this.#forAmount(market, most(1n, atoms)), false, wallet);
@@ -312,7 +312,7 @@ export class Generator {
     return this.#place(this.#forAmount(market, this.#between(1, 9_999_999)));
   }
 
-  /** Exactly all that the wallet has, or one step more. */
+  /** Uses exactly the wallet's whole balance, or one step more. */
   #allIn(): Operation {
     const wallet = this.#wallet();
     const market = this.#book.market(this.#dice.pick([BUSY[1], BUSY[2]]))!;
@@ -328,7 +328,7 @@ export class Generator {
     return this.#place({ ...request, size: this.#sizeText(market.rules.symbol, steps) }, false, wallet);
   }
 
-  /** A buy that the wallet could not pay at its limit price, but often can at the prices it fills at. */
+  /** A buy that the wallet cannot pay at its limit price, but often can at the prices of its fills. */
   #bargain(): Operation {
     const market = this.#book.market(this.#dice.pick([BUSY[1], BUSY[2]]))!;
     const { symbol } = market.rules;
@@ -342,7 +342,7 @@ export class Generator {
     return this.#place({ ...request, size: this.#sizeText(symbol, steps), timeInForce }, false, wallet);
   }
 
-  /** Small orders far from the middle, from the wallet with the most of them. */
+  /** Small orders far from the middle, from the wallet with the most live orders. */
   #atCap(): Operation {
     const byLive = [...TRADERS].sort((a, b) => this.#book.liveOf(b).length - this.#book.liveOf(a).length);
     const market = this.#dice.chance(0.5) ? BUSY[0] : this.#busy();
@@ -420,7 +420,7 @@ export class Generator {
     return { ...request, size: this.#plus(request.size!, extra) };
   }
 
-  /** The sum as text, also where it is finer than units. */
+  /** The sum as text, even if it is finer than units. */
   #plus(text: string, extra: string): string {
     const [whole, fraction = ''] = text.split('.') as [string, string?];
     const places = extra.length - 2;
@@ -437,7 +437,7 @@ export class Generator {
     return { do: 'cancel', wallet: wallet ?? asks, order };
   }
 
-  /** A live order, less often one that ended or never was. */
+  /** A live order or, less often, one that has ended or never existed. */
   #someOrder(wallet?: string): number | null {
     const live = wallet === undefined ? this.#book.live : this.#book.liveOf(wallet);
     const partly = live.filter(({ filled }) => filled > 0n);
@@ -513,7 +513,10 @@ export class Generator {
     return { do: 'place', wallet, request, isRestricted };
   }
 
-  /** A second fault now and then, so that the precedence of refusals shows; ids; other spellings of numbers. */
+  /**
+   * Sometimes adds a second fault, to test the precedence of refusals. Also adds client order ids and other spellings
+   * of numbers.
+   */
   #polish(operation: Operation & { do: 'place' }): Operation {
     let { request } = operation;
     if (this.#dice.chance(0.04)) request = this.#blemish(request);
@@ -552,13 +555,13 @@ export class Generator {
     return this.#dice.pick([`${text}e0`, `${text}E+0`, text.includes('.') ? `${text}000` : `${text}.0`]);
   }
 
-  /** From the one on hold more often, so that the hold is met. */
+  /** Prefers a wallet on hold, so that the hold is tested. */
   #wallet(): string {
     const [held] = this.#book.held;
     return held !== undefined && this.#dice.chance(0.5) ? held : this.#dice.pick(TRADERS);
   }
 
-  /** One market more often than the others, so that its book gets deep. */
+  /** Prefers one market, so that its book gets deep. */
   #busy(): string {
     return this.#dice.chance(0.3) ? BUSY[0] : this.#dice.pick(BUSY);
   }
@@ -577,7 +580,7 @@ export class Generator {
     return `${this.#made}${Array.from({ length }, () => this.#dice.pick(ID_ALPHABET)).join('')}`;
   }
 
-  /** A GTC limit order at the middle, `reach` ticks towards the other side. */
+  /** A GTC limit order `reach` ticks from the middle towards the other side. */
   #limit(symbol: string, side: Side, reach: bigint, steps: bigint): Request {
     const market = this.#book.market(symbol)!;
     const scale = symbol === BUSY[1] ? 25n : 1n;
@@ -636,14 +639,14 @@ export class Generator {
     return symbol === BUSY[0] ? this.#between(3, 60) : this.#between(1, 90);
   }
 
-  /** The best price of a side, or one a little behind it, that is not the wallet's own. */
+  /** The best price of a side without the wallet's own orders, or a price slightly behind it. */
   #best(symbol: string, side: Side, wallet: string): string | undefined {
     const others = this.#book.book(symbol, side).filter((order) => order.wallet !== wallet);
     const order = others[Math.min(this.#dice.below(3), others.length - 1)];
     return order && writeDecimal(order.price!);
   }
 
-  /** Steps that stand on a side within a price, without the wallet's own. */
+  /** Steps on a side up to a price, without the wallet's own orders. */
   #depth(symbol: string, side: Side, wallet?: string, price?: string): bigint {
     const limit = price === undefined ? null : unitsOf(price);
     const isWithin = (order: ReferenceOrder): boolean =>
@@ -655,7 +658,7 @@ export class Generator {
   }
 }
 
-/** Undoes what keeps a market from trading as it is meant to. */
+/** Returns a change that restores a market's original rules. */
 function wayBack(rules: Rules): Partial<Rules> | undefined {
   const { status, minOrderSize, maxOrderSize } = MARKETS.find(({ symbol }) => symbol === rules.symbol)!;
   if (rules.status !== status) return { status };

@@ -1,6 +1,6 @@
 /**
- * An order that fails inside a batch leaves nothing, and touches no other. `SEED=… npx mocha …` repeats a run. Scripts
- * that are broken on purpose in this respect are found.
+ * Proves that an order that fails inside a batch leaves no trace and does not affect the others. `SEED=… npx mocha …`
+ * repeats a run. The tests must also detect scripts that break this isolation.
  */
 
 import { expect } from 'chai';
@@ -10,11 +10,11 @@ import { Divergence } from './divergence.ts';
 import { runIsolation } from './isolation.ts';
 import { loadBroken, MUTATIONS_OF_ERRORS } from './mutations.ts';
 
-/** Each of seven damages meets orders three times and cancels once. */
+/** Each of seven kinds of damage occurs with orders three times and with cancels once. */
 const ROUNDS = 28;
-/** A damage that only one kind of order meets needs more than one run. */
+/** More than one run, because some damage affects only one kind of order. */
 const MOST_SEEDS = 6;
-/** Parts of the outcomes that a run must have met. */
+/** Parts of outcomes that must occur in a run. */
 const WANTED = [
   'not an amount',
   'data string too short',
@@ -30,11 +30,11 @@ const WANTED = [
 describe('isolation of the orders of a batch', function () {
   this.timeout(300_000);
 
-  it('holds over random batches with errors planted in them', async () => {
+  it('holds over random batches with injected errors', async () => {
     await runIsolation({ url: await sharedRedis(), seed: runSeed(), rounds: ROUNDS });
   });
 
-  it('holds in the batches that broken scripts are given, which meet every error', async () => {
+  it('holds in the batches given to the broken scripts, which cover every error', async () => {
     const counts = await runIsolation({ url: await sharedRedis(), seed: 1, rounds: ROUNDS });
     const met = [...counts.keys()];
     const missing = WANTED.filter((word) => !met.some((outcome) => outcome.includes(word)));
@@ -42,9 +42,9 @@ describe('isolation of the orders of a batch', function () {
   });
 
   for (const mutation of MUTATIONS_OF_ERRORS) {
-    it(`finds a script that ${mutation.name}`, async () => {
+    it(`detects a script that ${mutation.name}`, async () => {
       const load = loadBroken(mutation);
-      load(mutation.script); // fails by itself where the script no longer holds what is to be broken
+      load(mutation.script); // throws if the script no longer contains the text to replace
       let found: Error | undefined;
       for (let seed = 1; seed <= MOST_SEEDS && found === undefined; seed += 1)
         found = await runIsolation({ url: await sharedRedis(), seed, rounds: ROUNDS, load }).then(

@@ -1,6 +1,6 @@
 /**
- * Errors planted inside a batch. An order that fails must leave nothing, and the others must come to the same as
- * without it: the whole Redis is compared key by key, with the scripts' clock given.
+ * Injects errors into a batch. An order that fails must leave no trace, and the other orders must have the same result
+ * as without it. The whole Redis is compared key by key, with a fixed script clock.
  */
 
 import type { Redis } from 'ioredis';
@@ -22,28 +22,28 @@ import { compare } from './divergence.ts';
 const M = 'ETH/USD';
 const WALLETS = Array.from({ length: 6 }, (_none, index) => `0x${`a${index}`.repeat(20)}`);
 const FILTER = { generation: 0, bytes: 4096 };
-/** Few live orders, so that some are refused as one too many. */
+/** A low limit of live orders, so that some orders exceed it. */
 const LIMITS = { maxMakers: 20, maxLiveOrders: 8, claimFilterBytes: FILTER.bytes };
-/** Orders and cancels of one call. */
+/** Most orders or cancels of one call. */
 const MOST_TOGETHER = 64;
 const NO_AMOUNTS = ['12.5', '', 'abc', '1e5', ' 7', '0x10', '--1', '7\n'];
 const CLOCK = "{ '1800000000', '0' }";
 
 type Load = (name: string) => Script;
 
-/** One command of a batch, and what it comes to in words: `failed …` when it ended in an error that is no refusal. */
+/** One command of a batch. Its outcome is a text: `failed …` if it ended in an error other than a refusal. */
 type Command = (engine: Engine) => Promise<unknown>;
 
-/** A damage that no command can do, done behind the engine's back. */
+/** Damage that no command can cause, written directly to Redis. */
 type Damage = (redis: Redis) => Promise<unknown>;
 
-/** The outcomes of commands, and the whole Redis after them. */
+/** The outcomes of commands, and the contents of the whole Redis after them. */
 interface Ran {
   readonly outcomes: readonly string[];
   readonly contents: Readonly<Record<string, unknown>>;
 }
 
-/** Runs commands from the stage as it was prepared and damaged: in one turn, or one after the other. */
+/** Runs commands on the prepared and damaged stage, in one turn or one after the other. */
 type Run = (by: Engine, commands: readonly Command[], together: boolean) => Promise<Ran>;
 
 export interface IsolationOptions {
@@ -53,10 +53,12 @@ export interface IsolationOptions {
   readonly load?: Load;
 }
 
-/** Number of times that each outcome was met in a batch. */
+/** Number of times that each outcome occurred in a batch. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** @throws Divergence at the first round whose batch leaves something else than the same orders without those that fail */
+/**
+ * @throws Divergence at the first round whose batch has another result than the same batch without its failing orders
+ */
 export async function runIsolation({
   url,
   seed,
@@ -91,7 +93,7 @@ export async function runIsolation({
 }
 
 interface Fault {
-  /** Runs before each call of Redis that a script makes: may raise an error. */
+  /** Lua that runs before each Redis call of a script and may raise an error. */
   lua: string;
 }
 
@@ -103,7 +105,7 @@ interface Stage {
   readonly dice: Random;
 }
 
-/** The time stands still, so that events and stamps are the same in each repetition. */
+/** Stops the clock, so that events and timestamps are the same in each repetition. */
 const clocked =
   (load: Load): Load =>
   (name) => {
@@ -111,7 +113,7 @@ const clocked =
     return scriptOf(name, source.replaceAll("redis.call('TIME')", CLOCK));
   };
 
-/** An engine whose placing script raises an error at a call of Redis. */
+/** An engine whose placing script raises an error at one of its Redis calls. */
 class Faulty {
   readonly #redis: Redis;
   readonly #load: Load;
@@ -137,7 +139,7 @@ class Faulty {
   }
 }
 
-/** Redis of a script, with a check before each call. */
+/** Replaces a script's `redis` with one that runs a check before each call. */
 const spied = (check: string): string => `
 local redis = setmetatable({ reads = 0 }, { __index = redis })
 redis.real = getmetatable(redis).__index.call
@@ -157,7 +159,7 @@ async function runRound(stage: Stage, round: number, counts: Map<string, number>
     await restore(redis, kept);
     await by.markets.all();
     for (const damage of damages) await damage(redis);
-    // The replica learns which filters are in force, so that no order is sent again for them, behind the others.
+    // Lets the replica learn the current filters. Otherwise it would send an order again, after the others.
     await by.orders.find(WALLETS[0]!, 'never used').catch(() => undefined);
     const outcomes: string[] = [];
     if (together) outcomes.push(...(await Promise.all(list.map((one) => outcomeOf(one, by)))));
@@ -177,7 +179,9 @@ async function runRound(stage: Stage, round: number, counts: Map<string, number>
   await compareWithoutFailures(run, engine, commands, faulty);
 }
 
-/** The commands that did not fail, in one batch and one by one, come to what the whole batch came to. */
+/**
+ * Checks that the commands that did not fail have the same result without the failed ones, in one batch and one by one.
+ */
 async function compareWithoutFailures(
   run: Run,
   engine: Engine,
@@ -220,7 +224,7 @@ async function outcomeOf(command: Command, engine: Engine): Promise<string> {
 
 // --- the stage --------------------------------------------------------------------------------------------
 
-/** A market with orders of every wallet on both sides. */
+/** Creates a market with orders of every wallet on both sides. */
 async function prepare({ redis, engine, dice }: Stage): Promise<void> {
   await redis.flushdb();
   await engine.lifecycle.open({ epoch: 0, sequence: 0 });
@@ -255,7 +259,7 @@ interface Drawn {
   readonly request: OrderRequest;
 }
 
-/** The orders of the last batch that was drawn: a fault is planted at one of their ids. */
+/** The orders of the last batch. A fault is injected at one of their client order ids. */
 const drawnOrders = new WeakMap<Stage, readonly Drawn[]>();
 
 function drawOrders(stage: Stage): Command[] {
@@ -281,7 +285,7 @@ function drawOrder(dice: Random, index: number): Drawn {
   return { wallet, request: spend(M, 50 + dice.below(2_000), own) };
 }
 
-/** Cancels of single orders, some of them twice, or of all orders of some wallets. */
+/** Cancels single orders, some of them twice, or all orders of some wallets. */
 async function drawCloses({ redis, dice }: Stage): Promise<Command[]> {
   if (dice.chance(0.3)) {
     const wallets = WALLETS.filter(() => dice.chance(0.6));
@@ -309,9 +313,9 @@ const DAMAGES = [
 ];
 
 /**
- * Each kind of damage in turn, and up to two more. A market whose rules changed keeps its record, which orders that find
- * their rules stale read again. Claims are not broken where a market may be halted: an order that finds it halted is
- * refused by the replica when it comes later, and fails by its claim when it comes in the same call.
+ * Returns each kind of damage in turn, and up to two more. The record of a market with changed rules is kept, because
+ * orders whose rules are stale read it again. Claims are not damaged if a market may be halted: in the same call as the
+ * halt an order fails by its claim, but in a later call the replica refuses it because of the halt.
  */
 async function drawDamages(stage: Stage, round: number): Promise<Damage[]> {
   const { dice } = stage;
@@ -327,7 +331,7 @@ async function drawDamages(stage: Stage, round: number): Promise<Damage[]> {
 const fieldOf = (wallet: string, part: 'a' | 'r'): Buffer =>
   Buffer.concat([Buffer.from(wallet.slice(2), 'hex'), Buffer.from(part)]);
 
-/** A balance that is no integer. */
+/** Sets a balance to a text that is not an integer. */
 function brokenBalance({ dice }: Stage): Damage {
   const key = balancesKey(dice.pick(['ETH', 'USD']));
   const field = fieldOf(dice.pick(WALLETS), dice.pick(['a', 'r'] as const));
@@ -335,7 +339,7 @@ function brokenBalance({ dice }: Stage): Damage {
   return (redis) => redis.hset(key, field, text);
 }
 
-/** The reservation of one of the best makers is missing, or short: a match fails to settle, and the market halts. */
+/** Removes or reduces the reservation of one of the best makers. A match then fails to settle, and the market halts. */
 async function brokenReservation({ redis, dice }: Stage): Promise<Damage> {
   const side = dice.pick(['bids', 'asks'] as const);
   const [key, book] = [balancesKey(side === 'bids' ? 'USD' : 'ETH'), bookKey(M, side)];
@@ -345,7 +349,7 @@ async function brokenReservation({ redis, dice }: Stage): Promise<Damage> {
   return dice.chance(0.5) ? (on) => on.hdel(key, field) : (on) => on.hset(key, field, '1');
 }
 
-/** A member of a book that is too short or too long. */
+/** Replaces a member of a book with one that is too short or too long. */
 async function brokenMember({ redis, dice }: Stage): Promise<Damage> {
   const key = bookKey(M, dice.pick(['bids', 'asks'] as const));
   const members = await redis.zrangeBuffer(key, '0', '-1');
@@ -359,7 +363,7 @@ async function brokenMember({ redis, dice }: Stage): Promise<Damage> {
   };
 }
 
-/** Levels whose size is no integer. */
+/** Sets level sizes to a text that is not an integer. */
 async function brokenLevel({ redis, dice }: Stage): Promise<Damage> {
   const key = levelsKey(M, dice.pick(['bids', 'asks'] as const));
   const fields = (await redis.hkeysBuffer(key)).filter(() => dice.chance(0.5));
@@ -369,7 +373,7 @@ async function brokenLevel({ redis, dice }: Stage): Promise<Damage> {
   };
 }
 
-/** Live orders that are not listed as such. */
+/** Removes live orders from the list of live orders. */
 async function lostLive({ redis, dice }: Stage): Promise<Damage> {
   const members = await redis.zrangeBuffer(KEYS.live, '0', '-1');
   const lost = members.filter(() => dice.chance(0.2));
@@ -378,7 +382,7 @@ async function lostLive({ redis, dice }: Stage): Promise<Damage> {
   };
 }
 
-/** A version of the market that the replica does not know. */
+/** Gives the market a version that the replica does not know. */
 async function otherRules({ redis }: Stage): Promise<Damage> {
   const record = (await redis.hget(KEYS.markets, M))!;
   const { number, version } = JSON.parse(record);
@@ -389,7 +393,9 @@ async function otherRules({ redis }: Stage): Promise<Damage> {
   };
 }
 
-/** A filter of another type, the one in force or the one that is being filled; or what a claim stands for is lost. */
+/**
+ * Replaces the current filter, or the one being filled, with a key of another type; or corrupts the record of a claim.
+ */
 function brokenClaims({ dice }: Stage): Damage {
   const kind = dice.below(3);
   if (kind === 0) {
@@ -410,7 +416,7 @@ function brokenClaims({ dice }: Stage): Damage {
   };
 }
 
-/** An error for one client order id, or at any read of the call. */
+/** Lua that raises an error for one client order id, or at a random read of the call. */
 function drawFault(stage: Stage): string {
   const { dice } = stage;
   const named = drawnOrders.get(stage)!.filter(({ request }) => request.clientOrderId !== null);

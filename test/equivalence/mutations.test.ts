@@ -1,4 +1,4 @@
-/** The equivalence finds mistakes: every variant of the scripts that is broken on purpose differs from the reference. */
+/** Proves that the equivalence detects mistakes: every script broken on purpose differs from the reference. */
 
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
@@ -10,12 +10,12 @@ import { loadBroken, MUTATIONS, MUTATIONS_OF_CALLS } from './mutations.ts';
 
 const SEEDS = [1, 2] as const;
 const LONG = { operations: 1_000, turns: 0 };
-/** Mostly turns; every event is looked for among the unsettled ones at the end. */
+/** Many turns. At the end, every event must be among the unsettled ones. */
 const TURNS = { operations: 60, turns: 0.5 };
-/** Tight, so that the bounds are met in short runs. */
+/** Low limits, so that short runs reach them. */
 const LIMITS = { maxMakers: 3, maxLiveOrders: 8 };
 
-describe('equivalence: broken scripts are found', function () {
+describe('equivalence: detection of broken scripts', function () {
   this.timeout(300_000);
   let redis: Redis;
 
@@ -24,7 +24,7 @@ describe('equivalence: broken scripts are found', function () {
   });
   after(() => redis.disconnect());
 
-  /** The difference that the seeds find, if any. */
+  /** Returns the difference that the seeds find, if any. */
   const findIn = async (run: typeof LONG, load?: RunOptions['load']): Promise<Divergence | undefined> => {
     for (const seed of SEEDS) {
       try {
@@ -41,14 +41,14 @@ describe('equivalence: broken scripts are found', function () {
     [LONG, MUTATIONS],
     [TURNS, MUTATIONS_OF_CALLS],
   ] as const) {
-    it(`but the scripts as they are pass ${run.operations} operations`, async () => {
+    it(`the unchanged scripts pass ${run.operations} operations`, async () => {
       expect((await findIn(run))?.message).to.equal(undefined);
     });
 
     for (const mutation of mutations) {
       it(mutation.name, async function () {
         const load = loadBroken(mutation);
-        load(mutation.script); // fails by itself where the script no longer holds what is to be broken
+        load(mutation.script); // throws if the script no longer contains the text to replace
         const found = await findIn(run, load);
         if (found === undefined) throw new Error('no operation showed it');
         expect(found.what, 'a broken script must answer wrongly, not fail').to.not.equal('error');

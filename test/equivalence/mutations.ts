@@ -1,4 +1,4 @@
-/** The scripts, broken on purpose. Each variant changes one place; the equivalence must find every one. */
+/** Scripts broken on purpose. Each mutation changes one place, and the equivalence must detect every one. */
 
 import { loadScript, type Script, scriptOf } from '../../src/redis/lua.ts';
 
@@ -6,10 +6,10 @@ export interface Mutation {
   /** What the broken engine does. */
   readonly name: string;
   readonly script: string;
-  /** A text that the script holds exactly once, and what stands in its place. */
+  /** Text that occurs exactly once in the script, and its replacement. */
   readonly from: string;
   readonly to: string;
-  /** Another such text, where one place is not enough. */
+  /** A second replacement, for mutations that need two. */
   readonly also?: { readonly from: string; readonly to: string };
 }
 
@@ -149,7 +149,7 @@ export const MUTATIONS: readonly Mutation[] = [
   inCancelling("cancels another wallet's order", "if owner ~= '' and wallet ~= owner then", 'if false then'),
 ];
 
-/** Broken in how the orders of one call share what they have changed: a call of one order does not show it. */
+/** Mutations of the state that the orders of one call share. A call with one order does not reveal them. */
 export const MUTATIONS_OF_CALLS: readonly Mutation[] = [
   inPlacing(
     'keeps the reservation of an order that it refuses',
@@ -221,7 +221,7 @@ export const MUTATIONS_OF_CALLS: readonly Mutation[] = [
   ),
 ];
 
-/** Broken in what an order that fails may do to itself and to the others of its call. */
+/** Mutations of what a failed order may change for itself and for the other orders of its call. */
 export const MUTATIONS_OF_ERRORS: readonly Mutation[] = [
   inPlacing(
     'fails all orders of a call with one',
@@ -250,7 +250,7 @@ export const MUTATIONS_OF_ERRORS: readonly Mutation[] = [
   ),
 ];
 
-/** Broken in how much one call does. */
+/** Mutations of the amount of work of one call. */
 export const MUTATIONS_OF_BOUNDS: readonly Mutation[] = [
   inPlacing('meets makers without end', 'if met >= most_makers_of_call then', 'if false then'),
   inPlacing(
@@ -267,7 +267,7 @@ export const MUTATIONS_OF_BOUNDS: readonly Mutation[] = [
   inCancelling('closes orders without end', 'if met >= most_orders then', 'if false then'),
 ];
 
-/** Loads the scripts with one of them broken. */
+/** Returns a loader of the scripts with one mutation applied. */
 export function loadBroken({ name, script, from, to, also }: Mutation): (name: string) => Script {
   return (loaded) => {
     let { source } = loadScript(loaded);

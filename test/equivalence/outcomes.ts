@@ -1,9 +1,9 @@
-/** What the operations of a run came to, and how often each must have been met for a run to prove anything. */
+/** Counts the outcomes of a run, and how often each must occur for the run to prove anything. */
 
 import type { Operation } from './generator.ts';
 import type { PlaceAnswer, ReferenceExchange } from './reference-book.ts';
 
-/** The least number of each outcome in 10,000 operations. */
+/** Minimum number of each outcome in 10,000 operations. */
 const LEAST_OF_EACH: Readonly<Record<string, number>> = {
   fills: 1_000,
   'filled by several makers': 100,
@@ -94,7 +94,7 @@ export class Outcomes {
     if (request.quoteAmount !== undefined) this.add('quote amount filled');
   }
 
-  /** What was met too seldom for so many operations; each with its count and the least. */
+  /** Returns the outcomes that occurred too rarely for the number of operations, each with its count and minimum. */
   missing(operations: number): string[] {
     return Object.entries(LEAST_OF_EACH)
       .map(
@@ -113,7 +113,7 @@ export class Outcomes {
   }
 }
 
-/** One code may have several reasons, each of which must be met. */
+/** Distinguishes the reasons of one code, because each of them must occur. */
 function detailOf(code: string, { request }: Operation & { do: 'place' }, book: ReferenceExchange): string {
   if (code === 'MARKET_PRE_OPEN') {
     return request.type === 'limit' && request.timeInForce === 'GTC' ? ' by crossing' : ' by type';

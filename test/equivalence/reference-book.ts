@@ -1,6 +1,6 @@
 /**
- * The exchange as its documentation tells it, written to be read and not to be fast: arrays, linear scans,
- * BigInt. What the engine answers, writes and publishes must be what this does.
+ * The exchange as its documentation describes it, written for clarity instead of speed: arrays, linear scans, BigInt.
+ * The engine must answer, write and publish exactly what this reference does.
  */
 
 import type { ErrorCode } from '../../src/domain/errors.ts';
@@ -18,11 +18,11 @@ import {
   refusalByRules,
 } from './reference-rules.ts';
 
-/** No asset's supply may pass this many atoms. */
+/** Upper bound of an asset's supply in atoms. */
 const SUPPLY_LIMIT = 2n ** 62n;
 
 export interface ReferenceOrder {
-  /** Counts the orders that were ever recorded; stands for the engine's id. */
+  /** Serial number among all recorded orders; stands for the engine's id. */
   readonly number: number;
   readonly wallet: string;
   readonly market: string;
@@ -66,7 +66,7 @@ export interface MovementRecord {
 
 export type CloseCause = 'cancel' | 'void' | 'clear' | 'hold';
 
-/** What the engine's stream must hold, amounts in units. */
+/** Expected event of the engine's stream, with amounts in units. */
 export type ReferenceEvent =
   | {
       readonly kind: 'order_placed';
@@ -83,7 +83,7 @@ export type ReferenceEvent =
   | { readonly kind: 'trading_paused' | 'trading_resumed' }
   | { readonly kind: 'market_changed'; readonly market: Rules; readonly version: number };
 
-/** Codes of operators' commands are no part of the public table. */
+/** Codes of operators' commands are not in the public table. */
 export type Refused = { readonly refused: ErrorCode | 'SUPPLY_LIMIT' | 'BOOK_NOT_EMPTY' | 'INVALID_MARKET' };
 
 export type PlaceAnswer =
@@ -91,7 +91,7 @@ export type PlaceAnswer =
       readonly placed: ReferenceOrder;
       readonly trades: readonly ReferenceTrade[];
       readonly rejectReason: RejectReason | null;
-      /** Not part of an answer: why the match ended, and how many orders it met. */
+      /** Not part of an answer: why the match ended, and which orders it met. */
       readonly plan: Pick<Plan, 'ended' | 'met' | 'expired'>;
     }
   | { readonly replayed: number }
@@ -102,10 +102,10 @@ interface Account {
   reserved: bigint;
 }
 
-/** A match thought through before anything is changed. */
+/** The result of a match, computed before any state is changed. */
 interface Plan {
   readonly fills: (ReferenceTrade & { readonly order: ReferenceOrder; readonly notional: bigint })[];
-  /** Own orders that self-trade prevention takes off the book. */
+  /** Own orders that self-trade prevention removes from the book. */
   readonly expired: ReferenceOrder[];
   filled: bigint;
   notional: bigint;
@@ -127,7 +127,7 @@ export class ReferenceExchange {
   readonly markets: ReferenceMarket[] = [];
   readonly scales = new Map<string, number>();
   readonly house = new Map<string, bigint>();
-  /** Credits less debits. */
+  /** Credits minus debits. */
   readonly supply = new Map<string, bigint>();
   readonly held = new Set<string>();
   isPaused = false;
@@ -146,7 +146,7 @@ export class ReferenceExchange {
     this.limits = limits;
   }
 
-  /** The events since the last call. */
+  /** Returns the events since the last call. */
   takeEvents(): ReferenceEvent[] {
     const events = this.#events;
     this.#events = [];
@@ -175,7 +175,7 @@ export class ReferenceExchange {
     return this.live.filter((order) => order.wallet === wallet);
   }
 
-  /** A side of a market's book, best price first, and at one price the oldest first. */
+  /** A side of a market's book: best price first, and oldest first at each price. */
   book(symbol: string, side: Side): ReferenceOrder[] {
     const direction = side === 'sell' ? 1n : -1n;
     return this.live
@@ -235,7 +235,7 @@ export class ReferenceExchange {
     return this.#execute(order, market, plan, rejectReason, rests);
   }
 
-  /** Walks the other side of the book, best first. */
+  /** Matches against the other side of the book, best price first. */
   #plan(order: ReferenceOrder, market: ReferenceMarket, budgetAtoms: bigint | null): Plan {
     const plan: Plan = {
       fills: [],
@@ -263,7 +263,7 @@ export class ReferenceExchange {
           ? order.size - plan.filled
           : stepsFor(market, price, budgetAtoms - plan.notional) * market.step;
       if (maker.wallet === order.wallet) {
-        // A budget that buys no more whole step is used up: nothing is left that could meet an own order.
+        // A budget too small for another step is used up, so no own order can be met.
         if (wanted === 0n && plan.filled > 0n) break;
         if (market.rules.selfTrade !== 'expire_taker') plan.expired.push(maker);
         if (market.rules.selfTrade === 'expire_maker') continue;
@@ -282,7 +282,9 @@ export class ReferenceExchange {
     return plan;
   }
 
-  /** Mid of the book, last execution, the only quoted side or the operator's price: is there any? */
+  /**
+   * True if the market has a mark: the book's mid, the last execution, the only quoted side or the operator's price.
+   */
   #hasMark(market: ReferenceMarket): boolean {
     const { symbol, referencePrice } = market.rules;
     const isQuoted = this.live.some((order) => order.market === symbol);
@@ -345,7 +347,7 @@ export class ReferenceExchange {
 
   // --- closing -------------------------------------------------------------------------------------------
 
-  /** @param wallet null: an operator's command, of any wallet */
+  /** @param wallet null if an operator closes the order, whatever its wallet */
   closeOne(wallet: string | null, number: number, cause: 'cancel' | 'void'): ClosedRecord | Refused {
     const order = this.live.find((one) => one.number === number);
     if (order === undefined || (wallet !== null && order.wallet !== wallet)) {
@@ -356,7 +358,7 @@ export class ReferenceExchange {
     return closed;
   }
 
-  /** Closes what is live: of one wallet or of all (null), in one market or in all (null); an event a market. */
+  /** Closes live orders of one wallet or of all (null), in one market or in all (null). Writes one event per market. */
   closeAll(wallet: string | null, symbol: string | null, cause: CloseCause): ClosedRecord[] {
     const closed: ClosedRecord[] = [];
     for (const { rules } of this.markets) {
@@ -385,7 +387,7 @@ export class ReferenceExchange {
 
   // --- accounts and switches ------------------------------------------------------------------------------
 
-  /** Answers the movement, or the earlier one under the same reference. */
+  /** Returns the movement, or an earlier one with the same reference. */
   move(movement: MovementRecord): { moved: MovementRecord } | { known: MovementRecord } | Refused {
     const { kind, wallet, asset, atoms, reference } = movement;
     const known = this.#movements.get(`${kind} ${reference}`);
@@ -486,7 +488,7 @@ function orderOf(owner: string, request: Request): ReferenceOrder {
   };
 }
 
-/** Whole steps that an amount of quote atoms buys at a price. */
+/** Number of whole steps that an amount of quote atoms buys at a price. */
 const stepsFor = (market: ReferenceMarket, price: bigint, atoms: bigint): bigint =>
   atoms / notionalAtoms(market, price, market.step);
 
@@ -501,7 +503,7 @@ function addFill(plan: Plan, market: ReferenceMarket, maker: ReferenceOrder, siz
   plan.fills.push({ order: maker, notional, maker: number, makerWallet, price, size, feeAtoms: fee });
 }
 
-/** What a live order holds for `remaining`: a bid its price in quote atoms, an ask base atoms. */
+/** Atoms reserved for `remaining`: quote atoms for a bid, base atoms for an ask. */
 const reservation = (market: ReferenceMarket, order: ReferenceOrder, remaining: bigint): bigint =>
   order.side === 'buy' && remaining > 0n
     ? notionalAtoms(market, order.price!, remaining)
@@ -521,7 +523,10 @@ function reasonToReject(order: ReferenceOrder, plan: Plan): RejectReason | null 
   return null;
 }
 
-/** Atoms that must be available: exactly the fills with their fees and the rest; for a refused order see below. */
+/**
+ * Atoms that must be available: the exact cost of the fills, their fees and the rest. Rejected orders are special
+ * cases.
+ */
 function needed(
   order: ReferenceOrder,
   market: ReferenceMarket,
@@ -529,9 +534,9 @@ function needed(
   rejectReason: RejectReason | null,
   rest: bigint,
 ): bigint {
-  // A crossing post-only order is held against the balance as if it would rest.
+  // A crossing post-only order needs the balance that it would need to rest.
   if (rejectReason === 'POST_ONLY_WOULD_CROSS') return reservation(market, order, order.size);
-  // A limit FOK that cannot fill needs its whole size at its limit price, with the fee.
+  // A limit FOK that cannot fill needs its whole size at its limit price, plus the fee.
   if (rejectReason === 'FOK_NOT_FILLED' && order.type === 'limit') {
     const whole = reservation(market, order, order.size);
     return order.side === 'buy' ? whole + feeAtoms(market, whole) : whole;

@@ -1,11 +1,11 @@
-/** A market of the reference, and the refusals that its rules alone decide. */
+/** A market of the reference, and the refusals that depend only on its rules. */
 
 import type { ErrorCode } from '../../src/domain/errors.ts';
 import type { MarketStatus, SelfTradePolicy } from '../../src/domain/market.ts';
 import type { OrderType, Side, TimeInForce } from '../../src/domain/order.ts';
 import { divideExactly, ONE, readDecimal, unitsOf } from './decimals.ts';
 
-/** An order as a client sends it; decimals as text. */
+/** An order as a client sends it, with decimals as text. */
 export interface Request {
   readonly market: string;
   readonly side: Side;
@@ -20,7 +20,7 @@ export interface Request {
   readonly leverage: string | null;
 }
 
-/** What an operator publishes; decimals as text. */
+/** A market as an operator publishes it, with decimals as text. */
 export interface Rules {
   readonly symbol: string;
   readonly status: MarketStatus;
@@ -52,7 +52,7 @@ export interface ReferenceMarket {
   last: bigint | null;
 }
 
-/** Amounts of one order stay below this many atoms. */
+/** Exclusive upper bound of an order's amounts in atoms. */
 export const EXACT_LIMIT = 2n ** 53n;
 
 const atomOf = (scale: number): bigint => 10n ** BigInt(18 - scale);
@@ -63,14 +63,14 @@ function greatestCommonDivisor(a: bigint, b: bigint): bigint {
   return larger;
 }
 
-/** The smallest multiple of `unit` whose product with `other` is a whole number of `atom`s. */
+/** Returns the smallest multiple of `unit` whose product with `other` is a whole number of `atom`s. */
 function finestMultiple(unit: bigint, other: bigint, atom: bigint): bigint {
   const product = unit * other;
   const whole = atom * ONE;
   return unit * (whole / greatestCommonDivisor(product, whole));
 }
 
-/** A market on the grid that keeps notionals whole: published, or else the finest there is. */
+/** Returns a market with its published grid or, by default, the finest grid that keeps notionals integral. */
 export function marketOf(rules: Rules, number: number, scales: ReadonlyMap<string, number>): ReferenceMarket {
   const [base, quote] = rules.symbol.split('/') as [string, string];
   const [baseAtom, quoteAtom] = [atomOf(scales.get(base)!), atomOf(scales.get(quote)!)];
@@ -87,7 +87,7 @@ export function marketOf(rules: Rules, number: number, scales: ReadonlyMap<strin
 export const baseAtoms = (market: ReferenceMarket, size: bigint): bigint =>
   divideExactly(size, market.baseAtom);
 
-/** Quote atoms of price x size; never a fraction on the market's grid. */
+/** Quote atoms of price x size, always an integer on the market's grid. */
 export const notionalAtoms = (market: ReferenceMarket, price: bigint, size: bigint): bigint =>
   divideExactly(price * size, ONE * market.quoteAtom);
 
@@ -97,7 +97,7 @@ export function feeAtoms(market: ReferenceMarket, notional: bigint): bigint {
   return tenThousandths / 10_000n + (tenThousandths % 10_000n === 0n ? 0n : 1n);
 }
 
-/** The first refusal of the documented precedence that the market's rules decide, from the top down. */
+/** Returns the first refusal, in the documented order of precedence, that the market's rules decide. */
 export function refusalByRules(request: Request, market: ReferenceMarket | undefined): ErrorCode | undefined {
   if (market === undefined) return 'MARKET_NOT_FOUND';
   const { rules } = market;

@@ -1,8 +1,8 @@
-/** Where the random runs play: assets, markets with awkward rules, wallets with awkward bytes. */
+/** The stage of the random runs: assets, markets with awkward rules, wallets with awkward bytes. */
 
 import type { Rules } from './reference-rules.ts';
 
-/** Assets with a scale of their own; BETA keeps the default of 8. */
+/** Assets with their own scale. BETA keeps the default of 8. */
 export const SCALES: ReadonlyMap<string, number> = new Map([
   ['USD', 6],
   ['ALPHA', 9],
@@ -28,13 +28,15 @@ const rules = (symbol: string, own: Partial<Rules>): Rules => ({
   ...own,
 });
 
-/** Where most of the trading is: every self-trade policy, published and unpublished ticks and steps. */
+/**
+ * Markets with most of the trading. They cover every self-trade policy, and published and unpublished ticks and steps.
+ */
 export const BUSY = ['ALPHA/USD', 'BETA/USD', 'GAMMA/YEN'] as const;
-/** Notionals so large that notional x bps is past 2^53. */
+/** Market with notionals so large that notional x bps exceeds 2^53. */
 export const HUGE = 'WHALE/USD';
 export const PRE_OPEN = 'DELTA/USD';
 export const BUY_ONLY = 'EPSILON/USD';
-/** Nothing ever rests or trades here. */
+/** Market without resting orders and trades. */
 export const NEVER_TRADED = 'ZETA/USD';
 export const CLOSED = 'ETA/USD';
 
@@ -49,7 +51,7 @@ export const MARKETS: readonly Rules[] = [
   rules(CLOSED, {}),
 ];
 
-/** The price that trading swings around, in ticks. */
+/** The price around which each market trades, in ticks. */
 export const MID_TICKS: Readonly<Record<string, bigint>> = {
   [BUSY[0]]: 400n,
   [BUSY[1]]: 50_000n,
@@ -61,7 +63,7 @@ export const MID_TICKS: Readonly<Record<string, bigint>> = {
   [CLOSED]: 100n,
 };
 
-/** Wallets at the edges of the byte order that books and lists are kept in, and beside one another. */
+/** Wallets at both ends of the byte order of books and lists, including adjacent ones. */
 export const TRADERS = [
   `0x${'00'.repeat(20)}`,
   `0x${'00'.repeat(19)}01`,
@@ -70,6 +72,6 @@ export const TRADERS = [
   '0x5b2d0a5d3b5c28285b2d0a5d3b5c28285b2d0a5d',
   '0x61726d61726d61726d61726d61726d61726d6172',
 ] as const;
-/** Wallets that can pay for `HUGE`: their balances are past 2^53 atoms. */
+/** Wallets that can pay for `HUGE`. Their balances exceed 2^53 atoms. */
 export const WHALES = [`0x${'fe'.repeat(20)}`, `0x${'0a'.repeat(20)}`] as const;
 export const WALLETS: readonly string[] = [...TRADERS, ...WHALES];

@@ -1,6 +1,6 @@
 /**
- * Commands that are sent in one turn of the event loop, so that the engine runs them together. The order in which the
- * engine takes them is fixed, so the reference can take them in the same order, one by one.
+ * Generates commands that are sent in one turn of the event loop, so that the engine runs them together. The engine
+ * processes them in a defined order, so the reference can execute them one by one in the same order.
  */
 
 import type { Random } from '../support/seed.ts';
@@ -12,7 +12,7 @@ import { WALLETS } from './stage.ts';
 export type Placing = Operation & { readonly do: 'place' };
 export type Closing = Operation & { readonly do: 'cancel' | 'void' };
 
-/** An order with the answer of the reference, which has taken it. */
+/** An order that the reference has executed, and the reference's answer. */
 export interface Placed {
   readonly operation: Placing;
   readonly expected: PlaceAnswer;
@@ -24,14 +24,14 @@ export type Turn =
   /** All orders of each of these wallets. */
   | { readonly do: 'cancel_all_together'; readonly wallets: readonly string[] };
 
-/** Draws until a turn is full; other operations than those that it takes are dropped. */
+/** Draws per command of a turn. Operations that do not fit the turn are dropped. */
 const DRAWS_EACH = 8;
-/** Makers after which a call leaves its other orders to the next one, which other markets then precede. */
+/** After this many makers a call leaves its other orders to the next call, behind those of other markets. */
 const MAKERS_OF_CALL = 200;
-/** Wallets with hundreds of live orders are closed page by page, and pages of different wallets overlap. */
+/** Wallets with more live orders are closed in pages, and pages of different wallets interleave. */
 const MOST_LIVE_OF_PAGE = 100;
 
-/** Draws turns of 1 to 64 commands. */
+/** Generates turns of 1 to 64 commands. */
 export class Turns {
   readonly #dice: Random;
   readonly #generator: Generator;
@@ -43,7 +43,9 @@ export class Turns {
     this.#book = book;
   }
 
-  /** The reference has taken the orders of a turn that places; other turns it is yet to take. */
+  /**
+   * Returns the next turn. The reference has already executed the orders of a turn that places, but not other turns.
+   */
   next(): Turn {
     const size = 1 + this.#dice.below(this.#dice.pick([4, 16, 64]));
     const isPaged = this.#book.limits.maxLiveOrders > MOST_LIVE_OF_PAGE;
@@ -57,7 +59,10 @@ export class Turns {
     };
   }
 
-  /** Orders of one market, each drawn when the reference has taken those before: they aim at one another. */
+  /**
+   * Orders of one market. Each is drawn after the reference has executed the previous ones, so that they match one
+   * another.
+   */
   #ofOneMarket(size: number): Placed[] {
     const orders: Placed[] = [];
     for (let draws = 0; draws < size * DRAWS_EACH && orders.length < size; draws += 1) {
@@ -71,8 +76,8 @@ export class Turns {
   }
 
   /**
-   * Orders of any markets. A replica refuses those that break the rules before any leaves; the others go market by
-   * market, in the order in which each market came first.
+   * Orders of any markets. A replica refuses orders that break the rules before it sends any. It sends the others
+   * grouped by market, in the order in which the markets first occur.
    */
   #ofMarkets(size: number): Placed[] {
     const mostOfMarket = Math.max(1, Math.floor((MAKERS_OF_CALL - 1) / this.#book.limits.maxMakers));
@@ -94,7 +99,7 @@ export class Turns {
     return drawn.map((operation) => ({ operation, expected: taken.get(operation)! }));
   }
 
-  /** The next order, now and then under an id of the same turn. */
+  /** The next order, sometimes with a client order id of the same turn. */
   #place(before: readonly { readonly operation: Placing }[]): Placing | undefined {
     const operation = this.#generator.next();
     if (operation.do !== 'place') return undefined;
@@ -116,7 +121,7 @@ export class Turns {
     return this.#book.place(wallet, request, isRestricted);
   }
 
-  /** Drawn from one state, so that some name the same order. */
+  /** Drawn from one state, so that some of them name the same order. */
   #closings(size: number): Closing[] {
     return Array.from({ length: size }, () => this.#generator.closing());
   }
