@@ -1,14 +1,14 @@
-/** A checkout as `git clone` makes it under umask 077, and the texts of its guides. */
+/** Copies the repository as `git clone` would under umask 077, and reads the guides. */
 
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-/** Inside the repository, so that an engine that sees this folder alone sees it, and `node` finds packages. */
+/** Inside the repository, so that an engine that can see only this folder sees it, and `node` finds the packages. */
 const FOLDER = join(ROOT, 'node_modules/.cache/redbook-containers');
 
-/** Everything that the image is built of, and what the cluster and the guides need beside it. */
+/** Everything that the image is built from, and what else the cluster and the guides need. */
 const PARTS = [
   ...readFileSync(join(ROOT, '.dockerignore'), 'utf8')
     .split('\n')
@@ -41,7 +41,7 @@ export function makeCheckout(): Checkout {
   };
 }
 
-/** Leaves the files to their owner, as umask 077 does. */
+/** Restricts the files to their owner, as umask 077 does. */
 function close(folder: string): void {
   chmodSync(folder, 0o700);
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
@@ -49,8 +49,8 @@ function close(folder: string): void {
 }
 
 /**
- * The first block of code in `language` that follows `heading` in a guide.
- * @throws when the guide has none any more
+ * Returns the first block of code in `language` that follows `heading` in a guide.
+ * @throws Error if the guide has no such block
  */
 export function blockOf(text: string, heading: string, language: 'sh' | 'js'): string {
   const from = text.indexOf(heading);

@@ -1,4 +1,4 @@
-/** Checks of docker-compose.yml on a real engine: each check does something and says what it saw. */
+/** Checks of docker-compose.yml on a real engine. Each check performs an operation and reports what it observed. */
 
 import { ERRORS } from '../../../src/domain/errors.ts';
 import { blockOf } from './checkout.ts';
@@ -13,15 +13,15 @@ export interface Figure {
 
 export interface Check {
   readonly what: string;
-  /** Others need what it leaves behind. */
+  /** True if other checks need the state that this check creates. */
   readonly isBasic?: boolean;
   readonly done: string;
   run(cluster: Cluster): Promise<Figure>;
 }
 
-/** The balancer's restart took 10.7 s before it had its signal. */
+/** The balancer's restart once took 10.7 s because its stop signal did not arrive. */
 const BALANCER_BACK_WITHIN_MS = 5_000;
-/** Fewer descriptors than any host gives; 40,061 were wanted once. */
+/** Fewer descriptors than any host allows. The balancer once needed 40,061. */
 const FEW_FILES = 512;
 
 const GUIDE = 'docs/operating.md';
@@ -55,12 +55,12 @@ const isRefusal = ({ status, contentType, body }: Seen, code?: string): boolean 
 
 const seconds = (sinceMs: number): string => `${Math.round((performance.now() - sinceMs) / 1_000)} s`;
 
-/** Names of containers that were replaced or restarted, of those that were there. */
+/** Returns the names in `before` whose containers were replaced or restarted. */
 function replaced(before: Map<string, string>, after: Map<string, string>): string[] {
   return [...before].filter(([name, id]) => after.get(name) !== id).map(([name]) => name);
 }
 
-/** The number of the engine's last event. */
+/** Sequence of the engine's last event. */
 const eventOf = (status: Record<string, unknown>): number =>
   (status as { engine: { sequence: number } }).engine.sequence;
 
@@ -264,12 +264,12 @@ export const CHECKS: readonly Check[] = [
 const balancerId = async ({ engine }: Cluster): Promise<string> =>
   (await engine.compose('ps', '--quiet', 'balancer')).stdout.trim();
 
-/** Makes the sources another release. */
+/** Changes the sources, so that the next build is another release. */
 function change({ checkout }: Cluster, name: string): void {
   checkout.write('src/release.txt', name);
 }
 
-/** True when every process of the project runs the image of a release. */
+/** Returns true if every process of the project runs the image of the release. */
 async function runs({ engine }: Cluster, name: string): Promise<boolean> {
   for (const role of ['api', 'stream', 'settlement', 'snapshot']) {
     const { stdout } = await engine.compose('ps', '--quiet', role);

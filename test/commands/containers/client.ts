@@ -1,10 +1,10 @@
 /**
- * A client beside the cluster, a program of its own because the cluster's network may be another one:
+ * A client of the cluster. It is a separate program, because it may have to run in the cluster's network.
  *
- *   client.ts load SECONDS REQUESTS   trades until its stdin ends, at most so long and so much; WALLET_KEY is its wallet
- *   client.ts ask PATH…               one request each
+ *   client.ts load SECONDS REQUESTS   trades as the wallet WALLET_KEY until stdin ends or a limit is reached
+ *   client.ts ask PATH…               sends one request for each path
  *
- * Prints one JSON document; `load` says `begun` on stderr once it is signed in.
+ * Prints one JSON document. `load` prints `begun` to stderr once it is signed in.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,9 +18,9 @@ const PATIENCE_MS = 20_000;
 export interface LoadResult {
   readonly sent: number;
   readonly failed: number;
-  /** Number of failures by what was seen. */
+  /** Number of failures by what the client observed. */
   readonly failures: Readonly<Record<string, number>>;
-  /** Longest time in which no request succeeded. */
+  /** Longest time without a successful request. */
   readonly longestGapMs: number;
 }
 
@@ -116,7 +116,7 @@ async function ask(path: string): Promise<Seen> {
   }
 }
 
-// The time limit of a request does not keep the process by itself.
+// A pending request timeout alone does not keep the process running.
 setInterval(() => undefined, 1_000);
 const [mode, ...args] = process.argv.slice(2);
 const MODES: Record<string, () => Promise<unknown>> = {

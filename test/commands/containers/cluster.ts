@@ -1,4 +1,4 @@
-/** A cluster of docker-compose.yml that the checks may do anything to: a project, an image and a checkout of its own. */
+/** A disposable cluster of docker-compose.yml with its own project, image and checkout. */
 
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ const CLIENT = fileURLToPath(new URL('client.ts', import.meta.url));
 const PROJECT = 'redbook-containers';
 const LOAD_SECONDS = 240;
 const LOAD_REQUESTS = 12_000;
-/** Trading before and after what is done under load. */
+/** Duration of trading before and after the change under load. */
 const AROUND_MS = 3_000;
 
 export const NETWORK_ID = '4242';
@@ -21,16 +21,16 @@ export const NUMERAIRE = 'ETH';
 export interface Cluster {
   readonly engine: Engine;
   readonly checkout: Checkout;
-  /** The wallet that trades under load, credited once there is a market. */
+  /** The wallet that trades under load. It is credited as soon as there is a market. */
   readonly wallet: Wallet;
   up(...options: string[]): Promise<Ended>;
   operator(...command: string[]): Promise<Record<string, unknown>>;
   /** Ids and start times of the project's long-running containers, by name. */
   containers(): Promise<Map<string, string>>;
   ask(...paths: string[]): Promise<Seen[]>;
-  /** Trades while `change` goes on, and some seconds longer. */
+  /** Trades while `change` runs, and for some seconds before and after it. */
   underLoad(change: () => Promise<unknown>): Promise<LoadResult>;
-  /** Deletes containers, volumes and images of this project alone. */
+  /** Deletes this project's containers, volumes and images, and nothing else. */
   remove(): Promise<void>;
 }
 
@@ -84,8 +84,8 @@ export function openCluster(): Cluster {
     async underLoad(change) {
       const child = client('load', String(LOAD_SECONDS), String(LOAD_REQUESTS));
       const result = answerOf<LoadResult>(child);
-      result.catch(() => undefined); // whoever waits for it is told
-      // A busy machine takes seconds to start a client: what happens before it trades proves nothing.
+      result.catch(() => undefined); // the caller that awaits it gets the error
+      // A busy machine takes seconds to start a client, and nothing is proven before it trades.
       const begun = new Promise((resolve) => child.stderr!.once('data', resolve));
       await Promise.race([begun, result]);
       await sleep(AROUND_MS);

@@ -1,4 +1,7 @@
-/** `npm run containers` finds the guides' blocks that it runs, and says in one line where there is no engine. */
+/**
+ * Proves that `npm run containers` finds the code blocks of the guides, and that it reports a missing engine in one
+ * line.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -9,7 +12,7 @@ import { blockOf } from './checkout.ts';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 describe('npm run containers', () => {
-  it('finds the commands in the guides that it runs', () => {
+  it('finds the code blocks of the guides', () => {
     const guide = readFileSync(`${ROOT}docs/operating.md`, 'utf8');
     const readme = readFileSync(`${ROOT}README.md`, 'utf8');
     expect(blockOf(guide, '**First session.**', 'sh')).to.include('market create ETH/USDC');
@@ -22,7 +25,7 @@ describe('npm run containers', () => {
     expect(blockOf(readme, '## A first session', 'sh')).to.include('npm run -s redbook -- ledger reconcile');
   });
 
-  it('says in one line that there is no engine, with a status of its own', () => {
+  it('reports a missing engine in one line and exits with 3', () => {
     const { status, stdout } = spawnSync(
       process.execPath,
       ['--import=tsx', 'test/commands/containers/main.ts'],

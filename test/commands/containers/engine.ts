@@ -1,4 +1,4 @@
-/** Commands against a container engine: `docker`, or whatever DOCKER, DOCKER_COMPOSE and DOCKER_IN name. */
+/** Runs commands against a container engine: `docker`, or the commands in DOCKER, DOCKER_COMPOSE and DOCKER_IN. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 
@@ -13,13 +13,13 @@ export interface Ended {
 export interface Engine {
   docker(...args: string[]): Promise<Ended>;
   compose(...args: string[]): Promise<Ended>;
-  /** Runs a shell script, in which `docker`, `npm run redbook`, `node` and `curl` reach the cluster. */
+  /** Runs a shell script whose `docker`, `npm run redbook`, `node` and `curl` reach the cluster. */
   script(text: string, folder: string, env?: NodeJS.ProcessEnv): Promise<Ended>;
-  /** Starts a program in the network from which 127.0.0.1:8080 is the cluster's balancer. */
+  /** Starts a program in a network where 127.0.0.1:8080 is the cluster's balancer. */
   beside(...command: string[]): ChildProcess;
 }
 
-/** @param env what Compose reads: its file, its project and the settings */
+/** @param env Compose's environment: its file, its project and the settings */
 export function openEngine(env: NodeJS.ProcessEnv): Engine {
   const {
     DOCKER = 'docker',

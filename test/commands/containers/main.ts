@@ -1,6 +1,6 @@
 /**
- * `npm run containers [-- --keep] [--only TEXT]`: drives docker-compose.yml on a real engine, and prints what held. Exit status: 0 when
- * all held, 1 when something did not, 3 where there is no engine.
+ * `npm run containers [-- --keep] [--only TEXT]`: runs docker-compose.yml on a real engine and prints the checks. Exit
+ * status: 0 if all checks passed, 1 if one failed, 3 if there is no engine.
  */
 
 import { parseArgs } from 'node:util';
@@ -13,9 +13,9 @@ const NO_ENGINE = 3;
 
 const { values } = parseArgs({
   options: {
-    /** Leaves the cluster as it is after the last check. */
+    /** Keeps the cluster after the last check. */
     keep: { type: 'boolean', default: false },
-    /** Runs the checks whose titles contain it, and those that they need. */
+    /** Runs only the checks whose titles contain this text, and the checks that they need. */
     only: { type: 'string', default: '' },
   },
 });

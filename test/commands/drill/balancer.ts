@@ -1,6 +1,6 @@
 /**
- * The balancer of docker-compose.yml before replicas on this machine: k8s/shared/haproxy.cfg as it is shipped,
- * but for addresses, and without its retries: whatever a replica does to a request, its client sees.
+ * Runs the balancer of docker-compose.yml for replicas on this machine. It uses k8s/shared/haproxy.cfg with other
+ * addresses and without retries, so that clients see every failure of a replica.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -15,26 +15,26 @@ const SHIPPED = new URL('../../../k8s/shared/haproxy.cfg', import.meta.url);
 
 export interface Balancer {
   readonly port: number;
-  /** Whether it sends requests to the replica. */
+  /** Returns true if the balancer sends requests to the replica. */
   isUp(slot: Slot): Promise<boolean>;
-  /** How many replies of the replica it has passed on. */
+  /** Number of replies of the replica that the balancer has forwarded. */
   repliesOf(slot: Slot): Promise<number>;
-  /** What it logged: requests that did not end well. */
+  /** Log lines of requests that did not succeed. */
   log(): readonly LogLine[];
   stop(): Promise<void>;
 }
 
 export interface LogLine {
-  /** `address:port` that the client's connection came from. */
+  /** `address:port` of the client's end of the connection. */
   readonly client: string;
-  /** Name of the slot that the request was sent to, `<NOSRV>` when there was none. */
+  /** Name of the slot that received the request, or `<NOSRV>` if none did. */
   readonly server: string;
-  /** Who ended it and when, in haproxy's letters: `SH` is the server, before it had replied; `SC`, before it connected. */
+  /** haproxy's termination code: `SH` means the server ended it before it replied; `SC`, before it connected. */
   readonly ending: string;
   readonly request: string;
 }
 
-/** @param slots every place a replica of `api` or `stream` may have, those that are empty at first included */
+/** @param slots all places of `api` and `stream` replicas, including those that are empty at first */
 export async function startBalancer(folder: string, slots: readonly Slot[]): Promise<Balancer> {
   const haproxy = await obtainHaproxy(console.log);
   const [port, monitorPort] = [await freePort(), await freePort()];
@@ -79,7 +79,7 @@ const no = (): boolean => false;
 const LOG_LINE =
   /^(?<client>[\d.]+:\d+) \[[^\]]+\] \S+ \w+\/(?<server>\S+) \S+ \S+ \S+ \S+ \S+ (?<ending>\S+) \S+ \S+ "(?<request>[^"]*)"$/gm;
 
-/** @throws when the file has changed so that its replicas cannot be put in, or its retries taken out */
+/** @throws Error if the file has changed so that its replicas or its retries cannot be replaced */
 function configOf(slots: readonly Slot[], port: number, monitorPort: number): string {
   const serversOf = (role: string): string =>
     slots

@@ -1,4 +1,7 @@
-/** The cluster's proof in short: the balancer, one of each role replaced and one of each killed under load. */
+/**
+ * Proves on a small cluster that no request, order or tick is lost while one process of each role is replaced and one
+ * is killed under load.
+ */
 
 import { connect } from 'node:net';
 import { expect } from 'chai';
@@ -7,7 +10,7 @@ import { runSeed } from '../../support/seed.ts';
 import { type Outcome, runDrill } from './drill.ts';
 import { type Check, checksOf, tablesOf } from './table.ts';
 
-/** Each wallet has an address of its own, which takes a system where all of 127.0.0.0/8 is this machine. */
+/** Returns true if all of 127.0.0.0/8 is this machine, because each wallet connects from its own address. */
 const hasManyAddresses = (): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port: 9, localAddress: '127.0.1.1' });

@@ -1,4 +1,4 @@
-/** The cluster's proof: load on real processes behind a real balancer, while they are replaced, added and killed. */
+/** Loads a cluster of real processes behind a real balancer while processes are replaced, added and killed. */
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -29,19 +29,19 @@ import {
 import { openScreens, type Screens } from './screens.ts';
 
 export interface Plan {
-  /** How long the load goes on, at least. */
+  /** Minimum duration of the load. */
   readonly seconds: number;
   readonly seed: number;
   readonly wallets: number;
   readonly perSecond: number;
   readonly replicas: Readonly<Record<Role, number>>;
-  /** How often each process is replaced. */
+  /** Number of times that each process is replaced. */
   readonly rounds: number;
-  /** How long a process serves on after it was told to stop. */
+  /** Milliseconds that a process continues to serve after its stop signal. */
   readonly drainMs: number;
-  /** Whether a replica of `api` and of `stream` is added and removed. */
+  /** True to add and remove a replica of `api` and of `stream`. */
   readonly scales: boolean;
-  /** Whether one process of each role is replaced, all at the same time, in place of all in turn. */
+  /** True to replace one process of each role at the same time, instead of all processes in turn. */
   readonly hurries: boolean;
 }
 
@@ -51,13 +51,13 @@ export interface Phase {
   readonly fromMs: number;
   readonly toMs: number;
   readonly sent: number;
-  /** The longest time for which this process was kept from running. */
+  /** Longest time for which this process could not run. */
   readonly heldUpMs: number;
 }
 
-/** A request that failed because the process that had it was killed. */
+/** A request that failed because its process was killed. */
 export interface Victim extends Failure {
-  /** Not in flight: it was sent there before the balancer knew. */
+  /** True if the request was sent after the death but before the balancer noticed it; false if it was in flight. */
   readonly isUnreached: boolean;
 }
 
@@ -68,27 +68,27 @@ export interface Outcome {
   readonly screens: Screens;
   readonly processes: Processes;
   readonly victims: readonly Victim[];
-  /** What the balancer saw of requests that failed. */
+  /** The balancer's log of failed requests. */
   readonly log: readonly LogLine[];
-  /** Orders among the victims, which were sent again: found, and placed then. */
+  /** Number of victims' orders that existed when they were sent again. `placed` counts those that did not. */
   readonly found: number;
   readonly placed: number;
-  /** Replies by replica. */
+  /** Number of replies by replica. */
   readonly replies: ReadonlyMap<string, number>;
-  /** Orders that were answered and are not in the ledger as they were answered. */
+  /** Answered orders that are missing from the ledger or differ from their answer. */
   readonly untrue: readonly Answered[];
   readonly reconciles: boolean;
 }
 
 const DEEP = 10n ** 15n;
 const SECRET = 'a secret of the cluster, and of nothing else';
-/** From its burst to its death: orders are at every replica by then, and few are answered. */
+/** Time from a burst to the kill: every replica has orders by then, and few are answered. */
 const INTO_BURST_MS = 8;
-/** How long replicas that were added are there. */
+/** Time for which added replicas run. */
 const AT_WORK_MS = 3_000;
-/** A connection that was closed is noticed within this. */
+/** A client notices a closed connection within this time. */
 const NOTICED_MS = 500;
-/** An orchestrator takes a moment to see that a process is dead. */
+/** Time until an orchestrator notices that a process is dead. */
 const UNNOTICED_MS = 1_500;
 const SCREENS_BACK_MS = 5_000;
 const SETTLED_WITHIN_MS = 30_000;
@@ -100,7 +100,7 @@ interface Stage {
   close(): Promise<void>;
 }
 
-/** A Redis with the users that operators are given, a Postgres, the migrations, and markets. */
+/** Starts a Redis with the operators' users and a migrated Postgres. */
 async function openStage(drainMs: number): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-cluster-'));
   const [redis, postgres] = await Promise.all([
@@ -123,7 +123,7 @@ async function openStage(drainMs: number): Promise<Stage> {
   };
 }
 
-/** Publishes the markets and gives everybody more than they can spend. */
+/** Publishes the markets and credits each wallet with more than it can spend. */
 async function fund(settings: Readonly<Record<string, string>>, wallets: readonly string[]): Promise<void> {
   const config = requireFor('settlement', readConfig(settings));
   const { engine, close } = openBackends('operator', config, pino({ level: 'silent' }));
@@ -161,7 +161,7 @@ export async function runDrill(plan: Plan, say: (line: string) => void): Promise
     const processes = openProcesses(stage.settings);
     closing.push(processes.stop);
     say(`Starting ${standing.length} processes …`);
-    // A few at a time: all at once, each would take as long as all.
+    // Role by role: if all processes started at once, each would take as long as all of them.
     for (const name of ROLES) {
       await Promise.all(standing.filter(({ role }) => role === name).map(processes.start));
     }
@@ -265,8 +265,8 @@ async function rollAll(slots: readonly Slot[], processes: Processes, hurries: bo
 }
 
 /**
- * The balancer says nothing of a request that was not the first of its connection and whose replica went away: it
- * closes the connection. Such a one was under way when the process died.
+ * If a replica dies, the balancer closes a connection whose current request is not its first, and logs nothing. The
+ * request was in flight if it failed around the time of the death.
  */
 const hadIt =
   ({ sentAtMs, failedAtMs }: Failure) =>
@@ -274,15 +274,15 @@ const hadIt =
     sentAtMs <= atMs + graceMs && failedAtMs >= atMs && failedAtMs <= atMs + graceMs + NOTICED_MS;
 
 /**
- * Kills one process of each role, and sends orders that failed again, under their ids. What failed elsewhere than on
- * a dead process is not among the victims.
+ * Kills one process of each role, and sends the victims' orders again under their client order ids. Failures on other
+ * processes are not victims.
  */
 async function killEach(scene: Scene, retried: { found: number; placed: number }): Promise<Victim[]> {
   const { plan, standing, processes, balancer, load } = scene;
   const victims: Victim[] = [];
   const first = load.failures.length;
   for (const slot of firsts(standing)) {
-    // What started a moment ago is to be at work before it dies.
+    // A process that has just started must receive requests before it is killed.
     if (isBalanced(slot)) await eventually('it is sent requests', () => balancer.isUp(slot));
     load.burst();
     await sleep(INTO_BURST_MS);
@@ -307,7 +307,7 @@ async function killEach(scene: Scene, retried: { found: number; placed: number }
   return victims;
 }
 
-/** Each order that was answered must be in the ledger once, as the one that it was answered to be. */
+/** Returns the answered orders that are not in the ledger exactly once and with the answered id. */
 async function untrueIn(databaseUrl: string, answered: readonly Answered[]): Promise<Answered[]> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

@@ -1,6 +1,6 @@
 /**
- * Wallets that trade as clients do: each on one kept connection from an address of its own, since logins are limited
- * by address. Nothing is sent twice; what goes wrong is written down.
+ * Wallets that trade like clients. Each has one keep-alive connection from its own address, because logins are limited
+ * by address. Requests are never retried; failures are recorded.
  */
 
 import { Agent, request as send } from 'node:http';
@@ -12,10 +12,10 @@ import type { Random } from '../../support/seed.ts';
 
 export const MARKETS = ['ETH/USDC', 'BTC/USDC'] as const;
 
-/** Longer than any limit of the balancer or of a replica: their answer is what counts. */
+/** Longer than every timeout of the balancer and the replicas, so that their answer decides. */
 const PATIENCE_MS = 60_000;
 const AGAIN_WITHIN_MS = 30_000;
-/** A loop that was held up makes up for this much, no more. */
+/** A delayed loop makes up for at most this much time. */
 const LONGEST_ARREARS_MS = 1_000;
 const MID = 2_000;
 
@@ -28,7 +28,7 @@ export interface Failure {
   /** `address:port` of the connection. */
   readonly connection: string;
   readonly what: string;
-  /** Of an order whose outcome is not known. */
+  /** The order, if its outcome is unknown. */
   readonly order?: Order;
 }
 
@@ -46,24 +46,27 @@ export interface Answered {
 
 export interface Load {
   readonly wallets: readonly string[];
-  /** Milliseconds that each kind of request took. */
+  /** Duration in milliseconds of each request, by kind. */
   readonly tookMs: ReadonlyMap<Kind, readonly number[]>;
   readonly failures: readonly Failure[];
   readonly answered: readonly Answered[];
   sent(): number;
-  /** Every wallet signs in. */
+  /** Signs in every wallet. */
   signIn(): Promise<void>;
-  /** Sends `perSecond` requests a second until it is stopped. */
+  /** Sends `perSecond` requests a second until `stop` is called. */
   begin(perSecond: number): void;
-  /** Each wallet places an order now, in place of what it would do next. */
+  /** Makes the next request of each wallet a placement, sent now. */
   burst(): void;
-  /** Sends an order again, under its id, until it is answered. @returns undefined when it is not, for long */
+  /**
+   * Sends an order again under its client order id until it is answered.
+   * @returns undefined if it is not answered for long
+   */
   again(failure: Failure): Promise<'found' | 'placed' | undefined>;
-  /** Stops when everything is answered. */
+  /** Stops once every request is answered. */
   stop(): Promise<void>;
 }
 
-/** What a wallet may do next; how often, in a hundred. */
+/** Percentage of each kind of request. */
 const MIX = {
   'order that rests': 22,
   'order that crosses': 12,
@@ -91,7 +94,7 @@ const MARKET_DATA = [
   '/v1/market-data/trades/BTC_USDC?limit=50',
 ];
 
-/** Refusals that are nobody's failure: the order was filled in the meantime. */
+/** Refusals that are not failures: the order was filled in the meantime. */
 const EXPECTED_REFUSALS = new Set(['ORDER_NOT_FOUND']);
 
 interface Reply {
@@ -99,7 +102,7 @@ interface Reply {
   readonly body: Record<string, unknown>;
 }
 
-/** The connection broke or nothing came: the outcome is unknown. */
+/** The connection broke or timed out, so the outcome is unknown. */
 class Broken extends Error {}
 
 interface Wallet {
@@ -107,7 +110,7 @@ interface Wallet {
   readonly address: string;
   readonly agent: Agent;
   token: string;
-  /** Ids of orders that rested when they were placed. */
+  /** Ids of orders that were resting after their placement. */
   readonly resting: string[];
   orders: number;
   isBursting: boolean;
@@ -128,7 +131,7 @@ export function openLoad(port: number, wallets: number, random: Random): Load {
   let stopping = false;
   let working: Promise<unknown> = Promise.resolve();
 
-  /** One request, counted and timed; what goes wrong is written down, and gives no reply. */
+  /** Sends one request, counts it and records its duration. Records a failure and returns undefined. */
   const ask = async (wallet: Wallet, kind: Kind, method: string, path: string, body?: object) => {
     const [sentAtMs, begunMs] = [Date.now(), performance.now()];
     let connection = '';
@@ -213,7 +216,7 @@ export function openLoad(port: number, wallets: number, random: Random): Load {
     }
   };
 
-  /** The next request is not sent before the last is answered, nor before its time. */
+  /** Sends the next request once it is due and the last one is answered. */
   const work = async (wallet: Wallet, everyMs: number): Promise<void> => {
     let dueMs = performance.now() + random.below(everyMs);
     while (!stopping) {
@@ -298,7 +301,7 @@ function exchange(
   });
 }
 
-/** The balancer's own replies are pages. */
+/** The balancer's own replies are HTML pages. */
 function parse(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text);

@@ -1,4 +1,7 @@
-/** `npm run drill -- --seconds N [--seed N] [--rate N] [--wallets N]`: proves rolling, scaling and killing, by a table. */
+/**
+ * `npm run drill -- --seconds N [--seed N] [--rate N] [--wallets N]`: rolls, scales and kills processes, and prints a
+ * table.
+ */
 
 import { parseArgs } from 'node:util';
 import { type Plan, runDrill } from './drill.ts';

@@ -1,4 +1,4 @@
-/** The processes of the cluster: started, rolled, added, removed and killed, as an orchestrator does it. */
+/** Starts, rolls, adds, removes and kills the processes of the cluster, as an orchestrator would. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../support/ports.ts';
@@ -7,7 +7,7 @@ import { isReady, type Service, startService } from '../../support/service.ts';
 export const ROLES = ['api', 'stream', 'settlement', 'snapshot'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** A place for one replica. Its successors have the same port, which the balancer knows. */
+/** A place for one replica. Its successors keep the port, because the balancer knows it. */
 export interface Slot {
   readonly role: Role;
   readonly name: string;
@@ -18,28 +18,28 @@ export interface Slot {
 export interface Exit {
   readonly name: string;
   readonly signal: NodeJS.Signals;
-  /** When it was sent; Unix milliseconds. */
+  /** Time of the signal in Unix milliseconds. */
   readonly atMs: number;
   /** Null after SIGKILL. */
   readonly code: number | null;
-  /** From the signal until it said that it is not ready, or did not answer any more. */
+  /** Milliseconds from the signal until it reported that it is not ready, or no longer answered. */
   readonly unreadyMs: number;
-  /** From the signal to the end. */
+  /** Milliseconds from the signal to the exit. */
   readonly graceMs: number;
 }
 
 export interface Processes {
   start(slot: Slot): Promise<void>;
   end(slot: Slot, signal: NodeJS.Signals): Promise<Exit>;
-  /** Ends it in order and starts its successor, which is waited for. */
+  /** Stops the process gracefully, starts its successor and waits for it. */
   roll(slot: Slot): Promise<void>;
   readonly exits: readonly Exit[];
-  /** Lines that processes wrote, for whoever has to find out what went wrong. */
+  /** The processes' log lines, for debugging. */
   output(): string;
   stop(): Promise<void>;
 }
 
-/** @param counts replicas of each role, those included that are added later */
+/** @param counts number of replicas by role, including those added later */
 export async function slotsFor(counts: Readonly<Record<Role, number>>): Promise<Slot[]> {
   const slots: Slot[] = [];
   for (const role of ROLES) {
@@ -54,7 +54,7 @@ export async function slotsFor(counts: Readonly<Record<Role, number>>): Promise<
 
 const LAST_LINES = 10;
 
-/** A request that was refused has a line for that, and one for why. */
+/** Excludes the access log: a refused request has another line with the reason. */
 const isTrouble = (line: string): boolean => line !== '' && !line.includes('"msg":"request"');
 
 export function openProcesses(settings: Readonly<Record<string, string>>): Processes {

@@ -1,4 +1,4 @@
-/** Clients of both streams, who come back when they are sent away, and note for how long they saw nothing. */
+/** Clients of both streams. They reconnect when they are disconnected, and record how long they received nothing. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
@@ -8,21 +8,21 @@ import { MARKETS } from './load.ts';
 const TIMEFRAMES = ['1m', '5m', '15m', '1h', '4h', '1D', '1W', '1M'];
 const CLIENTS_A_VIEW = 2;
 const TRY_AGAIN_MS = 250;
-/** Frames of a view that are known; the newest is shown again to who comes back. */
+/** Number of recent frames kept for a view. A reconnecting client receives the newest frame again. */
 const REMEMBERED = 8;
 
-/** A time without frames between two connections of a client. */
+/** A time without frames between two connections of one client. */
 export interface Absence {
   /** Unix milliseconds. */
   readonly sinceMs: number;
   readonly awayMs: number;
-  /** With which its connection ended; 1006 when it broke. */
+  /** Close code of the connection; 1006 if it broke. */
   readonly code: number;
-  /** Attempts that were refused or broke. */
+  /** Number of reconnects that were refused or broke. */
   readonly refusals: number;
 }
 
-/** The streams as all clients of a view saw them together. */
+/** The stream of one view, combined from all of its clients. */
 export interface View {
   readonly path: string;
   readonly ticks: number;
@@ -33,12 +33,12 @@ export interface View {
 export interface Screens {
   readonly count: number;
   readonly absences: readonly Absence[];
-  /** Longest time between two frames to a client that was connected all the time. */
+  /** Longest time between two frames for a client that stayed connected. */
   longestWaitMs(): number;
   views(): View[];
-  /** Clients that are shown nothing at the moment. */
+  /** Number of clients that receive nothing at the moment. */
   away(): number;
-  /** Waits until each client is shown frames. */
+  /** Waits until each client receives frames. */
   untilAll(): Promise<void>;
   close(): void;
 }
@@ -56,12 +56,12 @@ export function openScreens(port: number): Screens {
   const sights = paths.map((path): Sight => ({ path, recent: [], ticks: 0, lastMs: 0, longestGapMs: 0 }));
   const absences: Absence[] = [];
   const sockets = new Map<number, WebSocket>();
-  /** Clients that are connected and were shown something since. */
+  /** Connected clients that have received a frame since they connected. */
   const shown = new Set<number>();
   let longestWaitMs = 0;
   let closed = false;
 
-  /** Time passes by frames that nobody was shown before: who comes back is shown the last one again. */
+  /** Counts a frame that no client has received before. A reconnecting client receives the last frame again. */
   const see = (sight: Sight, text: string): void => {
     if (sight.recent.includes(text)) return;
     sight.recent.push(text);
@@ -72,7 +72,10 @@ export function openScreens(port: number): Screens {
     sight.ticks += 1;
   };
 
-  /** One connection, until it ends. @returns with what code, or undefined if it was never shown anything */
+  /**
+   * Holds one connection until it ends.
+   * @returns its close code, or undefined if it never received a frame
+   */
   const connect = (
     client: number,
     sight: Sight,
@@ -137,6 +140,6 @@ export function openScreens(port: number): Screens {
   };
 }
 
-/** One frame of each tick: the general stream has one a market, and the markets before them. */
+/** True for one frame of each tick. The general stream sends one frame per market in each tick. */
 const isOfTick = (text: string): boolean =>
   text.startsWith('{"type":"market"') || text.startsWith(`{"type":"ticker","symbol":"${MARKETS[0]}"`);

@@ -1,11 +1,11 @@
-/** What held and what did not, and the figures behind it. */
+/** The drill's checks and the figures behind them. */
 
 import { TICK_MS } from '../../../src/domain/tick.ts';
 import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
 import type { Outcome, Phase } from './drill.ts';
 import type { Failure } from './load.ts';
 
-/** What must hold, and what was seen. */
+/** A condition that must hold, and the observed figure. */
 export interface Check {
   readonly what: string;
   readonly seen: string;
@@ -13,9 +13,9 @@ export interface Check {
 }
 
 const BACK_WITHIN_MS = 5_000;
-/** Ticks are on time to within this; what keeps the whole machine from running comes on top. */
+/** Allowed delay of a tick, in addition to the time for which the whole machine did not run. */
 const LEEWAY_MS = 500;
-/** What Kubernetes gives a process after its drain, by the manifests. */
+/** Time that the Kubernetes manifests allow a process after its drain. */
 const AFTER_DRAIN_MS = 15_000;
 
 const SHOWN_FAILURES = 20;

@@ -1,8 +1,8 @@
 /**
- * The equivalence for as long as one likes, on a Redis of its own:
+ * Runs the equivalence for any number of operations, on its own Redis:
  *   npm run equivalence -- --operations 1000000 --seed 7
- * It goes in runs of a hundred thousand operations with following seeds and limits in turn. Commands that are sent
- * together, in turns of 1 to 64, come on top.
+ * Each run has a hundred thousand operations, the next seed and the next limits. Commands that are sent together, in
+ * turns of 1 to 64, are not counted as operations.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { openRedis, startRedisServer } from '../../support/redis-server.ts';
 
 const OPERATIONS_A_RUN = 100_000;
 const REPORT_EVERY = 10_000;
-/** Settled events go as they would in service, so that memory follows what is live. */
+/** Trims settled events as settlement would, so that memory depends only on live state. */
 const TRIM_EVERY = 500;
 const LIMITS: readonly ReferenceLimits[] = [
   { maxMakers: 10, maxLiveOrders: 10 },

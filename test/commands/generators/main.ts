@@ -1,6 +1,7 @@
 /**
- * `npm run generators`: makes clients of the two documents with generators that others wrote, compiles them strictly and
- * uses them on a service of its own. The generators come into a temporary folder; nothing of them is a dependency here.
+ * `npm run generators`: generates clients from the two API documents with third-party generators, compiles them
+ * strictly and runs them against a service. The generators are installed into a temporary folder and are not
+ * dependencies of this project.
  */
 
 import { execFile } from 'node:child_process';
@@ -39,7 +40,7 @@ interface Row {
   readonly used: string;
 }
 
-/** A step's outcome for the table, and its complaint on the console. */
+/** Returns the result of a step for the table, and prints its error to the console. */
 async function outcomeOf(what: string, step: () => Promise<string>): Promise<string> {
   try {
     return await step();
@@ -69,11 +70,11 @@ interface Stage {
   readonly service: Service;
   /** Environment of the generated clients' programs. */
   readonly environment: NodeJS.ProcessEnv;
-  /** Sells to what the clients have bid, and writes a frame of the market with both as a typed constant. */
+  /** Sells into the clients' bids, and writes a frame of the market with both bids and trades as a typed constant. */
   writeFrame(): Promise<string>;
 }
 
-/** A service with the demo markets, its documents, and two wallets that have signed in and have funds. */
+/** Starts a service with the demo markets and its documents, and signs in two funded wallets. */
 async function openStage(folder: string): Promise<Stage> {
   const settings = { PORT: String(await freePort()), DATA_DIR: join(folder, 'data') };
   const service = await startService('all', settings);
@@ -130,7 +131,7 @@ interface AsyncApi {
   readonly servers: { readonly service: { readonly protocol: string; readonly host: string } };
 }
 
-/** A frame of a market with bids and trades, from the address that the document names. */
+/** Returns a frame of a market with bids and trades, from the address in the document. */
 async function frameAt(document: AsyncApi): Promise<string> {
   const { protocol, host } = document.servers.service;
   const socket = new WebSocket(`${protocol}://${host}/ws/market?symbol=ETH%2FUSDC`);
@@ -145,7 +146,7 @@ async function frameAt(document: AsyncApi): Promise<string> {
   }
 }
 
-/** Generates, compiles and uses. What a step needs and was not made counts as failed too. */
+/** Generates, compiles and runs a client. A step whose input is missing counts as failed too. */
 async function tryGenerator(
   folder: string,
   environment: NodeJS.ProcessEnv,

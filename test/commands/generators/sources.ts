@@ -1,4 +1,4 @@
-/** The files beside the generated clients: settings of the generators, and programs that use what they made. */
+/** The files added to the generated clients: settings of the generators, and programs that use the clients. */
 
 const TSCONFIG = JSON.stringify({
   compilerOptions: {
@@ -8,17 +8,17 @@ const TSCONFIG = JSON.stringify({
   },
 });
 
-/** Options of every program: its environment, without the types of Node. */
+/** Declares the environment of every program, without Node's types. */
 const ENVIRONMENT = `declare const process: { readonly env: Readonly<Record<string, string>> };
 const { BASE = '', TOKEN = '' } = process.env;
 const headers = { authorization: \`Bearer \${TOKEN}\` };
 `;
 
-/** A limit order with many members, which rests; each client gives it an id of its own. */
+/** A resting limit order with many members. Each client gives it its own id. */
 const orderOf = (id: string): string =>
   `{ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1000, size: '0.01', clientOrderId: '${id}', timeInForce: 'GTC', postOnly: true }`;
 
-/** No order, although it has an id to look up. */
+/** An invalid order that has an id to look up. */
 const HELD = `{ market: 'ETH/USDC', side: 'hold' as const, type: 'limit' as const, size: 1, clientOrderId: 'held' }`;
 
 export const SOURCES: Readonly<Record<string, string>> = {

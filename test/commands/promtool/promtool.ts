@@ -1,6 +1,6 @@
 /**
- * `npm run promtool` checks metrics, alert rules and their unit tests with Prometheus' own tool. `npm test` must not
- * need that tool: monitoring.test.ts checks what can be checked without it.
+ * `npm run promtool`: checks metrics, alert rules and their unit tests with Prometheus' own tool. `npm test` must not
+ * depend on that tool; monitoring.test.ts checks what can be checked without it.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -20,20 +20,19 @@ function promtool(args: readonly string[], input = ''): void {
 
 describe('promtool', function () {
   this.timeout(120_000);
-  // As Prometheus finds them: the rules beside its configuration.
+  // Prometheus expects the rules next to its configuration.
   const folder = mkdtempSync(join(tmpdir(), 'redbook-promtool-'));
   before(() => writeSettings(folder));
   after(() => rmSync(folder, { recursive: true }));
 
-  it('finds nothing wrong with the alert rules', () =>
-    promtool(['check', 'rules', join(folder, 'alerts.yml')]));
+  it('accepts the alert rules', () => promtool(['check', 'rules', join(folder, 'alerts.yml')]));
 
-  it('sees alerts fire when they should, and not before', () =>
+  it('passes the unit tests of the alert rules', () =>
     promtool(['test', 'rules', join(folder, 'alerts.test.yml')]));
 
-  it('takes the configuration', () => promtool(['check', 'config', join(folder, 'prometheus.yml')]));
+  it('accepts the configuration', () => promtool(['check', 'config', join(folder, 'prometheus.yml')]));
 
-  it('finds nothing wrong with the metrics of any role', async () => {
+  it('accepts the metrics of every role', async () => {
     promtool(['--version']);
     for (const text of Object.values(await metricsOfEveryRole())) promtool(['check', 'metrics'], text);
   });

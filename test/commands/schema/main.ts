@@ -1,4 +1,7 @@
-/** `npm run -s schema`: writes the schema of a migrated database to `test/ledger/schema.sql`, for a new migration. */
+/**
+ * `npm run -s schema`: writes the schema of a migrated database to `test/ledger/schema.sql`. Run it after adding a
+ * migration.
+ */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots -- <folder>`: pictures of the trading page at four widths, in both themes, signed in and out,
- * on a service of its own. Look at them after a change of the page.
+ * `npm run screenshots -- <folder>`: takes screenshots of the trading page at four widths, in both themes, signed in
+ * and signed out. It starts its own service. Look at the screenshots after changing the page.
  */
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** A market that looks like one: a history of candles, a book on both sides, executions, and a wallet that trades. */
+/** Fills a market with realistic data: candle history, a book on both sides, executions, and a wallet that trades. */
 
 import { findEmbedded } from '../../../src/embedded/index.ts';
 import { ethersSigner } from '../../auth/signers.ts';
@@ -21,7 +21,9 @@ const COLUMNS =
 const cents = (value: number): number => Math.round(value * 100) / 100;
 const steps = (value: number): number => Math.round(value * 10_000) / 10_000;
 
-/** Candles of five minutes over a week that end at the last price, as rows of one minute, and hours and days of them. */
+/**
+ * SQL that inserts five-minute candles over a week up to the last price, stored as one-minute, hourly and daily rows.
+ */
 function candlesSql({ below }: Random, symbol: string): string {
   const ended = Math.floor(Date.now() / CANDLE_MS) * CANDLE_MS - CANDLE_MS;
   let close = LAST_PRICE * 100;
@@ -44,7 +46,7 @@ function candlesSql({ below }: Random, symbol: string): string {
     ${fold('1h', 60 * MINUTE_MS, '1m')} ${fold('1D', 24 * 60 * MINUTE_MS, '1h')}`;
 }
 
-/** @returns a function that places limit orders of a wallet with plenty of funds */
+/** @returns a function that places limit orders of a wallet with ample funds */
 async function trader(service: Service, settings: Record<string, string>, address: string, call: Call) {
   for (const [asset, amount] of [
     ['USDC', '2500000'],
@@ -67,7 +69,10 @@ async function trader(service: Service, settings: Record<string, string>, addres
   };
 }
 
-/** Fills the demo market ETH/USDC. @param own wallet that signs in on the page; it gets orders, fills and balances */
+/**
+ * Fills the demo market ETH/USDC.
+ * @param own wallet that signs in on the page; it gets orders, fills and balances
+ */
 export async function setScene(
   service: Service,
   settings: Record<string, string>,

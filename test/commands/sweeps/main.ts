@@ -1,4 +1,7 @@
-/** `npm run sweeps -- [count] [--fills N] [--heap MiB]`: a backlog of large orders, settled by a process with little memory. */
+/**
+ * `npm run sweeps -- [count] [--fills N] [--heap MiB]`: settles a backlog of large orders in a process with little
+ * memory.
+ */
 
 import { parseArgs } from 'node:util';
 import {

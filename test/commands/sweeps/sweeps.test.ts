@@ -1,4 +1,7 @@
-/** Settlement's memory under the heaviest load of one client: the role as a process, with a third of its container's heap. */
+/**
+ * Proves that settlement's memory stays bounded under the heaviest load of one client. The process has a third of its
+ * container's heap.
+ */
 
 import { expect } from 'chai';
 import { freshDatabase, freshRedis } from '../../support/servers.ts';

@@ -1,6 +1,6 @@
 /**
- * Sweeps: orders that meet a thousand resting orders each, faster than settlement writes them. The books are rebuilt from
- * rows of Postgres, which takes a second for what placing would take a minute; the sweeps are real placements.
+ * Places sweeps: orders that match a thousand resting orders each, faster than settlement writes them. The books are
+ * rebuilt from rows of Postgres in a second, because placing them would take a minute. The sweeps are real placements.
  */
 
 import { once } from 'node:events';
@@ -25,17 +25,17 @@ export interface Servers {
   readonly databaseUrl: string;
 }
 
-/** Numbers of fills, an order each. */
+/** Number of fills of each order. */
 export type Sweeps = readonly number[];
 
 export interface Settled {
   readonly trades: number;
   readonly seconds: number;
-  /** The most memory that the settlement process held, in MiB. */
+  /** Peak memory of the settlement process in MiB. */
   readonly peakMib: number;
 }
 
-/** Sells of one lot at one price, as if each had been placed and settled. */
+/** Inserts sells of one lot at one price, as if each had been placed and settled. */
 async function restOrders({ databaseUrl }: Servers, ledger: Ledger, count: number): Promise<void> {
   const { sequence } = await ledger.settlement.cursor();
   const columns = await query<{ name: string }>(
@@ -60,7 +60,10 @@ async function settle(engine: Engine, ledger: Ledger): Promise<void> {
   await ledger.settlement.settle(await engine.outbox.readEvents(await ledger.settlement.cursor(), 1_000));
 }
 
-/** Leaves an engine whose sweeps nobody has settled yet. @returns the last of its events */
+/**
+ * Leaves an engine with unsettled sweeps.
+ * @returns the last of its events
+ */
 async function makeSweeps(
   servers: Servers,
   redis: Redis,
@@ -85,7 +88,7 @@ async function makeSweeps(
   return { sequence: (await engine.snapshots.state()).sequence, trades };
 }
 
-/** @throws Error when the process ends before all is settled */
+/** @throws Error if the process ends before everything is settled */
 async function settleByRole(
   { redisUrl, databaseUrl }: Servers,
   ledger: Ledger,
@@ -116,8 +119,8 @@ async function settleByRole(
 }
 
 /**
- * Makes the sweeps on empty servers and has a settlement process of its own settle them.
- * @param heapMib of V8's old space
+ * Places the sweeps on empty servers and settles them in a settlement process.
+ * @param heapMib size of V8's old space
  */
 export async function settleSweeps(servers: Servers, sweeps: Sweeps, heapMib: number): Promise<Settled> {
   const redis = openRedis(servers.redisUrl);
