@@ -11,15 +11,15 @@ FROM ${NODE} AS build
 WORKDIR /redbook
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
-COPY LICENSE NOTICE tsconfig.json tsconfig.build.json ./
-COPY bin bin
+COPY LICENSE NOTICE tsconfig.json ./
+COPY k8s/shared/probe.sh k8s/shared/probe.sh
 COPY lua lua
 COPY migrations migrations
 COPY src src
 # `--ignore-scripts` leaves out `prebuild`, which would look for packages again.
 RUN npm run -s --ignore-scripts build
 # Copied files keep their mode, and a checkout under umask 077 has files that only their owner may read.
-RUN chmod -R a+rX package.json LICENSE NOTICE bin dist && chmod a+x bin/redbook.mjs
+RUN chmod -R a+rX package.json LICENSE NOTICE k8s/shared/probe.sh src/redbook.mjs dist && chmod a+x src/redbook.mjs
 
 # Installs what the service needs to run. The optional packages are the Postgres of `npm start` and accelerators. Source
 # maps and TypeScript of packages are 30 of their 64 MB, and Node would parse the maps at each start.
@@ -34,16 +34,17 @@ ENV NODE_ENV=production PORT=8080
 WORKDIR /redbook
 COPY --from=packages /redbook/node_modules node_modules
 COPY --from=build /redbook/package.json /redbook/LICENSE /redbook/NOTICE ./
-COPY --from=build /redbook/bin bin
+COPY --from=build /redbook/k8s/shared/probe.sh k8s/shared/
+COPY --from=build /redbook/src/redbook.mjs src/
 COPY --from=build /redbook/dist dist
 # In a shell of the container an operator types `redbook status`.
-RUN ln -s /redbook/bin/redbook.mjs /usr/local/bin/redbook
+RUN ln -s /redbook/src/redbook.mjs /usr/local/bin/redbook
 # The service writes nothing to disk: the root file system may be read-only, and root owns everything in it.
 USER 1000:1000
 EXPOSE 8080
 # A process whose Redis is away is alive, and not ready. A restart would not bring Redis back sooner.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
-  CMD ["bash", "/redbook/bin/probe.sh", "/livez"]
+  CMD ["bash", "/redbook/k8s/shared/probe.sh", "/livez"]
 # The larger semi-space holds what lives as long as a request. Node collects it half as often, and takes a tenth less of
 # the processor. Source maps give stack traces the lines of the sources.
 ENTRYPOINT ["node", "--max-semi-space-size=32", "--enable-source-maps", "dist/src/main.js"]

@@ -1,11 +1,20 @@
 /** The image: its files, and the compiled service that stands in it. */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { freePort } from '../support/ports.ts';
@@ -80,7 +89,10 @@ describe('the compiled service', function () {
     cpSync(join(ROOT, 'dist/web'), join(build, 'dist/web'), { recursive: true });
     const [, ...command] = /^RUN (npm run .*)$/m.exec(dockerfile)![1]!.split(' ');
     execFileSync('npm', command, { cwd: build, stdio: ['ignore', 'ignore', 'inherit'] });
-    for (const path of built) renameSync(join(build, path), join(folder, path));
+    for (const path of built) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      renameSync(join(build, path), join(folder, path));
+    }
     rmSync(build, { recursive: true });
   });
   after(async () => {
@@ -91,7 +103,7 @@ describe('the compiled service', function () {
   /** Runs node with the environment of a container that was given no settings. */
   const run = (args: string[], settings: Record<string, string> = {}) =>
     spawnSync(process.execPath, args, { env: { PATH: process.env.PATH, ...settings }, encoding: 'utf8' });
-  const REDBOOK = 'bin/redbook.mjs';
+  const REDBOOK = 'src/redbook.mjs';
 
   it('serves the API and the page, on a database that it has migrated', async () => {
     const settings = {
@@ -149,7 +161,7 @@ describe('the probe', () => {
   after(() => server.close());
 
   const probe = async (path: string, port: number): Promise<number | null> => {
-    const child = spawn('bash', [join(ROOT, 'bin/probe.sh'), path], { env: { PORT: String(port) } });
+    const child = spawn('bash', [join(ROOT, 'k8s/shared/probe.sh'), path], { env: { PORT: String(port) } });
     return new Promise((resolve) => child.once('close', resolve));
   };
 

@@ -6,7 +6,7 @@
 
 import { existsSync } from 'node:fs';
 
-const sources = new URL('../src/main.ts', import.meta.url);
+const sources = new URL('main.ts', import.meta.url);
 
 if (existsSync(sources)) {
   const { register } = await import('tsx/esm/api');

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Asks the process of this container for a path: `bash bin/probe.sh /livez`. The exit status is 0 when it answers 200.
+# Asks the process of this container for a path: `bash probe.sh /livez`. The exit status is 0 when it answers 200.
 # A probe runs every few seconds in each container. bash opens the connection by itself, in 3 ms of processor time; a
 # start of Node takes 180 ms.
 set -eu
