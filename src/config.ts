@@ -1,6 +1,6 @@
 /**
- * What an operator sets: every environment variable, its default and what is wrong with it. This is the only
- * reader of the environment; everything else is handed values. `README.md` carries CONFIG_TABLE; a test compares.
+ * Reads the configuration: every environment variable with its default and validation. No other file reads the
+ * environment. `README.md` contains CONFIG_TABLE; a test compares them.
  */
 
 import { X509Certificate } from 'node:crypto';
@@ -11,29 +11,29 @@ import { StartRefusal } from './domain/errors.ts';
 import { type RedisAddress, readRedisAddress } from './redis/address.ts';
 
 export interface Config {
-  /** 0: any free one. */
+  /** 0 means any free port. */
   readonly port: number;
-  /** 0: any free one. Absent: `/metrics` is served on `port`. */
+  /** 0 means any free port. If absent, `/metrics` is served on `port`. */
   readonly metricsPort?: number;
-  /** Absent, like `databaseUrl`: the all-in-one brings its own. */
+  /** If `redisUrl` or `databaseUrl` is absent, the all-in-one starts its own server. */
   readonly redisUrl?: string;
-  /** Absent: the same as `redisUrl`. */
+  /** Defaults to `redisUrl`. */
   readonly queueRedisUrl?: string;
-  /** Certificates in PEM form; absent: those that Node knows. */
+  /** Certificates in PEM form; default Node's own. */
   readonly redisCa?: string;
   readonly databaseUrl?: string;
   readonly jwtSecret?: string;
   readonly jwtSecretPrevious?: string;
-  /** Without a slash at its end. */
+  /** Has no trailing slash. */
   readonly webUrl: string;
-  /** `host` or `host:port`, lower-case. Empty when it is required and not set; see requireFor. */
+  /** `host` or `host:port`, lower-case. Empty if required but not set; see requireFor. */
   readonly webHosts: readonly string[];
   readonly serviceName: string;
   readonly networkId: string;
-  /** Absent: the quote asset of the first market. */
+  /** Defaults to the quote asset of the first market. */
   readonly numeraire?: string;
   readonly trustProxyHops: number;
-  /** Lower-case. Absent: no country is asked for. */
+  /** Lower-case. If absent, countries are not checked. */
   readonly countryHeader?: string;
   /** Upper-case ISO 3166-1 codes of two letters. */
   readonly blockedCountries: readonly string[];
@@ -48,7 +48,7 @@ export interface Config {
   readonly wsMaxClients: number;
   readonly wsMaxClientsPerAddress: number;
   readonly wsMaxLagMs: number;
-  /** Absent in the environment: on where both servers are its own. */
+  /** Defaults to true if both servers are the all-in-one's own. */
   readonly demoFaucet: boolean;
   readonly dataDir: string;
   readonly logLevel: (typeof LOG_LEVELS)[number];
@@ -56,7 +56,7 @@ export interface Config {
 
 export type Role = 'all' | 'api' | 'stream' | 'settlement' | 'snapshot' | 'migrate';
 
-/** A variable is missing or wrong; the message names it and says what it must be, and never a secret's value. */
+/** A variable is missing or invalid. The message names it and the rule it breaks, but never a secret's value. */
 export class ConfigError extends StartRefusal {
   override readonly name = 'ConfigError';
 
@@ -68,9 +68,9 @@ export class ConfigError extends StartRefusal {
 interface Setting<T> {
   /** Name of the environment variable. */
   readonly name: string;
-  /** Default in the form that a user would set; null: none. */
+  /** Default as a user would set it; null if there is none. */
   readonly default: string | null;
-  /** The default in words, where it depends on something. */
+  /** Describes the default if it depends on something. */
   readonly defaultNote?: string;
   readonly meaning: string;
   /** Completes "NAME must be …". */
@@ -126,7 +126,7 @@ const secretKey: Pick<Setting<string>, 'mustBe' | 'schema' | 'secret'> = {
   secret: true,
 };
 
-/** Comma-separated; blanks around the items do not count. */
+/** Parses a comma-separated list. Blanks around items are ignored. */
 function listOf(item: z.ZodType<string, string>): z.ZodType<string[], string> {
   return z
     .string()
@@ -149,7 +149,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 
 const regionNames = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' });
 
-/** An alias such as UK is refused: no proxy sends it, so nobody would be blocked by it. */
+/** Rejects aliases such as UK: no proxy sends them, so they would block nobody. */
 function isCountry(code: string): boolean {
   if (!/^[A-Z]{2}$/.test(code) || regionNames.of(code) === undefined) return false;
   return new Intl.Locale(`und-${code}`).region === code;
@@ -184,7 +184,7 @@ const SETTINGS = {
     defaultNote: 'its own Redis (`all` only)',
     meaning:
       'Redis 7 or newer that the engine lives in; URLs of some nodes, with commas between, are a cluster',
-    // No Sentinel: it promotes a replica, which may lack what was answered.
+    // Sentinels are not allowed: they may promote a replica that lacks acknowledged writes.
     ...redisAt(SERVER_OR_CLUSTER, 'server', 'cluster'),
     secret: true,
   },
@@ -381,7 +381,7 @@ const SETTINGS = {
 
 const ALL_SETTINGS: readonly (readonly [key: string, Setting<unknown>])[] = Object.entries(SETTINGS);
 
-/** The configuration as the README shows it. */
+/** The configuration table in the README. */
 export const CONFIG_TABLE: readonly { name: string; default: string; meaning: string }[] = ALL_SETTINGS.map(
   ([, setting]) => ({
     name: setting.name,
@@ -390,7 +390,7 @@ export const CONFIG_TABLE: readonly { name: string; default: string; meaning: st
   }),
 );
 
-/** Names of the variables that hold a secret. Each may be given as `NAME_FILE`, the path of a file that holds it. */
+/** Variables that hold a secret. Each may also be given as `NAME_FILE`, the path of a file that contains it. */
 export const SECRET_NAMES: readonly string[] = ALL_SETTINGS.filter(([, { secret }]) => secret).map(
   ([, { name }]) => name,
 );
@@ -399,11 +399,11 @@ type Settings = typeof SETTINGS;
 type WithDefault = {
   [K in keyof Settings]: Settings[K]['default'] extends null ? never : K;
 }[keyof Settings];
-/** Values that the environment and the table give. The compiler checks that a required field has a value. */
+/** Values from the environment and the table. The type makes the compiler check that a required field has a value. */
 type Given = Partial<Config> & Pick<Config, WithDefault>;
 
 /**
- * A variable that is empty counts as not set: compose files pass those on.
+ * Reads the configuration. An empty variable counts as unset, because compose files pass unset variables as empty.
  * @throws ConfigError
  */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
@@ -427,7 +427,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 }
 
 /**
- * Play money is only for servers of our own: behind another Redis or Postgres there may be a ledger that counts.
+ * Returns true if the faucet is on. Play money is allowed only on the all-in-one's own servers: another Redis or
+ * Postgres may hold a real ledger.
  * @throws ConfigError
  */
 function offersFaucet({ demoFaucet, redisUrl, databaseUrl }: Partial<Config>): boolean {
@@ -443,7 +444,10 @@ function offersFaucet({ demoFaucet, redisUrl, databaseUrl }: Partial<Config>): b
 const webUrlOn = (port: number): string => `http://localhost:${port}`;
 const webHostsOn = (port: number): string[] => [`localhost:${port}`, `127.0.0.1:${port}`];
 
-/** The configuration of a process that listens on another port than it was told, as with PORT 0. */
+/**
+ * Returns the configuration with the port that the process really listens on, which differs from the setting for PORT
+ * 0.
+ */
 export function listeningOn(config: Config, port: number): Config {
   const isDefault = String(config.webHosts) === String(webHostsOn(config.port));
   return {
@@ -454,7 +458,10 @@ export function listeningOn(config: Config, port: number): Config {
   };
 }
 
-/** Returns the text of a setting from the environment. Editors end a secret's file with a newline, which is removed. */
+/**
+ * Returns the text of a setting from the environment. Removes the newline that editors add at the end of a secret's
+ * file.
+ */
 function given({ name, secret }: Setting<unknown>, env: NodeJS.ProcessEnv): string | undefined {
   const [text, file] = [env[name], secret && env[`${name}_FILE`]];
   if (!file) return text || undefined;
@@ -474,7 +481,7 @@ function parse<T>(setting: Setting<T>, text: string | null): T | undefined {
   throw new ConfigError(`${setting.name} must be ${setting.mustBe}${found}.`);
 }
 
-/** Settings that a process of each role needs. `all` is one process: it makes missing ones, and keeps them. */
+/** Settings that each role requires. `all` requires none: it generates missing ones and keeps them. */
 const REQUIRED = {
   all: [],
   api: ['redisUrl', 'databaseUrl', 'jwtSecret', 'webHosts'],
@@ -484,7 +491,7 @@ const REQUIRED = {
   migrate: ['databaseUrl'],
 } as const satisfies Record<Role, readonly (keyof Config)[]>;
 
-/** The configuration of a process that has every setting which its role needs. */
+/** Configuration with every setting that the role requires. */
 export type ConfigOf<R extends Role> = Config & Required<Pick<Config, (typeof REQUIRED)[R][number]>>;
 
 const isUnset = (value: unknown): boolean =>
@@ -497,8 +504,8 @@ const isComplete = <R extends Role>(role: R, config: Config): config is ConfigOf
   missingFor(role, config).length === 0;
 
 /**
- * @returns the same configuration, typed as one of the role
- * @throws ConfigError naming every variable that the role needs and that is not set
+ * @returns the same configuration, with the type for the role
+ * @throws ConfigError that names every variable the role requires and that is not set
  */
 export function requireFor<R extends Role>(role: R, config: Config): ConfigOf<R> {
   if (isComplete(role, config)) return config;

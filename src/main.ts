@@ -10,7 +10,9 @@ import { openLogFile } from './roles/log-file.ts';
 import type { RunningRole } from './roles/running-role.ts';
 import { onStopSignal } from './roles/stop-signal.ts';
 
-/** Errors are redacted and cut wherever they are logged: drivers attach whole commands, with a client's text in them. */
+/**
+ * Errors are redacted and cut wherever they are logged: drivers attach whole commands, which contain text from clients.
+ */
 const serializers = {
   err: (error: unknown) => (error instanceof Error ? errorRecord(error) : error),
 };
@@ -20,8 +22,9 @@ const print = (line: string): void => {
 };
 
 /**
- * Text for people is on stdout. The log of the all-in-one is a file beside its data; what is serious is on stderr too,
- * in plain words. The file is open when this returns: a process that ends at once can end its log.
+ * Makes the logger of the all-in-one. Text for people goes to stdout and the log to a file beside the data. Serious
+ * lines also go to stderr, in plain words. The file is open when this returns, so that a process that exits at once can
+ * still log.
  */
 function allInOneLogger({ logLevel, dataDir }: Config): Logger {
   if (logLevel === 'silent') return pino({ level: logLevel });
@@ -36,8 +39,8 @@ function allInOneLogger({ logLevel, dataDir }: Config): Logger {
 }
 
 /**
- * Runs until a signal. SIGTERM drains, Ctrl-C has nobody to wait for, and a second signal ends at once. A role that
- * still waits for what it depends on has nothing to end in order, and may wait for ever.
+ * Runs until a signal. SIGTERM drains connections, Ctrl-C stops without draining, and a second signal exits at once. A
+ * role that still waits for a dependency exits at once too, because it has nothing to finish and may wait for ever.
  */
 async function runUntilSignal(
   starting: Promise<RunningRole>,
@@ -55,7 +58,9 @@ async function runUntilSignal(
   running = await starting;
 }
 
-/** Each way to be called imports what it needs, so that an operator's command does not wait for the servers' code. */
+/**
+ * Each command imports only what it needs, so that an operator's command does not wait for the servers' code to load.
+ */
 async function main(argv: readonly string[]): Promise<void> {
   const [name = ''] = argv;
   const config = readConfig(process.env);
@@ -94,7 +99,8 @@ async function main(argv: readonly string[]): Promise<void> {
         const { openOperatorServices } = await import('./roles/operator.ts');
         return openOperatorServices(config);
       });
-      // What was written has been taken; a connection that still looks for a server that is away keeps nobody here.
+      // All output has been flushed. A connection that still retries an unavailable server must not keep the process
+      // alive.
       process.exit(status);
     }
   }

@@ -1,4 +1,4 @@
-/** Sign-in by EIP-712 typed data: docs/api.md 2.1, 4.1 and 4.2. */
+/** Sign-in with EIP-712 typed data: docs/api.md 2.1, 4.1 and 4.2. */
 
 import { randomBytes } from 'node:crypto';
 import { type TypedDataDomain, TypedDataEncoder } from 'ethers';
@@ -20,7 +20,7 @@ interface LoginField {
 }
 
 export interface LoginMessage {
-  /** The wallet, lower case. */
+  /** Wallet address in lower case. */
   readonly address: string;
   /** 32 hex digits, single use. */
   readonly nonce: string;
@@ -42,7 +42,7 @@ const LOGIN: LoginField[] = [
 /** 32 hex digits: 128 random bits. */
 export const randomNonce = (): string => randomBytes(16).toString('hex');
 
-/** Issues the challenge of a wallet. It replaces any earlier one of this flow. */
+/** Issues a challenge for a wallet. It replaces any earlier one of this flow. */
 export async function issueChallenge(
   challenges: Challenges,
   serviceName: string,
@@ -54,7 +54,7 @@ export async function issueChallenge(
   return { typedData: typedDataOf(serviceName, message), expiresIn: '5m' };
 }
 
-/** Stands in for a missing record, so that judging a signature takes as long as with one. */
+/** Replaces a missing record, so that checking a signature takes the same time with and without one. */
 const NO_RECORD = `${'0'.repeat(32)} 1970-01-01T00:00:00.000Z`;
 
 const NO_ANSWER =
@@ -63,15 +63,17 @@ const NO_ANSWER =
 
 const EXPIRED = 'the challenge is more than five minutes old: request a new one and sign that';
 
-/** A wallet that is called directly takes the domain's type from the payload. Without one it signs an empty domain. */
+/**
+ * A directly called wallet takes the domain's type from the payload. If the type is missing, it signs an empty domain.
+ */
 const EMPTY_DOMAIN =
   'the typed data was signed with an empty EIP712Domain type: set types.EIP712Domain = ' +
   "[{name:'name',type:'string'},{name:'version',type:'string'}] in the payload of eth_signTypedData_v4 and sign again";
 
 /**
- * Passes if `signature` is the wallet's, over the typed data it was issued, and consumes the challenge. Throws
- * `BAD_REQUEST` otherwise, and then consumes nothing. The messages reveal only to the holder of the wallet's key
- * whether a challenge exists: a missing one is judged like another wallet's.
+ * Consumes the challenge if `signature` is the wallet's signature of the issued typed data. Otherwise throws
+ * `BAD_REQUEST` and consumes nothing. A missing challenge is treated like another wallet's, so only the holder of the
+ * wallet's key can learn from the messages whether a challenge exists.
  */
 export async function answerChallenge(
   challenges: Challenges,
@@ -91,10 +93,10 @@ export async function answerChallenge(
   if (standing !== 'current') throw new Refusal('BAD_REQUEST', standing === 'expired' ? EXPIRED : NO_ANSWER);
 }
 
-/** Returns the parts of a message that change with each challenge of a wallet. The reverse of `messageOf`. */
+/** Returns the parts of a message that differ between challenges of a wallet. The inverse of `messageOf`. */
 const recordOf = (message: LoginMessage): string => `${message.nonce} ${message.issuedAt}`;
 
-/** The message exactly as it was issued: nothing the client sends takes part in what is verified. */
+/** Rebuilds the message exactly as issued. No input from the client enters the verified message. */
 function messageOf(wallet: string, record: string): LoginMessage {
   const [nonce = '', issuedAt = ''] = record.split(' ');
   return { address: wallet, nonce, issuedAt };

@@ -1,4 +1,4 @@
-/** Keeps login challenges in Redis. Each is issued, looked at, and consumed once. */
+/** Stores login challenges in Redis. Each challenge is issued, read, and consumed once. */
 
 import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
@@ -6,30 +6,30 @@ import { loadScript } from '../redis/lua.ts';
 import { describeScript, LoadedCall } from '../redis/script-call.ts';
 import { challengeKey, type Flow } from './keys.ts';
 
-/** Time within which a challenge may be answered. */
+/** Lifetime of a challenge. */
 export const CHALLENGE_LIFETIME_MS = 5 * 60_000;
 
 /**
- * Time that an expired record is kept, so that a late answer gets `nonce_expired` and not `nonce_invalid`. An hour
- * covers the tab that a user comes back to. Anybody may ask for challenges, so the time is bounded.
+ * Time that an expired record is kept, so that a late answer gets `nonce_expired` instead of `nonce_invalid`. An hour
+ * covers a user who returns to an open tab. The time is bounded because anybody may request challenges.
  */
 export const EXPIRED_RECORD_KEPT_MS = 60 * 60_000;
 
-/** State of a record for the wallet and flow that answer it. */
+/** State of a record, for the wallet and flow that answer it. */
 type Standing = 'current' | 'expired' | 'invalid';
 
 /**
- * The challenges of all wallets. A record is an opaque string that holds the nonce.
- * Every method throws `SERVICE_UNAVAILABLE` when Redis fails. After a failed `consume` it is unknown whether
- * the record is gone; the client asks for a new challenge.
+ * Challenges of all wallets. A record is an opaque string that contains the nonce. Every method throws
+ * `SERVICE_UNAVAILABLE` if Redis fails. After a failed `consume` the record may or may not be gone; the client requests
+ * a new challenge.
  */
 export interface Challenges {
-  /** Makes `record` the current one, in place of any earlier one of this wallet and flow. */
+  /** Makes `record` the current one. It replaces any earlier one of this wallet and flow. */
   issue(flow: Flow, wallet: string, record: string): Promise<void>;
-  /** Returns the latest record unless it was used, expired ones included for a while. */
+  /** Returns the latest record unless it was used. Expired records are returned for a while. */
   find(flow: Flow, wallet: string): Promise<string | null>;
   look(flow: Flow, wallet: string, record: string): Promise<Standing>;
-  /** Consumes a current record. Over all replicas one caller gets `current`. */
+  /** Consumes a current record. Only one caller over all replicas gets `current`. */
   consume(flow: Flow, wallet: string, record: string): Promise<Standing>;
 }
 

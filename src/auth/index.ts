@@ -11,7 +11,7 @@ export type { LoginMessage, LoginTypedData } from './challenge.ts';
 export { SESSION_SECONDS } from './session.ts';
 
 export interface AuthOptions {
-  /** Redis that keeps the challenges. It need not be the engine's. */
+  /** Redis that stores the challenges. It can differ from the engine's Redis. */
   readonly redis: Redis;
   /** Name of the EIP-712 domain, and `iss` of the tokens. */
   readonly serviceName: string;
@@ -19,24 +19,24 @@ export interface AuthOptions {
   readonly webHosts: readonly string[];
   /** At least 32 bytes. */
   readonly jwtSecret: string;
-  /** Verifies tokens that were signed before the secret changed. */
+  /** Previous secret. Tokens that were signed with it stay valid. */
   readonly jwtSecretPrevious?: string | undefined;
   /** Unix milliseconds; default the system clock. The age of a challenge is read from Redis' clock instead. */
   readonly nowMs?: () => number;
 }
 
 /**
- * Wallets come back in lower case. Every method refuses an address that is none with `VALIDATION_ERROR`, and
- * answers `SERVICE_UNAVAILABLE` when Redis fails; `session` needs neither.
+ * Wallets are returned in lower case. Every method rejects an invalid address with `VALIDATION_ERROR` and throws
+ * `SERVICE_UNAVAILABLE` if Redis fails. `session` takes no address and does not use Redis.
  */
 export interface Auth {
-  /** Issues an EIP-712 challenge, in place of any earlier one of the wallet. */
+  /** Issues an EIP-712 challenge. It replaces any earlier one of the wallet. */
   challenge(address: string): Promise<Challenge>;
   /** Throws `BAD_REQUEST` unless the signature answers the wallet's current challenge. */
   verify(address: string, signature: string): Promise<{ verified: true; token: string }>;
-  /** Issues a SIWE nonce of 32 hex digits, in place of any earlier one of the wallet. */
+  /** Issues a SIWE nonce of 32 hex digits. It replaces any earlier one of the wallet. */
   nonce(address: string): Promise<string>;
-  /** Throws the lower-case code of the first check that fails. */
+  /** Throws the lower-case code of the first failed check. */
   verifySiwe(address: string, message: string, signature: string): Promise<{ sessionToken: string }>;
   /** Returns the wallet of the session in an `Authorization` header; throws `UNAUTHORIZED`. */
   session(authorization: string | undefined): { wallet: string };

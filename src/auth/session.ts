@@ -1,4 +1,4 @@
-/** Bearer sessions: docs/api.md 2.2 and 5. JWTs, HS256 alone, for eight hours. */
+/** Bearer sessions: docs/api.md 2.2 and 5. They are JWTs with HS256 only and last eight hours. */
 
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import jwt from 'jsonwebtoken';
@@ -7,26 +7,26 @@ import { Refusal } from '../domain/errors.ts';
 
 export const SESSION_SECONDS = 8 * 60 * 60;
 
-/** Largest lead of the clock of the replica that issued a token. */
+/** Maximum time by which the clock of the issuing replica may be ahead. */
 const CLOCK_SKEW_SECONDS = 60;
 
 const MIN_SECRET_BYTES = 32;
 
-/** Verified tokens that are remembered: about 5 MB when full. */
+/** Maximum number of verified tokens in the cache, about 5 MB. */
 const REMEMBERED_TOKENS = 10_000;
 
 const USUAL = 'Bearer ';
 const BEARER = /^Bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i;
 
-/** Form of a subject. A token with the same wallet in another form was not issued here. */
+/** Form of a subject. This service never issues a token with the wallet in another form. */
 const SUBJECT = /^0x[0-9a-f]{40}$/;
 
 export interface SessionOptions {
-  /** `iss` of every token, so that a token of another service with the same secret is refused. */
+  /** `iss` of every token. Tokens of another service with the same secret are therefore rejected. */
   readonly issuer: string;
-  /** At least 32 bytes; signs and verifies. */
+  /** Signs and verifies tokens. At least 32 bytes. */
   readonly secret: string;
-  /** Verifies only, so that a change of secrets ends no session. */
+  /** Only verifies tokens, so that changing the secret ends no session. */
   readonly previousSecret: string | undefined;
   readonly nowMs: () => number;
 }
@@ -35,8 +35,8 @@ interface Sessions {
   /** Issues a token for a wallet (lower case). */
   issue(wallet: string): string;
   /**
-   * Returns the wallet of an `Authorization` header; throws `UNAUTHORIZED` unless the header carries a valid token of
-   * this service.
+   * Returns the wallet of an `Authorization` header. Throws `UNAUTHORIZED` unless the header has a valid token of this
+   * service.
    */
   read(authorization: string | undefined): string;
 }
@@ -50,7 +50,7 @@ export function openSessions(options: SessionOptions): Sessions {
   const { issuer, nowMs } = options;
   const key = secretKey(options.secret);
   const keys = options.previousSecret === undefined ? [key] : [key, secretKey(options.previousSecret)];
-  // A key is the whole token with its signature: with a shorter key a forged token would pass for the one it copies.
+  // The key is the whole token with its signature. With a shorter key, a forged copy of a token would match its entry.
   const remembered = new LRUCache<string, Session>({ max: REMEMBERED_TOKENS });
 
   return {
@@ -61,7 +61,7 @@ export function openSessions(options: SessionOptions): Sessions {
     },
 
     read(authorization) {
-      // The usual header needs no parsing, because only whole tokens are remembered.
+      // Fast path without parsing. It is safe because the keys of the cache are whole tokens.
       const usual = authorization?.startsWith(USUAL) && remembered.get(authorization.slice(USUAL.length));
       if (usual && usual.expiresMs > nowMs()) return usual.wallet;
       const token = BEARER.exec(authorization ?? '')?.[1];
@@ -78,7 +78,10 @@ export function openSessions(options: SessionOptions): Sessions {
   };
 }
 
-/** A KeyObject, not the string: jsonwebtoken tries a string as a public key first, 358 µs a token instead of 8. */
+/**
+ * Makes a KeyObject: given a string, jsonwebtoken first tries it as a public key, which takes 358 µs per token instead
+ * of 8.
+ */
 function secretKey(secret: string): KeyObject {
   const bytes = Buffer.from(secret, 'utf8');
   if (bytes.length < MIN_SECRET_BYTES)
@@ -98,13 +101,13 @@ function verify(
       const claims = jwt.verify(token, key, { algorithms: ['HS256'], issuer, clockTimestamp: nowSeconds });
       return sessionOf(claims, nowSeconds);
     } catch {
-      // The token is not signed by this key, or is no token at all.
+      // The token was signed with another key, or is not a token.
     }
   }
   return undefined;
 }
 
-/** Checks the claims that jsonwebtoken leaves unchecked: a missing `exp`, `iat`, and the lifetime of the token. */
+/** Checks what jsonwebtoken does not: that `exp` is present, `iat`, and the lifetime of the token. */
 function sessionOf(claims: string | jwt.JwtPayload, nowSeconds: number): Session | undefined {
   if (typeof claims === 'string') return undefined;
   const { sub, iat, exp } = claims;

@@ -1,17 +1,17 @@
-/** Recovers the signer of a message, with the strict reading of a signature that both flows share. */
+/** Recovers the signer of a message. Both flows share its strict parsing of signatures. */
 
 import { hashMessage, recoverAddress } from 'ethers';
 
 /** r, s and v. */
 const SIGNATURE_BYTES = 65;
 const COMPACT_BYTES = 64;
-/** ethers would also take 35 and more (EIP-155). */
+/** Accepted values of v. ethers would also accept 35 and above (EIP-155). */
 const RECOVERY_BYTES = new Set(['00', '01', '1b', '1c']);
 const HIGHEST_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 
 /**
- * Says why a text is not the 65-byte signature of an ordinary account, or undefined when its form is right.
- * Clients read the reason; it holds nothing of the text but its length and its last byte.
+ * Returns the reason why a text is not the 65-byte signature of an ordinary account, or undefined if its form is valid.
+ * Clients see the reason, so it reveals only the length and the last byte of the text.
  */
 export function signatureFault(signature: string): string | undefined {
   if (!signature.startsWith('0x')) return 'must begin with 0x';
@@ -29,7 +29,10 @@ function lengthFault(bytes: number): string | undefined {
   return `is ${bytes} bytes, must be 65: signatures of smart-contract wallets (ERC-1271, ERC-6492) are not supported`;
 }
 
-/** Each key signs each digest in two ways, s and n - s. Wallets have sent the lower s since EIP-2. */
+/**
+ * Returns the fault in v or s. A key can sign each digest with s and with n - s; since EIP-2 wallets send the lower
+ * one.
+ */
 function valueFault(digits: string): string | undefined {
   const v = digits.slice(-2);
   if (!RECOVERY_BYTES.has(v)) return `ends in 0x${v}: the last byte, v, must be 1b or 1c, or 00 or 01`;
@@ -37,7 +40,10 @@ function valueFault(digits: string): string | undefined {
   return undefined;
 }
 
-/** The wallet, lower case, whose key signed the 32-byte digest, or undefined if the signature is none. */
+/**
+ * Returns the wallet, in lower case, whose key signed the 32-byte digest. Returns undefined if the signature is
+ * invalid.
+ */
 export function recoverSigner(digest: string, signature: string): string | undefined {
   if (signatureFault(signature) !== undefined) return undefined;
   try {
@@ -47,13 +53,16 @@ export function recoverSigner(digest: string, signature: string): string | undef
   }
 }
 
-/** The wallet that signed exactly these characters with `personal_sign`, or undefined. */
+/** Returns the wallet that signed exactly these characters with `personal_sign`, or undefined. */
 export function recoverMessageSigner(message: string, signature: string): string | undefined {
   const digest = messageDigest(message);
   return digest === undefined ? undefined : recoverSigner(digest, signature);
 }
 
-/** EIP-191 digest of the message's UTF-8 bytes; undefined if it has none, for it holds half a surrogate pair. */
+/**
+ * Returns the EIP-191 digest of the message's UTF-8 bytes. Returns undefined if half a surrogate pair prevents
+ * encoding.
+ */
 function messageDigest(message: string): string | undefined {
   try {
     return hashMessage(message);

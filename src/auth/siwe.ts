@@ -1,10 +1,10 @@
 /**
- * Sign-in by an EIP-4361 message: docs/api.md 4.3, 4.4 and 7.2.
+ * Sign-in with an EIP-4361 message: docs/api.md 4.3, 4.4 and 7.2.
  *
- * The contract checks five things and leaves the rest of the message alone. siwe's own parser holds a message
- * to the whole grammar: it refuses lower-case addresses, other versions, odd URIs and missing lines, all of
- * which the contract accepts. So the message is read here, line by line, and siwe lends what the contract
- * does ask for: whether a timestamp names a day that exists. Tests hold both readers against each other.
+ * The contract checks five things and ignores the rest of the message. siwe's parser enforces the whole grammar. It
+ * rejects lower-case addresses, other versions, odd URIs and missing lines, which the contract accepts. So this file
+ * parses the message line by line. It uses siwe only to check that a timestamp names an existing day. Tests compare
+ * both parsers.
  */
 
 import { isValidISO8601Date } from 'siwe';
@@ -18,9 +18,9 @@ export interface SiweMessage {
   readonly host: string;
   /** Line 2 as written. */
   readonly address: string;
-  /** Undefined when there is no such line. */
+  /** Undefined if the line is missing. */
   readonly nonce: string | undefined;
-  /** Unix milliseconds; undefined when there is no such line. */
+  /** Unix milliseconds; undefined if the line is missing. */
   readonly expiresAtMs: number | undefined;
 }
 
@@ -32,9 +32,9 @@ interface SiweLogin {
 }
 
 /**
- * Passes if the login holds all five checks, and consumes the nonce; throws the refusal of the first check that fails.
- * A message is read once its signature holds, before any of its lines is judged, so `malformed_message` comes second.
- * The nonce is judged before the expiration time, but consumed only if that holds too.
+ * Consumes the nonce if the login passes all five checks. Otherwise throws the refusal of the first failed check. The
+ * signature is checked before any line is parsed, so `malformed_message` comes second. The nonce is checked before the
+ * expiration time, but consumed only if both are valid.
  */
 export async function checkSiweLogin(
   challenges: Challenges,
@@ -60,8 +60,8 @@ export async function checkSiweLogin(
 }
 
 /**
- * The names that line 1 may carry: each host and its `www.` form. They are compared to the letter, as
- * browsers write hosts in lower case; folding case would let look-alikes in (the Kelvin sign becomes a k).
+ * Returns the names allowed in line 1: each host and its `www.` form. The comparison is case-sensitive, because
+ * browsers write hosts in lower case and case folding would admit look-alikes (the Kelvin sign folds to k).
  */
 export function acceptedHosts(webHosts: readonly string[]): ReadonlySet<string> {
   const hosts = webHosts.map((host) => host.toLowerCase());
@@ -72,7 +72,7 @@ export function acceptedHosts(webHosts: readonly string[]): ReadonlySet<string> 
 const FIRST_LINE =
   /^(?:[A-Za-z][A-Za-z0-9+.-]*:\/\/)?(\S+) wants you to sign in with your Ethereum account:$/;
 
-/** The labels in the order in which EIP-4361 puts them. */
+/** Labels in the order of EIP-4361. */
 const LABELS = [
   'URI',
   'Version',
@@ -87,10 +87,9 @@ const LABELS = [
 type Label = (typeof LABELS)[number];
 
 /**
- * Reads a message. Throws `malformed_message` when it has not the layout of EIP-4361, or an expiration time
- * that cannot be read. The layout is what keeps every line in its one place, so that no text that a stranger
- * chose, like the statement, can pass for the nonce; what the unchecked lines say, or that one is left out or
- * blank, is not looked at.
+ * Parses a message. Throws `malformed_message` if it does not have the layout of EIP-4361, or if its expiration time is
+ * invalid. The layout fixes the place of every line, so that text from a stranger, such as the statement, cannot pass
+ * for the nonce. Unchecked lines may be missing, blank or have any content.
  */
 export function readSiweMessage(text: string): SiweMessage {
   if (text.includes('\r')) throw malformed('lines must be separated by a single LF');
@@ -113,7 +112,7 @@ export function readSiweMessage(text: string): SiweMessage {
   };
 }
 
-/** What stands behind each label that is there: each once, in their order, resources last. */
+/** Returns the value after each label. Each label may occur once, in order, with resources last. */
 function readFields(lines: readonly string[]): Map<Label, string> {
   const fields = new Map<Label, string>();
   let next = 0;
@@ -130,12 +129,12 @@ function readFields(lines: readonly string[]): Map<Label, string> {
   return fields;
 }
 
-/** All that a timestamp is written with. */
+/** Characters allowed in a timestamp. */
 const TIMESTAMP_CHARACTERS = /^[0-9TtZz:.+-]+$/;
 
 /**
- * An RFC 3339 timestamp in Unix milliseconds. Neither reader is enough alone: Date.parse takes 31 February
- * for 3 March, and siwe's pattern takes any character for the decimal point, of which Date.parse skips a NUL.
+ * Parses an RFC 3339 timestamp to Unix milliseconds. Neither parser is enough alone: Date.parse reads 31 February as 3
+ * March, and siwe's pattern accepts any character as the decimal point, where Date.parse skips a NUL.
  */
 function readTimeMs(text: string): number {
   const isReal = TIMESTAMP_CHARACTERS.test(text) && isValidISO8601Date(text);

@@ -6,7 +6,7 @@ import { queryText } from './fields.ts';
 /** Base64url characters of a cursor. */
 export const CURSOR_LENGTH = 28;
 
-/** A `cursor` parameter; whether it belongs to the request is for the service to find out. */
+/** A `cursor` parameter. The service checks that it belongs to the request. */
 export const cursorText = queryText
   .regex(new RegExp(`^[\\w-]{${CURSOR_LENGTH}}$`), 'must be a nextCursor of this list')
   .optional()

@@ -1,4 +1,4 @@
-/** The faucet of the demo: what one credit of play money answers. */
+/** The reply of the demo's faucet to one credit of play money. */
 
 import { z } from 'zod';
 import { amount, assetSymbol } from './values.ts';

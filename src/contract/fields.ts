@@ -1,4 +1,4 @@
-/** Fields of requests: parameters and members of bodies, with the messages of their refusals. */
+/** Fields of requests (parameters and body members) with their validation messages. */
 
 import { z } from 'zod';
 import { ADDRESS_PATTERN } from '../domain/address.ts';
@@ -21,7 +21,7 @@ export const address = z
     examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],
   });
 
-/** Sign-in judges the form, under the codes of each flow. */
+/** Only a string here: sign-in checks the form, with the error codes of each flow. */
 export const signature = text.meta({
   description:
     'r, s and v of an ordinary account: 65 bytes as 0x and 130 hex digits. Not supported: the compact form of ' +
@@ -35,24 +35,24 @@ export const flag = z.boolean('must be true or false');
 
 const MOST_CHARACTERS = 128;
 
-/** 1 to 128 code points that every store can hold as they are: no U+0000, no half of a surrogate pair. */
+/** 1 to 128 code points that every database can store: no U+0000 and no half of a surrogate pair. */
 export const clientOrderId = z
   .string('must be a string')
   .refine((id) => hasCharacters(id, MOST_CHARACTERS), 'must have 1 to 128 characters')
   .refine(isValidText, 'must be valid text without U+0000')
   .meta({ minLength: 1, maxLength: MOST_CHARACTERS, pattern: '^[^\\u0000]*$' });
 
-/** For the digits of a query parameter: what they stand for, in place of the text that carries them. */
+/** Overrides the JSON Schema of a query parameter with digits: it is documented as an integer, not as text. */
 export const INTEGER_JSON = { type: 'integer', minLength: undefined, pattern: undefined };
 
-/** A query parameter that, where it is there, is there once and not empty. */
+/** A query parameter that may occur only once and may not be empty. */
 export const queryText = z.string('must be given once').min(1, 'must not be empty');
 
-/** A query parameter that is a whole number, not negative; absurdly large ones are Infinity. */
+/** A query parameter that is a whole number of at least 0. Values too large for a number become Infinity. */
 export const count = queryText
   .regex(/^\d+$/, 'must be a whole number, not negative')
   .transform(Number)
   .meta({ ...INTEGER_JSON, minimum: 0 });
 
-/** A market symbol as a filter; whether there is such a market is the handler's to find out. */
+/** A market symbol as a filter. The handler checks that the market exists. */
 export const marketFilter = queryText.optional().describe('symbol of a market: only of this one');

@@ -1,4 +1,4 @@
-/** The frames of both streams: docs/api.md 6. The snapshot worker writes frames of these shapes. */
+/** Schemas of the frames of both streams: docs/api.md 6. The snapshot worker writes these frames. */
 
 import { z } from 'zod';
 import { TIMEFRAMES } from '../domain/candle.ts';

@@ -1,4 +1,4 @@
-/** Replies of the login routes and of the acceptance of terms: docs/api.md 2.1 and 2.2. */
+/** Replies of the login routes and of accepting the terms: docs/api.md 2.1 and 2.2. */
 
 import { z } from 'zod';
 import { timestamp, wallet } from './values.ts';

@@ -19,7 +19,7 @@ export const portfolioSchema = z
     equity: amount.describe('all balances at marks, in the asset that the service values in'),
     freeCollateral: amount.describe('the same of what is available'),
     balances: z.array(balanceSchema),
-    // There are no position markets yet, and so no record of one.
+    // Position markets do not exist yet, so a position has no schema.
     positions: z.array(z.strictObject({})).max(0).describe('empty: spot markets only'),
   })
   .meta({ description: 'What a wallet holds.' });

@@ -1,4 +1,4 @@
-/** Writes the market record, which the API and the streams publish alike: docs/api.md 2.3. */
+/** Writes the market record, which is the same in the API and the streams: docs/api.md 2.3. */
 
 import { JsonText } from '../domain/json.ts';
 import type { Market } from '../domain/market.ts';
@@ -6,7 +6,7 @@ import type { marketSchema } from './market.ts';
 import type { Amount } from './values.ts';
 import type { Written } from './written.ts';
 
-/** Writes a rule as a plain decimal; null: not enforced. */
+/** Writes a rule as a plain decimal, or null if it is not enforced. */
 const rule = (decimal: string | null): JsonText<Amount> | null =>
   decimal === null ? null : new JsonText(decimal);
 

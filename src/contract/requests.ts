@@ -1,4 +1,4 @@
-/** Requests of every route but those that place orders: what clients send in queries, paths and bodies. */
+/** Requests of every route except placing orders: what clients send in queries, paths and bodies. */
 
 import { z } from 'zod';
 import { TIMEFRAMES } from '../domain/candle.ts';
@@ -27,7 +27,10 @@ export const orderByClientIdRequest = z.object({
   clientOrderId: clientOrderId.describe('as the order was placed with, URL-encoded: `a/b` is `a%2Fb`'),
 });
 
-/** A limit of 1 to `highest`; anything else is refused. @param digits matches the numbers of that range */
+/**
+ * A limit from 1 to `highest`; other values are rejected.
+ * @param digits matches the numbers of that range
+ */
 const limitUpTo = (highest: number, digits: RegExp, fallback: number) =>
   queryText
     .regex(digits, `must be a whole number from 1 to ${highest}`)
@@ -46,7 +49,7 @@ export const ordersRequest = z.object({
   cursor: cursorText,
 });
 
-/** Strict: a filter that is not understood must not be taken for none, which would cancel everything. */
+/** Strict: ignoring an unknown filter would cancel every order. */
 export const cancelOrdersRequest = z.strictObject({ market: marketFilter });
 
 const DEFAULT_WALLET_TRADES = 100;
@@ -81,7 +84,7 @@ export const orderBookRequest = z.object({
   }),
 });
 
-/** Far past any execution, and still exact in milliseconds. */
+/** Far later than any execution, and still exact in milliseconds. */
 const LATEST_SECONDS = 1e11;
 const unixSeconds = count.transform((seconds) => Math.min(seconds, LATEST_SECONDS)).optional();
 

@@ -1,17 +1,17 @@
-/** The values that replies and stream frames are made of: amounts, times and names. */
+/** Values in replies and stream frames: amounts, times and names. */
 
 import { z } from 'zod';
 
 /**
- * An amount of the trading routes and the streams: money, a size or a price, as an exact decimal. Its brand tells it
- * from counts, times and percentages, which are plain numbers, also in the types that `z.infer` makes.
+ * An amount of the trading routes and the streams (money, size or price) as an exact decimal. The brand distinguishes
+ * it, also in types from `z.infer`, from counts, times and percentages, which are plain numbers.
  */
 export const amount = z.number().min(0).brand<'Amount'>().describe('exact decimal, not negative');
 
 /** An amount that is never zero. */
 export const positiveAmount = z.number().positive().brand<'Amount'>();
 
-/** A number of the trading routes and the streams that is an amount. */
+/** Type of an amount of the trading routes and the streams. */
 export type Amount = z.infer<typeof amount>;
 
 /** An amount of the public market data. */

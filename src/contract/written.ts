@@ -1,13 +1,13 @@
 /**
- * Types of replies and frames as they are written. A writer that returns one of them does not compile when it leaves
- * out a member of its schema, or has another.
+ * Types of replies and frames as they are written. A writer that returns one does not compile if a member of its schema
+ * is missing or extra.
  */
 
 import type { z } from 'zod';
 import type { JsonText } from '../domain/json.ts';
 import type { Amount } from './values.ts';
 
-/** A value of a schema in which every amount is an exact literal. A part may be JSON text that was written before. */
+/** A value of a schema in which every amount is an exact literal. A part may be JSON text that is already written. */
 export type Written<Schema extends z.ZodType> = WrittenValue<z.infer<Schema>>;
 
 /** JSON text of a value of a schema. */

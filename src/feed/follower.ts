@@ -1,17 +1,17 @@
-/** A stream replica's end of the feed. */
+/** The feed in a stream replica: receives frames. */
 
 import type { Redis } from 'ioredis';
 import { WANTED } from './keys.ts';
 import { readMessage } from './message.ts';
 import { openSubscription } from './subscription.ts';
 
-/** A tick that is this far behind is no late one: the count began anew in another Redis. */
+/** A tick this far behind the last one is not late: the ticks were restarted in another Redis. */
 const COUNT_BEGAN_ANEW_TICKS = 30;
 
 export interface Follower {
   /**
-   * Receives the frames of a channel, tick by tick, none twice and none older than the last. The newest come at
-   * once, when the snapshot worker is there to send them.
+   * Receives the frames of a channel in order of ticks, none twice and none older than the last. If a snapshot worker
+   * is running, the newest frames arrive at once.
    */
   follow(channel: string, receive: (frames: readonly Buffer[]) => void): void;
   leave(channel: string): void;
@@ -19,14 +19,14 @@ export interface Follower {
   close(): void;
 }
 
-/** @param subscriber a connection of its own; both stay the caller's to close */
+/** @param subscriber a connection used for nothing else; the caller must close both connections */
 export function openFollower({ redis, subscriber }: { redis: Redis; subscriber: Redis }): Follower {
   const subscription = openSubscription(subscriber);
   return {
     follow(channel, receive) {
       let lastTick = 0;
       subscription.hear(channel, {
-        // The worker is asked for its newest frames, because Redis would flush kept frames to its disk.
+        // The worker resends its newest frames. Frames stored in Redis would be written to its disk.
         begun: () => void redis.publish(WANTED, channel).catch(() => undefined),
         message(message) {
           const { tick, frames } = readMessage(message);

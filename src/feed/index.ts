@@ -1,6 +1,6 @@
 /**
- * Carries frames from the snapshot worker to every stream replica, by pub/sub of the queue's Redis. Redis writes none of
- * them to disk. A broken connection loses the frames of that time.
+ * Carries frames from the snapshot worker to every stream replica, with pub/sub of the queue's Redis. Redis writes no
+ * frame to disk. Frames sent while a connection is broken are lost.
  */
 
 export { type Follower, openFollower } from './follower.ts';

@@ -1,17 +1,17 @@
-/** Keys and channels of the frames' way from the snapshot worker to the stream replicas, built here alone. */
+/** Builds the Redis keys and channels of the feed. No other file builds them. */
 
 import { TIMEFRAMES, type Timeframe } from '../domain/candle.ts';
 import { TAG } from '../redis/tag.ts';
 
 const key = (...parts: readonly string[]): string => [TAG, 'feed', ...parts].join(':');
 
-/** Hash: the last tick that was claimed (`slot`, `tick`) and when the newest frames were published. */
+/** Hash: the last claimed tick (`slot`, `tick`) and the time at which the newest frames were published. */
 export const TICKS = key('ticks');
 
-/** Frames of the general stream. */
+/** Channel for frames of the general stream. */
 export const GENERAL = key('general');
 
-/** A replica names a channel here when it begins to follow it. */
+/** Channel on which a replica names each channel it starts to follow. */
 export const WANTED = key('wanted');
 
 /** Market and timeframe that a client of the market stream watches. */
@@ -22,14 +22,14 @@ export interface MarketView {
 
 const MARKETS = key('market', '');
 
-/** Frames of one market and timeframe. */
+/** Channel for frames of one market and timeframe. */
 export const marketChannel = ({ symbol, timeframe }: MarketView): string =>
   `${MARKETS}${timeframe}:${symbol}`;
 
-/** A glob that all market channels match; neither its braces nor what follows mean anything else to Redis. */
+/** Glob that matches all market channels. Redis takes every character literally except the final `*`. */
 export const ANY_MARKET = `${MARKETS}*`;
 
-/** The view that a channel carries; undefined for any other channel. */
+/** Returns the view of a market channel, or undefined for any other channel. */
 export function viewOf(channel: string): MarketView | undefined {
   if (!channel.startsWith(MARKETS)) return undefined;
   const [, name, symbol] = /^(\w+):(.+)$/.exec(channel.slice(MARKETS.length)) ?? [];

@@ -1,6 +1,6 @@
 /**
- * Messages of a channel: the number of the tick and its frames, a line each. Our JSON holds no line feed, so a reader
- * cuts frames out of a message without parsing them.
+ * Encodes messages of a channel: the tick number, then one frame per line. Our JSON contains no line feed, so a reader
+ * can split a message into frames without parsing them.
  */
 
 const LINE_FEED = 0x0a;
@@ -9,7 +9,7 @@ export const writeMessage = (tick: number, frames: readonly string[]): string =>
 
 interface Message {
   readonly tick: number;
-  /** Parts of the message itself; nothing is copied. */
+  /** Slices of the message, not copies. */
   readonly frames: readonly Buffer[];
 }
 

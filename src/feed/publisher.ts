@@ -1,4 +1,4 @@
-/** The snapshot worker's end of the feed. */
+/** The feed in the snapshot worker: publishes frames. */
 
 import type { Redis } from 'ioredis';
 import { ANY_MARKET, type MarketView, viewOf, WANTED } from './keys.ts';
@@ -7,18 +7,18 @@ import { claimTick, framesAgeMs, notePublished, type TickClaim } from './ticks.t
 
 export interface Publisher {
   claim(): Promise<TickClaim>;
-  /** Market views that some replica follows: Redis itself knows who listens, a dead replica no more. */
+  /** Returns the market views that some replica follows. Redis tracks the subscribers, so dead replicas drop out. */
   watched(): Promise<MarketView[]>;
   publish(channel: string, message: string): Promise<void>;
-  /** The frames of a claimed tick are out. */
+  /** Records that the frames of a claimed tick are published. */
   finish(claim: TickClaim): Promise<void>;
   ageMs(): Promise<number | null>;
-  /** Calls `answer` with each channel that a replica begins to follow. */
+  /** Calls `answer` with each channel that a replica starts to follow. */
   onWanted(answer: (channel: string) => void): void;
   close(): void;
 }
 
-/** @param subscriber a connection of its own; both stay the caller's to close */
+/** @param subscriber a connection used for nothing else; the caller must close both connections */
 export function openPublisher({ redis, subscriber }: { redis: Redis; subscriber: Redis }): Publisher {
   const subscription: Subscription = openSubscription(subscriber);
   return {

@@ -1,33 +1,33 @@
-/** Keeps subscriptions to channels across broken connections. */
+/** Restores channel subscriptions after broken connections. */
 
 import type { Redis } from 'ioredis';
 import { TICKS } from './keys.ts';
 
-/** Interval of probes: a silent connection looks like a dead one. */
+/** Interval of probes, which detect a dead connection: without them it looks like a silent one. */
 const PROBE_MS = 5_000;
 
 interface Listener {
   message(message: Buffer): void;
-  /** From now on nothing is missed; again after each break. */
+  /** Called when the subscription is active, so that no later message is missed. Called again after each reconnect. */
   begun?(): void;
 }
 
 export interface Subscription {
   hear(channel: string, listener: Listener): void;
   leave(channel: string): void;
-  /** True while messages can come. */
+  /** True while messages can arrive. */
   isOpen(): boolean;
   close(): void;
 }
 
 /**
- * @param redis a connection for this alone, with `autoResubscribe` off: which channels are heard is decided here.
- *   It stays the caller's to close.
+ * @param redis a connection used for nothing else, with `autoResubscribe` off because this file resubscribes; the
+ *   caller must close it
  */
 export function openSubscription(redis: Redis): Subscription {
   const listeners = new Map<string, Listener>();
 
-  /** A subscription that fails leaves a connection whose state nobody knows: the next one begins anew. */
+  /** After a failed subscription the state of the connection is unknown, so it reconnects. */
   const reconnect = (): void => {
     if (redis.status === 'ready') redis.disconnect(true);
   };
@@ -49,7 +49,7 @@ export function openSubscription(redis: Redis): Subscription {
   redis.on('ready', subscribeAll);
   redis.on('messageBuffer', receive);
   const probing = setInterval(() => {
-    // In a cluster any node takes subscriptions; a key is read at its own node alone, which is where publishers look.
+    // In a cluster any node accepts subscriptions, but only the owner of a key reads it. Publishers use that node.
     if (redis.status === 'ready') redis.exists(TICKS).catch(reconnect);
   }, PROBE_MS);
 

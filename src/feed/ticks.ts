@@ -1,4 +1,4 @@
-/** Claims ticks: one every two seconds by the clock of Redis, for the first process that asks. */
+/** Claims ticks. There is one tick every two seconds by Redis' clock, and the first process that asks gets it. */
 
 import type { Redis } from 'ioredis';
 import { TICK_MS } from '../domain/tick.ts';
@@ -7,7 +7,7 @@ import { describeScript, LoadedCall } from '../redis/script-call.ts';
 import { TICKS } from './keys.ts';
 
 export interface TickClaim {
-  /** The tick that is ours to build, larger than any before it; null: it is another's already. */
+  /** Number of the claimed tick, larger than any before it; null if another process has claimed it. */
   readonly tick: number | null;
   /** Unix milliseconds by Redis' clock. */
   readonly timeMs: number;
@@ -28,12 +28,12 @@ const claimScript = new LoadedCall(CLAIM_TICK, loadScript(CLAIM_TICK.name));
 export const claimTick = (redis: Redis): Promise<TickClaim> =>
   claimScript.run(redis, { ticks: TICKS, tickMs: TICK_MS });
 
-/** Notes that the frames of a claimed tick are out. */
+/** Records that the frames of a claimed tick are published. */
 export async function notePublished(redis: Redis, { timeMs }: TickClaim): Promise<void> {
   await redis.hset(TICKS, 'published', timeMs);
 }
 
-/** Age of the newest frames in milliseconds; null: there never were any. */
+/** Returns the age of the newest frames in milliseconds, or null if there never were any. */
 export async function framesAgeMs(redis: Redis): Promise<number | null> {
   const [published, [seconds, microseconds]] = await Promise.all([
     redis.hget(TICKS, 'published'),

@@ -1,10 +1,10 @@
-/** Joins settled candles with the executions that are not settled yet. */
+/** Joins settled candles with unsettled executions. */
 
 import { bucketStartMs, type Candle, candleOfSum, joinCandles, type Timeframe } from '../domain/candle.ts';
 import type { CandleRange, Ledger } from '../ledger/index.ts';
 import { executionsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
-/** Returns the newest candles of a market in a range, oldest first. Buckets without executions are left out. */
+/** Returns the newest candles of a market in a range, oldest first. Omits buckets without executions. */
 export async function readCandles(
   unsettled: Pick<UnsettledReader, 'read'>,
   ledger: Pick<Ledger, 'candles'>,
@@ -20,7 +20,7 @@ export async function readCandles(
     const openMs = bucketStartMs(timeframe, execution.timeMs);
     if (openMs < fromMs || openMs > toMs) continue;
     const candle = candleOfSum(openMs, execution);
-    // Times never run backwards, so an unsettled execution belongs to the last bucket or a later one.
+    // Times never decrease, so an unsettled execution belongs to the last bucket or a later one.
     const last = candles.at(-1);
     if (last?.openMs === openMs) candles[candles.length - 1] = joinCandles(last, candle);
     else candles.push(candle);

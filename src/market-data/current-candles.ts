@@ -1,4 +1,4 @@
-/** Folds the current candle of any timeframe from settled minutes and unsettled executions. */
+/** Computes the current candle of any timeframe from settled minutes and unsettled executions. */
 
 import {
   bucketStartMs,
@@ -11,18 +11,18 @@ import {
 import type { Ledger } from '../ledger/index.ts';
 import { executionsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
-/** The closed part of a bucket. A month is folded once, then a minute at a time. */
+/** Cache of a bucket's closed minutes. A month is folded once, and then each new minute is added. */
 interface Kept {
   readonly bucketMs: number;
   readonly closed: Candle | null;
-  /** The minutes from here on are not in `closed`. */
+  /** Start of the first minute that `closed` does not contain. */
   readonly fromMs: number;
 }
 
 export class CurrentCandles {
   readonly #unsettled: Pick<UnsettledReader, 'read'>;
   readonly #ledger: Pick<Ledger, 'candles'>;
-  /** By market and timeframe. */
+  /** Closed parts by market and timeframe. */
   readonly #kept = new Map<string, Kept>();
 
   constructor(unsettled: Pick<UnsettledReader, 'read'>, ledger: Pick<Ledger, 'candles'>) {
@@ -30,13 +30,13 @@ export class CurrentCandles {
     this.#ledger = ledger;
   }
 
-  /** @param notBeforeMs a time that has certainly come */
+  /** @param notBeforeMs lower bound of the current time */
   async read(symbol: string, timeframe: Timeframe, notBeforeMs = 0): Promise<Candle | null> {
     const unsettled = await this.#unsettled.read();
     const bucketMs = bucketStartMs(timeframe, Math.max(unsettled.timeMs, notBeforeMs));
     const kept = this.#keptOf(symbol, timeframe, bucketMs);
     const { cursor, closed, last } = await this.#ledger.candles.minutes(symbol, kept.fromMs);
-    // The next bucket began between the two reads, and an execution in it is settled already.
+    // The next bucket began between the two reads, and an execution in it is already settled.
     if (last !== null && bucketStartMs(timeframe, last.openMs) > bucketMs) {
       return this.read(symbol, timeframe, last.openMs);
     }
@@ -62,6 +62,6 @@ export class CurrentCandles {
   }
 }
 
-/** Joins consecutive candles into one; null when all are null. */
+/** Joins consecutive candles into one. Returns null if all are null. */
 const joined = (candles: readonly (Candle | null)[]): Candle | null =>
   candles.reduce((whole, part) => (whole && part ? joinCandles(whole, part) : (whole ?? part)), null);

@@ -1,4 +1,4 @@
-/** Public market data: executions and books, with unsettled events included, each execution exactly once. */
+/** Public market data: executions and books. It includes unsettled events, and each execution exactly once. */
 
 import type { Candle, Timeframe } from '../domain/candle.ts';
 import { Refusal } from '../domain/errors.ts';
@@ -16,16 +16,16 @@ export type { DayFigures } from '../domain/rolling-day.ts';
 export type { Level } from '../engine/index.ts';
 export type { Figures } from './rolling-figures.ts';
 
-/** Best first. `timeMs` is the engine's clock when it was read, `sequence` the last event that it contains. */
+/** Levels are best first. `timeMs` is the engine's clock at the read; `sequence` is the last event in the book. */
 export type Book = BookLevels;
 
-/** Levels a side of a whole book, and of the usual request, which costs the engine a fifth of that. */
+/** Levels per side of a whole book, and of the usual request, which costs the engine a fifth of that. */
 export const BOOK_LEVELS = 250;
 const FEW_LEVELS = 50;
 
-/** A client that spreads its 300 requests a minute never uses this up; one that sends them at once does. */
+/** A client that spreads its 300 requests over a minute never uses this burst up; one that sends them at once does. */
 const CHEAP_BURST = 40;
-/** Such a read takes some milliseconds with fifty markets. */
+/** Lower, because such a read takes some milliseconds with fifty markets. */
 const DEAR_BURST = 20;
 
 export interface TradeFilter {
@@ -37,41 +37,44 @@ export interface TradeFilter {
   readonly toSeconds?: number | undefined;
 }
 
-/** The contents of lists of markets. */
+/** Data for the lists of markets. */
 export interface MarketOverview {
-  /** Every market with its present rules. */
+  /** Every market with its current rules. */
   readonly markets: readonly Market[];
   /** True while trading is paused for all markets. */
   readonly paused: boolean;
   readonly figures: Figures;
-  /** Quotes of the markets that ever traded, by symbol. */
+  /** Quotes by symbol, of every market that has ever traded. */
   readonly quotes: ReadonlyMap<string, Quotes>;
 }
 
 /**
- * Symbols are those of existing markets. Every method may throw `Refusal` SERVICE_UNAVAILABLE; `book` and `markets`
- * work while only Postgres is away. Answers are shared and must not be changed, and the same object means the same
- * answer. Answers are read after the call, except the figures; under a flood of calls they may be 100 ms old.
+ * Symbols must be of existing markets. Every method may throw `Refusal` SERVICE_UNAVAILABLE. `book` and `markets` work
+ * while only Postgres is unavailable. Answers are shared between callers, so they must not be changed. The same object
+ * means the same answer. Except for `figures`, data is read after the call; under a flood of calls it may be 100 ms
+ * old.
  */
 export interface MarketData {
-  /** At most one second old; equal to a full recomputation over the executions of its window. */
+  /** Returns figures at most one second old. They equal a full recomputation over the executions in their window. */
   figures(): Promise<Figures>;
-  /** @param levels wanted levels of each side, at most 250; the answer may have more */
+  /** @param levels wanted levels per side, at most 250; the answer may have more */
   book(symbol: string, levels?: number): Promise<Book>;
-  /** Newest first; an execution is there once its order was answered. */
+  /** Returns trades, newest first. An execution is included as soon as its order was answered. */
   trades(symbol: string, filter: TradeFilter): Promise<PublicTrade[]>;
   /**
-   * Returns the candle of the bucket that the engine's clock is in, flat when nothing was executed in it; null: the
-   * market never traded.
+   * Returns the candle of the current bucket by the engine's clock. It is flat if nothing was executed in the bucket,
+   * and null if the market never traded.
    */
   candle(symbol: string, timeframe: Timeframe): Promise<Candle | null>;
-  /** The newest candles in a range, oldest first, the current one included; buckets without executions are left out. */
+  /**
+   * Returns the newest candles in a range, oldest first, including the current one. Omits buckets without executions.
+   */
   candles(symbol: string, timeframe: Timeframe, range: CandleRange): Promise<Candle[]>;
   markets(): Promise<readonly Market[]>;
   overview(): Promise<MarketOverview>;
 }
 
-/** Opens the market data. Nothing is read before the first call, and nothing needs to be closed. */
+/** Opens the market data. It reads nothing before the first call and needs no closing. */
 export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Ledger }): MarketData {
   const unsettled = new UnsettledReader(engine, ledger);
   const figures = new RollingFigures(unsettled, ledger);
@@ -112,8 +115,8 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
         toMs: filter.toSeconds === undefined ? undefined : (filter.toSeconds + 1) * 1000,
       });
       const fresh: PublicTrade[] = [];
-      // The walk goes from the newest backwards and ends at the limit, because most of a long backlog lies in the
-      // stream only.
+      // Goes from the newest execution backwards and stops at the limit, because the trades of a long backlog are
+      // mostly not in memory and must be read from the stream.
       for (const execution of executionsBeyond(cursor, beyond).toReversed()) {
         if (fresh.length >= filter.limit) break;
         if (execution.market !== symbol || !passes(filter, execution)) continue;
@@ -127,8 +130,8 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
 const noMarket = (symbol: string): Refusal => new Refusal('NOT_FOUND', `there is no market ${symbol}`);
 
 /**
- * Reads a book with the present time of the engine, which by itself tells the time of its last event: a quiet book is
- * not old.
+ * Reads a book with the engine's current time. The book itself has the time of its last event, which would make a quiet
+ * market look outdated.
  */
 async function readBook(engine: Engine, symbol: string, levels: number): Promise<Book> {
   const [timeMs, book] = await Promise.all([engine.snapshots.time(), engine.snapshots.book(symbol, levels)]);

@@ -1,6 +1,5 @@
 /**
- * Keeps the rolling 24 hours of every market. Each settled trade is read once, and unsettled executions are added on
- * top.
+ * Keeps rolling 24-hour figures of every market. Reads each settled trade once and adds unsettled executions on top.
  */
 
 import type { Cursor } from '../domain/event.ts';
@@ -10,15 +9,15 @@ import { oneAtATime } from './shared-read.ts';
 import { type Execution, executionsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
 export interface Figures {
-  /** End of the window, exclusive: a whole second of the engine's clock. The window begins 24 hours earlier. */
+  /** End of the window, exclusive: a whole second of the engine's clock. The window starts 24 hours earlier. */
   readonly asOfMs: number;
-  /** Every market that ever traded. */
+  /** Figures of every market that has ever traded. */
   readonly bySymbol: ReadonlyMap<string, DayFigures>;
 }
 
 const SECOND_MS = 1000;
 const DAY_MS = DAY_SECONDS * SECOND_MS;
-/** Most trades that one statement adds up: 100 ms when each is in a second of its own. */
+/** Maximum trades per statement: 100 ms if each trade is in a second of its own. */
 const TRADES_A_READ = 20_000;
 
 export class RollingFigures {
@@ -26,10 +25,10 @@ export class RollingFigures {
   readonly #ledger: Pick<Ledger, 'trades'>;
   /** Figures of the settled trades up to `#lastTradeId`, by market. */
   readonly #days = new Map<string, RollingDay>();
-  /** Undefined: nothing was read yet. */
+  /** Undefined before the first read. */
   #lastTradeId: number | undefined;
   #current: Figures = { asOfMs: 0, bySymbol: new Map() };
-  /** Moment of the engine's next whole second, by this process' clock. */
+  /** Time of the engine's next whole second, by this process' clock. */
   #freshUntil = 0;
 
   constructor(unsettled: Pick<UnsettledReader, 'read'>, ledger: Pick<Ledger, 'trades'>) {
@@ -53,7 +52,7 @@ export class RollingFigures {
     return this.#current;
   });
 
-  /** Reads trades that were settled since, up to a time. After a failure it continues at the same place. */
+  /** Reads newly settled trades, up to a time. After a failure, it continues where it stopped. */
   async #catchUp(asOfMs: number): Promise<Cursor> {
     this.#lastTradeId ??= await this.#begin(asOfMs - DAY_MS);
     for (;;) {
@@ -66,7 +65,7 @@ export class RollingFigures {
 
   /**
    * Reads the last trade of each market before the first window.
-   * @returns the id of the last of all
+   * @returns the highest id of these trades
    */
   async #begin(fromMs: number): Promise<number> {
     const trades = await this.#ledger.trades.lastBefore(fromMs);

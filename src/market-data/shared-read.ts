@@ -1,9 +1,9 @@
-/** Reads that concurrent callers share. */
+/** Shares one read between concurrent callers. */
 
 /**
- * Makes at most one read at a time. Callers who come meanwhile share the next read, so no caller gets an answer from
- * before its call. If a read fails, the callers who wait for the next one fail too, so that a server that hangs is
- * waited for once.
+ * Makes at most one read at a time. Calls during a read share the next read, so no caller gets an answer from before
+ * its call. If a read fails, the calls that wait for the next one fail too, so that they do not wait for a second
+ * timeout.
  */
 export function oneAtATime<T>(read: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<unknown> = Promise.resolve();
@@ -27,12 +27,12 @@ export function oneAtATime<T>(read: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Most reads a second under a flood of requests. Answers are then at most that old. */
+/** Maximum reads per second under a flood of requests. Answers are then at most 100 ms old. */
 const READS_PER_SECOND = 10;
 
 /**
- * Works as `oneAtATime`; above a burst, callers share the last read for 100 ms.
- * @param burst reads that are made one by one before sharing begins
+ * Works like `oneAtATime`, but above a burst, callers share the last read for 100 ms.
+ * @param burst number of separate reads before sharing begins
  */
 export function cappedReads<T>(burst: number, read: () => Promise<T>): () => Promise<T> {
   let credit = burst;
@@ -53,7 +53,7 @@ export function cappedReads<T>(burst: number, read: () => Promise<T>): () => Pro
 
 const SHARED_MS = 1_000;
 
-/** Reads at most once a second. Callers share a read until it has ended and a second has passed since it began. */
+/** Reads at most once per second. Callers share a read until it has ended and a second has passed since it began. */
 export function sharedForASecond<T>(read: () => Promise<T>): () => Promise<T> {
   let last: { readonly answer: Promise<T>; readonly begunAtMs: number } | undefined;
   let isReading = false;

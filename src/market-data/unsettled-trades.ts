@@ -1,4 +1,4 @@
-/** Reads executions that Postgres may not have yet: the end of the engine's event stream, each event once. */
+/** Reads executions that Postgres may not have yet from the end of the engine's event stream, each event once. */
 
 import { Refusal } from '../domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
@@ -9,43 +9,44 @@ import type { Ledger } from '../ledger/index.ts';
 import { oneAtATime } from './shared-read.ts';
 
 /**
- * Sum of the trades of one incoming order. All are of one moment and one market. The single trades are kept only for a
- * while.
+ * Sum of the trades of one incoming order, all at one time in one market. The single trades are kept only for a while.
  */
 export interface Execution extends Cursor, SecondOfTrades {
   readonly takerSide: Side;
   readonly timeMs: number;
-  /** Null: the stream has them; see `UnsettledReader.tradesOf`. */
+  /** Null if the trades must be read from the stream; see `UnsettledReader.tradesOf`. */
   list: readonly Trade[] | null;
 }
 
-/** Executions after a cursor of Postgres, up to the end of the stream at one moment. */
+/** Executions after a Postgres cursor, up to the end of the stream at one time. */
 interface UnsettledTrades {
-  /** Moment of the read by the engine's clock. Earlier executions are in Postgres or in here. */
+  /** Time of the read by the engine's clock. Every earlier execution is in Postgres or in this object. */
   readonly timeMs: number;
   readonly after: Cursor;
-  /** In the order of execution. */
+  /** Sorted in order of execution. */
   readonly executions: readonly Execution[];
 }
 
-/** Most events, and executions, of one read: some 20 ms of decoding, so that other requests get their turn. */
+/** Limits of events and executions per read: some 20 ms of decoding, so that other requests are not delayed. */
 const PAGE_EVENTS = 1_000;
 const PAGE_WEIGHT = 5_000;
-/** Newest trades of a backlog that are kept one by one: as many as lists ask for, except with rare filters. */
+/**
+ * Number of single trades that are kept of a backlog, newest first. Lists rarely need more, except with rare filters.
+ */
 const TRADES_KEPT = 20_000;
 
-/** Postgres and the stream contradict each other. Settlement raises the alarm for the operator. */
+/** Refusal if Postgres and the stream contradict each other. Settlement alerts the operator. */
 const contradiction = (): Refusal =>
   new Refusal('SERVICE_UNAVAILABLE', 'market data is unavailable until the ledger has caught up');
 
-/** The engine, as the reader sees it. */
+/** Parts of the engine that the reader uses. */
 interface UnsettledSource {
   readonly lifecycle: Pick<Engine['lifecycle'], 'isOpen'>;
   readonly snapshots: Pick<Engine['snapshots'], 'time'>;
   readonly outbox: Pick<Engine['outbox'], 'readEvents'>;
 }
 
-/** The ledger, as the reader sees it. */
+/** Parts of the ledger that the reader uses. */
 interface SettledPosition {
   readonly settlement: Pick<Ledger['settlement'], 'cursor'>;
 }
@@ -53,11 +54,11 @@ interface SettledPosition {
 export class UnsettledReader {
   readonly #engine: UnsettledSource;
   readonly #ledger: SettledPosition;
-  /** Cursor that Postgres has certainly reached. */
+  /** Cursor that Postgres has reached for certain. */
   #settled: Cursor = { epoch: 0, sequence: 0 };
-  /** Last event that was read; with a digest when Postgres does not have it yet. */
+  /** Last event that was read. It has a digest if Postgres does not have it yet. */
   #last: Cursor & { readonly digest?: string } = this.#settled;
-  /** Executions between the two. */
+  /** Executions between `#settled` and `#last`. */
   #executions: readonly Execution[] = [];
   #timeMs = 0;
 
@@ -67,11 +68,11 @@ export class UnsettledReader {
   }
 
   /**
-   * Must be read before Postgres: an event that is settled in between is then in both, and the cursor of the Postgres
-   * snapshot tells it apart. In the other order it would be in neither.
+   * Reads the unsettled trades. Callers must read them before Postgres: an event settled in between is then in both,
+   * and the cursor of the Postgres snapshot identifies it. In the other order it would be in neither.
    */
   readonly read = oneAtATime(async (): Promise<UnsettledTrades> => {
-    // A closed engine may be another server than before, so its events are not read.
+    // A closed engine may now be another server, so its events are not read.
     if (!this.#engine.lifecycle.isOpen()) throw new Refusal('SERVICE_UNAVAILABLE');
     const [timeMs, settled] = await Promise.all([
       this.#engine.snapshots.time(),
@@ -97,11 +98,11 @@ export class UnsettledReader {
     this.#executions = [];
   }
 
-  /** Reads a page. Returns true when there may be more. */
+  /** Reads a page. Returns true if there may be more. */
   async #readPage(): Promise<boolean> {
     const events = await this.#engine.outbox.readEvents(this.#last, PAGE_EVENTS, PAGE_WEIGHT);
     if (!this.#isStillThere(events)) {
-      // The engine came back without events that Postgres lacks too, so its present stream counts.
+      // The engine restarted without events that Postgres lacks too, so the reader restarts from the current stream.
       this.#beginAgain();
       return true;
     }
@@ -114,16 +115,16 @@ export class UnsettledReader {
     return fresh.length >= PAGE_EVENTS || weightOfAll(fresh) >= PAGE_WEIGHT;
   }
 
-  /** Returns the trades of an execution, in their order. If its list was dropped, the stream still has them. */
+  /** Returns the trades of an execution, in order. Reads them from the stream if they are no longer in memory. */
   async tradesOf(execution: Execution): Promise<readonly Trade[]> {
     if (execution.list !== null) return execution.list;
     const [event] = await this.#engine.outbox.readEvents(execution, 0, 1);
-    // The event is gone, because it was settled seconds ago.
+    // The event is gone from the stream, because it was settled seconds ago.
     if (event?.sequence !== execution.sequence || event.epoch !== execution.epoch) throw contradiction();
     return event.kind === 'order_placed' ? event.trades : [];
   }
 
-  /** True while the event that was read last, unless it is settled, begins the next page. */
+  /** True if the last event that was read is settled, or is still at the start of the next page. */
   #isStillThere([first]: readonly EngineEvent[]): boolean {
     const { epoch, sequence, digest } = this.#last;
     if (digest === undefined) return true;
@@ -145,7 +146,7 @@ const executionOf = (event: EngineEvent): Execution[] =>
       ]
     : [];
 
-/** Drops the lists of all executions but the newest. */
+/** Drops the trade lists of all but the newest executions. */
 function letGoOfLists(executions: Execution[]): Execution[] {
   let kept = 0;
   for (let at = executions.length - 1; at >= 0; at -= 1) {
@@ -166,7 +167,7 @@ const isAfter = (event: Cursor, other: Cursor): boolean =>
 
 /**
  * Returns the executions that a Postgres snapshot does not have.
- * @param cursor of that snapshot, which was taken after `unsettled` was read
+ * @param cursor of that snapshot, which must be taken after `unsettled` was read
  */
 export function executionsBeyond(cursor: Cursor, unsettled: UnsettledTrades): readonly Execution[] {
   if (cursor.sequence < unsettled.after.sequence) throw contradiction();

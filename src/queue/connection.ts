@@ -1,4 +1,4 @@
-/** Opens and closes BullMQ's queues. */
+/** Options and closing of BullMQ queues. */
 
 import type { ConnectionOptions, Queue, Worker } from 'bullmq';
 import type { RedisOptions } from 'ioredis';
@@ -7,29 +7,31 @@ import { TAG } from '../redis/tag.ts';
 
 const ANSWER_WITHIN_MS = 2_000;
 
-/** BullMQ keeps nothing of a finished job. */
+/** Makes BullMQ delete every finished job. */
 export const FORGET = { removeOnComplete: true, removeOnFail: true } as const;
 
 export interface QueueOptions {
-  /** BullMQ makes its own connections; `maxRetriesPerRequest: null`, its blocking reads wait without end. */
+  /**
+   * Options for BullMQ's own connections. `maxRetriesPerRequest: null` makes its blocking reads wait without a limit.
+   */
   connection: RedisOptions;
-  /** Called with each error of the queue. The queue goes on by itself. */
+  /** Called with each error of the queue. The queue recovers by itself. */
   onError?: (error: Error) => void;
 }
 
-/** ioredis and BullMQ describe the same options in types that differ in what `undefined` means. */
+/** Casts the options: the types of ioredis and BullMQ differ in the meaning of `undefined`. */
 export const at = (connection: RedisOptions) => ({
   connection: connection as ConnectionOptions,
   prefix: TAG,
 });
 
-/** Rejects when the answer takes too long. BullMQ would wait without end for a Redis that is away. */
+/** Rejects after a timeout. BullMQ would wait without a limit for an unavailable Redis. */
 export const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
   withTimeLimit(ANSWER_WITHIN_MS, answer, () => {
     throw new Error('the Redis of the queue does not answer');
   });
 
-/** Closes in order while Redis answers, otherwise by force, because BullMQ would go on looking for its Redis. */
+/** Closes gracefully while Redis answers, otherwise by force, because BullMQ would keep trying to reconnect. */
 export async function closeAll(queue: Queue, worker?: Worker): Promise<void> {
   const answers = await inTime(queue.getJobCounts()).then(
     () => true,

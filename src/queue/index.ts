@@ -1,8 +1,7 @@
 /**
- * Wake-ups for settlement. This room is the only home of BullMQ.
- * A job carries no data. It says "look now", and the events wait in the engine's stream. A ticker in Redis and a timer
- * in each process stand behind the wake-ups, so a wiped queue or an absent queue Redis costs a delay of a second or
- * two.
+ * Wakes settlement with BullMQ jobs. No other folder uses BullMQ. A job carries no data: it only says that there are
+ * new events, which are in the engine's stream. If jobs are lost, a ticker in Redis and a timer in each process wake
+ * settlement, so a wiped queue or an unavailable queue Redis costs a delay of one or two seconds.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,13 +17,13 @@ const WAKE_UP = 'wake-up';
 const COALESCE_MS = 50;
 const TICK_MS = 1_000;
 const SLOW_TICK_MS = 2_000;
-/** Age at which a silent ticker is taken for deleted, and set up anew. */
+/** Time without ticks after which the ticker is considered deleted and is created again. */
 const TICKER_LOST_MS = 3_000;
 
 export interface WakeUps {
-  /** Asks for settlement soon. Costs nothing, never throws, and makes at most one job in 50 ms. */
+  /** Requests settlement soon. Costs nothing, never throws, and creates at most one job per 50 ms. */
   wake(): void;
-  /** Jobs by state, as BullMQ names them. Rejects when the queue's Redis is away. */
+  /** Returns the number of jobs by BullMQ's job states. Rejects if the queue's Redis is unavailable. */
   counts(): Promise<Record<string, number>>;
   close(): Promise<void>;
 }
@@ -36,9 +35,8 @@ export function openWakeUps({ connection, onError = () => {} }: QueueOptions): W
   let wanted = false;
   let sending = false;
 
-  // One job is under way at a time, and the next one follows 50 ms later at the earliest, so nothing piles up here
-  // however long Redis is away. In Redis the deduplication does the same over all replicas: one job waits at most,
-  // while another is at work.
+  // One job is being added at a time, and the next one at least 50 ms later, so no backlog builds up here while Redis
+  // is unavailable. In Redis, deduplication does the same over all replicas: at most one job waits while another runs.
   const send = async (): Promise<void> => {
     sending = true;
     while (wanted && !closed) {
@@ -66,18 +64,18 @@ export function openWakeUps({ connection, onError = () => {} }: QueueOptions): W
 }
 
 interface SettlementWorkerOptions extends QueueOptions {
-  /** Settles all events. Not called again before it has finished. It handles its own errors. */
+  /** Settles all events and handles its own errors. It is never called while a previous call is running. */
   run: () => Promise<void>;
 }
 
-/** Runs settlement whenever it is woken, and every second or two in any case. */
+/** Runs settlement at each wake-up, and at least every one or two seconds. */
 export function openSettlementWorker(options: SettlementWorkerOptions): { close(): Promise<void> } {
   const { connection, run, onError = () => {} } = options;
   let running: Promise<void> | undefined;
   let lastRunMs = 0;
   let lastTickMs = Date.now();
 
-  /** A wake-up that comes during a run may be about an event that the run no longer saw, so it causes another run. */
+  /** A wake-up during a run may be about an event that the run did not see, so it starts another run afterwards. */
   const runAlone = async (): Promise<void> => {
     while (running) await running;
     running = run()

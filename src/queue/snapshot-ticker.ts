@@ -1,7 +1,7 @@
 /**
  * Ticks for the snapshot workers. A job scheduler wakes one of them at every even second. Each worker also has a timer
- * that wakes it shortly after, for a job that did not come: the queue was wiped, its Redis was away, or the worker that
- * got the job was killed and holds its lock for another half minute. The second worker finds the tick taken.
+ * shortly after, in case the job does not come: the queue was wiped, its Redis was unavailable, or a killed worker
+ * holds the lock of the job for another half minute. If both wake a worker, the second one finds the tick taken.
  */
 
 import { Queue, Worker } from 'bullmq';
@@ -10,20 +10,20 @@ import { at, closeAll, FORGET, type QueueOptions } from './connection.ts';
 
 const QUEUE = 'snapshot';
 const TICKER = 'ticker';
-/** Time that the timers leave to the job: well above the duration of a job, well below a delay that clients notice. */
+/** Delay of the timers after the job: well above the duration of a job, well below a delay that clients notice. */
 const GRACE_MS = 100;
-/** Shortest time between two attempts to set up the scheduler. */
+/** Minimum time between two attempts to create the scheduler. */
 const TICKER_LOST_MS = 3 * TICK_MS;
 
 /** Result of a tick. */
 interface Ticked {
-  /** True when the tick was still free. */
+  /** True if the tick was free, so that this process took it. */
   readonly taken: boolean;
   readonly untilNextMs: number;
 }
 
 interface SnapshotTickerOptions extends QueueOptions {
-  /** Takes and builds the tick of this moment, unless another process has it. */
+  /** Claims and builds the current tick, unless another process has it. */
   tick: () => Promise<Ticked>;
 }
 
@@ -48,7 +48,7 @@ export function openSnapshotTicker(options: SnapshotTickerOptions): { close(): P
     return running;
   };
 
-  // The job ends as soon as it has woken a worker, so no lock is left if that worker dies.
+  // The job ends as soon as it has woken a worker, so it leaves no lock if that worker dies.
   const worker = new Worker(QUEUE, async () => void wake(), { ...at(connection), concurrency: 1 });
   worker.on('error', onError);
 
@@ -64,7 +64,7 @@ export function openSnapshotTicker(options: SnapshotTickerOptions): { close(): P
       .catch(onError);
   };
 
-  /** Handles a tick that no job has come for: perhaps no jobs are scheduled any more. */
+  /** Handles a tick without a job. Perhaps the scheduler is gone, so it is created again. */
   const onTimer = async (): Promise<void> => {
     if (running) return;
     const { taken } = await wake();

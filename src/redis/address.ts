@@ -1,4 +1,4 @@
-/** Reads the address of a Redis from a setting: one server, a cluster, or the server that Sentinels name. */
+/** Parses a Redis address from a setting: one server, a cluster, or the primary that Sentinels name. */
 
 export interface Endpoint {
   readonly host: string;
@@ -7,25 +7,24 @@ export interface Endpoint {
 
 export interface RedisAddress {
   /**
-   * - `server`: the one endpoint.
-   * - `cluster`: endpoints of some of its nodes, which know the others.
-   * - `sentinel`: endpoints of Sentinels, which know where the primary is.
+   * `server`: its only endpoint. `cluster`: endpoints of some nodes, which know the others. `sentinel`: endpoints of
+   * Sentinels, which know the primary.
    */
   readonly kind: 'server' | 'cluster' | 'sentinel';
   readonly endpoints: readonly Endpoint[];
   readonly tls: boolean;
-  /** User of the Redis; Sentinels are asked without one. */
+  /** User of the Redis server. Sentinels are queried without a user. */
   readonly username?: string;
   readonly password?: string;
   readonly database: number;
-  /** Name of the primary at the Sentinels. */
+  /** Name by which the Sentinels know the primary. */
   readonly primaryName?: string;
 }
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
 
-/** @returns undefined when the text has none of the forms */
+/** @returns undefined if the text has none of these forms */
 export function readRedisAddress(text: string): RedisAddress | undefined {
   if (/^rediss?\+sentinel:/.test(text)) return readSentinels(text);
   const servers = text.split(',').map(readServer);
@@ -69,7 +68,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** A URL has one host; these have several. Each is read as a server's of its own. */
+/** Parses a list of Sentinels. A URL allows only one host, so each host is parsed as a separate server URL. */
 function readSentinels(text: string): RedisAddress | undefined {
   const [, tls, user = '', hosts, primaryName] =
     /^redis(s?)\+sentinel:\/\/([^@/]*@)?([^@/]+)\/([\w.-]+)$/.exec(text) ?? [];

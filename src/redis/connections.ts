@@ -1,15 +1,15 @@
-/** The one place where connections to Redis are made. */
+/** Makes all connections to Redis. */
 
 import { Redis, type RedisOptions } from 'ioredis';
 import { type Endpoint, type RedisAddress, readRedisAddress } from './address.ts';
 import { SentinelPrimaryConnector } from './sentinel-primary.ts';
 import { type SlotRange, slotOwnerConnector } from './slot-owner.ts';
 
-/** A dependency that does not answer within this is reported as away: clients hear 503 within three seconds. */
+/** Timeout after which a dependency counts as unavailable, so that clients get a 503 within three seconds. */
 const ANSWER_WITHIN_MS = 2_000;
 const LONGEST_PAUSE_MS = 1_000;
 
-/** Without the one option whose type its own constructor refuses. */
+/** Options of ioredis without the one whose type its own constructor rejects. */
 export type ServerOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /** Options of every connection. */
@@ -18,16 +18,16 @@ const KEPT = {
   retryStrategy: (attempt: number) => Math.min(50 * attempt, LONGEST_PAUSE_MS),
   keepAlive: 10_000,
   noDelay: true,
-  // A machine that vanished closes no connection: one that owes a reply for this long, and longer than BullMQ's reads
-  // block, is given up.
+  // A vanished machine closes no connection, so a connection without a reply for this long is dropped. The time is
+  // longer than BullMQ's blocking reads.
   socketTimeout: 15_000,
-  // It would tell the server the library's name and version, which no user of ours has to.
+  // Otherwise ioredis sends its name and version with CLIENT SETINFO, which our Redis users may not run.
   disableClientInfo: true,
 } satisfies ServerOptions;
 
 /**
- * Nothing is queued while the server is away and nothing is sent twice: a command that was sent before a
- * break may have run, and only its sender knows whether asking again is safe.
+ * Commands are neither queued while the server is unavailable nor sent twice. A command that was sent before a
+ * connection broke may have run, and only its caller knows whether a retry is safe.
  */
 const HONEST = {
   ...KEPT,
@@ -36,21 +36,21 @@ const HONEST = {
   maxRetriesPerRequest: 0,
   commandTimeout: ANSWER_WITHIN_MS,
   socketTimeout: 2 * ANSWER_WITHIN_MS,
-  // When a Sentinel says that another server is the primary, the connection leaves the old one, which may never say so
+  // When a Sentinel names another primary, the connection leaves the old one, which may never announce the change
   // itself.
   failoverDetector: true,
 } satisfies ServerOptions;
 
-/** The server answers that it is not, or no longer, the one to ask; nothing ran. */
+/** True if the server answers that it is not the right one to ask. The command did not run. */
 const isWrongServer = (error: Error): boolean => /^(MOVED|READONLY|CLUSTERDOWN)\b/.test(error.message);
 
 export interface Place {
   readonly url: string;
-  /** Certificates in PEM form that the server's must come from; without, those of Node. */
+  /** CA certificates for the server, in PEM form; default Node's own. */
   readonly ca?: string | undefined;
 }
 
-/** Called with the error of each failed attempt to connect, and with null after each success. */
+/** Called with the error of each failed connection attempt, and with null after each success. */
 export type Listener = (trouble: Error | null) => void;
 
 function tellOutages(redis: Redis, tell: Listener): void {
@@ -58,12 +58,12 @@ function tellOutages(redis: Redis, tell: Listener): void {
   redis.on('ready', () => tell(null));
 }
 
-/** A connection for commands. Its losses are told; each also ends the commands under way. */
+/** Makes a connection for commands. A lost connection is reported and fails the commands in flight. */
 export function connectRedis(place: Place | string, name: string, tell: Listener): Redis {
   return connect(place, HONEST, name, tell);
 }
 
-/** A connection that hears channels; which ones after a break is for its user to say. */
+/** Makes a connection for pub/sub. After a reconnect, its user must subscribe again. */
 export function connectSubscriber(place: Place | string, name: string, tell: Listener): Redis {
   return connect(place, { ...HONEST, autoResubscribe: false }, name, tell);
 }
@@ -81,8 +81,8 @@ function connect(place: Place | string, how: ServerOptions, name: string, tell: 
 }
 
 /**
- * Options for BullMQ, which makes connections of its own; its blocking reads wait for a lost server without end, and
- * what was sent to the wrong one goes to the right one.
+ * Options for BullMQ, which makes its own connections. Its blocking reads wait for a lost server without a limit, and
+ * commands that reached the wrong server are resent to the right one.
  */
 export const queueConnection = (place: Place | string): ServerOptions => ({
   ...KEPT,
@@ -91,7 +91,9 @@ export const queueConnection = (place: Place | string): ServerOptions => ({
   maxRetriesPerRequest: null,
 });
 
-/** Returns the options of ioredis for a URL. They lead to one server, which clusters and Sentinels are asked for. */
+/**
+ * Returns the ioredis options for a URL. They lead to one server, which is looked up in a cluster or at the Sentinels.
+ */
 export function serverOptions(place: Place | string): ServerOptions {
   const { url, ca } = typeof place === 'string' ? { url: place } : place;
   const address = readRedisAddress(url);

@@ -1,16 +1,16 @@
 /**
- * Bytes of one argument or reply of a script: its fields in order, big-endian. A layout packs and unpacks them here, and
- * gives the format by which the script's `struct.unpack` reads them, so both sides follow one description.
+ * Binary layout of a script argument or reply: its fields in order, big-endian. A layout packs and unpacks records
+ * here. It also gives the format for `struct.unpack` in the script, so both sides use one definition.
  */
 
 interface Field<T> {
-  /** Format of the field for `struct` of Redis' Lua. */
+  /** Format of the field for `struct` in Redis' Lua. */
   readonly format: string;
-  /** Writes the value at `at`; returns where the next field begins. */
+  /** Writes the value at `at`. Returns the position after it. */
   write(bytes: Buffer, at: number, value: T): number;
   /** Reads the value at `at`. */
   read(bytes: Buffer, at: number): T;
-  /** Bytes of the field at `at`. */
+  /** Returns the number of bytes of the field at `at`. */
   sizeAt(bytes: Buffer, at: number): number;
 }
 
@@ -26,10 +26,10 @@ interface Layout<F extends Record<string, Field<unknown>>> {
   readonly names: readonly string[];
   readonly fields: F;
   pack(record: { readonly [K in keyof F]: ValueOf<F[K]> }): Buffer;
-  /** Writes into `bytes`, which must be large enough; returns where the record ends. */
+  /** Writes into `bytes`, which must be large enough. Returns the position after the record. */
   packInto(bytes: Buffer, at: number, record: { readonly [K in keyof F]: ValueOf<F[K]> }): number;
   unpack(bytes: Buffer, at?: number): { readonly [K in keyof F]: ValueOf<F[K]> };
-  /** Bytes of the record at `at`. */
+  /** Returns the number of bytes of the record at `at`. */
   sizeAt(bytes: Buffer, at: number): number;
 }
 
@@ -58,7 +58,7 @@ export const u56: Field<number> = {
   sizeAt: () => 7,
 };
 
-/** Exactly so many bytes. */
+/** Exactly `length` bytes. */
 export const bytesOf = (length: number): Field<Buffer> => ({
   format: `c${length}`,
   write: (buffer, at, value) => at + value.copy(buffer, at, 0, length),
@@ -77,12 +77,12 @@ const counted = (bytes: 1 | 2): Field<string> => ({
   sizeAt: (buffer, at) => bytes + buffer.readUIntBE(at, bytes),
 });
 
-/** Text of at most 255 bytes in UTF-8, and its length before it. */
+/** UTF-8 text of at most 255 bytes, after its length. */
 export const text8 = counted(1);
-/** Text of at most 65,535 bytes in UTF-8, and its length before it. */
+/** UTF-8 text of at most 65,535 bytes, after its length. */
 export const text16 = counted(2);
 
-/** At most 65,535 bytes, and their number before them. */
+/** At most 65,535 bytes, after their number. */
 export const bytes16: Field<Buffer> = {
   format: 'I2c0',
   write: (buffer, at, value) => buffer.writeUInt16BE(value.length, at) + value.copy(buffer, at + 2),
@@ -90,7 +90,7 @@ export const bytes16: Field<Buffer> = {
   sizeAt: (buffer, at) => 2 + buffer.readUInt16BE(at),
 };
 
-/** Larger than any record; each is copied out of it at once. */
+/** Buffer larger than any record. Each record is copied out of it at once. */
 const scratch = Buffer.allocUnsafe(128 * 1024);
 
 export function layout<const F extends Record<string, Field<unknown>>>(fields: F): Layout<F> {

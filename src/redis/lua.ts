@@ -8,22 +8,22 @@ const LUA_FOLDER = new URL('../../lua/', import.meta.url);
 const INCLUDE_LINE = /^--- include (\w+)$/gm;
 const DEFINE_LINE = /^--- define (\w+) (\S+).*$/gm;
 
-/** A Lua command with its includes put in, as Redis runs it. */
+/** A Lua command as Redis runs it, with its includes inserted. */
 export interface Script {
   readonly name: string;
   readonly source: string;
-  /** SHA-1 of the source, hex: what EVALSHA takes. Two versions of a script live side by side. */
+  /** SHA-1 of the source in hex, as EVALSHA takes it. Redis can hold two versions of a script at the same time. */
   readonly sha: string;
-  /** It says of itself that it writes nothing: users who may only read its keys may run it. */
+  /** True if the script declares that it writes nothing. Redis users with read-only access to its keys may run it. */
   readonly readOnly: boolean;
-  /** Names of KEYS and of ARGV in their order, as the header has them. A last name that ends in `...` is a list. */
+  /** Names of KEYS and of ARGV, in the order of the header. A last name that ends in `...` is a list. */
   readonly keys: readonly string[];
   readonly args: readonly string[];
 }
 
 export type ScriptArgument = string | Buffer | number;
 
-/** Wraps a source text as a script; tests use it to run altered sources. */
+/** Makes a script from a source text. Tests use it to run altered sources. */
 export const scriptOf = (name: string, source: string): Script => ({
   name,
   source,
@@ -51,7 +51,7 @@ function namesIn(source: string, section: 'KEYS' | 'ARGV'): string[] {
     .flatMap((line) => line.trim().split('  ')[0]!.split(', '));
 }
 
-/** Replaces `KEYS.name`, `ARGV.name` and `PLACE(KEYS.name)` by the places that the header gives these names. */
+/** Replaces `KEYS.name`, `ARGV.name` and `PLACE(KEYS.name)` by the positions of these names in the header. */
 function withPlaces(name: string, source: string): string {
   const placesIn = (section: 'KEYS' | 'ARGV'): Map<string, number> =>
     new Map(namesIn(source, section).map((one, index) => [one.replace('...', ''), index + 1]));
@@ -67,14 +67,14 @@ function withPlaces(name: string, source: string): string {
 }
 
 /**
- * Reads `lua/<name>.lua`. A line `--- include NAME` is replaced by `lua/include/NAME.lua`; each include
- * is put in once, where it is first asked for, and may include others.
+ * Reads `lua/<name>.lua`. A line `--- include NAME` is replaced by `lua/include/NAME.lua`. Each include is inserted
+ * once, at its first use, and may include others.
  *
- * `KEYS.name` and `ARGV.name` stand for the key and the argument that the header of the script names so, and
- * `PLACE(KEYS.name)` for its place.
+ * `KEYS.name` and `ARGV.name` stand for the key and the argument with this name in the script's header, and
+ * `PLACE(KEYS.name)` for its position.
  *
- * A line `--- define NAME VALUE` names a constant, whose value stands in the script wherever the name does: each local
- * that a function reads of its surroundings costs every run of the script, and a literal costs nothing.
+ * A line `--- define NAME VALUE` defines a constant. Its value replaces the name in the script: each outer local that a
+ * function reads costs every run of the script, and a literal costs nothing.
  */
 export function loadScript(name: string): Script {
   const included = new Set<string>();
@@ -96,13 +96,13 @@ function withConstants(source: string): string {
 
 const CRLF = '\r\n';
 
-/** The bytes of a text, one character each: what latin-1 writes back as they are. */
+/** Returns the UTF-8 bytes of a text, one character each, so that latin-1 writes them unchanged. */
 const bytesOf = (text: string): string =>
   Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1');
 
 /**
- * A command whose arguments are binary or text. ioredis writes such a command piece by piece, which takes 14 µs for
- * the forty arguments of a placement; as one latin-1 string it takes 4.
+ * A command with binary or text arguments. ioredis writes such a command piece by piece, which takes 14 µs for the
+ * forty arguments of a placement; one latin-1 string takes 4 µs.
  */
 class BinaryCommand extends Command {
   override toWritable(): Buffer {
@@ -121,8 +121,8 @@ function send(redis: Redis, name: string, args: readonly ScriptArgument[]): Prom
 }
 
 /**
- * Gathers the writes of one turn of the event loop into one packet. Redis writes the commands of one packet to its disk
- * together: 8 % less of both processors for an order at 64 in flight.
+ * Combines the writes of one turn of the event loop into one packet. Redis writes the commands of one packet to its
+ * disk together. This saves 8 % of CPU time on both sides for an order at 64 in flight.
  */
 function gatherWrites(stream: Redis['stream']): void {
   if (stream.writableCorked > 0) return;
@@ -131,10 +131,10 @@ function gatherWrites(stream: Redis['stream']): void {
 }
 
 /**
- * Runs a script; bulk replies come back as Buffers, because members and events are binary.
+ * Runs a script. Bulk replies are Buffers, because members and events are binary.
  *
- * A script is sent again only on NOSCRIPT, when nothing has run. After any other failure its outcome is
- * unknown and the caller must say so.
+ * A script is resent only on NOSCRIPT, when nothing has run. After any other failure its outcome is unknown, and the
+ * caller must report that.
  */
 export async function runScript(
   redis: Redis,

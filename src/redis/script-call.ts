@@ -1,31 +1,32 @@
 /**
- * Calls of scripts by names. The header of a script in `lua/` names its keys and arguments in their order; a description
- * names those that its callers give, and reads its replies. Both sides are compared once, when the script is loaded.
+ * Calls scripts with named inputs. The header of a script in `lua/` names its keys and arguments in order. A
+ * description names the inputs that callers give, and parses replies. The two are compared once, when the script is
+ * loaded.
  */
 
 import type { Redis } from 'ioredis';
 import { runScript, type Script, type ScriptArgument } from './lua.ts';
 
-/** Type of the inputs with these names. A name that ends in `...` stands for a list, whose items come last. */
+/** Type of the inputs with these names. A name that ends in `...` is a list, whose items come last. */
 type Inputs<Name extends string, Value> = {
   readonly [N in Name as N extends `${infer List}...` ? List : N]: N extends `${string}...`
     ? readonly Value[]
     : Value;
 };
 
-/** One script as its callers see it. */
+/** Description of a script for its callers. */
 export interface ScriptCall<Key extends string = string, Arg extends string = string, Reply = unknown> {
-  /** Name of the file in `lua/`, without its ending. */
+  /** Name of the file in `lua/`, without the extension. */
   readonly name: string;
   /** Names of the keys that callers give, in any order. */
   readonly keys: readonly Key[];
   /** Names of the arguments, in any order. */
   readonly args: readonly Arg[];
-  /** Makes a typed value of what Redis replied. */
+  /** Converts Redis' reply to a typed value. */
   readonly read: (reply: unknown) => Reply;
 }
 
-/** The inputs of a call, by name. */
+/** Inputs of a call, by name. */
 export type InputOf<Call> =
   Call extends ScriptCall<infer Key, infer Arg, unknown>
     ? Inputs<Key, string> & Inputs<Arg, ScriptArgument>
@@ -38,11 +39,11 @@ export const describeScript = <const Key extends string, const Arg extends strin
   call: ScriptCall<Key, Arg, Reply>,
 ): ScriptCall<Key, Arg, Reply> => call;
 
-/** Place of one key or argument. */
+/** Position of one key or argument. */
 interface Slot {
   readonly name: string;
   readonly isList: boolean;
-  /** A key that is the same in every call. */
+  /** Key that is the same in every call. */
   readonly fixed: string | undefined;
 }
 
@@ -79,7 +80,7 @@ function valuesOf<Value>(slots: readonly Slot[], input: Readonly<Record<string, 
   return values as Value[];
 }
 
-/** A script and the order of its keys and arguments. It is made once, and then used by every call. */
+/** A script with the order of its keys and arguments. It is built once and used by every call. */
 export class LoadedCall<Call extends ScriptCall<string, string, unknown>> {
   readonly script: Script;
   readonly #call: Call;
@@ -99,27 +100,27 @@ export class LoadedCall<Call extends ScriptCall<string, string, unknown>> {
     checkNames(call.name, 'arguments', this.#args, call.args);
   }
 
-  /** The keys of a call in the order of the header. */
+  /** Returns the keys of a call in the order of the header. */
   keysOf(input: InputOf<Call>): string[] {
     return valuesOf(this.#keys, input as Readonly<Record<string, unknown>>);
   }
 
-  /** The arguments of a call in the order of the header. */
+  /** Returns the arguments of a call in the order of the header. */
   argsOf(input: InputOf<Call>): ScriptArgument[] {
     return valuesOf(this.#args, input as Readonly<Record<string, unknown>>);
   }
 
-  /** Runs the script, and returns what Redis replied; see `runScript`. */
+  /** Runs the script and returns Redis' reply; see `runScript`. */
   send(redis: Redis, input: InputOf<Call>): Promise<unknown> {
     return runScript(redis, this.script, this.keysOf(input), this.argsOf(input));
   }
 
-  /** Makes a typed value of what Redis replied. */
+  /** Converts Redis' reply to a typed value. */
   read(reply: unknown): ReplyOf<Call> {
     return this.#call.read(reply) as ReplyOf<Call>;
   }
 
-  /** Runs the script, and reads its reply. */
+  /** Runs the script and parses its reply. */
   async run(redis: Redis, input: InputOf<Call>): Promise<ReplyOf<Call>> {
     return this.read(await this.send(redis, input));
   }

@@ -1,7 +1,8 @@
 /**
- * The way to the primary that Sentinels name. ioredis' own goes on listening for `+switch-master` while it connects
- * anew, and hears it then as an order to close: the connection ends for good, and its process counts no request and
- * hears no frame until it is started again. Here each attempt has a listener of its own, and the last one's is silent.
+ * Connects to the primary that Sentinels name. ioredis' own connector keeps listening for `+switch-master` while it
+ * reconnects, and then treats the message as an order to close. The connection ends for good, and its process counts no
+ * request and receives no frame until a restart. Here each attempt has its own listener, and the previous one is
+ * disconnected.
  */
 
 import {
@@ -11,7 +12,7 @@ import {
   SentinelConnector,
 } from 'ioredis';
 
-/** A `Connector` of ioredis, for its options of Sentinels. */
+/** A `Connector` for ioredis that takes the Sentinel options of ioredis. */
 export class SentinelPrimaryConnector extends AbstractConnector {
   readonly #options: SentinelConnectionOptions;
   #attempt: SentinelConnector;
@@ -22,7 +23,7 @@ export class SentinelPrimaryConnector extends AbstractConnector {
     this.#attempt = new SentinelConnector(this.#options);
   }
 
-  /** A Sentinel that has not heard yet may send us to a replica. */
+  /** Rejects replicas. A Sentinel that has missed a failover may name one. */
   override check(info: { role?: string }): boolean {
     return this.#attempt.check(info);
   }

@@ -1,9 +1,11 @@
 /**
- * The way to Redbook's server in a Redis Cluster. All our keys carry one hash tag, so they lie in one slot, and one
- * primary has all of them: what a cluster adds is that this primary can be another one tomorrow. So a connection is one
- * to that primary, found anew whenever it breaks, and not a client of the whole cluster: such a client follows
- * redirections and sends again what broke off, and would go on, unasked, on a server that was promoted with less than
- * its clients were answered. Here each change of server is a break, and breaks end commands and close the engine.
+ * Connects to Redbook's server in a Redis Cluster. All our keys have one hash tag and so are in one slot, on one
+ * primary. In a cluster this primary can change. So each connection goes to the current primary, which is looked up
+ * again after each break.
+ *
+ * A client of the whole cluster would not be safe: it follows redirections and resends interrupted commands. It would
+ * silently continue on a promoted server that lacks acknowledged writes. Here each change of server breaks the
+ * connection, which fails the commands in flight and closes the engine.
  */
 
 import { createConnection } from 'node:net';
@@ -13,10 +15,10 @@ import { AbstractConnector, Command, type RedisOptions } from 'ioredis';
 import type { Endpoint } from './address.ts';
 import { TAG } from './tag.ts';
 
-/** Slot of every key of Redbook, because all of them carry this tag. */
+/** Slot of every Redbook key, because all keys have this tag. */
 const SLOT = new Command('get', [TAG]).getSlot();
 
-/** A range of the reply to CLUSTER SLOTS: first and last slot, and its nodes, the primary first. */
+/** A range in the reply to CLUSTER SLOTS: first slot, last slot and the nodes, primary first. */
 export type SlotRange = readonly [
   number,
   number,
@@ -24,7 +26,8 @@ export type SlotRange = readonly [
 ];
 
 /**
- * Finds the owner of our slot in CLUSTER SLOTS. A node that does not know its own name goes by the one that was asked.
+ * Finds the owner of our slot in a CLUSTER SLOTS reply. If a node does not know its own name, uses the name by which it
+ * was asked.
  */
 function ownerOf(ranges: readonly SlotRange[], asked: Endpoint): Endpoint {
   const range = ranges.find(([first, last]) => first <= SLOT && SLOT <= last);
@@ -41,7 +44,7 @@ interface SlotOwnerOptions {
   readonly tls?: ConnectionOptions | undefined;
 }
 
-/** A `Connector` of ioredis. */
+/** Makes a `Connector` for ioredis. */
 export function slotOwnerConnector(options: SlotOwnerOptions): NonNullable<RedisOptions['Connector']> {
   const { nodes, slotsOf, pauseMs, tls } = options;
   return class SlotOwnerConnector extends AbstractConnector {
@@ -49,7 +52,7 @@ export function slotOwnerConnector(options: SlotOwnerOptions): NonNullable<Redis
       super((redisOptions as { disconnectTimeout: number }).disconnectTimeout);
     }
 
-    /** A stale node may send us to a replica. */
+    /** Rejects replicas. A node with outdated information may name one. */
     override check(info: { role?: string }): boolean {
       return info.role === undefined || info.role === 'master';
     }
@@ -64,7 +67,7 @@ export function slotOwnerConnector(options: SlotOwnerOptions): NonNullable<Redis
       return this.stream;
     }
 
-    /** Asks on and on: whoever gives up here is never asked to connect again. */
+    /** Retries without a limit, because ioredis does not reconnect after a connector has failed. */
     async #find(tell: (event: string, error: Error) => void): Promise<Endpoint> {
       for (let attempt = 1; ; attempt += 1) {
         for (const node of nodes) {

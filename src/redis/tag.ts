@@ -1,3 +1,6 @@
-/** The hash tag of every key and channel: one slot, so that one script may touch them all, also in a cluster. */
+/**
+ * Hash tag of every key and channel. All keys are therefore in one slot, so one script can use them all, also in a
+ * cluster.
+ */
 
 export const TAG = '{redbook}';

@@ -1,4 +1,4 @@
-/** Runs the whole service in one process, on servers of its own unless others are named. */
+/** Runs the whole service in one process. Starts its own Redis and Postgres unless the settings name others. */
 
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
@@ -20,13 +20,13 @@ const NO_OWN_SERVERS =
   'The role all runs a Redis and a Postgres of its own, which this installation leaves out. ' +
   'Run the roles api, stream, settlement and snapshot, on servers that REDIS_URL and DATABASE_URL name.';
 
-/** Name of the all-in-one's log, beside its data. */
+/** Path of the all-in-one's log, in the data folder. */
 export const logFileOf = ({ dataDir }: Pick<Config, 'dataDir'>): string =>
   resolve(join(dataDir, 'redbook.log'));
 
 /**
- * Starts everything, and tells on `print`, in plain words, the progress and the next steps.
- * @param openLog called once the data folder is locked, where the log may be
+ * Starts everything. Prints the progress and the next steps in plain words.
+ * @param openLog called once the data folder is locked, so that the log can be opened there
  * @throws StartRefusal
  */
 export async function startAll(
@@ -96,8 +96,8 @@ export async function startAll(
 }
 
 /**
- * Publishes the demo's markets where no market exists. The servers may go away at any moment, so each step is tried
- * until it is done. A step whose answer was lost finds its market there.
+ * Creates the demo's markets if no market exists. A server may become unavailable at any time, so each step is retried
+ * until it succeeds. A retry after a lost reply finds the market that was created.
  */
 async function createDemoMarkets(engine: Engine, networkId: string): Promise<void> {
   if ((await untilDone(() => engine.markets.all())).length > 0) return;

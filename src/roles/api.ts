@@ -1,4 +1,4 @@
-/** The API: a stateless replica. Any number of replicas serve one engine. */
+/** The role api: a stateless replica that serves the API. Any number of replicas share one engine. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openAuth } from '../auth/index.ts';
@@ -21,8 +21,8 @@ interface RunningApi extends RunningRole {
 }
 
 /**
- * Listens at once, so that a process that waits is alive to an orchestrator, whose restart would not bring the engine
- * back. Until Postgres has its tables and the engine is open, every route but the probes answers 503.
+ * Listens at once, so that an orchestrator sees a waiting process as alive: a restart would not bring the engine back.
+ * Until Postgres has its tables and the engine is open, every route except the probes answers 503.
  * @returns when the API is served
  */
 export async function startApi(backends: Backends, jwtSecret: string): Promise<RunningApi> {
@@ -36,7 +36,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   const listening = await listen(server, config.port);
   await backends.migrated();
   await backends.engineOpened;
-  // The figures of a busy day take a while, so they are begun before a client waits for them.
+  // Computing the figures of a busy day takes a while, so it starts before the first client asks.
   marketData.figures().catch((error) => logger.warn({ err: error }, 'the figures of the day'));
   const wakeUps = openWakeUps({ connection: backends.queueOptions, onError: queueTrouble(backends) });
   const services: Services = {
@@ -74,8 +74,8 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
 }
 
 /**
- * A replica is ready while its engine is open. Lists need Postgres, but trading goes on without it. Both servers are
- * asked for the time, because a server that hangs keeps its connections.
+ * Reports a replica as ready while its engine is open. Lists need Postgres, but trading works without it. The check
+ * asks both Redis servers for the time, because a server that hangs keeps its connections.
  */
 function readinessOf(backends: Backends, stage: () => string): () => Promise<Readiness> {
   const { engineState, engineRedis, queueRedis, logger } = backends;

@@ -1,4 +1,4 @@
-/** Opens the servers behind every role: connections, and the engine and ledger on them. */
+/** Connects every role to its servers, and opens the engine and the ledger on them. */
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
@@ -19,37 +19,39 @@ import type { RedisConfig, ServedConfig } from './served-config.ts';
 import { passwordsOf, type ServerNames, serverNames } from './server-names.ts';
 import { untilMigrated } from './waiting.ts';
 
-/** Connections of every role. The engine opens only where Postgres is at hand; markets can be read without it. */
+/**
+ * Connections of every role. The engine opens only for roles that also use Postgres. Markets can be read without it.
+ */
 export interface Connections {
-  /** Name of the role, which its connections carry. */
+  /** Name of the role, which is part of its connection names. */
   readonly role: string;
   readonly config: RedisConfig;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** True when `/metrics` is on a port of its own. */
+  /** True if `/metrics` has a separate port. */
   readonly hasMetricsPort: boolean;
   readonly names: ServerNames;
   readonly outages: Outages;
   readonly engineRedis: Redis;
-  /** Redis of challenges, limits and frames. */
+  /** Redis for challenges, limits and frames. */
   readonly queueRedis: Redis;
-  /** Opens a separate connection to the same server, for pub/sub. */
+  /** Opens a separate pub/sub connection to the queue's Redis. */
   openSubscriber(purpose: string): Redis;
   readonly engine: Engine;
   close(): Promise<void>;
 }
 
 export interface Backends extends Connections {
-  /** Options of the queue's Redis, for BullMQ. */
+  /** Options of the queue's Redis for BullMQ. */
   readonly queueOptions: ServerOptions;
   readonly ledger: Ledger;
-  /** `ok` while the engine is open, otherwise the reason why not; for `/readyz`. */
+  /** Returns `ok` while the engine is open, otherwise the reason why it is not. Used by `/readyz`. */
   engineState(): string;
-  /** Resolves when the engine is open for the first time. */
+  /** Resolves when the engine opens for the first time. */
   readonly engineOpened: Promise<void>;
-  /** Migrates the database, once in a process. Resolves when Postgres has the tables of this release. */
+  /** Migrates the database, once per process. Resolves when Postgres has the tables of this release. */
   migrated(): Promise<void>;
-  /** Shared by all roles of the process, so that a day's figures are kept once. */
+  /** Shared by all roles of the process, so that the 24-hour figures are in memory once. */
   readonly marketData: MarketData;
 }
 
@@ -60,8 +62,8 @@ const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: RedisConfig): Place => ({
 });
 
 /**
- * Begins to connect and returns at once. A server that is away is waited for and reported. Connections carry the role's
- * name.
+ * Starts connecting and returns at once. Unavailable servers are reported and retried. Connection names contain the
+ * role.
  */
 export function openConnections(
   role: string,
@@ -108,7 +110,7 @@ export function openConnections(
   };
 }
 
-/** Does the same as `openConnections`, with Postgres and with an engine that is opened as soon as it can be. */
+/** Like `openConnections`, but with Postgres and an engine that opens as soon as possible. */
 export function openBackends(
   role: string,
   config: ServedConfig,
@@ -147,7 +149,8 @@ export function openBackends(
 const TOLD_EVERY_MS = 10_000;
 
 /**
- * Passes a message on once in a while. The engine is asked to open several times a second, and says the same each time.
+ * Throttles a repeated message. The engine is asked to open several times a second and gives the same warning each
+ * time.
  */
 function onceAWhile(tell: (message: string) => void): (message: string) => void {
   let toldMs = 0;

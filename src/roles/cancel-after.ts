@@ -1,9 +1,11 @@
-/** Runs dead-man switches in each `api` process: fires them, counts them, and hands them on when the process stops. */
+/**
+ * Runs the dead-man switches in each `api` process: fires them, counts them, and releases them when the process stops.
+ */
 
 import { type DueCancelsWorker, startDueCancels } from '../workers/due-cancels.ts';
 import type { Backends } from './backends.ts';
 
-/** Runs until it is stopped. Does nothing while the engine is closed. */
+/** Runs until stopped. Does nothing while the engine is closed. */
 export function startCancelAfter(
   { engine, logger, metrics }: Backends,
   wake: () => void,

@@ -1,4 +1,4 @@
-/** Shows the serious lines of a log to a person at a terminal. */
+/** Shows the serious log lines to a person at a terminal. */
 
 interface LogLine {
   readonly msg?: string;
@@ -6,12 +6,12 @@ interface LogLine {
 }
 
 const SAID_EVERY_MS = 10_000;
-/** Most different sentences that are remembered, so that their memory stays small. */
+/** Maximum number of different sentences that are remembered, to bound memory. */
 const MOST_SENTENCES = 100;
 
 /**
- * Makes a stream for pino. Each line becomes one sentence, its error without the stack. A sentence that was written
- * within the last ten seconds is left out.
+ * Makes a stream for pino that writes each line as one sentence, with the error but without its stack. A sentence that
+ * was already written within the last ten seconds is skipped.
  */
 export function consoleOf(
   print: (line: string) => void,

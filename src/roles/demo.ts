@@ -1,4 +1,4 @@
-/** `redbook demo`: a story against the running service, or trading that goes on, for a newcomer to watch. */
+/** Runs `redbook demo` against the running service: a scripted story, or endless trading for a newcomer to watch. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
@@ -10,13 +10,13 @@ import { openOperatorServices } from './operator.ts';
 import { loadEmbedded } from './own-servers.ts';
 import { onStopSignal } from './stop-signal.ts';
 
-/** A service that was started a moment ago is waited for. */
+/** Timeout of the wait for a service that was just started. */
 const STARTING_MS = 10_000;
 const LOOK_EVERY_MS = 200;
 
 /**
- * @param argv what follows `demo` on the command line
- * @returns the exit status: 0 when the demo ended well and the books agree, 2 when the arguments are wrong
+ * @param argv arguments after `demo` on the command line
+ * @returns the exit status: 0 if the demo succeeded and the books agree, 2 if the arguments are invalid
  */
 export async function tellDemo(
   config: Config,
@@ -51,14 +51,16 @@ export async function tellDemo(
   }
 }
 
-/** Returns a signal that Ctrl-C or SIGTERM aborts. A later one ends the process at once. */
+/** Returns a signal that is aborted by Ctrl-C or SIGTERM. A second signal exits the process at once. */
 function untilToldToStop(): AbortSignal {
   const controller = new AbortController();
   onStopSignal(() => controller.abort());
   return controller.signal;
 }
 
-/** The service that runs on the data folder, whatever its port; without one, what the settings say. */
+/**
+ * Returns the address of the service that runs on the data folder, on any port. If none runs there, uses the settings.
+ */
 async function locateService(config: Config): Promise<ServiceAddress> {
   const configured = {
     url: `http://localhost:${config.port}`,
@@ -73,7 +75,7 @@ async function locateService(config: Config): Promise<ServiceAddress> {
   return configured;
 }
 
-/** Settings that name servers mean these, and not those of a service that happens to run on the folder. */
+/** True unless the settings name other servers than the service that runs on the data folder. */
 const isOn = (config: Config, running: { redisUrl: string; databaseUrl: string }): boolean =>
   (config.redisUrl === undefined || config.redisUrl === running.redisUrl) &&
   (config.databaseUrl === undefined || config.databaseUrl === running.databaseUrl);

@@ -1,4 +1,4 @@
-/** Keeps the engine open. It asks for the server's identity after each reconnection, before anything trades on it. */
+/** Keeps the engine open. After each reconnection it checks the server's identity before anything trades there. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
@@ -10,17 +10,20 @@ import { type Outages, openOutages } from './outages.ts';
 import type { ServerNames } from './server-names.ts';
 
 const RETRY_MS = 250;
-/** Time between confirmations of an open engine, which can be emptied and rebuilt without breaking a connection. */
+/** Interval of checks of an open engine, which can be emptied and rebuilt without breaking a connection. */
 const CONFIRM_MS = 1_000;
-/** Time between attempts to open an engine that was refused: an operator who has acted need not wait for long. */
+/**
+ * Interval of attempts to open an engine that was refused. It is short, so that an operator who has repaired it need
+ * not wait long.
+ */
 const RETRY_REFUSED_MS = 1_000;
 
-/** Name under which the servers' connections report outages. */
+/** User name under which the gate reports outages of the servers. */
 const USER = 'gate';
 
 const NAMES = { engine: 'Redis', postgres: 'Postgres' };
 
-/** Engines that only an operator can mend, in the words of `/readyz`. Their sentences are in the log. */
+/** Errors that only an operator can repair, with their words for `/readyz`. The log has the full sentences. */
 const REFUSED: readonly (readonly [kind: new (...parameters: never[]) => Error, state: string])[] = [
   [EngineBehind, 'behind Postgres'],
   [EngineFormat, 'of another format'],
@@ -28,9 +31,9 @@ const REFUSED: readonly (readonly [kind: new (...parameters: never[]) => Error, 
 ];
 
 export interface EngineGate {
-  /** `ok` while the engine is open, otherwise the reason why not; for `/readyz`. */
+  /** Returns `ok` while the engine is open, otherwise the reason why it is not. Used by `/readyz`. */
   state(): string;
-  /** Resolves when the engine is open for the first time. */
+  /** Resolves when the engine opens for the first time. */
   readonly opened: Promise<void>;
   stop(): void;
 }
@@ -40,7 +43,7 @@ export function keepEngineOpen(parts: {
   readonly engine: Engine;
   readonly ledger: { readonly settlement: Pick<Ledger['settlement'], 'cursor'> };
   readonly logger: Logger;
-  /** Milliseconds between two looks at an engine that an operator must mend or rebuild. */
+  /** Milliseconds between attempts to open an engine that an operator must repair or rebuild. */
   readonly retryRefusedMs?: number;
   readonly names?: Pick<ServerNames, 'engine' | 'postgres'>;
   readonly outages?: Outages;
@@ -59,7 +62,7 @@ export function keepEngineOpen(parts: {
     if (opening) return;
     opening = true;
     while (!stopped && !engine.lifecycle.isOpen() && redis.status === 'ready') {
-      // Postgres is needed only for a new server. The engine says so then.
+      // Postgres is needed only if the server is new. The engine then reports that the cursor is missing.
       let lacking: unknown;
       const cursor = await ledger.settlement.cursor().catch((error: unknown) => {
         lacking = error;
@@ -72,7 +75,7 @@ export function keepEngineOpen(parts: {
         logger.info('the matching engine is open');
       } catch (error) {
         refused = REFUSED.find(([kind]) => error instanceof kind)?.[1];
-        // A ledger without tables is not away: its migrations are under way.
+        // If only the tables are missing, Postgres is not unavailable: its migrations are running.
         if (refused !== undefined || lacking === undefined) outages.report(names.engine, USER, error);
         else if (lacking instanceof Refusal) outages.report(names.postgres, USER, lacking);
         await sleep(refused === undefined ? RETRY_MS : retryRefusedMs);
@@ -84,7 +87,7 @@ export function keepEngineOpen(parts: {
   };
 
   const confirm = (): void => {
-    // A failure is either told to the listener, or a break of the connection.
+    // No handling needed: the listener gets a failed check, and a broken connection is reported elsewhere.
     if (engine.lifecycle.isOpen()) engine.lifecycle.confirm().catch(() => undefined);
   };
   const confirming = setInterval(confirm, CONFIRM_MS);

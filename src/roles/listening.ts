@@ -1,28 +1,28 @@
-/** Listens with the server of a role, and ends it without cutting off any client. */
+/** Listens with the server of a role, and closes it gracefully. */
 
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { StartRefusal } from '../domain/errors.ts';
 
 const CLOSE_IDLE_EVERY_MS = 50;
-/** Longest time that requests under way get. An orchestrator kills the process soon after. */
+/** Maximum time for requests in flight at the end. An orchestrator kills the process soon after. */
 const LAST_REQUESTS_MS = 10_000;
 
 export interface Listening {
-  /** The port that was taken; the system chooses one for 0. */
+  /** Actual port. If the setting is 0, the system chooses one. */
   readonly port: number;
   /**
-   * Makes each reply from now on the last on its connection. Proxies and clients that keep connections leave them one
-   * by one, each after a reply. The server would close at a moment when the next request may be on its way.
+   * Sends `Connection: close` with each further reply. Proxies and clients with keep-alive connections then leave one
+   * by one, each after a reply. If the server closed them instead, the next request might already be on its way.
    */
   turnAway(): void;
-  /** Takes no more connections, lets requests under way end, and closes each connection when it is idle. */
+  /** Accepts no new connections, lets requests in flight finish, and closes each connection once it is idle. */
   close(lastRequestsMs?: number): Promise<void>;
 }
 
 /**
- * @param setting that the port comes from
- * @throws StartRefusal when the port cannot be had
+ * @param setting name of the setting for the port
+ * @throws StartRefusal if the port is not available
  */
 export async function listen(server: Server, port: number, setting = 'PORT'): Promise<Listening> {
   const sockets = track(server);
@@ -37,12 +37,12 @@ export async function listen(server: Server, port: number, setting = 'PORT'): Pr
     },
     async close(lastRequestsMs = LAST_REQUESTS_MS) {
       const closed = new Promise((resolve) => server.close(resolve));
-      // A closed server enforces no time limits any more: a client that sends slowly, or nothing at all, would hold it
-      // for ever.
+      // A closed server enforces no timeouts, so a client that sends slowly, or nothing at all, would keep it open for
+      // ever.
       const cutting = setTimeout(() => server.closeAllConnections(), lastRequestsMs);
       const closing = setInterval(() => {
         server.closeIdleConnections();
-        // Browsers open connections ahead. Node does not count them as idle before their first request.
+        // Browsers open connections in advance. Node does not count these as idle before their first request.
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       }, CLOSE_IDLE_EVERY_MS);
       await closed;
@@ -53,9 +53,9 @@ export async function listen(server: Server, port: number, setting = 'PORT'): Pr
 }
 
 /**
- * Tries a port before work begins that only a process with this port can use.
+ * Checks a port before starting work that is useless without it.
  * @returns the port, or a free one for 0
- * @throws StartRefusal when it cannot be had
+ * @throws StartRefusal if the port is not available
  */
 export async function tryPort(port: number): Promise<number> {
   const server = createServer();
@@ -81,11 +81,11 @@ function bind(server: Server, port: number, setting: string): Promise<void> {
   });
 }
 
-/** Returns the set of open connections, kept up to date. */
+/** Returns the set of open connections, which stays up to date. */
 function track(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
-    // A connection is announced again when a request on it has offered an upgrade.
+    // The server emits a connection again after a request on it has offered an upgrade.
     if (sockets.has(socket)) return;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));

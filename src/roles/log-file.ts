@@ -1,4 +1,4 @@
-/** Writes the log of the all-in-one: files beside its data that together never grow beyond a bound. */
+/** Writes the log of the all-in-one to rotated files beside its data, with a bounded total size. */
 
 import { chmodSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
 import { destination } from 'pino';
@@ -6,13 +6,13 @@ import { destination } from 'pino';
 /** Number of files: the log and its predecessors, of which `redbook.log.1` is the newest. */
 const FILES = 5;
 const FILE_BYTES = 20_000_000;
-/** Most bytes that wait for a slow disk. Later lines are lost. */
+/** Maximum number of bytes that wait for a slow disk. Later lines are dropped. */
 const MOST_WAITING_BYTES = 4_000_000;
 const OWNER_ONLY = 0o600;
 
 /**
- * Opens a log file for appending. A full one becomes the first predecessor, and the oldest predecessor is removed.
- * Waiting lines are written when the process ends. A disk that fails costs lines only.
+ * Opens a log file for appending. A full file is renamed to the first predecessor, and the oldest predecessor is
+ * deleted. Buffered lines are written when the process exits. A disk failure loses log lines but has no other effect.
  */
 export function openLogFile(path: string, fileBytes = FILE_BYTES): ReturnType<typeof destination> {
   if (existsSync(path)) {
@@ -20,10 +20,10 @@ export function openLogFile(path: string, fileBytes = FILE_BYTES): ReturnType<ty
     if (statSync(path).size >= fileBytes) moveOn(path);
   }
   let bytes = existsSync(path) ? statSync(path).size : 0;
-  // The file is open when this returns, so that a process that ends at once can write its log.
+  // Opened synchronously, so that a process that exits at once can still write its log.
   const dest = openSync(path, 'a', OWNER_ONLY);
   const file = destination({ dest, mode: OWNER_ONLY, sync: false, maxLength: MOST_WAITING_BYTES });
-  // Given a descriptor, it does not know the path that it is to open anew.
+  // pino gets a file descriptor and does not know the path, which it needs to reopen the file.
   Object.assign(file, { file: path });
   file.on('error', () => undefined);
   let isMoving = false;
@@ -39,14 +39,14 @@ export function openLogFile(path: string, fileBytes = FILE_BYTES): ReturnType<ty
       isMoving = true;
       file.reopen();
     } catch {
-      // The log goes on in the same file, and tries again when the file has grown by as much.
+      // Continues in the same file, and retries after the file has grown by the same size again.
       bytes = 0;
     }
   });
   return file;
 }
 
-/** Renames from the oldest on, so that a process that is killed meanwhile loses one predecessor at most. */
+/** Renames the oldest file first, so that a kill in between loses at most one predecessor. */
 function moveOn(path: string): void {
   for (let number = FILES - 1; number > 0; number -= 1) {
     const newer = number === 1 ? path : `${path}.${number - 1}`;

@@ -1,4 +1,4 @@
-/** `/metrics` on a port of its own, for operators who keep it from the port that clients reach. */
+/** Serves `/metrics` on a separate port, for operators who do not want it on the port of the clients. */
 
 import { createMetricsApp } from '../http/app.ts';
 import { createHttpServer } from '../http/server.ts';
@@ -6,12 +6,12 @@ import type { Connections } from './backends.ts';
 import { listen } from './listening.ts';
 
 interface MetricsPort {
-  /** The port that was taken; absent when `/metrics` is served on `PORT`. */
+  /** Actual port; absent if `/metrics` is served on `PORT`. */
   readonly port?: number;
   close(): Promise<void>;
 }
 
-/** Listens on `METRICS_PORT`, if it is set. It answers until it is closed: the last figures are of the drain. */
+/** Listens on `METRICS_PORT` if it is set. It answers until it is closed, so that the drain can be observed. */
 export async function openMetricsPort(connections: Connections): Promise<MetricsPort> {
   const { config, logger, metrics } = connections;
   if (config.metricsPort === undefined) return { close: async () => undefined };

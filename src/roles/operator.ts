@@ -1,6 +1,4 @@
-/**
- * Opens the servers for one operator's command: those that are configured, or those of the all-in-one that runs here.
- */
+/** Connects one operator's command to the configured servers, or to those of the all-in-one on this machine. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
@@ -13,13 +11,13 @@ import { openBackends } from './backends.ts';
 import { loadEmbedded } from './own-servers.ts';
 import type { ServedConfig } from './served-config.ts';
 
-/** Longest wait of a command, for whose end a person waits. */
+/** Timeout of a command. It is short because a person waits. */
 const PATIENCE_MS = 10_000;
-/** Time after which a server that is away is reported, since it may never come. */
+/** Time after which an unavailable server is reported, since it may never come back. */
 const OUTAGE_PATIENCE_MS = 1_500;
 const LOOK_EVERY_MS = 50;
 
-/** @throws ConfigError when no servers are named and none run here */
+/** @throws ConfigError if no servers are named and none run here */
 async function locateServers(config: Config): Promise<ServedConfig> {
   const isGiven = config.redisUrl !== undefined && config.databaseUrl !== undefined;
   const embedded = isGiven ? undefined : (await loadEmbedded())?.findEmbedded(config.dataDir);
@@ -34,7 +32,7 @@ async function locateServers(config: Config): Promise<ServedConfig> {
   return { ...config, redisUrl, databaseUrl, own };
 }
 
-/** Each process has one connection to the engine, named by its role. */
+/** Counts the processes by role. Each process has one connection to the engine, whose name contains the role. */
 async function countReplicas(engineRedis: Redis): Promise<Record<string, number>> {
   const clients = (await engineRedis.client('LIST')) as string;
   const roles = [...clients.matchAll(/ name=redbook-(\w+)-engine /g)].map(([, role]) => role!);

@@ -1,6 +1,4 @@
-/**
- * Reports servers that are away: at once, by the setting that names the server, and again every ten seconds meanwhile.
- */
+/** Reports unavailable servers: at once, with the setting that names the server, and then every ten seconds. */
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
@@ -10,34 +8,33 @@ import { reasonOf } from './server-trouble.ts';
 const TOLD_EVERY_MS = 10_000;
 const LOOK_EVERY_MS = 500;
 /**
- * A server that takes connections and says nothing reports no error for seconds. Its silence is counted in steps, so
- * that a process which is busy with loading its code does not blame a server whose answer it has not read.
+ * A server that accepts connections but never answers causes no error for seconds, so its silence is timed. The time is
+ * counted in steps: a process that is busy loading its code must not blame a server whose answer it has not read yet.
  */
 const SILENT_STEP_MS = 100;
 const SILENT_STEPS = 10;
 
 export interface Outages {
   /**
-   * Reports that a server cannot be used. The sentence is written if the server could be used before, or if it was
-   * written ten seconds ago.
+   * Reports that a server cannot be used. Logs a sentence at the start of an outage and then at most every ten seconds.
    * @param server name of the server, with the setting that names it
-   * @param user of the server: the outage ends when all of its users have cleared it
+   * @param user of the server: the outage ends when all its users have cleared it
    */
   report(server: string, user: string, error: unknown): void;
   clear(server: string, user: string): void;
   /**
    * Reports the server as silent, unless it is reported or cleared within a second.
-   * @returns a function to call when the server has answered anything
+   * @returns a function to call once the server has answered
    */
   expect(server: string, user: string): () => void;
-  /** Returns the listener of one connection to a server that is expected to be there. */
+  /** Returns the listener for one connection to a server that should be available. */
   listener(server: string, user: string): Listener;
-  /** One sentence for each server that is away. */
+  /** Returns one sentence for each unavailable server. */
   sentences(): string[];
   close(): void;
 }
 
-/** Users that take over from each other. */
+/** User names that the scout shares with the roles, which take over from it. */
 export const OF_ENGINE = 'engine';
 export const OF_MIGRATIONS = 'migrations';
 
@@ -115,7 +112,8 @@ export function openOutages(
 }
 
 /**
- * Logs errors of BullMQ's connections while ours to the same server works. Otherwise ours has reported them already.
+ * Logs errors of BullMQ's connections, but only while our own connection to the same server works. Otherwise our
+ * connection has already reported them.
  */
 export const queueTrouble =
   ({ logger, queueRedis }: { readonly logger: Logger; readonly queueRedis: Redis }, what = 'queue') =>

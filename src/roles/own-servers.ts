@@ -1,8 +1,8 @@
-/** Loads the embedded servers when they are needed. Images leave them out, because their roles are given servers. */
+/** Loads the embedded servers on demand. Images omit them, because roles in images use given servers. */
 
 type Embedded = typeof import('../embedded/index.ts');
 
-/** @returns undefined in an installation without `src/embedded` */
+/** @returns undefined if the installation has no `src/embedded` */
 export async function loadEmbedded(): Promise<Embedded | undefined> {
   try {
     return await import('../embedded/index.ts');
@@ -12,7 +12,7 @@ export async function loadEmbedded(): Promise<Embedded | undefined> {
   }
 }
 
-/** A package that is missing is another trouble, which keeps its own message. */
+/** True if `src/embedded` is missing. A missing package is another error, which keeps its own message. */
 const isMissing = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&

@@ -7,7 +7,7 @@ import { listen } from './listening.ts';
 import { askedServer } from './readiness.ts';
 import type { RunningRole } from './running-role.ts';
 
-/** @param stage `ok` while the role does its work; otherwise the stage of starting or stopping */
+/** @param stage `ok` while the role does its work, otherwise the stage of starting or stopping */
 export async function startProbes(backends: Backends, stage: () => string): Promise<RunningRole> {
   const { config, logger, metrics, hasMetricsPort, engineState, ledger } = backends;
   const askPostgres = askedServer('Postgres', logger, () => ledger.settlement.cursor());

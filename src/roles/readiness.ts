@@ -1,4 +1,4 @@
-/** Words of `/readyz` for the state of a server. */
+/** Checks a server for `/readyz`. */
 
 import type { Logger } from 'pino';
 import { errorRecord } from '../http/redact.ts';
@@ -6,9 +6,9 @@ import { errorRecord } from '../http/redact.ts';
 export const NO_ANSWER = 'does not answer';
 
 /**
- * Asks a server. `/readyz` is public, so it only says that the server does not answer; the log has the reason, once an
- * outage.
- * @returns `ok` or `does not answer`
+ * Makes the check of a server. `/readyz` is public, so it only says that the server does not answer. The log has the
+ * reason, once per outage.
+ * @returns a function that resolves to `ok` or `does not answer`
  */
 export function askedServer(
   name: string,

@@ -1,7 +1,7 @@
 /** A running role. */
 export interface RunningRole {
-  /** Reason why a running role does not do its work, for `/readyz`; undefined while it does. */
+  /** Returns the reason why the role does not work, for `/readyz`; undefined while it works. */
   trouble?(): string | undefined;
-  /** Ends in order: turns unready, serves on for `drainMs`, then finishes the requests under way. */
+  /** Shuts down gracefully: reports not ready, keeps serving for `drainMs`, then finishes the requests in flight. */
   stop(drainMs: number): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Asks the servers that settings name while the all-in-one still starts its own. A mistyped URL is reported at once,
- * and not after a database was made.
+ * Checks the servers that settings name while the all-in-one starts its own. A mistyped URL is thus reported at once,
+ * not only after a database has been created.
  */
 
 import type { Config } from '../config.ts';
@@ -10,7 +10,7 @@ import { OF_ENGINE, OF_MIGRATIONS, type Outages } from './outages.ts';
 import { serverNames } from './server-names.ts';
 import { untilDone } from './waiting.ts';
 
-/** Reports to `outages` in the same words as the roles, which take over from it. */
+/** Reports to `outages` under the same names as the roles, which take over from it. */
 export function scoutServers(config: Config, outages: Outages): { close(): void } {
   const { redisUrl, redisCa, databaseUrl } = config;
   const names = serverNames(config);

@@ -1,14 +1,14 @@
-/** Configuration of a process, with the addresses of the servers that it uses. */
+/** Configuration of a process with the addresses of its servers. */
 
 import type { ConfigOf } from '../config.ts';
 
 interface OwnServers {
-  /** Servers that no setting names, because they are the all-in-one's own. */
+  /** Servers that no setting names, because the all-in-one starts them. */
   readonly own?: { readonly redis: boolean; readonly postgres: boolean };
 }
 
-/** A process on the Redis servers alone. */
+/** Configuration of a process that uses only Redis. */
 export type RedisConfig = ConfigOf<'stream'> & OwnServers;
 
-/** A process on Redis and Postgres. */
+/** Configuration of a process that uses Redis and Postgres. */
 export type ServedConfig = ConfigOf<'settlement'> & OwnServers;

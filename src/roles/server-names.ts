@@ -1,4 +1,4 @@
-/** Names of the servers for operators: place and setting, without a password. */
+/** Names of servers for operators: address and setting, without a password. */
 
 import type { Config } from '../config.ts';
 import { readRedisAddress } from '../redis/address.ts';
@@ -6,12 +6,12 @@ import type { ServedConfig } from './served-config.ts';
 
 export interface ServerNames {
   readonly engine: string;
-  /** Equals the engine's name where one server is both. */
+  /** Equals `engine` if both use one server. */
   readonly queue: string;
   readonly postgres: string;
 }
 
-/** @param config may lack servers that its role does not need */
+/** @param config may lack servers that its role does not use */
 export function serverNames(config: Config & Pick<ServedConfig, 'own'>): ServerNames {
   const { redisUrl = '', queueRedisUrl, databaseUrl = '', own } = config;
   const engine = own?.redis ? 'its own Redis (below DATA_DIR)' : redisName('REDIS_URL', redisUrl);
@@ -29,17 +29,17 @@ function redisName(setting: string, url: string): string {
   const { kind, endpoints = [], primaryName, tls } = readRedisAddress(url) ?? {};
   const places = endpoints.map(({ host, port }) => `${host}:${port}`).join(', ');
   const server = kind === 'sentinel' ? `Redis ${primaryName}, by the Sentinels` : 'Redis';
-  // A server without TLS says nothing to a client that speaks TLS, so the name has the hint.
+  // A server without TLS does not answer a TLS client, so the name says `over TLS` as a hint.
   return `${server} at ${places}${tls ? ' over TLS' : ''} (${setting})`;
 }
 
-/** Returns the host of a Postgres URL. The URL of a socket names no host. */
+/** Returns the name of a Postgres server with its host. The URL of a Unix socket has no host. */
 export function postgresName(url: string): string {
   const { hostname = '', port } = URL.canParse(url) ? new URL(url) : {};
   return `Postgres${hostname === '' ? '' : ` at ${hostname}:${port || 5432}`} (DATABASE_URL)`;
 }
 
-/** Returns the passwords of all URLs, plain and as URLs encode them. */
+/** Returns the passwords of all URLs, both plain and URL-encoded. */
 export function passwordsOf({ redisUrl, queueRedisUrl, databaseUrl }: Config): string[] {
   return [redisUrl, queueRedisUrl, databaseUrl].flatMap((url) =>
     [...(url ?? '').matchAll(/:\/\/[^@/]*?:([^@/]+)@/g)].flatMap(([, password]) => [

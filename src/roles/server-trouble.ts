@@ -1,4 +1,4 @@
-/** Says in words why a server cannot be used, for the person who set its URL. */
+/** Explains in words why a server cannot be used, for the person who set its URL. */
 
 const BY_CODE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection is refused',
@@ -27,13 +27,13 @@ const BY_TEXT: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Returns the reason of a failure in one line, without a stack.
+ * Returns the reason of a failure as one line without a stack.
  * @param secrets texts that no reason may contain
  */
 export function reasonOf(error: unknown, secrets: readonly string[] = []): string {
   if (!(error instanceof Error)) return hidden(String(error), secrets);
   const { code, cause, errors } = error as Error & { code?: unknown; errors?: unknown[] };
-  // A refusal for clients hides the driver's error. A name with several addresses failed at each.
+  // A refusal for clients wraps the driver's error. A host with several addresses has one error per address.
   if (cause instanceof Error) return reasonOf(cause, secrets);
   const [line = ''] = error.message.split('\n');
   const said = BY_TEXT.find(([pattern]) => pattern.test(line))?.[1];

@@ -1,5 +1,5 @@
 /**
- * The role settlement: writes the engine's events into Postgres. Any number of processes run, and one works at a time.
+ * The role settlement: writes the engine's events to Postgres. Any number of processes may run; one works at a time.
  */
 
 import type { Engine, FilterLoad } from '../engine/index.ts';
@@ -17,7 +17,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   await backends.migrated();
   const settlement = createSettlement({ engine, ledger: ledger.settlement, log: logger });
   const onError = queueTrouble(backends);
-  // Before the engine is open, its events may be those of another server, and are not read.
+  // Before the engine is open, its events may belong to another server, so they are not read.
   const run = async (): Promise<void> => {
     if (engine.lifecycle.isOpen()) await settlement.run();
   };
@@ -48,7 +48,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   };
 }
 
-/** Exports the result of the last reconcile. The command ends, and this process stays. */
+/** Exports the result of the last reconcile. The command that reconciles ends, but this process keeps running. */
 function addReconcileMetrics(metrics: Metrics, ledger: Ledger): void {
   const ofTheLast =
     (read: (last: LastReconcile) => number): (() => Promise<Reading>) =>
@@ -68,7 +68,9 @@ function addReconcileMetrics(metrics: Metrics, ledger: Ledger): void {
   );
 }
 
-/** Exports the load of the engine's claim filter, from one role only. A scrape reads 64 KiB of the filter once. */
+/**
+ * Exports the load of the engine's claim filter. Only one role does so, because each scrape reads 64 KiB of the filter.
+ */
 function addClaimFilterMetrics(metrics: Metrics, engine: Engine): void {
   const read = oneAtATime(() => engine.claimFilter.load());
   const gauge = (name: string, help: string, figure: (load: FilterLoad) => number): void =>

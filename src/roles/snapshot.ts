@@ -1,4 +1,4 @@
-/** The role snapshot: builds the frames of the streams. Any number of workers run, and one builds each tick. */
+/** The role snapshot: builds the frames of the streams. Any number of workers may run; one of them builds each tick. */
 
 import { openPublisher } from '../feed/index.ts';
 import { openSnapshotTicker } from '../queue/index.ts';

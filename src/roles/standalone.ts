@@ -1,4 +1,4 @@
-/** Runs a role as a process of its own, on servers that are configured. */
+/** Runs one role in its own process, on configured servers. */
 
 import type { Logger } from 'pino';
 import { type Config, type ConfigOf, type Role, requireFor } from '../config.ts';
@@ -10,7 +10,7 @@ import type { RunningRole } from './running-role.ts';
 import { passwordsOf, postgresName } from './server-names.ts';
 import { untilMigrated } from './waiting.ts';
 
-/** Adds probes to a role that serves no API, on the same port. */
+/** Adds probes on `PORT` to a role that serves no API. */
 const withProbes =
   (start: (backends: Backends) => Promise<RunningRole>) =>
   async (backends: Backends): Promise<RunningRole> => {
@@ -30,7 +30,7 @@ const withProbes =
     };
   };
 
-/** Runs a role on the servers it needs, and closes them when it has stopped. */
+/** Runs a role with the servers it needs, and closes their connections after it has stopped. */
 async function runOn<Opened extends Connections>(
   opened: Opened,
   start: (opened: Opened) => Promise<RunningRole>,
@@ -52,7 +52,7 @@ async function runOn<Opened extends Connections>(
 
 export type StandaloneRole = Exclude<Role, 'all' | 'migrate'>;
 
-/** The code of a role is loaded while its connections are being made, so that a wrong URL is reported early. */
+/** A role's code loads while its connections are being made, so that a wrong URL is reported early. */
 const STARTS: {
   readonly [R in StandaloneRole]: (config: ConfigOf<R>, logger: Logger) => Promise<RunningRole>;
 } = {
@@ -89,7 +89,7 @@ export async function startStandalone<R extends StandaloneRole>(
   return running;
 }
 
-/** Migrates the database to this release and ends. */
+/** Migrates the database to this release and returns. */
 export async function migrate(config: Config, logger: Logger): Promise<void> {
   const served = requireFor('migrate', config);
   const ledger = openLedger({ databaseUrl: served.databaseUrl });

@@ -1,9 +1,12 @@
-/** Tells a process that a person or an orchestrator ends it. */
+/** Handles the signals by which a person or an orchestrator stops a process. */
 
-/** npm repeats a Ctrl-C that the terminal has sent to this process already. */
+/**
+ * Period in which a repeated signal is ignored: npm forwards a Ctrl-C that the terminal has already sent to this
+ * process.
+ */
 const REPEATED_WITHIN_MS = 500;
 
-/** Calls `stop` at the first SIGINT or SIGTERM. A later signal ends the process at once, with status 1. */
+/** Calls `stop` at the first SIGINT or SIGTERM. A later signal exits the process at once with status 1. */
 export function onStopSignal(stop: (signal: NodeJS.Signals) => void): void {
   let toldMs: number | undefined;
   const take = (signal: NodeJS.Signals): void => {

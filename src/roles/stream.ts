@@ -1,4 +1,4 @@
-/** The role stream: relays the frames that the snapshot worker publishes. Any number of replicas run. */
+/** The role stream: relays the frames that the snapshot worker publishes. Any number of replicas may run. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openFollower } from '../feed/index.ts';
@@ -11,11 +11,11 @@ import { NO_ANSWER } from './readiness.ts';
 import type { RunningRole } from './running-role.ts';
 
 interface RunningStreams extends RunningRole {
-  /** True while frames can come. */
+  /** True while frames can arrive. */
   isOpen(): boolean;
 }
 
-/** Serves the streams on a server that serves something else as well. */
+/** Serves the streams on a server that also serves other requests. */
 export function openStreamsOn(server: HttpServer, connections: Connections): RunningStreams {
   const { config, logger, metrics, engine, queueRedis } = connections;
   const follower = openFollower({ redis: queueRedis, subscriber: connections.openSubscriber('frames') });
@@ -44,7 +44,7 @@ export function openStreamsOn(server: HttpServer, connections: Connections): Run
   });
   return {
     isOpen: () => follower.isOpen(),
-    // New clients still come in the first half of the time, from balancers that do not know yet.
+    // In the first half of the time, load balancers that have not noticed the shutdown still send new clients.
     async stop(drainMs) {
       await sleep(drainMs / 2);
       await streams.drain(drainMs / 2);

@@ -1,4 +1,4 @@
-/** Waits at start-up for servers that are away, however long. `Outages` reports them. */
+/** Waits at start-up for unavailable servers, without a limit. `Outages` reports them. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '../engine/index.ts';
@@ -8,10 +8,13 @@ import type { ServerNames } from './server-names.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** Time between looks at the engine's format. An operator who has rebuilt the engine need not wait for long. */
+/**
+ * Interval of checks of the engine's format. It is short, so that an operator who has rebuilt the engine need not wait
+ * long.
+ */
 const FORMAT_PAUSE_MS = 500;
 
-/** Tries `attempt` until it succeeds, with growing pauses. */
+/** Retries `attempt` until it succeeds, with growing pauses. */
 export async function untilDone<T>(
   attempt: () => Promise<T>,
   onFailure: (error: unknown) => void = () => undefined,
@@ -28,9 +31,9 @@ export async function untilDone<T>(
 }
 
 /**
- * Waits until Postgres answers and has the tables of this release. While the engine has another format, nothing is
- * migrated, because the release that wrote it settles into the tables that it knows. The gate reports the reason.
- * @param parts.engine absent: no engine is asked
+ * Waits until Postgres answers and has the tables of this release. It does not migrate while the engine has another
+ * format, because the release of that format settles into the tables that it knows. The gate reports the reason.
+ * @param parts.engine if absent, no engine is checked
  */
 export async function untilMigrated(parts: {
   readonly engine?: { readonly lifecycle: Pick<Engine['lifecycle'], 'checkFormat'> };

@@ -1,4 +1,4 @@
-/** The text of `npm start` when the service is ready. */
+/** Text that `npm start` prints when the service is ready. */
 
 import type { Config } from '../config.ts';
 
@@ -8,8 +8,8 @@ const FAUCET_IS_ON =
   'The faucet is on: wallets that sign in on this machine can have play money. DEMO_FAUCET=off ends it.';
 
 /**
- * Returns the lines of the text; the address of the trading page is first.
- * @param isOwn whether both servers are the service's own
+ * Returns the lines of the text, with the address of the trading page first.
+ * @param isOwn true if both servers are the service's own
  */
 export function welcome(
   { port, dataDir, demoFaucet }: Pick<Config, 'port' | 'dataDir' | 'demoFaucet'>,
@@ -18,7 +18,7 @@ export function welcome(
 ): string[] {
   const base = localUrl(port);
   const list = markets.map(({ symbol }) => symbol).join(', ');
-  // A command in another terminal finds this service by its data folder.
+  // A command in another terminal finds this service through its data folder.
   const where = dataDir === '.data' ? '' : `DATA_DIR='${dataDir}' `;
   const ofDemo: [command: string, meaning: string][] = [
     [`${where}npm run demo`, 'wallets sign in, trade and settle'],

@@ -1,4 +1,4 @@
-/** Limits the number of connections, in all and from one address. */
+/** Limits the number of connections, in total and per address. */
 
 type Refused = 'full' | 'address full';
 
@@ -13,7 +13,7 @@ export class Admission {
     this.#mostPerAddress = mostPerAddress;
   }
 
-  /** Takes a place, or answers why there is none. Each place taken is to be given back once. */
+  /** Takes a place, or returns the reason why none is free. Each taken place must be given back once. */
   take(address: string): Refused | undefined {
     const taken = this.#byAddress.get(address) ?? 0;
     if (this.#all >= this.#most) return 'full';

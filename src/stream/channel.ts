@@ -3,13 +3,13 @@
 import type { Client } from './client.ts';
 import { textFrames } from './text-frames.ts';
 
-/** Counted over all channels of a replica. */
+/** Totals over all channels of a replica. */
 export interface FrameCounts {
   sent: number;
   skipped: number;
 }
 
-/** Frames come every two seconds. A new client gets the last ones only when they are younger than this. */
+/** Maximum age of frames for a new client. Frames come every two seconds. */
 const FRESH_MS = 4_000;
 
 export class Channel {
@@ -20,25 +20,25 @@ export class Channel {
   #greeting: Buffer | undefined;
   #shownAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param greets true: the first frame of each tick is for new clients only */
+  /** @param greets true if the first frame of each tick is only for new clients */
   constructor(greets: boolean, maxLagMs: number, counts: FrameCounts) {
     this.#greets = greets;
     this.#maxLagMs = maxLagMs;
     this.#counts = counts;
   }
 
-  /** True when the last frame arrived less than four seconds ago. */
+  /** True if the last frame arrived less than four seconds ago. */
   get isFresh(): boolean {
     return performance.now() - this.#shownAtMs < FRESH_MS;
   }
 
-  /** Shows the newest frames at once if they are fresh; otherwise the client waits for the next ones. */
+  /** Adds a client. Sends it the newest frames at once if they are fresh; otherwise it waits for the next tick. */
   join(client: Client): void {
     this.clients.add(client);
     if (this.#greeting !== undefined && this.isFresh) this.#greet(client, this.#greeting);
   }
 
-  /** Shows a tick's frames to everybody. */
+  /** Sends a tick's frames to all clients. */
   show(frames: readonly Buffer[]): void {
     const greeting = textFrames(frames);
     const update = this.#greets ? textFrames(frames.slice(1)) : greeting;

@@ -7,9 +7,9 @@ export class Client {
   readonly #ws: WebSocket;
   readonly #socket: Duplex;
   #isAlive = true;
-  /** Time since which the client lags, by performance.now(); undefined while it keeps up. */
+  /** Time by performance.now() since which the client lags; undefined while it keeps up. */
   #behindSinceMs: number | undefined;
-  /** True once the client was shown a frame. */
+  /** True once a frame was sent to the client. */
   greeted = false;
 
   constructor(ws: WebSocket, socket: Duplex) {
@@ -21,10 +21,10 @@ export class Client {
   }
 
   /**
-   * Writes finished frames to the socket, so that all clients share the same bytes. The WebSocket object would make a
-   * header for each client and message. A client that has not taken its last frames loses these, so at most one tick waits for it. A
-   * client that lags for too long is dropped.
-   * @returns true when the frames were sent
+   * Writes encoded frames to the socket, so that all clients share the same bytes. The WebSocket object would build a
+   * header for each client and message. A client that has not read its last frames misses these, so at most one tick is
+   * buffered for it. A client that lags for too long is disconnected.
+   * @returns true if the frames were sent
    */
   show(frames: Buffer, maxLagMs: number): boolean {
     if (this.#ws.readyState !== WebSocket.OPEN) return false;
@@ -38,9 +38,9 @@ export class Client {
     return true;
   }
 
-  /** Drops a client that has not answered the last ping, and pings it again otherwise. */
+  /** Disconnects a client that has not answered the last ping, otherwise pings it again. */
   probe(): void {
-    // A ping would wait behind frames that wait; `show` decides how long they may.
+    // A ping would queue behind the unread frames. `show` limits how long these may wait.
     if (this.#ws.readyState !== WebSocket.OPEN || this.#socket.writableLength > 0) return;
     if (this.#isAlive) this.#ws.ping();
     else this.#ws.terminate();

@@ -1,4 +1,4 @@
-/** Serves the two public streams: docs/api.md 6. Frames come ready made and go to every client unchanged. */
+/** Serves the two public streams: docs/api.md 6. Frames arrive complete and go to every client unchanged. */
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -15,12 +15,12 @@ import { Client } from './client.ts';
 import { refuseUpgrade } from './refuse-upgrade.ts';
 import { readRequest, type StreamRefusal, type StreamRequest, unknownMarket } from './request.ts';
 
-/** RFC 6455 (4.4): a client that asks in another version learns which there are. */
+/** RFC 6455 (4.4): the reply to a client with an unsupported version lists the supported ones. */
 const VERSIONS = 'Sec-WebSocket-Version: 13, 8';
 const HEARTBEAT_MS = 30_000;
 const LONGEST_MESSAGE_BYTES = 1_024;
 const GOING_AWAY = 1001;
-/** Clients that are told to go come back spread over this time. */
+/** Period over which the reconnects of dismissed clients are spread. */
 const RECONNECT_WITHIN_MS = 2_000;
 const CLOSED_WITHIN_MS = 1_000;
 const DRAIN_STEP_MS = 20;
@@ -28,7 +28,7 @@ const DRAIN_STEP_MS = 20;
 export interface StreamSettings {
   readonly wsMaxClients: number;
   readonly wsMaxClientsPerAddress: number;
-  /** Longest time that a client may leave frames unread. */
+  /** Maximum time that a client may leave frames unread. */
   readonly wsMaxLagMs: number;
   readonly trustProxyHops: number;
   readonly heartbeatMs?: number;
@@ -38,20 +38,21 @@ interface StreamOptions {
   readonly follower: Follower;
   readonly settings: StreamSettings;
   readonly log: Pick<Logger, 'error'>;
-  /** Rejects when neither the engine nor Redis can tell. */
+  /** Rejects if neither the engine nor Redis can answer. */
   hasMarket(symbol: string): Promise<boolean>;
 }
 
 export interface Streams {
-  /** Answers the `upgrade` of a server: a WebSocket handshake, with what came behind it. */
+  /** Handles the server's `upgrade` event: a WebSocket handshake, with the bytes that followed it. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   clients(): { general: number; market: number };
-  /** Frames written to clients, and frames that lagging clients lost. */
+  /** Returns the number of frames written to clients, and of frames that lagging clients missed. */
   frameCounts(): Readonly<FrameCounts>;
-  /** Milliseconds since the last frames of the general stream; undefined before the first. */
+  /** Returns the milliseconds since the last frames of the general stream; undefined before the first. */
   frameAgeMs(): number | undefined;
   /**
-   * Takes no more clients and tells all to reconnect elsewhere, evenly over that time. No client is left afterwards.
+   * Accepts no new clients and tells all clients to reconnect elsewhere, evenly over the given time. All clients are
+   * disconnected afterwards.
    */
   drain(overMs: number): Promise<void>;
 }
@@ -74,7 +75,7 @@ class StreamServer implements Streams {
   readonly #counts: FrameCounts = { sent: 0, skipped: 0 };
   readonly #general: Channel;
   readonly #markets = new Map<string, Channel>();
-  /** Every connection, those about to be closed included. */
+  /** Every connection, including those that are about to close. */
   readonly #clients = new Set<Client>();
   readonly #heartbeat: NodeJS.Timeout;
   #framesAtMs: number | undefined;
@@ -99,7 +100,7 @@ class StreamServer implements Streams {
     }, settings.heartbeatMs ?? HEARTBEAT_MS);
   }
 
-  /** A function of its own, because servers take it as a listener. */
+  /** An arrow function, because servers take it as a listener. */
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy());
     const requestId = requestIdOf(request.headers['x-request-id']);
@@ -144,8 +145,8 @@ class StreamServer implements Streams {
   }
 
   /**
-   * A market whose frames come exists; the engine is asked about others, because a market is gone when the engine was
-   * rebuilt without it. While the engine cannot tell, a market that has a channel is taken to exist.
+   * Refuses an unknown market. A market with fresh frames exists. For other markets the engine is asked, because a
+   * rebuilt engine may lack a market. While the engine cannot answer, a market with a channel counts as existing.
    */
   async #refusalOf(wanted: StreamRequest): Promise<StreamRefusal | undefined> {
     if (wanted.stream === 'general') return undefined;
@@ -165,7 +166,7 @@ class StreamServer implements Streams {
   }
 
   #welcome(ws: WebSocket, socket: Duplex, wanted: StreamRequest, refusal: StreamRefusal | undefined): void {
-    // ws closes a connection that breaks the protocol by itself.
+    // ws itself closes a connection that violates the protocol.
     ws.on('error', () => undefined);
     const client = new Client(ws, socket);
     this.#clients.add(client);
@@ -181,7 +182,9 @@ class StreamServer implements Streams {
     channel.join(client);
   }
 
-  /** The channel is followed from its first client on, until a tick finds no client there any more. */
+  /**
+   * Returns the channel of a market. A channel is followed from its first client on, until a tick finds no client left.
+   */
   #marketChannelOf(name: string): Channel {
     const known = this.#markets.get(name);
     if (known !== undefined) return known;

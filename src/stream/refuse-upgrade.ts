@@ -1,12 +1,12 @@
-/** Refuses upgrades with an HTTP reply, written on the socket. */
+/** Refuses upgrades with an HTTP reply, written to the socket. */
 
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../domain/errors.ts';
 import { bareReply } from '../edge/bare-reply.ts';
 
-/** Time after which a refused client may try again, long enough for a crowd to thin out. */
+/** Retry-After of a refused client, long enough for a crowd to thin out. */
 const RETRY_AFTER_SECONDS = 5;
-/** Refusals that may pass. */
+/** Refusals that may be temporary. */
 const PASSING: readonly ErrorCode[] = ['RATE_LIMITED', 'SERVICE_UNAVAILABLE'];
 
 interface UpgradeRefusal {
@@ -16,7 +16,7 @@ interface UpgradeRefusal {
   readonly headers?: readonly string[];
 }
 
-/** `{error, code}` with the code's status; an unknown route in the shape that unknown routes have. */
+/** Replies with `{error, code}` and the code's status. An unknown route gets the body of unknown routes. */
 export function refuseUpgrade(
   socket: Duplex,
   requestId: string,

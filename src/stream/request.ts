@@ -1,15 +1,15 @@
-/** Reads the stream that an upgrade request asks for. */
+/** Parses which stream an upgrade request asks for. */
 
 import type { z } from 'zod';
 import type { errorFrameSchema } from '../contract/frames.ts';
 import { TIMEFRAMES } from '../domain/candle.ts';
 import type { MarketView } from '../feed/index.ts';
 
-/** Close codes of ours: 4000 and the HTTP status that would say the same. */
+/** Custom close code: 4000 plus the corresponding HTTP status. */
 const BAD_REQUEST = 4400;
 const NOT_FOUND = 4404;
 
-/** A stream that cannot be shown. The client gets a frame with the reason, then the close code. */
+/** Refusal of a stream. The client gets a frame with the reason, then the close code. */
 export interface StreamRefusal {
   readonly closeCode: number;
   readonly frame: z.infer<typeof errorFrameSchema>;
@@ -34,7 +34,7 @@ export const unknownMarket = (symbol: string): StreamRefusal => ({
   },
 });
 
-/** Returns undefined for a path that is no stream. */
+/** Returns undefined if the path is not a stream. */
 export function readRequest(url: string): StreamRequest | undefined {
   const [path, query = ''] = url.split(/\?(.*)/s, 2);
   if (path === '/ws') return { stream: 'general' };

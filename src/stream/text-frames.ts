@@ -1,4 +1,6 @@
-/** Writes WebSocket text frames once for all clients: frames of a server are not masked, so the bytes are the same. */
+/**
+ * Encodes WebSocket text frames once for all clients. Servers do not mask frames, so the bytes are the same for all.
+ */
 
 const FINAL_TEXT = 0x81;
 const SHORTEST_16_BIT = 126;
@@ -18,6 +20,6 @@ function header(length: number): Buffer {
   return bytes;
 }
 
-/** Joins several messages into one piece of bytes, for any number of sockets. */
+/** Joins several messages into one buffer for any number of sockets. */
 export const textFrames = (payloads: readonly Buffer[]): Buffer =>
   Buffer.concat(payloads.flatMap((payload) => [header(payload.length), payload]));

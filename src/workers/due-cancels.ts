@@ -1,4 +1,4 @@
-/** Fires dead-man switches: takes the ones that are due and cancels their wallets' orders, a page at a time. */
+/** Fires dead-man switches: takes due switches and cancels their wallets' orders, one page at a time. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -13,41 +13,50 @@ interface DueCancelsOptions {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Called after each page that cancelled something. */
   readonly wake: () => void;
-  /** Lease of a taken switch: another process leaves it alone for this long, unless this one extends it. */
+  /** Lease of a taken switch: other processes leave it alone for this long, unless this process extends the lease. */
   readonly leaseMs?: number;
 }
 
 export interface DueCancelsWorker {
-  /** Switches that this process ended, their orders cancelled, and times it could not cancel all orders of one. */
+  /**
+   * `fired` counts switches that this process finished with all orders cancelled. `failed` counts attempts that could
+   * not cancel all orders.
+   */
   counts(): { readonly fired: number; readonly failed: number };
-  /** Age of the oldest due switch that this process knows and has not ended, by the engine's clock; 0: none. */
+  /**
+   * Age, by the engine's clock, of the oldest due switch that this process knows and has not finished; 0 if there is
+   * none.
+   */
   overdueMs(): number;
-  /** Finishes the pages under way and leaves the rest to other processes at once. */
+  /** Finishes the pages in flight and releases the rest to other processes at once. */
   stop(): Promise<void>;
 }
 
-/** Taken by one script: a script runs alone, so it must stay short. */
+/** Maximum switches taken by one script, which must stay short because it blocks Redis. */
 const MOST_TAKEN = 100;
-/** Taken and not ended by one process. */
+/** Maximum switches that one process has taken and not finished. */
 const MOST_HELD = 1_000;
 /**
- * Pages that one process has under way: an order waits for no more of them at the engine. First pages are short, and
- * have a lane of their own, so that many wallets begin at once whatever the others have on the book.
+ * Maximum pages in flight per process, which bounds the pages that an order at the engine waits for. First pages are
+ * short and have their own lane, so that many wallets start at once, even if other wallets have many orders.
  */
 const FIRST_PAGES_TOGETHER = 16;
 const LATER_PAGES_TOGETHER = 4;
 const LEASE_MS = 5_000;
-/** No switch is set for less than 5 s, so a look this often knows of each before it is due. */
+/** Every switch is set for at least 5 s, so polling this often finds each one before it is due. */
 const LONGEST_PAUSE_MS = 1_000;
 const SHORTEST_PAUSE_MS = 25;
-/** Spreads the looks of several processes that wait for the same switch. */
+/** Jitter that spreads the polls of several processes that wait for the same switch. */
 const MOST_JITTER_MS = 25;
-/** Pause while the engine is closed. It costs no command, because the process knows the state of its engine. */
+/**
+ * Pause while the engine is closed. It is short because the check needs no command: the process knows the engine's
+ * state.
+ */
 const CLOSED_PAUSE_MS = 100;
-/** A missing reservation stays missing until an operator has acted. */
+/** Pause after a failed cancel. It is long because a missing reservation stays missing until an operator acts. */
 const FAILED_PAUSE_MS = 60_000;
 
-/** A taken switch, while the orders of its wallet are cancelled. */
+/** A taken switch while the orders of its wallet are being cancelled. */
 interface Firing {
   readonly due: DueCancel;
   next: Buffer | null;
@@ -56,7 +65,9 @@ interface Firing {
   leasedAt: number;
 }
 
-/** Firings that wait for a page, in turn: a wallet with many orders does not keep the others waiting. */
+/**
+ * Queue of firings that wait for a page. Firings take turns, so a wallet with many orders does not delay the others.
+ */
 interface Lane {
   readonly waiting: Firing[];
   underWay: number;
@@ -84,15 +95,18 @@ class Worker {
   readonly #wake: () => void;
   readonly #leaseMs: number;
   readonly #stopping = new AbortController();
-  /** By wallet, those whose pages are under way included. */
+  /** Held switches by wallet, including those with a page in flight. */
   readonly #held = new Map<string, Firing>();
   readonly #firstPages: Lane = { waiting: [], underWay: 0, most: FIRST_PAGES_TOGETHER };
   readonly #laterPages: Lane = { waiting: [], underWay: 0, most: LATER_PAGES_TOGETHER };
   readonly #pages = new Set<Promise<void>>();
-  /** Nothing is begun after a failure until a look has reached the engine again. */
+  /** False after a failure. No page starts until a poll has reached the engine again. */
   #isReached = false;
   #failures = 0;
-  /** The engine's clock at the last look, the local one then, and the first switch that stayed. */
+  /**
+   * Result of the last poll: the engine's clock, the local clock, and the due time of the first switch that was not
+   * taken.
+   */
   #look = { timeMs: 0, at: 0, nextDueMs: null as number | null };
 
   constructor({ engine, log, wake, leaseMs = LEASE_MS }: DueCancelsOptions) {
@@ -123,7 +137,7 @@ class Worker {
     return Math.max(0, nowMs - oldestMs);
   }
 
-  /** @returns milliseconds until the next look */
+  /** @returns milliseconds until the next poll */
   async #lookOnce(): Promise<number> {
     if (!this.#engine.lifecycle.isOpen()) {
       this.#isReached = false;
@@ -160,7 +174,7 @@ class Worker {
       return;
     }
     const firing: Firing = { due, next: null, cancelled: 0, failure: undefined, leasedAt };
-    // An earlier switch of the wallet is covered by this one: its pages end, and it changes nothing when it is ended.
+    // This switch covers an earlier one of the wallet. The earlier one stops after its page and then changes nothing.
     this.#held.set(due.wallet, firing);
     this.#wait(firing);
   }
@@ -206,7 +220,7 @@ class Worker {
     else if (this.#isHeld(firing)) this.#wait(firing);
   }
 
-  /** Tries again after an error of the engine. A wrong answer waits for an operator. */
+  /** Retries after an error of the engine. After an unexpected answer, the switch waits for an operator. */
   async #again(firing: Firing, error: unknown): Promise<void> {
     if (!(error instanceof Refusal) && firing.failure === undefined) {
       firing.failure = error instanceof Error ? error : new Error(String(error));
@@ -245,7 +259,7 @@ class Worker {
     this.#failures += 1;
   }
 
-  /** Lets other processes take the held switches from now on, instead of when their leases end. */
+  /** Lets other processes take the held switches at once, instead of after their leases. */
   async #release(): Promise<void> {
     if (!this.#engine.lifecycle.isOpen()) return;
     const left = [...this.#held.values()];

@@ -1,4 +1,4 @@
-/** Writes the engine's events into the ledger, and trims them from the engine afterwards. */
+/** Writes the engine's events to the ledger, then trims them from the engine. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -6,19 +6,19 @@ import { lagBetween } from '../books/settlement-lag.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
 import { type Ledger, LedgerDiverged } from '../ledger/index.ts';
 
-/** The engine, as settlement sees it. */
+/** Parts of the engine that settlement uses. */
 export interface EventSource {
   readonly outbox: {
     /**
-     * Reads events after the cursor, and before them the one at the cursor while it is still there. Ends after `count`
-     * events, or with the event with which their weights reach `weight`.
+     * Reads the event at the cursor, if it still exists, and the events after it. Stops after `count` events, or with
+     * the event at which their total weight reaches `weight`.
      */
     readEvents(after: Cursor, count: number, weight: number): Promise<EngineEvent[]>;
-    /** Trims events at or before the cursor. The engine chooses when. */
+    /** Trims events up to and including the cursor. The engine may delay it. */
     trim(cursor: Cursor): Promise<unknown>;
   };
   readonly snapshots: {
-    /** The last event of the stream. */
+    /** Returns the position of the last event in the stream. */
     state(): Promise<Cursor>;
   };
 }
@@ -27,39 +27,39 @@ interface SettlementOptions {
   engine: EventSource;
   ledger: Pick<Ledger['settlement'], 'cursor' | 'settle'>;
   log: Pick<Logger, 'info' | 'warn' | 'error' | 'fatal'>;
-  /** Most events in one transaction. */
+  /** Maximum events per transaction. */
   batchSize?: number;
   /**
-   * Weight of the events in memory at which no further event is taken: those that Postgres writes and those that are
-   * read meanwhile. The weight passes this limit by one event at most.
+   * Limit of the weight of events in memory: those that Postgres is writing and those being read ahead. At most one
+   * event exceeds the limit.
    */
   heldWeight?: number;
 }
 
 interface SettlementLag {
-  /** Events that the engine has and the ledger has not. */
+  /** Number of events that the engine has and the ledger does not. */
   lagEvents: number;
-  /** Age of the oldest of them, 0 when there is none. */
+  /** Age of the oldest of these events; 0 if there is none. */
   lagMs: number;
-  /** Time at which any process settled the newest settled event; null before the first. Unix milliseconds. */
+  /** Unix milliseconds at which any process settled the newest settled event; null before the first. */
   lastSettledAtMs: number | null;
 }
 
 interface Settlement {
-  /** Settles until nothing is left. Never rejects: a failure is logged, and a later call tries again. */
+  /** Settles until no event is left. Never rejects: logs a failure, and a later call retries. */
   run(): Promise<void>;
-  /** Rejects when the engine or Postgres is away. */
+  /** Rejects if the engine or Postgres is unavailable. */
   lag(): Promise<SettlementLag>;
-  /** True when the events and the ledger contradict each other. Nothing is settled then until an operator restarts. */
+  /** True if the events and the ledger contradict each other. Settlement then stops until an operator restarts it. */
   diverged(): boolean;
 }
 
-/** Events of a batch. COPY gains little beyond a thousand rows, and a kill makes us repeat a batch. */
+/** Events per batch. COPY gains little beyond a thousand rows, and a killed process repeats its batch. */
 const BATCH_SIZE = 1_000;
-/** An execution is seven rows and some kilobytes of memory; one event may have thousands. */
+/** An execution is seven rows and some kilobytes of memory, and one event may have thousands of executions. */
 const HELD_WEIGHT = 5_000;
 /**
- * Shortest time between transactions that reach the end of the stream. A transaction costs Postgres as much as twenty
+ * Minimum time between transactions that reach the end of the stream. A transaction costs Postgres as much as twenty
  * events.
  */
 const PACE_MS = 100;
@@ -71,7 +71,7 @@ interface BatchLimits {
   readonly weight: number;
 }
 
-/** A batch of several events failed: half of it is tried soon. */
+/** A batch of several events failed. Half of it is retried soon. */
 class SmallerBatchDue extends Error {
   constructor(cause: unknown) {
     super('the batch failed', { cause });
@@ -82,8 +82,8 @@ const weightOfAll = (events: readonly EngineEvent[]): number =>
   events.reduce((sum, event) => sum + weightOf(event), 0);
 
 /**
- * Limits after a failure. The batch may have been too much for a statement's time or a process's memory, so batches are
- * halved, down to one event.
+ * Returns the limits after a failure. The batch may have exceeded a statement timeout or the memory of a process, so
+ * batches are halved, down to one event.
  */
 const halfOf = (failed: readonly EngineEvent[]): BatchLimits => ({
   events: Math.max(1, Math.floor(failed.length / 2)),
@@ -95,12 +95,12 @@ const doubled = ({ events, weight }: BatchLimits, most: BatchLimits): BatchLimit
   weight: Math.min(most.weight, weight * 2),
 });
 
-/** Events as read from the stream, from the one at a cursor on. */
+/** Events read from the stream, starting with the one at the cursor. */
 interface Batch {
   readonly events: readonly EngineEvent[];
   /** Events after the cursor. */
   readonly fresh: readonly EngineEvent[];
-  /** The batch reached a limit, and not the end of the stream. */
+  /** True if the batch stopped at a limit and not at the end of the stream. */
   readonly isFull: boolean;
 }
 
@@ -108,9 +108,9 @@ const NOTHING: Batch = { events: [], fresh: [], isFull: false };
 
 interface SettledBatch {
   readonly settled: Cursor;
-  /** The next batch, if it was read meanwhile. */
+  /** The next batch, if it is being read ahead. */
   readonly ahead: Promise<Batch> | undefined;
-  /** Time of the next transaction at the earliest, by `performance.now`. */
+  /** Earliest time of the next transaction, by `performance.now`. */
   readonly nextMs: number;
 }
 
@@ -125,7 +125,7 @@ class Settler implements Settlement {
   #limits: BatchLimits;
   #diverged = false;
   #failures = 0;
-  /** Failures in a row that a smaller batch does not help against. */
+  /** Number of consecutive failures that a smaller batch cannot fix. */
   #backoffs = 0;
   #retryAtMs = 0;
 
@@ -151,7 +151,8 @@ class Settler implements Settlement {
   }
 
   async lag(): Promise<SettlementLag> {
-    // The cursor first: what is settled between the two questions then counts as lag, never as a lead.
+    // Read the cursor first: events that are settled between the two reads then count as lag and never make it
+    // negative.
     const cursor = await this.#ledger.cursor();
     const { events, ageMs } = await lagBetween(
       this.#engine.outbox,
@@ -174,7 +175,7 @@ class Settler implements Settlement {
     }
   }
 
-  /** Settles one batch. Returns undefined when all is settled, or when another process settles. */
+  /** Settles one batch. Returns undefined if everything is settled, or if another process settles. */
   async #settleOne(batch: Batch): Promise<SettledBatch | undefined> {
     const begunMs = performance.now();
     const ahead = this.#readAhead(batch);
@@ -182,7 +183,7 @@ class Settler implements Settlement {
     try {
       settled = await this.#write(batch);
     } catch (error) {
-      // The batch that was read ahead is given up with this one.
+      // The batch that was read ahead is dropped too.
       await ahead?.catch(() => undefined);
       throw error;
     }
@@ -201,14 +202,14 @@ class Settler implements Settlement {
   }
 
   /**
-   * Reads and decodes the next batch while Postgres writes this one, within the weight that both may have together.
-   * Returns undefined when no event is left, or no room for one.
+   * Reads and decodes the next batch while Postgres writes this one, within their common weight limit. Returns
+   * undefined if no event is left, or if there is no room for one.
    */
   #readAhead({ fresh, isFull }: Batch): Promise<Batch> | undefined {
     const room = this.#heldWeight - weightOfAll(fresh);
     if (!isFull || room <= 0) return undefined;
     const ahead = this.#read(fresh.at(-1)!, Math.min(this.#limits.weight, room));
-    // Its failure counts when its turn comes.
+    // A failure is handled when the batch is used.
     ahead.catch(() => undefined);
     return ahead;
   }

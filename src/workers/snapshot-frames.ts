@@ -1,4 +1,4 @@
-/** Writes the frames of both streams: docs/api.md 6. Amounts are exact literals made of the integers. */
+/** Writes the frames of both streams: docs/api.md 6. Amounts are exact literals, computed from integers. */
 
 import type { z } from 'zod';
 import type {
@@ -34,18 +34,18 @@ const literal = (decimal: string | null): JsonText<Amount> | null =>
 
 const NO_AMOUNT = new JsonText<Amount>('0');
 
-/** Writes a frame, or a part of frames that is written once for several. */
+/** Writes a frame, or a part that several frames share. */
 const write = <Schema extends z.ZodType = never>(value: Written<Schema>): WrittenText<Schema> =>
   new JsonText(writeJson(value));
 
-/** The first frame of the general stream. */
+/** Writes the first frame of the general stream. */
 export const snapshotFrame = (markets: readonly Market[]): WrittenText<typeof snapshotFrameSchema> =>
   write<typeof snapshotFrameSchema>({ type: 'snapshot', markets: markets.map(publishedMarket) });
 
 /**
- * Writes a market's ticker, for the general stream and for its market frames. `mark` and `index` are null while nothing
- * prices the market.
- * @param day undefined: the market never traded
+ * Writes a market's ticker for the general stream and for its market frames. `mark` and `index` are null while the
+ * market has no price.
+ * @param day undefined if the market never traded
  */
 export function tickerFrame(
   market: Market,
@@ -64,7 +64,7 @@ export function tickerFrame(
   });
 }
 
-/** The part of a market that all timeframes share in a tick, written once. */
+/** Part of a market's frames that all timeframes share in a tick, so it is written once. */
 export interface MarketPart {
   readonly ticker: WrittenText<typeof tickerFrameSchema>;
   readonly book: WrittenText<typeof bookSchema>;

@@ -1,4 +1,4 @@
-/** Builds the frames of the streams, once a tick over all replicas, and publishes them. */
+/** Builds and publishes the frames of the streams, once per tick over all replicas. */
 
 import type { Logger } from 'pino';
 import type { marketFrameSchema, snapshotFrameSchema } from '../contract/frames.ts';
@@ -38,15 +38,17 @@ interface SnapshotOptions {
 }
 
 export interface Snapshots {
-  /** Builds and publishes this moment's tick, unless another process has it. Rejects when the queue's Redis is away. */
+  /**
+   * Builds and publishes the current tick, unless another process has it. Rejects if the queue's Redis is unavailable.
+   */
   tick(): Promise<{ taken: boolean; untilNextMs: number }>;
-  /** Milliseconds that the last tick of this process took; 0 before the first. */
+  /** Returns the milliseconds that the last tick of this process took; 0 before the first. */
   buildMs(): number;
 }
 
 type Ticker = MarketPart['ticker'];
 
-/** The markets at one moment. Each is read once in a tick, however many timeframes of it are watched. */
+/** All markets at one time. Each market is read once per tick, even if several of its timeframes are watched. */
 class FrameSource {
   readonly #data: MarketData;
   readonly #markets = new Map<string, Market>();
@@ -73,7 +75,7 @@ class FrameSource {
     return new FrameSource(data, markets, tickers);
   }
 
-  /** Returns undefined when no such market exists. */
+  /** Returns undefined if the market does not exist. */
   async frame(view: MarketView): Promise<WrittenText<typeof marketFrameSchema> | undefined> {
     const market = this.#markets.get(view.symbol);
     if (market === undefined) return undefined;
@@ -108,12 +110,12 @@ class FrameSource {
   }
 }
 
-/** A tick that this process has taken. Each message is written once and serves every subscriber. */
+/** A tick that this process has claimed. Each message is written once for all subscribers. */
 class PublishedTick {
   readonly #publisher: Publisher;
   readonly #number: number;
   readonly #source: Promise<FrameSource>;
-  /** By performance.now(). */
+  /** End of the tick by performance.now(). */
   readonly #endsAtMs: number;
   readonly #messages = new Map<string, Promise<string | undefined>>();
 
@@ -124,7 +126,7 @@ class PublishedTick {
     this.#endsAtMs = endsAtMs;
   }
 
-  /** True when another process may take the next tick. */
+  /** True if another process may claim the next tick. */
   get isOver(): boolean {
     return performance.now() >= this.#endsAtMs;
   }
@@ -159,7 +161,7 @@ export function createSnapshots({ engine, marketData, publisher, log }: Snapshot
   let lastBuildMs = 0;
   let tickEndsAtMs = 0;
 
-  /** Publishes one market. A market that cannot be shown does not keep the others back. */
+  /** Publishes one market. If its frame cannot be built, the other markets are still published. */
   const publish = async (tick: PublishedTick, channel: string): Promise<void> => {
     try {
       await tick.publish(channel);
@@ -195,7 +197,7 @@ export function createSnapshots({ engine, marketData, publisher, log }: Snapshot
 
   return {
     async tick() {
-      // A process that cannot build leaves the tick to another.
+      // A process that cannot build leaves the tick to another process.
       if (building || !engine.lifecycle.isOpen()) return { taken: false, untilNextMs: untilNextTickMs() };
       building = true;
       let taken = false;
