@@ -6,8 +6,8 @@ import { Refusal } from './errors.ts';
 export const ADDRESS_PATTERN = /^0x[0-9a-fA-F]{40}$/;
 
 /**
- * The wallet that an address names, as the service writes it everywhere: in lower case.
- * Throws `VALIDATION_ERROR` for anything else.
+ * Returns the wallet that an address names, in lower case as the service writes it everywhere. Throws
+ * `VALIDATION_ERROR` for anything else.
  */
 export function readAddress(address: string): string {
   if (!ADDRESS_PATTERN.test(address)) {

@@ -1,4 +1,4 @@
-/** Candles: what the executions of a stretch of time come to. Buckets are of UTC. */
+/** Candles: summaries of the executions of an interval. Buckets are aligned to UTC. */
 
 import type { Trade } from './order.ts';
 import type { SecondOfTrades } from './rolling-day.ts';
@@ -37,7 +37,7 @@ const LENGTHS_MS: Readonly<Record<Timeframe, number | null>> = {
   '1M': null,
 };
 
-/** Buckets of one length; one of them starts at `originMs`, which is not after Unix time began. */
+/** Buckets of one length; one of them starts at `originMs`, which is not after Unix time 0. */
 interface BucketGrid {
   readonly lengthMs: number;
   readonly originMs: number;
@@ -49,7 +49,10 @@ export function bucketGrid(timeframe: Timeframe): BucketGrid | null {
   return lengthMs === null ? null : { lengthMs, originMs: timeframe === '1W' ? MONDAY_MS : 0 };
 }
 
-/** Start of the bucket that a time (Unix milliseconds) lies in; weeks begin on Monday, months are calendar months. */
+/**
+ * Returns the start of the bucket that contains a time (Unix milliseconds). Weeks begin on Monday; months are calendar
+ * months.
+ */
 export function bucketStartMs(timeframe: Timeframe, timeMs: number): number {
   const grid = bucketGrid(timeframe);
   if (grid === null) {
@@ -60,14 +63,17 @@ export function bucketStartMs(timeframe: Timeframe, timeMs: number): number {
   return timeMs - ((((timeMs - originMs) % lengthMs) + lengthMs) % lengthMs);
 }
 
-/** End of the bucket that a time (Unix milliseconds) lies in: the start of the next one. */
+/** Returns the end of the bucket that contains a time (Unix milliseconds), which is the start of the next one. */
 export function bucketEndMs(timeframe: Timeframe, timeMs: number): number {
   const startMs = bucketStartMs(timeframe, timeMs);
   const lengthMs = LENGTHS_MS[timeframe];
   return lengthMs === null ? bucketStartMs(timeframe, startMs + 31 * DAY_MS) : startMs + lengthMs;
 }
 
-/** The candle of one execution. @param quoteAtoms price x size */
+/**
+ * Returns the candle of one execution.
+ * @param quoteAtoms price x size
+ */
 export const candleOfTrade = (
   openMs: number,
   { priceTicks, sizeSteps }: Trade,
@@ -82,7 +88,7 @@ export const candleOfTrade = (
   quoteAtoms,
 });
 
-/** The candle of several executions of one bucket. */
+/** Returns the candle of several executions of one bucket. */
 export const candleOfSum = (openMs: number, sum: SecondOfTrades): Candle => ({
   openMs,
   openTicks: sum.firstTicks,
@@ -93,7 +99,7 @@ export const candleOfSum = (openMs: number, sum: SecondOfTrades): Candle => ({
   quoteAtoms: sum.quoteAtoms,
 });
 
-/** The candle of a bucket without executions: flat at the price before it. */
+/** Returns the candle of a bucket without executions: flat at the previous price. */
 export const flatCandle = (openMs: number, priceTicks: bigint): Candle => ({
   openMs,
   openTicks: priceTicks,
@@ -107,7 +113,7 @@ export const flatCandle = (openMs: number, priceTicks: bigint): Candle => ({
 const higher = (one: bigint, other: bigint): bigint => (one > other ? one : other);
 const lower = (one: bigint, other: bigint): bigint => (one < other ? one : other);
 
-/** Two stretches of the same bucket as one; `later` follows `earlier`. */
+/** Joins two parts of the same bucket; `later` follows `earlier`. */
 export const joinCandles = (earlier: Candle, later: Candle): Candle => ({
   openMs: earlier.openMs,
   openTicks: earlier.openTicks,

@@ -1,7 +1,6 @@
 /**
- * The one error table: every code the service answers with, its HTTP status, what it means and who
- * produces it. `README.md` carries the same table; a test compares the two.
- * Source: the public contract, section 7.
+ * The one error table: every code that the service answers with, its HTTP status, its meaning and its producer.
+ * `README.md` carries the same table; a test compares the two. Source: the public contract, section 7.
  */
 
 /** One row of the error table. */
@@ -10,7 +9,7 @@ interface ErrorRow {
   readonly status: number;
   /** Meaning for a client; also the default message. */
   readonly meaning: string;
-  /** Part of the service that answers the code, or `reserved`. */
+  /** Part of the service that produces the code, or `reserved`. */
   readonly producer: string;
 }
 
@@ -123,8 +122,8 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /**
- * A refusal that a client may be told: carries a code of the table and a message.
- * Anything else that is thrown is an unexpected error.
+ * A refusal that may be reported to a client, with a code of the table and a message. Any other thrown error is
+ * unexpected.
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
@@ -160,8 +159,8 @@ export class OperatorRefusal extends Error {
 }
 
 /**
- * A process cannot start, and waiting would not help. The message is for whoever started it: what to change, named by
- * its setting. A stack would add nothing.
+ * A process cannot start, and a retry would not help. The message names the setting to change, so a stack trace would
+ * add nothing.
  */
 export class StartRefusal extends Error {
   override readonly name: string = 'StartRefusal';

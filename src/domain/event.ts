@@ -1,11 +1,11 @@
 /**
- * Events: the results of the engine's commands, in order. They are the outbox that settlement projects into Postgres.
+ * Events: the results of the engine's commands, in order. They are the outbox from which settlement updates Postgres.
  */
 
 import type { Asset, Market } from './market.ts';
 import type { ClosedOrder, OrderStatus, OrderTerms, RejectReason, Trade } from './order.ts';
 
-/** A place in the event stream. Sequences are gap-free and go on across epochs. */
+/** A place in the event stream. Sequences have no gaps and continue across epochs. */
 export interface Cursor {
   readonly epoch: number;
   readonly sequence: number;
@@ -15,7 +15,7 @@ export interface Cursor {
 export interface OrderPlaced {
   readonly kind: 'order_placed';
   readonly order: OrderTerms;
-  /** Status when the event was over: resting, partially_filled, filled, expired, cancelled, … or rejected. */
+  /** Status at the end of the event: resting, partially_filled, filled, expired, cancelled, … or rejected. */
   readonly status: OrderStatus;
   readonly filledSteps: bigint;
   readonly rejectReason: RejectReason | null;
@@ -89,7 +89,10 @@ export type EngineEvent = Cursor & {
   readonly digest: string;
 } & EventBody;
 
-/** Work that an event means for those who read it: its executions, and the orders that end without one. At least 1. */
+/**
+ * Returns the work that an event means for its readers: its executions, and the orders that end without one. At least
+ * 1.
+ */
 export const weightOf = (event: EventBody): number =>
   1 +
   (event.kind === 'order_placed'

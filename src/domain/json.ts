@@ -1,8 +1,8 @@
-/** JSON as it is written: amounts are their exact literals, never doubles. */
+/** Writes JSON in which amounts are exact literals, never doubles. */
 
-/** A part of a reply that is JSON already: an exact number, or an object that was written before. */
+/** A part of a reply that is JSON already: an exact number, or an object written earlier. */
 export class JsonText<out Value = unknown> {
-  /** Never set: the compiler tells texts of different values apart by it. */
+  /** Never set. It lets the compiler distinguish texts of different values. */
   declare readonly value?: Value;
   readonly text: string;
 
@@ -33,7 +33,7 @@ function nameOf(key: string): string {
   return name;
 }
 
-/** Writes a reply; half the time of the library's writer, which matters on the way of an order. */
+/** Writes a reply in half the time of the library's writer, which matters for the latency of orders. */
 export function writeJson(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (value instanceof JsonText) return value.text;

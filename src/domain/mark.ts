@@ -4,7 +4,7 @@ import type { Market } from './market.ts';
 import { marketGrid } from './market-grid.ts';
 import { formatCount, halfExactly } from './units.ts';
 
-/** Prices that make the mark, in ticks; null for a missing one. */
+/** Prices from which the mark is computed, in ticks; null for a missing price. */
 export interface MarkSources {
   readonly bestBidTicks: bigint | null;
   readonly bestAskTicks: bigint | null;
@@ -12,8 +12,8 @@ export interface MarkSources {
 }
 
 /**
- * Mid of a two-sided book, else the last execution, else the only quoted side, else the operator's reference
- * price, else null. A plain decimal; the mid may lie half a tick off the grid.
+ * Returns the mid of a two-sided book, else the last price, else the only quoted side, else the operator's reference
+ * price, else null. The result is a plain decimal; the mid may lie half a tick off the grid.
  */
 export function markOf(market: Market, sources: MarkSources): string | null {
   const { bestBidTicks: bid, bestAskTicks: ask, lastTicks: last } = sources;

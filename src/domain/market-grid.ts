@@ -15,7 +15,7 @@ export interface MarketGrid {
 
 const grids = new WeakMap<Market, MarketGrid>();
 
-/** Returns a market's rules in integer units. They are kept with the record, because records do not change. */
+/** Returns a market's rules in integer units. They are cached with the record, because records do not change. */
 export function marketGrid(market: Market): MarketGrid {
   let grid = grids.get(market);
   if (grid === undefined) {

@@ -2,19 +2,19 @@
 
 import type { Market } from './market.ts';
 
-/** Enough to tell which market it is. */
+/** Most characters of a bad record in an error message: enough to tell which market it is. */
 const SHOWN_CHARACTERS = 200;
 
 export const writeMarketRecord = (market: Market): string =>
   JSON.stringify(market, (_name, value) => (typeof value === 'bigint' ? value.toString() : value));
 
-/** The same text for the same rules, in whatever order a store keeps their fields. */
+/** Returns the same text for the same rules, regardless of the order in which a store keeps their fields. */
 export const canonicalMarketRecord = (market: Market): string =>
   JSON.stringify(JSON.parse(writeMarketRecord(market)), (_name, value) =>
     typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).sort()) : value,
   );
 
-/** @throws SyntaxError that shows the record when it is no JSON or lacks its integers */
+/** @throws SyntaxError that shows the record when it is not JSON or lacks its integers */
 export function readMarketRecord(text: string): Market {
   try {
     const record = JSON.parse(text);

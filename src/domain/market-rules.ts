@@ -1,4 +1,4 @@
-/** Rules of markets and assets as operators give them: composes and changes markets, and says which rule is wrong. */
+/** Composes and changes markets from the rules that operators give, and names the rule that is wrong. */
 
 import { OperatorRefusal } from './errors.ts';
 import { type Asset, type Market, MOST_MARKETS } from './market.ts';
@@ -31,7 +31,7 @@ export type MarketSpec = Pick<
   | 'networkId'
 > & { readonly status: 'active' | 'pre_open' };
 
-/** Rules of a published market that may change. Tick and step never do. */
+/** Rules of a published market that may change. Tick and step may not. */
 export type MarketChange = Partial<
   Pick<
     Market,

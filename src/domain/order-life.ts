@@ -1,6 +1,6 @@
 /**
- * The life of an order: placed, filled as a maker, closed. Settlement, the lists of a wallet and reconcile apply events
- * to orders by this file alone, so that none of them can read an event in its own way.
+ * Applies events to orders: placed, filled as a maker, closed. Settlement, the lists of a wallet and reconcile all use
+ * this file, so that they interpret events alike.
  */
 
 import type { EngineEvent, OrderPlaced } from './event.ts';
@@ -19,7 +19,7 @@ export interface OrderLife {
 
 export type PlacedEvent = EngineEvent & OrderPlaced;
 
-/** Is told what an event does to orders. */
+/** Receives what an event does to orders. */
 export interface OrderVisitor {
   /** An order was placed. Its own fills and its status are in the event. */
   placed(event: PlacedEvent): void;
@@ -29,7 +29,7 @@ export interface OrderVisitor {
   closed(order: ClosedOrder, event: EngineEvent): void;
 }
 
-/** Tells the visitor what the event does to orders, in the order in which the engine did it. */
+/** Calls the visitor for each change that the event makes to orders, in the order of the engine. */
 export function visitOrders(event: EngineEvent, visitor: OrderVisitor): void {
   if (event.kind === 'order_placed') {
     visitor.placed(event);
@@ -40,14 +40,14 @@ export function visitOrders(event: EngineEvent, visitor: OrderVisitor): void {
   }
 }
 
-/** Returns the life of the order that the event placed, when the event was over. */
+/** Returns the state of the order that the event placed, at the end of the event. */
 export function lifeOfPlaced({ order, status, filledSteps, trades, timeMs }: PlacedEvent): OrderLife {
   return { sizeSteps: order.sizeSteps, filledSteps, fillCount: trades.length, status, updatedAtMs: timeMs };
 }
 
 /**
  * Fills a resting order.
- * @returns false when the order had ended or has less than this left; it is unchanged then
+ * @returns false, with the order unchanged, when the order had ended or has too little left
  */
 export function fillMaker(
   life: OrderLife,
@@ -64,7 +64,7 @@ export function fillMaker(
 
 /**
  * Closes a resting order.
- * @returns false when the order had ended; it is unchanged then
+ * @returns false, with the order unchanged, when the order had ended
  */
 export function closeOrder(life: OrderLife, status: OrderStatus, timeMs: number): boolean {
   if (!isLive(life.status)) return false;

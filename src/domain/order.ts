@@ -19,10 +19,10 @@ export const ORDER_STATUSES = [
 ] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
-/** Why the engine refused an order that is nevertheless recorded, as `rejected`. */
+/** Reason for which the engine refused an order that is nevertheless recorded, as `rejected`. */
 export type RejectReason = 'POST_ONLY_WOULD_CROSS' | 'FOK_NOT_FILLED' | 'SETTLEMENT_FAILED';
 
-/** The market facts an order's amounts are made of; they never change for a market. */
+/** Market facts from which an order's amounts are computed; they never change for a market. */
 export interface Lot {
   readonly base: string;
   readonly quote: string;
@@ -39,7 +39,7 @@ export const isOrderId = (text: string): boolean => ORDER_ID.test(text);
 
 /** Terms of an order, which never change after placing. */
 export interface OrderTerms {
-  /** 34 lower-case hex digits; says market, side, price and sequence, opaque to clients. */
+  /** 34 lower-case hex digits that encode market, side, price and sequence; opaque to clients. */
   readonly id: string;
   /** `0x` and 40 lower-case hex digits. */
   readonly wallet: string;
@@ -62,7 +62,7 @@ export interface OrderTerms {
   readonly lot: Lot;
 }
 
-/** An order and how far it has come. */
+/** An order and its progress. */
 export interface Order extends OrderTerms {
   readonly filledSteps: bigint;
   readonly status: OrderStatus;
@@ -71,8 +71,8 @@ export interface Order extends OrderTerms {
 }
 
 /**
- * The order with these terms after a change of its status or fills.
- * Lists its members, because V8 copies a spread of this many by a path that costs 10 µs an order.
+ * Returns the order with these terms after a change of its status or fills. It lists the members, because V8 copies a
+ * spread of this many by a path that costs 10 µs an order.
  */
 export const orderAfter = (
   terms: OrderTerms,
@@ -99,7 +99,7 @@ export const orderAfter = (
   updatedAtMs,
 });
 
-/** One execution: the public print, and both sides of it. */
+/** One execution: the public print and both of its sides. */
 export interface Trade {
   /** Below 2^53, strictly increasing over all markets, never reused. */
   readonly tradeId: number;
@@ -119,7 +119,7 @@ export interface Trade {
   readonly lot: Lot;
 }
 
-/** An order as lists show it: its counts are shown, and hardly ever calculated with. */
+/** An order as lists show it. Its counts are displayed and rarely calculated with. */
 export type ListedOrder = Omit<
   Order,
   'wallet' | 'leverage' | 'lot' | 'priceTicks' | 'sizeSteps' | 'filledSteps'
@@ -148,7 +148,7 @@ export interface Fill {
   readonly timeMs: number;
 }
 
-/** A trade from the side of one of its wallets. */
+/** A trade as seen from one of its wallets. */
 export interface WalletTrade {
   readonly fill: Fill;
   /** The wallet's own order. */
@@ -158,7 +158,7 @@ export interface WalletTrade {
   readonly counterparty: string;
 }
 
-/** An execution as everybody may see it. */
+/** An execution as it is shown publicly. */
 export interface PublicTrade {
   readonly tradeId: number;
   readonly takerSide: Side;
@@ -169,15 +169,15 @@ export interface PublicTrade {
   readonly timeMs: number;
 }
 
-/** Bounds the fills of a reply: nothing else bounds the part of a reply that one order takes. */
+/** Limits the fills of a reply, because nothing else limits the part of a reply that one order takes. */
 export interface FillLimits {
-  /** Most fills that a reply shows of one order. */
+  /** Most fills of one order in a reply. */
   readonly maxFillsPerOrder: number;
-  /** Most fills that a reply shows of all its orders together. */
+  /** Most fills of all orders of a reply together. */
   readonly maxFillsPerReply: number;
 }
 
-/** An order that left the book, or never reached it, without being filled whole. */
+/** An order that ended without being filled whole: it left the book or never reached it. */
 export interface ClosedOrder {
   readonly id: string;
   readonly wallet: string;
@@ -186,7 +186,7 @@ export interface ClosedOrder {
   readonly status: OrderStatus;
 }
 
-/** A resting order, and what remains of it. */
+/** A resting order with its remaining size. */
 export interface LiveOrder
   extends Pick<
     OrderTerms,
@@ -200,7 +200,10 @@ export interface RestingOrder extends LiveOrder {
   readonly priceTicks: bigint;
 }
 
-/** Atoms that a resting order holds: its rest in base for a sell, the price of its rest in quote for a buy. */
+/**
+ * Returns the atoms that a resting order holds: its remaining base for a sell, the price of its remainder in quote for
+ * a buy.
+ */
 export const heldAtoms = (
   { side, priceTicks, remainingSteps }: Pick<RestingOrder, 'side' | 'priceTicks' | 'remainingSteps'>,
   lot: Pick<Lot, 'baseAtomsPerStep' | 'quoteAtomsPerLot'>,
@@ -212,15 +215,15 @@ export const heldAtoms = (
 export const isLive = (status: OrderStatus): boolean =>
   status === 'open' || status === 'resting' || status === 'partially_filled';
 
-/** Base atoms of a trade. */
+/** Returns the base atoms of a trade. */
 export const baseAtoms = (trade: Pick<Trade, 'sizeSteps' | 'lot'>): bigint =>
   trade.sizeSteps * trade.lot.baseAtomsPerStep;
 
-/** Price x size of a trade, in quote atoms; exact. */
+/** Returns price x size of a trade in quote atoms; exact. */
 export const notionalAtoms = (trade: Pick<Trade, 'priceTicks' | 'sizeSteps' | 'lot'>): bigint =>
   trade.priceTicks * trade.sizeSteps * trade.lot.quoteAtomsPerLot;
 
-/** The side of a trade that an order had. */
+/** Returns one order's side of a trade. */
 export function fillOf(trade: Trade, orderId: string): Fill {
   const role = trade.takerOrderId === orderId ? 'taker' : 'maker';
   return {
@@ -236,7 +239,7 @@ export function fillOf(trade: Trade, orderId: string): Fill {
 
 const opposite = (side: Side): Side => (side === 'buy' ? 'sell' : 'buy');
 
-/** The trade from the side of the wallet, which is one of its two. */
+/** Returns the trade as seen from the wallet, which is one of its two. */
 export function walletTradeOf(trade: Trade, wallet: string): WalletTrade {
   const isTaker = trade.takerWallet === wallet;
   const orderId = isTaker ? trade.takerOrderId : trade.makerOrderId;

@@ -1,10 +1,10 @@
 /**
- * What is asked of an order, and the part of the precedence of refusals that a replica decides.
+ * Checks order requests, and decides the part of the precedence of refusals that a replica can decide.
  *
- * The whole precedence: bearer, JSON syntax, replay of a client order id, request schema, account, then the
- * engine's own (pause, jurisdiction and terms, custody hold), then `REFUSALS` below in its order, then what
- * only the match can tell (see `lua/place_orders.lua`): pre-open crossing, no reference price or no liquidity,
- * balance, engine refusals. A test has one row for each pair of neighbours.
+ * The whole precedence: bearer, JSON syntax, replay of a client order id, request schema, account, then the engine's
+ * own (pause, jurisdiction and terms, custody hold), then `REFUSALS` below in its order, then what only the match can
+ * tell (see `lua/place_orders.lua`): pre-open crossing, no reference price or no liquidity, balance, engine refusals. A
+ * test has one row for each pair of neighbours.
  */
 
 import type { ErrorCode } from './errors.ts';
@@ -13,14 +13,14 @@ import { type MarketGrid, marketGrid } from './market-grid.ts';
 import type { OrderType, Side, TimeInForce } from './order.ts';
 import { compareWith, countOf, type Decimal, isPositive, toScaledDown } from './units.ts';
 
-/** A placement as the request schema admits it: finite numbers, not yet held against any rule. */
+/** A placement as the request schema admits it: finite numbers, not yet checked against any rule. */
 export interface OrderRequest {
   readonly market: string;
   readonly side: Side;
   readonly type: OrderType;
   /** Positive; meaningless on a market order. */
   readonly price?: Decimal | undefined;
-  /** Any finite number; exactly one of size and quoteAmount is there. */
+  /** Any finite number. Exactly one of size and quoteAmount is given. */
   readonly size?: Decimal | undefined;
   /** Positive; market buys only. */
   readonly quoteAmount?: Decimal | undefined;
@@ -35,13 +35,13 @@ export interface OrderRequest {
 /** Amounts of one order stay below this many atoms, so that they are exact in a double. */
 export const EXACT_LIMIT = 2n ** 53n;
 
-/** An order in integer units, admitted by every rule a replica can check. */
+/** An order in integer units that passed every rule a replica can check. */
 export interface OrderAmounts {
   /** null: a market order. */
   readonly priceTicks: bigint | null;
   /** null: an order by quote amount. */
   readonly sizeSteps: bigint | null;
-  /** Quote atoms the notional may reach; 2^53 stands for any larger amount. Null for a size. */
+  /** Most quote atoms that the notional may reach; 2^53 stands for any larger amount. Null for a size. */
   readonly budgetAtoms: bigint | null;
 }
 
@@ -63,7 +63,7 @@ type Check = (order: Measured) => boolean | string;
 
 const MOST_LEVERAGE = 100;
 
-/** Taker fee: ceil(notional x bps / 10000) quote atoms. */
+/** Returns the taker fee: ceil(notional x bps / 10000) quote atoms. */
 export const feeAtomsOf = (notional: bigint, bps: number): bigint =>
   (notional * BigInt(bps) + 9999n) / 10000n;
 
@@ -80,7 +80,7 @@ const offGrid = (name: string, unit: string, published: string | null): string =
     ? `${name} must be a multiple of ${unit} to be exact on this market`
     : `${name} must be a multiple of ${unit}`;
 
-/** Checks in the documented order. A check returns true or a message when it refuses. */
+/** Checks in the documented order. A check returns true or a message in order to refuse. */
 const REFUSALS: readonly (readonly [code: ErrorCode, refuses: Check])[] = [
   [
     'MARKET_NOT_TRADING',
@@ -122,7 +122,7 @@ const REFUSALS: readonly (readonly [code: ErrorCode, refuses: Check])[] = [
   ['ORDER_ABOVE_MAX_SIZE', isInexact],
 ];
 
-/** Why a request is INVALID_ORDER whatever its market, or undefined. */
+/** Returns the reason why a request is INVALID_ORDER in any market, or undefined. */
 function invalidOrder(request: OrderRequest): string | undefined {
   if (request.size !== undefined && !isPositive(request.size)) return 'size must be positive';
   if (request.type === 'limit' && request.price === undefined) return 'a limit order needs a price';
@@ -151,8 +151,8 @@ function budgetAtoms(request: OrderRequest, market: Market): bigint | null {
 }
 
 /**
- * Holds a request against the rules of its market (undefined: there is none with that symbol).
- * Answers the first refusal in the documented order, or the order's amounts in integer units.
+ * Checks a request against the rules of its market (undefined: there is none with that symbol). Returns the first
+ * refusal in the documented order, or the order's amounts in integer units.
  */
 export function measureOrder(
   request: OrderRequest,

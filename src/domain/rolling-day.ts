@@ -1,4 +1,6 @@
-/** A market's last 24 hours, kept as executions come in and grow old; equal to a recomputation at any time. */
+/**
+ * Figures of a market's last 24 hours, updated as executions come in and expire; equal to a recomputation at any time.
+ */
 
 import { notionalAtoms, type Trade } from './order.ts';
 
@@ -45,7 +47,7 @@ export function sumOfTrades(trades: readonly Trade[]): SecondOfTrades {
   return sum;
 }
 
-/** Without executions in the window the sums are 0 and its prices null. */
+/** Without executions in the window, the sums are 0 and its prices null. */
 export interface DayFigures {
   /** Price of the last execution ever. */
   readonly lastPriceTicks: bigint;
@@ -60,7 +62,7 @@ export interface DayFigures {
   readonly trades: number;
 }
 
-/** Sums that leave with a second. The first price is then that of the next second. */
+/** Sums that expire with a second. The first price is then that of the next second. */
 type Leaving = Pick<SecondOfTrades, 'second' | 'firstTicks' | 'sizeSteps' | 'quoteAtoms' | 'trades'>;
 
 interface Extreme {
@@ -88,7 +90,7 @@ class Extremes {
     dropWhile(this.#candidates, (candidate) => candidate.second < second);
   }
 
-  /** The extreme of the window and of further prices; null when there is none. */
+  /** Returns the extreme of the window and of further prices; null when there is none. */
   with(further: readonly bigint[]): bigint | null {
     const own = this.#candidates[0];
     const all = own === undefined ? further : [own.ticks, ...further];
@@ -124,7 +126,7 @@ export class RollingDay {
     this.#trades += trades;
   }
 
-  /** Lets go of what was executed before the second. */
+  /** Drops executions before the second. */
   dropBefore(second: number): void {
     for (const gone of dropWhile(this.#seconds, (bucket) => bucket.second < second)) {
       this.#sizeSteps -= gone.sizeSteps;
@@ -136,9 +138,9 @@ export class RollingDay {
   }
 
   /**
-   * The figures of what was added and of `further` executions, which follow it and are not kept.
-   * @param fromMs where the window begins, for those (Unix milliseconds)
-   * @returns null: nothing was ever executed
+   * Returns the figures of what was added and of `further` executions, which follow it and are not kept.
+   * @param fromMs start of the window for those executions (Unix milliseconds)
+   * @returns null when nothing was ever executed
    */
   figures(
     further: readonly (SecondOfTrades & { readonly timeMs: number })[],
@@ -159,15 +161,15 @@ export class RollingDay {
   }
 }
 
-/** Takes off the front, in one move of the array, what fulfils the condition. */
+/** Removes the items at the front that fulfil the condition, in one move of the array. */
 function dropWhile<Item>(items: Item[], isGone: (item: Item) => boolean): Item[] {
   const kept = items.findIndex((item) => !isGone(item));
   return items.splice(0, kept === -1 ? items.length : kept);
 }
 
 /**
- * Last against first price of the window in hundredths of a percent, half rounded up (away from zero); 0 without
- * executions in the window.
+ * Returns the change from the first to the last price of the window in hundredths of a percent, half rounded up (away
+ * from zero); 0 without executions in the window.
  */
 export function changeInHundredths({ firstPriceTicks: first, lastPriceTicks: last }: DayFigures): bigint {
   if (first === null) return 0n;

@@ -5,20 +5,20 @@ import type { Market } from './market.ts';
 
 export interface Switches {
   readonly paused: boolean;
-  /** The terms that must have been accepted; null: none. */
+  /** Terms that must have been accepted; null: none. */
   readonly termsVersion: string | null;
   /** Wallets on custody hold. */
   readonly holds: readonly string[];
-  /** The version that each wallet accepted last. */
+  /** Version of the terms that each wallet accepted last. */
   readonly acceptedTerms: ReadonlyMap<string, string>;
-  /** The version of the rules of each market, by its number. */
+  /** Version of the rules of each market, by the market's number. */
   readonly marketVersions: ReadonlyMap<number, number>;
   readonly markets: readonly Market[];
 }
 
 /**
- * Switches that events changed, each as it was last. Settlement writes them to the ledger, and reconcile expects them in
- * the engine. The versions of markets are not among them: they come with the rules of each market.
+ * Switches that events changed, each with its last value. Settlement writes them to the ledger, and reconcile expects
+ * them in the engine. Versions of markets are not included, because they come with the rules of each market.
  */
 export class SwitchChanges {
   /** Undefined: unchanged. */
@@ -27,7 +27,7 @@ export class SwitchChanges {
   termsVersion: string | null | undefined;
   /** Unix milliseconds at which each wallet was set on hold; null when it was released. */
   readonly holds = new Map<string, number | null>();
-  /** The terms that each wallet accepted last, and the time in Unix milliseconds. */
+  /** Terms that each wallet accepted last, and the time in Unix milliseconds. */
   readonly acceptedTerms = new Map<string, { readonly version: string; readonly timeMs: number }>();
 
   apply(event: EngineEvent): void {

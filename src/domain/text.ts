@@ -1,6 +1,6 @@
-/** Rules of texts that clients and operators choose. */
+/** Rules for texts that clients and operators choose. */
 
-/** True for text that JSON, Lua and Postgres hold as it is: without U+0000 and without half of a surrogate pair. */
+/** True for text that JSON, Lua and Postgres store unchanged: without U+0000 and without half of a surrogate pair. */
 export const isValidText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
 /** True for 1 to `most` characters (code points). */

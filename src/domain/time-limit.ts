@@ -1,8 +1,8 @@
-/** Waits that end by a time limit. */
+/** Waits with a time limit. */
 
 /**
- * Waits for an answer for a limited time. A call that is late goes on, and what becomes of it is ignored.
- * @param onLate gives the result that stands for the late answer, or throws
+ * Waits for an answer for a limited time. A late call continues, and its outcome is ignored.
+ * @param onLate returns the result that replaces the late answer, or throws
  */
 export async function withTimeLimit<Answer, Late>(
   limitMs: number,

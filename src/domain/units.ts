@@ -1,8 +1,8 @@
 /**
- * Decimal <-> integer: the only arithmetic on decimals in the service, and the only home of decimal.js, which reads
- * exponents. The trading page leaves decimal.js out, and refuses exponents.
+ * Converts decimals to integers and back. No other file does arithmetic on decimals or uses decimal.js, which reads
+ * exponents. The trading page leaves decimal.js out and refuses exponents.
  *
- * Amounts are integers everywhere else. Here a decimal text becomes an exact count of a unit, or is refused.
+ * Amounts are integers everywhere else. This file turns a decimal text into an exact count of a unit, or refuses it.
  * Reading never rounds.
  */
 
@@ -11,7 +11,7 @@ import { Decimal as DecimalJs } from 'decimal.js';
 /** Reads exponents: construction keeps every digit. */
 const Exact = DecimalJs.clone({ precision: 1200, toExpNeg: -9e15, toExpPos: 9e15 });
 
-/** A decimal of at most 15 digits, none of them behind an exponent, as almost every amount of an order is. */
+/** A decimal of at most 15 digits without an exponent, as almost every amount of an order is. */
 class ShortDecimal {
   /** All digits as one non-negative integer. */
   readonly coefficient: number;
@@ -39,9 +39,9 @@ class LongDecimal {
 export type Decimal = ShortDecimal | LongDecimal;
 
 const DECIMAL_TEXT = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?$/;
-/** Longest decimal text that is read; far past any amount, short enough to stay cheap. */
+/** Longest decimal text that is read: far longer than any amount, short enough to stay cheap. */
 const LONGEST_TEXT = 400;
-/** Magnitudes from 10^309 on are not finite for any client that reads doubles. */
+/** Highest exponent that is read: magnitudes from 10^309 on are not finite for any client that reads doubles. */
 const HIGHEST_EXPONENT = 308;
 /** Below 10^15 every whole number is a double, and so is ten times it. */
 const SHORT_DIGITS = 15;
@@ -82,7 +82,7 @@ function readPlain(text: string): LongDecimal {
   return inLowestTerms(BigInt(text.replace('.', '')), places);
 }
 
-/** The smallest exponent that is read: far below any amount, and its decimal still has a size. */
+/** Lowest exponent that is read: far below any amount, and its decimal still has a bounded size. */
 const LOWEST_EXPONENT = -1e6;
 
 /** Reads digits with an exponent; undefined for a number that is infinite or too close to 0. */
@@ -109,7 +109,7 @@ const digitsOf = (integer: bigint): number => (integer < 0n ? -integer : integer
 /** The exponent of the first digit: 2 for 123, -2 for 0.01. */
 const exponentOf = ({ coefficient, places }: LongDecimal): number => digitsOf(coefficient) - 1 - places;
 
-/** value x 10^scale as an integer, or undefined when digits would be lost. */
+/** Returns value x 10^scale as an integer, or undefined when digits would be lost. */
 export function toScaled(value: Decimal, scale: number): bigint | undefined {
   const { coefficient, places } = value;
   if (typeof coefficient === 'bigint')
@@ -125,7 +125,9 @@ function scaledUp(coefficient: number, exponent: number): bigint {
   return product <= Number.MAX_SAFE_INTEGER ? BigInt(product) : BigInt(coefficient) * powerOfTen(exponent);
 }
 
-/** value x 10^scale, rounded towards zero. For positive values: the most whole atoms that the value pays for. */
+/**
+ * Returns value x 10^scale, rounded towards zero. For positive values: the most whole atoms that the value pays for.
+ */
 export function toScaledDown(value: Decimal, scale: number): bigint {
   const { coefficient, places } = long(value);
   if (places <= scale) return coefficient * powerOfTen(scale - places);
@@ -133,10 +135,10 @@ export function toScaledDown(value: Decimal, scale: number): bigint {
   return places - scale >= digitsOf(coefficient) ? 0n : coefficient / powerOfTen(places - scale);
 }
 
-/** A whole number: a bigint, or its decimal digits, which a reply can show without making a number of them. */
+/** A whole number: a bigint, or its decimal digits, which a reply can show without converting them. */
 export type Count = bigint | string;
 
-/** integer / 10^scale as a plain decimal without trailing zeros or exponent. */
+/** Returns integer / 10^scale as a plain decimal without trailing zeros or exponent. */
 export function formatScaled(integer: Count, scale: number): string {
   if (typeof integer === 'string') return formatDigits(integer, scale);
   if (scale > 0 && scale <= SHORT_DIGITS && integer >= 0n && integer <= MOST_SAFE)
@@ -144,7 +146,7 @@ export function formatScaled(integer: Count, scale: number): string {
   return formatDigits(integer.toString(), scale);
 }
 
-/** Does the same as `formatScaled` for an integer in digits, without making a number of them. */
+/** Like `formatScaled`, for an integer given as digits; does not convert it to a number. */
 function formatDigits(integer: string, scale: number): string {
   if (scale === 0) return integer;
   if (integer.charCodeAt(0) === CODE_MINUS) return `-${formatDigits(integer.slice(1), scale)}`;
@@ -158,7 +160,7 @@ function formatDigits(integer: string, scale: number): string {
 
 const MOST_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Does the same as `formatScaled` for an integer that is exact as a double, three times as fast. */
+/** Like `formatScaled`, for an integer that is exact as a double; three times as fast. */
 function formatSafe(integer: number, scale: number): string {
   const power = POWERS[scale]!;
   let fraction = integer % power;
@@ -175,7 +177,7 @@ export interface Grid {
   readonly places: number;
 }
 
-/** The grid whose unit is a positive decimal text; undefined when it is not one. */
+/** Returns the grid whose unit is a positive decimal text; undefined when the text is not one. */
 export function gridOf(text: string): Grid | undefined {
   const decimal = parseDecimal(text);
   if (decimal === undefined || !isPositive(decimal)) return undefined;
@@ -190,15 +192,15 @@ export function countOf(value: Decimal, grid: Grid): bigint | undefined {
   return scaled !== undefined && scaled % grid.coefficient === 0n ? scaled / grid.coefficient : undefined;
 }
 
-/** Units of the grid in a value, rounded down (`countOf` where it is exact). */
+/** Returns the units of the grid in a value, rounded down. `countOf` returns exact counts only. */
 export const floorCountOf = (value: Decimal, grid: Grid): bigint =>
   toScaledDown(value, grid.places) / grid.coefficient;
 
-/** `count` units of the grid as a plain decimal. */
+/** Returns `count` units of the grid as a plain decimal. */
 export const formatCount = (count: Count, { coefficient, places }: Grid): string =>
   formatScaled(coefficient === 1n ? count : BigInt(count) * coefficient, places);
 
-/** one - other. */
+/** Returns one - other. */
 export const subtract = (one: Count, other: Count): Count =>
   typeof one === 'string' &&
   typeof other === 'string' &&
@@ -207,7 +209,7 @@ export const subtract = (one: Count, other: Count): Count =>
     ? String(Number(one) - Number(other))
     : BigInt(one) - BigInt(other);
 
-/** The grid itself as a plain decimal. */
+/** Returns the grid itself as a plain decimal. */
 export const formatGrid = (grid: Grid): string => formatCount(1n, grid);
 
 const powerOfTen = (exponent: number): bigint => 10n ** BigInt(exponent);
@@ -216,7 +218,7 @@ function greatestCommonDivisor(a: bigint, b: bigint): bigint {
   return b === 0n ? a : greatestCommonDivisor(b, a % b);
 }
 
-/** Atoms (of 10^-scale) in the product of units; undefined when it is not a whole number of them. */
+/** Returns the atoms (of 10^-scale) in the product of units; undefined when they are not a whole number. */
 export function atomsIn(scale: number, ...grids: readonly Grid[]): bigint | undefined {
   const coefficient = grids.reduce((product, grid) => product * grid.coefficient, 1n);
   const exponent = scale - grids.reduce((sum, grid) => sum + grid.places, 0);
@@ -231,9 +233,9 @@ const gridInLowestTerms = (units: bigint, decimals: number): Grid => {
 };
 
 /**
- * The finest grid whose product with `other` is a whole number of atoms of 10^-scale: the generator of all
- * decimals x with x * other * 10^scale whole. With other = c / 10^p that is k * 10^(p - scale) / c where the
- * fraction ends, so k cancels the part of c that is prime to 10.
+ * Returns the finest grid whose product with `other` is a whole number of atoms of 10^-scale: the generator of all
+ * decimals x with x * other * 10^scale whole. With other = c / 10^p that is k * 10^(p - scale) / c where the fraction
+ * ends, so k cancels the part of c that is prime to 10.
  */
 export function finestGrid(scale: number, other: Grid): Grid {
   let twosAndFives = other.coefficient;
@@ -260,7 +262,7 @@ export function commonGrid(a: Grid, b: Grid): Grid {
   return gridInLowestTerms((left * right) / greatestCommonDivisor(left, right), places);
 }
 
-/** a x b of two decimal texts, as a plain decimal. */
+/** Returns a x b of two decimal texts, as a plain decimal. */
 export function multiplyExactly(a: string, b: string): string {
   const [one, other] = [long(parseDecimal(a)!), long(parseDecimal(b)!)];
   return formatScaled(one.coefficient * other.coefficient, one.places + other.places);
@@ -273,7 +275,7 @@ interface Priced {
   readonly price: string;
 }
 
-/** The sum of amount x price as a plain decimal. */
+/** Returns the sum of amount x price as a plain decimal. */
 export function sumOfProducts(products: readonly Priced[]): string {
   let [sum, places] = [0n, 0];
   for (const { atoms, scale, price } of products) {
@@ -286,12 +288,12 @@ export function sumOfProducts(products: readonly Priced[]): string {
   return formatScaled(sum, places);
 }
 
-/** Half of a plain decimal. */
+/** Returns half of a plain decimal. */
 export const halfExactly = (value: string): string => multiplyExactly(value, '0.5');
 
 export const isPositive = ({ coefficient }: Decimal): boolean => coefficient > 0;
 
-/** value compared with a plain decimal: negative, 0 or positive. */
+/** Compares a value with a plain decimal: returns a negative number, 0 or a positive number. */
 export function compareWith(value: Decimal, other: string | number): number {
   const [one, two] = [long(value), long(parseDecimal(String(other))!)];
   const distance = signOf(one) - signOf(two);
@@ -306,7 +308,7 @@ export function compareWith(value: Decimal, other: string | number): number {
 
 const signOf = ({ coefficient }: LongDecimal): number => (coefficient < 0n ? -1 : coefficient > 0n ? 1 : 0);
 
-/** Without exponent. */
+/** Formats a decimal without an exponent. */
 export function formatDecimal(value: Decimal): string {
   const { coefficient, places } = long(value);
   return formatScaled(coefficient, places);

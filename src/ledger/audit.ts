@@ -1,4 +1,4 @@
-/** Reads the ledger for a reconcile: everything as of one event, however long it takes. */
+/** Reads the ledger for a reconcile: everything as of one event, however long the reads take. */
 
 import type pg from 'pg';
 import type { Asset } from '../domain/market.ts';
@@ -12,7 +12,7 @@ import { readSwitchesIn } from './switches.ts';
 /** An order as settled. Its `remainingSteps` are zero when it is not live. */
 export type AuditedOrder = Omit<LiveOrder, 'sequence'>;
 
-/** An id that counts once for ever, and what it stands for. */
+/** An id that may be used only once, and what it stands for. */
 export type AuditedId =
   | {
       readonly kind: 'order';
@@ -39,7 +39,7 @@ export interface Audit {
   summary(): Promise<AuditSummary>;
   /** @param by `id`: book by book, best order first; `wallet`: by wallet and id */
   liveOrders(by: 'id' | 'wallet'): AsyncIterable<readonly AuditedOrder[]>;
-  /** Every account of the asset: what its entries come to, and what its live orders hold. */
+  /** Yields every account of the asset with the sum of its entries and the atoms that its live orders hold. */
   accounts(asset: string): AsyncIterable<readonly AuditedAccount[]>;
   ordersById(ids: readonly string[]): Promise<AuditedOrder[]>;
   /** In no order. */
@@ -158,7 +158,10 @@ async function readSummary(ask: Ask): Promise<AuditSummary> {
   };
 }
 
-/** Nothing that takes long runs on `lookups`, nor before this is done: events must be read as they come. */
+/**
+ * Opens the audit. No long query may run on `lookups`, nor before this function returns: events must be read as they
+ * come.
+ */
 async function openAudit(lists: Ask, lookups: Ask): Promise<Audit> {
   return {
     cursor: await readCursor(lookups),
@@ -184,8 +187,8 @@ async function openAudit(lists: Ask, lookups: Ask): Promise<Audit> {
 }
 
 /**
- * Two connections on one snapshot: one fetches lists, the other looks rows up meanwhile.
- * @throws Refusal SERVICE_UNAVAILABLE when Postgres is away
+ * Runs work on two connections with one snapshot: one fetches lists while the other looks up rows.
+ * @throws Refusal SERVICE_UNAVAILABLE when Postgres is unavailable
  */
 export async function audit<Result>(pool: pg.Pool, work: (audit: Audit) => Promise<Result>): Promise<Result> {
   const clients: pg.PoolClient[] = [];

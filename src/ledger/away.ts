@@ -1,4 +1,4 @@
-/** Remembers that Postgres is away, so that a read is refused at once and does not wait for a connection. */
+/** Remembers that Postgres is unavailable, so that a read is refused at once instead of waiting for a connection. */
 
 import { Refusal } from '../domain/errors.ts';
 

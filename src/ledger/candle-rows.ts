@@ -1,10 +1,10 @@
-/** Sums up the candles of a batch. Settlement writes them in its transaction, so that each execution counts once. */
+/** Sums the candles of a batch. Settlement writes them in its transaction, so that each execution counts once. */
 
 import { bucketStartMs, type Candle, candleOfTrade, joinCandles, type Timeframe } from '../domain/candle.ts';
 import type { Trade } from '../domain/order.ts';
 import { numberArray, type Statement, textArray } from './round-trip.ts';
 
-/** The timeframes that are kept. A bucket of each lies within one bucket of the next. */
+/** Timeframes that are stored. A bucket of each lies within one bucket of the next. */
 const KEPT_TIMEFRAMES = ['1m', '1h', '1D'] as const satisfies readonly Timeframe[];
 export type KeptTimeframe = (typeof KEPT_TIMEFRAMES)[number];
 
@@ -21,7 +21,7 @@ interface Addition {
 export class CandleRows {
   readonly #minutes = new Map<string, Addition>();
 
-  /** @param trade a later one than all that were added or written before */
+  /** @param trade later than all trades that were added or written before */
   add(trade: Trade, notional: bigint): void {
     const { market, tradeId } = trade;
     const candle = candleOfTrade(bucketStartMs('1m', trade.timeMs), trade, notional);
@@ -59,7 +59,7 @@ export class CandleRows {
   }
 }
 
-/** The same additions in a longer timeframe. */
+/** Returns the same additions for a longer timeframe. */
 function folded(additions: ReadonlyMap<string, Addition>, timeframe: KeptTimeframe): Map<string, Addition> {
   const longer = new Map<string, Addition>();
   for (const addition of additions.values()) {
@@ -70,7 +70,7 @@ function folded(additions: ReadonlyMap<string, Addition>, timeframe: KeptTimefra
   return longer;
 }
 
-/** Joins an addition to those of the same candle, all of which are earlier. */
+/** Joins an addition to the earlier additions of the same candle. */
 function addTo(additions: Map<string, Addition>, addition: Addition): void {
   const key = `${addition.market} ${addition.candle.openMs}`;
   const found = additions.get(key);

@@ -1,4 +1,4 @@
-/** Settled candles: the minutes of the current bucket, and the history of every timeframe. */
+/** Reads settled candles: the minutes of the current bucket, and the history of every timeframe. */
 
 import {
   bucketEndMs,
@@ -15,7 +15,7 @@ import { joinedLines, lineOf, rowsOf } from './lines.ts';
 import { askForTexts, type Prepared, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
 
-/** SQL of several candles as one: min and max of [time, price] are the first and the last price, without a sort. */
+/** SQL that merges several candles: min and max of [time, price] are the first and the last price, without a sort. */
 const FOLDED = [
   '(min(array[candles.open_ms, open_ticks]))[2]',
   'max(high_ticks)',
@@ -25,7 +25,7 @@ const FOLDED = [
   'sum(quote_atoms)',
 ];
 
-/** @param fields the start of the bucket, and then as in `FOLDED` */
+/** @param fields start of the bucket, followed by the fields of `FOLDED` */
 const readCandle = (fields: readonly string[]): Candle => ({
   openMs: Number(fields[0]),
   openTicks: BigInt(fields[1]!),
@@ -38,9 +38,9 @@ const readCandle = (fields: readonly string[]): Candle => ({
 
 interface SettledMinutes {
   readonly cursor: Cursor;
-  /** The minutes from `fromMs` on but for the last, as one; they can change no more. */
+  /** The minutes from `fromMs` on except the last, merged; they can change no more. */
   readonly closed: Candle | null;
-  /** The last minute of all, which may lie before `fromMs`; null: the market never traded. */
+  /** The market's last minute, which may lie before `fromMs`; null if the market never traded. */
   readonly last: Candle | null;
 }
 
@@ -67,7 +67,7 @@ interface SettledCandles {
   readonly candles: Candle[];
 }
 
-/** Candles that a longer one is folded from, and their greatest number. */
+/** Candles from which a longer one is merged, and their greatest number. */
 interface Source {
   readonly kept: KeptTimeframe;
   readonly most: number;
@@ -84,7 +84,7 @@ const SOURCES: Readonly<Record<Timeframe, Source>> = {
   '1M': { kept: '1D', most: 31 },
 };
 
-/** SQL of the start of the bucket that a candle belongs to. */
+/** Returns the SQL of the start of the bucket that a candle belongs to. */
 function startSql(timeframe: Timeframe): string {
   const grid = bucketGrid(timeframe);
   return grid === null
@@ -93,7 +93,7 @@ function startSql(timeframe: Timeframe): string {
 }
 
 /**
- * Reads as many rows, newest first, as the requested buckets can have. If the rows have more buckets, only the oldest
+ * Reads as many rows, newest first, as the requested buckets can have. If the rows cover more buckets, only the oldest
  * can be incomplete, and it is past the limit.
  */
 const historyOf = (timeframe: Timeframe): Prepared =>

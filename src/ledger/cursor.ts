@@ -47,7 +47,7 @@ function cursorOf([row]: readonly CursorRow[]): SettledCursor {
   return settledCursor(row);
 }
 
-/** SQL of the cursor and of a list of lines that is as of it: one statement, which is a snapshot by itself. */
+/** Returns SQL of the cursor and of a list of lines as of it: one statement is a snapshot by itself. */
 export const withCursor = (lines: string): string =>
   `select epoch || ' ' || sequence, (${lines}) from engine_cursor`;
 

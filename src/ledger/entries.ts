@@ -5,7 +5,7 @@ import { baseAtoms, notionalAtoms, type Trade } from '../domain/order.ts';
 
 /** Account that earns the fees. */
 export const HOUSE = 'house';
-/** Account of the other side of deposits and withdrawals: everything outside of the exchange. */
+/** Account of the other side of deposits and withdrawals: everything outside the exchange. */
 export const CUSTODY = 'custody';
 
 export type EntryKind = 'trade' | 'fee' | 'credit' | 'debit';
@@ -36,7 +36,9 @@ interface TradeAmounts<Amount> {
   readonly fee: Exchanged<Amount> | null;
 }
 
-/** Base one way, notional the other, and the fee from the taker to the house: calls `book` for each line. */
+/**
+ * Books a trade: base one way, notional the other, and the fee from the taker to the house. Calls `book` for each line.
+ */
 export function bookTrade<Amount>(
   trade: Trade,
   { base, notional, fee }: TradeAmounts<Amount>,
@@ -78,7 +80,7 @@ export function entriesOfTrade(trade: Trade): Entry[] {
 
 export const transactionOfTrade = ({ tradeId }: Trade): string => `trade-${tradeId}`;
 
-/** A deposit comes from custody, a withdrawal goes there. */
+/** Returns the entries of a movement. A deposit comes from custody, a withdrawal goes there. */
 export function entriesOfMovement(moved: AccountMoved & { readonly sequence: number }): Entry[] {
   const { wallet, asset, amountAtoms, reference, sequence } = moved;
   const kind = moved.kind === 'credited' ? 'credit' : 'debit';

@@ -1,4 +1,6 @@
-/** Fills of orders. Statements write each as a few fields of a line, and replies show most fields as they come. */
+/**
+ * Reads fills of orders. Statements write each fill as a few fields of a line, and replies show most fields unchanged.
+ */
 
 import type { Fill, FillRole } from '../domain/order.ts';
 import { joinedInOneLine, lineOf } from './lines.ts';
@@ -48,7 +50,7 @@ interface TradeWalk {
   readonly limit: string;
 }
 
-/** SQL of what is selected of the newest trades. */
+/** Returns SQL that selects from the newest trades. */
 export const walkTrades = (
   selected: string,
   { columns, values, before = NO_BOUND, where = 'true', limit }: TradeWalk,
@@ -56,8 +58,8 @@ export const walkTrades = (
   `(select ${selected} from trades where ${where} ${endOf(columns, 'trade_id', values, before)} limit ${limit})`;
 
 /**
- * SQL of an order's newest fills in the order of execution, all in one line; null for an order without any. An order
- * is a taker once and a maker afterwards, so its fills as a taker are looked for only where those as a maker are too few.
+ * Returns SQL of an order's newest fills in the order of execution, all in one line; null for an order without fills.
+ * An order is a taker once and a maker afterwards, so its taker fills are read only where its maker fills are too few.
  * @param upTo sequence of the last event whose fills count
  */
 export function newestFills(orderId: string, limit: string, upTo?: string): string {

@@ -1,4 +1,4 @@
-/** Sums up a batch of events into the rows to write. Each order and each setting is written once. */
+/** Folds a batch of events into the rows to write. Each order and each setting is written once. */
 
 import type { AccountMoved, EngineEvent } from '../domain/event.ts';
 import type { Asset, Market } from '../domain/market.ts';
@@ -35,7 +35,7 @@ export interface Batch {
   readonly switches: SwitchChanges;
 }
 
-/** Returns the orders that the events change and did not place themselves. `fold` must be given them. */
+/** Returns the orders that the events change but did not place. `fold` needs them. */
 export function ordersOfEarlierBatches(events: readonly EngineEvent[]): string[] {
   const placed = new Set<string>();
   const touched = new Set<string>();
@@ -93,7 +93,7 @@ class Fold implements OrderVisitor {
         break;
       case 'market_changed':
         batch.markets.set(event.market.symbol, event.market);
-        // An asset that no operator set has the default scale, and only its first market says so.
+        // An asset that no operator set has the default scale, and only its first market carries it.
         for (const asset of [event.market.base, event.market.quote]) batch.assets.set(asset.symbol, asset);
         break;
       case 'asset_changed':
@@ -154,7 +154,7 @@ class Fold implements OrderVisitor {
   }
 }
 
-/** Notes the event that changed the order. */
+/** Records the event that changed the order. */
 function stamp(progress: Progress, { sequence }: EngineEvent): void {
   progress.updatedSequence = sequence;
   progress.closedSequence = isLive(progress.status) ? null : sequence;

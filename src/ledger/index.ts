@@ -1,4 +1,4 @@
-/** The permanent memory: engine events settled into Postgres, and everything that is read back from it. */
+/** The ledger: settles engine events into Postgres, and reads everything back from it. */
 
 import { type Audit, audit } from './audit.ts';
 import { type CandleQueries, candleQueries } from './candles.ts';
@@ -22,9 +22,9 @@ export { LISTS_AT_ONCE, ORDERS_AT_ONCE } from './pools.ts';
 export { storable } from './text.ts';
 
 /**
- * Every read answers with the cursor it is as of, from the same snapshot, so that a reader can add what
- * the engine did since. Reads throw `Refusal` SERVICE_UNAVAILABLE when Postgres is away.
- * A method may be passed without its object.
+ * Every read returns the cursor that it is as of, from the same snapshot, so that a reader can add later events of the
+ * engine. Reads throw `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable. Methods may be passed without their
+ * object.
  */
 export interface Ledger {
   readonly settlement: Settlement;
@@ -34,16 +34,16 @@ export interface Ledger {
   readonly journal: Journal;
   readonly state: StateQueries;
   readonly checks: Checks;
-  /** Runs `work` on the ledger as it is now, whatever is settled meanwhile. */
+  /** Runs `work` on a snapshot of the ledger, while settlement continues. */
   audit<Result>(work: (audit: Audit) => Promise<Result>): Promise<Result>;
-  /** Resolves when Postgres answers. Rejects with `Refusal` SERVICE_UNAVAILABLE when it is away. */
+  /** Resolves when Postgres answers. Rejects with `Refusal` SERVICE_UNAVAILABLE when it is unavailable. */
   ping(): Promise<void>;
-  /** Brings the database to the schema of this release; any number of processes may do so at once. */
+  /** Migrates the database to the schema of this release. Any number of processes may do so at once. */
   migrate(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Connects when first asked; Postgres may be away, then and at any later time. */
+/** Opens the ledger. It connects on first use; Postgres may be unavailable then and at any later time. */
 export function openLedger(options: LedgerOptions): Ledger {
   const pools = openPools(options);
   return {

@@ -55,7 +55,7 @@ function parseEntryId(text: string): { sequence: bigint; line: number } {
 }
 
 /**
- * The first entry at or after a time, by halves: times never run backwards, so no index of them is needed.
+ * SQL that finds the first entry at or after a time by bisection: times never run backwards, so they need no index.
  * Each step looks at the entry in the middle of [low, high), some forty times for any length.
  */
 const FIRST_SEQUENCE = `
@@ -109,10 +109,9 @@ export type Journal = ReturnType<typeof journal>;
 export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'auditing'>) {
   return {
     /**
-     * Yields the entries of a span of time in their order. Pages follow each other by key, not in one snapshot: the
-     * table only ever grows at its end, and an export of hours must not keep Postgres from cleaning up behind the orders.
-     *
-     * @throws RangeError when `after` is no entry id; Refusal SERVICE_UNAVAILABLE when Postgres is away
+     * Yields the entries of a span of time in their order. Pages are read by key, not in one snapshot: the table only
+     * grows at its end, and an export of hours must not keep Postgres from vacuuming dead rows. //
+     * @throws RangeError when `after` is no entry id; Refusal SERVICE_UNAVAILABLE when Postgres is unavailable
      */
     async *entries(filter: EntriesFilter): AsyncGenerator<LedgerEntry> {
       const first = await firstSequence(auditing, filter.fromMs);
@@ -133,7 +132,7 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
       }
     },
 
-    /** Returns the deposit or withdrawal that an operator's reference stands for, or null. */
+    /** Returns the deposit or withdrawal with an operator's reference, or null. */
     async movement(
       kind: AccountMoved['kind'],
       reference: string,

@@ -1,18 +1,18 @@
 /**
- * Lists as one text: a line for each row, a tab between its fields. The driver takes one text in the time of one field,
- * and replies show most fields as Postgres wrote them.
+ * Lists as one text: a line for each row, with tabs between its fields. The driver reads one text in the time of one
+ * field, and replies show most fields as Postgres wrote them.
  */
 
 const TAB = `E'\\t'`;
 const NEWLINE = `E'\\n'`;
 
-/** SQL of a line. No field may be null, or have a tab or a newline in it: other texts come as `quoted`. */
+/** SQL of a line. Fields must not be null or contain a tab or a newline; other texts are written by `quoted`. */
 export const lineOf = (...fields: readonly string[]): string => `concat_ws(${TAB}, ${fields.join(', ')})`;
 
 /** SQL of a text, or null, as JSON, where every control character is escaped. */
 export const quoted = (column: string): string => `coalesce(to_json(${column})::text, 'null')`;
 
-/** SQL of several lines as one; null where there are none, which `lineOf` passes over. */
+/** SQL that joins several lines into one; null where there are none, which `lineOf` skips. */
 export const joinedInOneLine = (line: string, order: string): string =>
   `string_agg(${line}, ${TAB} order by ${order})`;
 

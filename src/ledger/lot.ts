@@ -19,7 +19,7 @@ export const lotOf = (row: LotRow): Lot => ({
   quoteAtomsPerLot: row.quote_atoms_per_lot,
 });
 
-/** Orders of a market share their lot. */
+/** Fields by lot, cached because the orders of a market share their lot. */
 const lotFields = new WeakMap<Lot, string>();
 
 /** The fields of a row for `LOT_COLUMNS`, in COPY's text format. */

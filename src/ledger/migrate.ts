@@ -1,9 +1,9 @@
 /**
- * Migrates the database to the schema of this release, or accepts it as a later release left it.
+ * Migrates the database to the schema of this release, or accepts the schema of a later release.
  *
- * A release can be rolled back without a restore because migrations only add: what a later one added, this one does
- * not look at. One that takes something away, or makes something mean something else, says so in its name
- * (`009_breaking_…`); a release that does not know it refuses the database.
+ * A release can be rolled back without a restore, because migrations only add, and this release ignores what a later
+ * one added. A migration that removes something or changes a meaning says so in its name (`009_breaking_…`); a release
+ * that does not know it refuses the database.
  */
 
 import { readdir } from 'node:fs/promises';
@@ -21,8 +21,8 @@ const ADVISORY_LOCK = 7_733_298_665;
 const CONNECTED_WITHIN_MS = 5_000;
 
 /**
- * Files by name, loaded by `import`. knex's own loader looks for the nearest package.json from the
- * working directory to tell how to load a file, so it works from one directory only.
+ * Loads migrations by name with `import`. knex's own loader searches for the nearest package.json from the working
+ * directory to decide how to load a file, so it works from one directory only.
  */
 const migrationSource = (folder: URL): Knex.MigrationSource<string> => ({
   getMigrations: async () => (await readdir(folder)).filter((file) => MIGRATION.test(file)).sort(),
@@ -32,19 +32,18 @@ const migrationSource = (folder: URL): Knex.MigrationSource<string> => ({
 
 const nameOf = (file: string): string => file.replace(MIGRATION, '');
 
-/** Stands in for the way back that knex demands of each migration. The ledger is permanent and has none. */
+/** Replaces the down migration that knex requires. The ledger is permanent and has none. */
 function refuseDown(): never {
   throw new Error('migrations of the ledger only go forward');
 }
 
 /**
- * Applies what is missing; any number of processes may do so at once, and one may be killed at any time.
+ * Applies missing migrations. Any number of processes may do so at once, and one may be killed at any time.
  *
- * Everything happens in one transaction: the advisory lock makes the others wait, and a process that
- * dies leaves neither half a schema nor a lock. (knex's own lock is a committed row, which the death of
- * its owner leaves behind for good; inside this transaction that row rolls back with the rest.)
- *
- * @param folder of the migrations, for tests of what a later release does
+ * Everything happens in one transaction: the advisory lock makes the others wait, and a process that dies leaves
+ * neither half a schema nor a lock. (knex's own lock is a committed row that outlives its owner; inside this
+ * transaction that row rolls back with the rest.)
+ * @param folder of the migrations; tests use it to imitate a later release
  * @throws DatabaseTooNew
  */
 export async function migrate(databaseUrl: string, folder = FOLDER): Promise<void> {
@@ -56,7 +55,7 @@ export async function migrate(databaseUrl: string, folder = FOLDER): Promise<voi
     // Each warning of the library is thrown as well, and the caller reports it.
     log: { warn: () => undefined, error: () => undefined },
   });
-  // knex refuses every migration that it does not know; which of them are refused here is decided below.
+  // knex refuses every migration that it does not know; the check below decides which of them are refused.
   const settings = { migrationSource: migrationSource(folder), disableMigrationsListValidation: true };
   try {
     await database.transaction(async (transaction) => {
@@ -86,7 +85,7 @@ function checkUnknown(unknown: readonly string[], missing: readonly string[]): v
       `the database has migration ${breaking}, which no release without it can work on`,
     );
   }
-  // The database is of a release on another branch. Nobody has tried both sets of migrations together.
+  // The database comes from a release on another branch. Nobody has tested both sets of migrations together.
   if (unknown.length > 0 && missing.length > 0) {
     throw new DatabaseTooNew(`the database has ${unknown.join(', ')} and lacks ${missing.join(', ')}`);
   }

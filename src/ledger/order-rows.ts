@@ -28,7 +28,7 @@ export const ORDER_COLUMNS = `id, wallet, market, side, type, time_in_force, pos
 /** Characters of the base64 of a SHA-256 that a witness keeps: 132 bits. */
 export const DIGEST_CHARACTERS = 22;
 
-/** Returns the columns that never change and that the digest takes as they are written. */
+/** Returns the columns that never change, which the digest takes as they are written. */
 function fixedFields({ terms, rejectReason }: NewOrder): string {
   const { id, wallet, market, side, type, timeInForce, postOnly, priceTicks, sizeSteps } = terms;
   const price = priceTicks ?? NULL_FIELD;

@@ -1,4 +1,4 @@
-/** Reads settled orders, with as many of their fills as a reader asks for. */
+/** Reads settled orders, with as many of their fills as requested. */
 
 import type { Cursor } from '../domain/event.ts';
 import type {
@@ -19,7 +19,7 @@ import type { Pools } from './pools.ts';
 import { storable } from './text.ts';
 import { endOf } from './walk.ts';
 
-/** `fills`: its newest, as many as were asked for, in the order of execution. */
+/** `fills`: the newest ones, as many as requested, in the order of execution. */
 type SettledOrder = ListedOrder & { readonly fills: readonly Fill[] };
 
 interface OrdersPage {
@@ -29,11 +29,14 @@ interface OrdersPage {
   readonly beforeSequence?: number | undefined;
   readonly limit: number;
   /**
-   * Orders that the engine filled or closed, whether that is settled or not. A page of live or of closed orders
-   * carries those of them that are live in the ledger, beyond its limit: the reader knows what became of them.
+   * Orders that the engine filled or closed, settled or not. A page of live or of closed orders also carries those of
+   * them that are live in the ledger, beyond its limit: the reader knows their later state.
    */
   readonly touchedIds?: readonly string[] | undefined;
-  /** Fills that the first `orders` of the page carry, as `fillShares` shares them out; unless given, no order carries any. */
+  /**
+   * Limits of the fills that the first `orders` of the page carry, as `fillShares` distributes them; no fills unless
+   * given.
+   */
   readonly fills?: (FillLimits & { readonly orders: number }) | undefined;
 }
 
@@ -78,18 +81,18 @@ const readOrder = (fields: readonly string[]): SettledOrder => ({
 
 const COLUMNS = `id, wallet, sequence, fill_count, ${HEAD} as head`;
 
-/** The wallet's newest orders of one of the indexes on (wallet, sequence), which `where` selects. */
+/** Returns SQL of the wallet's newest orders that `where` selects, from one of the indexes on (wallet, sequence). */
 const newest = (where: string): string =>
   `(select ${COLUMNS} from orders where ${where} ${endOf(['wallet'], 'sequence', ['$1'], '$2')} limit $3)`;
 
-/** `offset 0` keeps the conditions after it from choosing another index than that of the ids. */
+/** `offset 0` keeps Postgres from using an index other than that of the ids for the conditions after it. */
 const TOUCHED = `(select ${COLUMNS} from unnest($4::text[]) as touched (touched_id)
   cross join lateral (select * from orders where id = touched_id offset 0) as found
   where wallet = $1 and closed_sequence is null and sequence < $2)`;
 
 /**
- * The newest of the live and of the closed, each from its index: a third index, of all, would cost settlement as much as
- * these two. Each statement has the same parameters, so this page must mention $4, too.
+ * SQL of the newest live and closed orders, each from its index: a third index, of all orders, would cost settlement as
+ * much as these two. Each statement has the same parameters, so this page must mention $4, too.
  */
 const ALL = `(select * from (
   ${newest('closed_sequence is null and $4::text[] is not null')} union all ${newest('closed_sequence is not null')}
@@ -104,7 +107,10 @@ const PAGES = {
 const headsOf = (page: string): string =>
   `select ${joinedLines('head', 'sequence desc')} from (${page}) as page`;
 
-/** $5 fills of an order, $6 of all orders, $7 orders that carry fills: the newest orders get theirs first. */
+/**
+ * Returns SQL of orders with fills. $5 limits the fills of an order, $6 those of all orders, $7 the orders that carry
+ * fills: the newest orders get theirs first.
+ */
 const wholeOrdersOf = (page: string): string => `
   select ${joinedLines(lineOf('head', newestFills('id', 'share')), 'sequence desc')} from (
     select id, sequence, head,
@@ -189,12 +195,12 @@ export function orderQueries({ lists, orders, placing }: Pick<Pools, 'lists' | '
       return new Map(rowsOf(text).map(([id, ...fields]) => [id!, readFills(fields, 0)]));
     },
 
-    /** Returns the id of the wallet's order with this client order id, or null; for those who read an order. */
+    /** Returns the id of the wallet's order with this client order id, or null; for callers that read an order. */
     idByClientId: idByClientId(orders),
 
     /**
-     * Returns the same for those who place an order, on connections that no reader can take. Rejects at once while
-     * Postgres is known to be away.
+     * Returns the same for callers that place an order, on connections that no reader can take. Rejects at once while
+     * Postgres is known to be unavailable.
      */
     placedId: refusedWhileAway(idByClientId(placing), () => askOnce(placing, 'select 1')),
   };

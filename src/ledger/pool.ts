@@ -1,4 +1,4 @@
-/** Opens connections to Postgres that outlive its restarts, and runs the statements of the ledger on them. */
+/** Opens connections to Postgres that survive its restarts, and runs the statements of the ledger on them. */
 
 import { createHash } from 'node:crypto';
 import pg from 'pg';
@@ -14,9 +14,9 @@ const integersAsBigints: pg.CustomTypesConfig = {
 };
 
 /**
- * Settings for short reads, which walk indexes from their ends. Postgres would read all rows and sort them where its
- * statistics say that there are few; a list must not depend on statistics. A plan is made once a connection, for all
- * values, because planning a list costs as much as reading it. Compiling a plan costs a hundred times as much.
+ * Settings for short reads, which walk indexes from their ends. Without them, Postgres reads and sorts all rows where
+ * its statistics say that there are few. A plan is made once a connection, for all values, because planning a list
+ * costs as much as reading it. Compiling a plan costs a hundred times as much.
  */
 const BY_INDEX_ALONE = [
   'set enable_seqscan = off',
@@ -31,17 +31,17 @@ interface PoolOptions {
   /** Purpose of its connections; Postgres lists them as `redbook <work>`. */
   work: string;
   size: number;
-  /** Longest run of one statement, 0 for no limit. A reply that does not come is given up `UNANSWERED_MS` later. */
+  /** Longest run of one statement, 0 for no limit. A missing reply is given up `UNANSWERED_MS` later. */
   patienceMs: number;
-  /** For short reads alone: plans are made once, and of index scans. */
+  /** For short reads alone: plans are made once, and use index scans. */
   byIndexAlone?: boolean;
-  /** Makes the pool. Tests give one whose statements wait for their turn. */
+  /** Makes the pool. Tests pass a pool whose statements wait for their turn. */
   makePool?: MakePool | undefined;
 }
 
 export type MakePool = (config: pg.PoolConfig) => pg.Pool;
 
-/** Time for which a reply is awaited after the statement should have ended. */
+/** Milliseconds to wait for a reply after the statement should have ended. */
 const UNANSWERED_MS = 300;
 
 export function openPool({
@@ -68,8 +68,8 @@ export function openPool({
       idle_in_transaction_session_timeout: patienceMs,
     }),
   });
-  // The loss of an idle connection, or of a borrowed one between two queries, is an event that would end the process
-  // if nobody listened. The next query fails and tells its caller.
+  // The loss of an idle connection, or of a borrowed one between two queries, emits an event that ends the process if
+  // nobody listens. The next query fails and tells its caller.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
@@ -82,8 +82,8 @@ export function openPool({
 const AWAY = /^(08|40|53|57|58)/;
 
 /**
- * Returns the error that a reader throws: `SERVICE_UNAVAILABLE` when Postgres is away, otherwise the given one.
- * It takes errors of the driver alone: each of them is an answer of the server or a lost connection.
+ * Returns the error that a reader throws: `SERVICE_UNAVAILABLE` when Postgres is unavailable, otherwise the given
+ * error. Takes only errors of the driver, each of which is an answer of the server or a lost connection.
  */
 const readerError = (error: unknown): unknown =>
   error instanceof pg.DatabaseError && !AWAY.test(error.code ?? '')
@@ -91,8 +91,8 @@ const readerError = (error: unknown): unknown =>
     : new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause: error });
 
 /**
- * Limits the wait of a reader to the time limit of one statement, also when it runs several statements, waits for a free
- * connection or asks a server that hangs. The statement itself goes on, and ends by its own limits.
+ * Limits a reader's wait to the time limit of one statement, even when it runs several statements, waits for a free
+ * connection or asks a server that hangs. The statement itself continues until its own limit.
  */
 async function inTime<Result>(pool: pg.Pool, reading: Promise<Result>): Promise<Result> {
   const limitMs = pool.options.query_timeout;
@@ -123,7 +123,7 @@ export const takeClient = (pool: pg.Pool): Promise<pg.PoolClient> =>
     throw new Refusal('SERVICE_UNAVAILABLE', 'the ledger is temporarily unavailable', { cause: error });
   });
 
-/** Asks on one connection. Errors as in `inSnapshot`. */
+/** Returns a function that asks on one connection. Errors as in `inSnapshot`. */
 export const asking =
   (client: pg.PoolClient): Ask =>
   async (sql, parameters) => {
@@ -174,7 +174,7 @@ async function statement<Row extends pg.QueryResultRow>(
   }
 }
 
-/** A statement that each connection plans when it runs it first. */
+/** A statement that each connection plans on first use. */
 export interface Prepared {
   readonly name: string;
   readonly text: string;

@@ -1,6 +1,6 @@
 /**
- * Statements that travel together: one write to the socket, one reply. node-postgres waits for the reply to each
- * statement, and pg-copy-streams writes a row or two at a time; both cost settlement more than its rows do.
+ * Runs several statements in one round trip: one write to the socket, one reply. node-postgres waits for the reply to
+ * each statement, and pg-copy-streams writes a row or two at a time; both cost settlement more than its rows do.
  */
 
 import type pg from 'pg';
@@ -23,7 +23,9 @@ const parsed = new WeakMap<pg.Connection, Set<string>>();
 const COPY_DATA = 0x64;
 const COPY_DONE = Buffer.from([0x63, 0, 0, 0, 4]);
 
-/** A message of a COPY: its type, its length with the four bytes of the length, and the rows. */
+/**
+ * Returns the head of a COPY message, which the rows follow: its type, and its length including the four length bytes.
+ */
 function copyHeader(bytes: number): Buffer {
   const header = Buffer.allocUnsafe(5);
   header.writeUInt8(COPY_DATA, 0);
@@ -31,12 +33,12 @@ function copyHeader(bytes: number): Buffer {
   return header;
 }
 
-/** node-postgres calls `submit` when it is this one's turn on the connection, and then `handle…` for each reply. */
+/** node-postgres calls `submit` when the connection is free for this query, and then `handle…` for each reply. */
 class RoundTrip implements pg.Submittable {
   readonly #statements: readonly Statement[];
   readonly #rows: TextRow[][];
   #answered = 0;
-  /** node-postgres puts its time limit in front of this one. */
+  /** node-postgres replaces this callback by one with its time limit. */
   callback: (error: Error | null) => void;
 
   constructor(
@@ -64,7 +66,7 @@ class RoundTrip implements pg.Submittable {
       }
       connection.stream.write(COPY_DONE);
     }
-    // After an error Postgres passes over everything up to here, the rows of a COPY included.
+    // After an error Postgres skips everything up to here, including the rows of a COPY.
     connection.sync();
     connection.stream.uncork();
   }
@@ -89,9 +91,8 @@ class RoundTrip implements pg.Submittable {
 }
 
 /**
- * Runs the statements in their order; the first that fails ends them all.
- * After an error the connection is good for nothing but closing.
- * @returns the rows of each
+ * Runs the statements in order; the first failure ends them all. After an error the connection can only be closed.
+ * @returns the rows of each statement
  */
 export const roundTrip = (
   client: pg.PoolClient,
@@ -103,10 +104,10 @@ export const roundTrip = (
     );
   });
 
-/** Values of an array parameter that need no quotes. */
+/** Formats values of an array parameter that need no quotes. */
 export const numberArray = (values: readonly (number | bigint | null)[]): string =>
   `{${values.map((value) => value ?? 'NULL').join(',')}}`;
 
-/** Values of an array parameter, whatever their text. */
+/** Formats values of an array parameter, whatever their text. */
 export const textArray = (values: readonly (string | null)[]): string =>
   `{${values.map((value) => (value === null ? 'NULL' : `"${value.replace(/["\\]/g, '\\$&')}"`)).join(',')}}`;

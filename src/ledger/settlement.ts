@@ -19,7 +19,7 @@ interface Settled extends Cursor {
   readonly digest: string | null;
 }
 
-/** True for data that no table can hold (22) or that breaks a constraint (23), which every attempt would meet. */
+/** True for errors that every retry would meet: data that no table can hold (22) or that breaks a constraint (23). */
 const isContradiction = (error: unknown): error is pg.DatabaseError =>
   error instanceof pg.DatabaseError && /^(22|23)/.test(error.code ?? '');
 
@@ -27,9 +27,11 @@ const BEGIN: Statement = { name: 'begin', text: 'begin' };
 const COMMIT: Statement = { name: 'commit', text: 'commit' };
 
 /**
- * Locks the cursor. Settlement processes do not queue: one that finds the row locked leaves the work to its owner. The
- * settings hold for the transaction. The first one tells the trigger of the cursor that witnesses and counts come with
- * the rows. The others keep a plan that was made for a small table from reading all of a large one.
+ * Locks the cursor. Settlement processes do not queue: a process that finds the row locked leaves the work to the
+ * lock's owner.
+ *
+ * The settings hold for the transaction. The first tells the cursor's trigger that witnesses and counts come with the
+ * rows. The others prevent a plan made for a small table from reading all of a large one.
  */
 const LOCK: Statement = {
   name: 'lock',
@@ -49,7 +51,7 @@ const cursorOf = ([epoch, sequence]: TextRow): Cursor => ({
 
 /** Settles in two round trips: one reads the cursor and the orders that the events change, the other writes all rows. */
 async function settleOn(client: pg.PoolClient, events: readonly EngineEvent[]): Promise<Cursor> {
-  // The first event is as a rule the one at the cursor: what it placed was settled with it.
+  // The first event is usually the one at the cursor: what it placed was settled with it.
   const ids = ordersOfEarlierBatches(events.slice(1));
   const [, locked, found] = await roundTrip(client, [BEGIN, LOCK, ...loadOrders(ids)]);
   const row = locked?.[0];
@@ -152,20 +154,20 @@ const progressOf = (rows: readonly TextRow[]): Map<string, Progress> =>
     ]),
   );
 
-/** A settlement under way is over sooner. */
+/** Longest wait for the lock; a running settlement ends sooner. */
 const LOCK_PATIENCE = '10s';
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /** The ledger while nothing is settled. */
 interface AtRest {
   readonly cursor: SettledCursor;
-  /** Lets settlement go on, which refuses events of an earlier epoch from then on. */
+  /** Lets settlement continue, and makes it refuse events of earlier epochs. */
   fence(epoch: number): Promise<void>;
 }
 
 export type Settlement = ReturnType<typeof settlement>;
 
-/** The place up to which events are settled, and the two ways to hold it: settling on, and keeping settlement out. */
+/** The place up to which events are settled, with two operations: settle further events, or keep settlement out. */
 export function settlement({
   public: reading,
   settling,
@@ -178,9 +180,9 @@ export function settlement({
     },
 
     /**
-     * Settles the events that follow the cursor in one transaction, and skips those at or before it. Returns the cursor
-     * as it then stands: short of the last event only when another process is settling right now, in which case nothing
-     * was done.
+     * Settles the events that follow the cursor in one transaction, and skips events at or before it. Returns the new
+     * cursor. The cursor is short of the last event only when another process is settling right now; nothing was done
+     * then.
      * @throws LedgerDiverged when the events do not follow from what is settled
      */
     async settle(events: readonly EngineEvent[]): Promise<Cursor> {
@@ -201,15 +203,15 @@ export function settlement({
     },
 
     /**
-     * Runs `work` while nothing is settled: all that is read meanwhile is as of the cursor.
-     * @throws OperatorRefusal LEDGER_BUSY; Refusal SERVICE_UNAVAILABLE when Postgres is away
+     * Runs `work` while settlement is paused: everything it reads is as of the cursor.
+     * @throws OperatorRefusal LEDGER_BUSY; Refusal SERVICE_UNAVAILABLE when Postgres is unavailable
      */
     async atRest<Result>(work: (rest: AtRest) => Promise<Result>): Promise<Result> {
       const client = await takeClient(auditing);
       try {
         await client.query('begin');
         await client.query(`set local lock_timeout = '${LOCK_PATIENCE}'`);
-        // Settlement passes by while this row is locked.
+        // Settlement skips its turn while this row is locked.
         const { rows } = await client.query<CursorRow>(
           `select ${CURSOR_COLUMNS} from engine_cursor for update`,
         );

@@ -59,7 +59,7 @@ const liveOrderOf = (row: LiveOrderRow): LiveOrder => ({
 
 export type StateQueries = ReturnType<typeof stateQueries>;
 
-/** Reads of the state of the exchange. Lists come as streams of any length. */
+/** Queries of the state of the exchange. Lists are streams of any length. */
 export function stateQueries({ auditing }: Pick<Pools, 'auditing'>) {
   return {
     /** Yields every account's sum of an asset up to and including the event, by account; the event must be settled. */

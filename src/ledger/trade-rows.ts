@@ -1,4 +1,4 @@
-/** Turns trades into rows of trades and entries and into additions to candles. Each amount is made into text once. */
+/** Turns trades into rows of trades and entries and into additions to candles. Each amount is formatted once. */
 
 import { baseAtoms, notionalAtoms, type Trade } from '../domain/order.ts';
 import { CandleRows } from './candle-rows.ts';
@@ -15,7 +15,7 @@ export const TRADE_COLUMNS = `trade_id, sequence, market, taker_side, price_tick
 export const ENTRY_COLUMNS =
   'sequence, line, transaction_id, kind, account, asset, amount_atoms, reference, time_ms';
 
-/** An entry as a row; its texts are fields already. */
+/** Returns an entry as a row; its texts are COPY fields already. */
 export const entryRow = (
   { sequence, timeMs }: { readonly sequence: number; readonly timeMs: number },
   line: number,

@@ -54,7 +54,10 @@ interface WalletTradesFilter {
   readonly limit: number;
 }
 
-/** The wallet's own order, the market, the wallet's side and the other wallet: what a trade's line has besides the fill. */
+/**
+ * Fields of a trade's line besides the fill: the wallet's own order, the market, the wallet's side and the other
+ * wallet.
+ */
 const FURTHER = {
   taker: ['taker_order_id', 'market', 'taker_side', 'maker_wallet'],
   maker: [
@@ -76,9 +79,9 @@ const readWalletTrade = (fields: readonly string[]): WalletTrade => ({
 const lineOfRole = (role: FillRole): string => lineOf(...fillFields(role), ...FURTHER[role]);
 
 /**
- * The newest trades of both roles, newest first. Each market and role is one short walk of an index from its end: a
- * wallet with millions of trades in one market costs no more than one with ten. The walks find ids alone, which the
- * indexes have; only the trades that are listed are read from the table.
+ * Returns SQL of the newest trades of both roles, newest first. Each market and role is one short walk of an index from
+ * its end: a wallet with millions of trades in one market costs no more than one with ten. The walks find ids alone,
+ * which the indexes hold; only the listed trades are read from the table.
  * @param listed names what each walk is of
  * @param indexOf columns of the index of a role, and the values that it is walked with
  */
@@ -115,7 +118,7 @@ const OF_ORDER = newestTrades(
 );
 
 interface MarketTradesFilter {
-  /** The taker's. */
+  /** The taker's side. */
   readonly side?: Side | undefined;
   readonly limit: number;
   /** Unix milliseconds, inclusive. */

@@ -1,12 +1,12 @@
 /** Walks an index from its end: Postgres reads as many rows as are asked for, whatever its statistics say. */
 
 /**
- * The end of an SQL condition, and its order: rows whose `columns` have these values, from the highest number below
- * `before` on down. `columns` and `number` together must be the columns of an index.
+ * Returns the end of an SQL condition, and its order: rows whose `columns` have these values, from the highest number
+ * below `before` downwards. `columns` and `number` together must be the columns of an index.
  *
- * Plain equalities would say the same, but Postgres could then walk an index of the numbers alone and skip the rows of
- * everybody else: hundreds of thousands, for a wallet that is rare among the newest rows. Compared and ordered as whole
- * rows of columns, only the one index fits.
+ * Plain equalities would select the same rows, but Postgres could then walk an index of the numbers alone and skip the
+ * rows of everybody else: hundreds of thousands, for a wallet that is rare among the newest rows. With comparison and
+ * order by whole rows of columns, only the one index fits.
  */
 export function endOf(
   columns: readonly string[],

@@ -1,4 +1,4 @@
-/** The statements that write a batch: COPY for what is new, one set-based statement for what changes. */
+/** The statements that write a batch: COPY for new rows, one set-based statement for changed ones. */
 
 import { writeMarketRecord } from '../domain/market-record.ts';
 import type { SwitchChanges } from '../domain/switches.ts';
@@ -16,7 +16,7 @@ import { numberArray, type Statement, textArray } from './round-trip.ts';
 import { storable } from './text.ts';
 import { ENTRY_COLUMNS, TRADE_COLUMNS } from './trade-rows.ts';
 
-/** Rows that a batch adds, by the columns of the cursor that count them. */
+/** Numbers of rows that a batch adds, by the columns of the cursor that count them. */
 export interface Added {
   readonly orders: number;
   readonly trades: number;

@@ -1,4 +1,4 @@
-/** Double entry: the entries of the ledger against the trades and movements that they book. */
+/** Checks double entry: the entries of the ledger against the trades and movements that they book. */
 
 import type { LedgerQuery } from './query.ts';
 

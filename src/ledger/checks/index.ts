@@ -22,12 +22,12 @@ const QUERIES: readonly LedgerQuery[] = [
 
 /** The result of a reconcile. */
 interface ReconcileNote {
-  /** Event up to which everything was settled at its end. */
+  /** Sequence up to which everything was settled when the reconcile ended. */
   readonly sequence: number;
   readonly checks: number;
-  /** 0: the books held. */
+  /** 0 when the books agreed. */
   readonly differences: number;
-  /** Names of the checks that found some. */
+  /** Names of the checks that found differences. */
   readonly failedChecks: readonly string[];
 }
 
@@ -46,14 +46,14 @@ interface ReconcileRow {
 
 export type Checks = ReturnType<typeof checks>;
 
-/** Checks within the ledger alone, and the results that reconciles keep. */
+/** Checks of the ledger alone, and the stored results of reconciles. */
 export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'auditing'>) {
   return {
     /** Runs all checks. Returns the event up to which the ledger was checked, and one result for each query. */
     run(): Promise<{ sequence: number; checks: Check[] }> {
       return inSnapshot(auditing, async (ask) => {
         const { sequence } = await readCursor(ask);
-        // Compiling a query takes longer than it saves where the planner has no statistics yet.
+        // JIT compilation of a query takes longer than it saves while the planner has no statistics yet.
         await ask(`select set_config('jit', 'off', true)`);
         const checks: Check[] = [];
         for (const { name, meaning, sql } of QUERIES) {
@@ -69,7 +69,7 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
       });
     },
 
-    /** Keeps the result of a reconcile. */
+    /** Stores the result of a reconcile. */
     async noteReconcile({ sequence, checks, differences, failedChecks }: ReconcileNote): Promise<void> {
       await askOnce(
         reading,

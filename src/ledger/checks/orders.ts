@@ -1,4 +1,4 @@
-/** Orders against their trades, their ids, their markets, and the witness that settlement left of each. */
+/** Checks orders against their trades, their ids, their markets, and the witness that settlement stored for each. */
 
 import type { LedgerQuery } from './query.ts';
 

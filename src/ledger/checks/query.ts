@@ -20,6 +20,6 @@ export interface Check {
   readonly meaning: string;
   /** Number of violations. */
   readonly count: number;
-  /** The first hundred. */
+  /** The first hundred violations. */
   readonly violations: readonly Violation[];
 }

@@ -1,4 +1,4 @@
-/** The cursor, what is switched, and records: rows that no sum of other rows proves. */
+/** Checks the cursor, the switches and records: rows that no sum of other rows proves. */
 
 import type { LedgerQuery } from './query.ts';
 

@@ -1,4 +1,4 @@
-/** Trades against their orders, and candles against their trades. */
+/** Checks trades against their orders, and candles against their trades. */
 
 import type { LedgerQuery } from './query.ts';
 
