@@ -24,7 +24,7 @@ reconcile shows that nothing was lost or made on the way.
 
 const HIGHEST_SEED = 2 ** 31 - 1;
 
-/** @returns what was asked for, or in one sentence why it cannot be understood */
+/** @returns the arguments, or one sentence why they cannot be understood */
 export function readDemoArguments(argv: readonly string[]): DemoArguments | string {
   try {
     const { values } = parseArgs({

@@ -1,11 +1,11 @@
 /**
- * The faucet: play money for wallets that try the service out.
+ * The faucet: credits play money to wallets that try the service.
  *
- * The references of the credits are the count: there are `CREDITS_IN_ALL` of them for each asset, `faucet:USDC:0` to
- * `faucet:USDC:1023`, and the engine takes each reference once for ever. A wallet tries them in an order of its own,
- * which is always the same, and takes the first free one. No reference is ever given back, so every credit of a wallet
- * lies before the first free one: the wallet meets all its credits on the way there, and its cap is exact as well.
- * Neither a restart nor concurrent requests pass the caps.
+ * The references of the credits enforce the caps. There are `CREDITS_IN_ALL` of them for each asset, `faucet:USDC:0` to
+ * `faucet:USDC:1023`, and the engine takes each reference only once. A wallet tries them in its own fixed order and
+ * takes the first free one. No reference is ever freed, so all credits of a wallet come before its first free
+ * reference. The wallet passes all of them on the way there, and its own cap is exact as well. Neither a restart nor
+ * concurrent requests can exceed the caps.
  */
 
 import { createHash } from 'node:crypto';
@@ -15,15 +15,15 @@ import { OperatorRefusal, Refusal } from '../domain/errors.ts';
 import { parseDecimal } from '../domain/units.ts';
 import { FAUCET_AMOUNTS } from './markets.ts';
 
-/** Credits of one asset that a wallet can have. */
+/** Most credits of one asset for one wallet. */
 export const CREDITS_PER_WALLET = 5;
-/** Credits of one asset that all wallets together can have: a power of two. */
+/** Most credits of one asset for all wallets together; a power of two. */
 const CREDITS_IN_ALL = 1024;
 
 interface FaucetCredit {
-  /** In whole units, a plain decimal. */
+  /** Whole units as a plain decimal. */
   readonly amount: string;
-  /** Further credits of the asset that the wallet can have. */
+  /** Number of further credits of the asset that the wallet can have. */
   readonly creditsLeft: number;
 }
 
@@ -32,17 +32,19 @@ export interface Faucet {
    * Credits an asset once.
    * @param wallet lower case
    * @throws Refusal VALIDATION_ERROR for an asset that no demo market has; BAD_REQUEST when the wallet has had its
-   * credits or none is left; SERVICE_UNAVAILABLE when the outcome is not known
+   *   credits or none is left; SERVICE_UNAVAILABLE when the outcome is unknown
    */
   credit(wallet: string, asset: string): Promise<FaucetCredit>;
 }
 
 /** @param creditsInAll of each asset: a power of two */
 export function openFaucet(services: Servers, creditsInAll = CREDITS_IN_ALL): Faucet {
-  /** The wallet that each reference was used for, as far as this process has met it. It never changes. */
+  /** The wallet that used each reference, as far as this process knows. It never changes. */
   const takers = new Map<string, string>();
 
-  /** @returns the wallet that the reference is used for, or null when it was free and this call has used it */
+  /**
+   * @returns the wallet that used the reference before, or null when the reference was free and this call has used it
+   */
   async function take(wallet: string, asset: string, reference: string): Promise<string | null> {
     const known = takers.get(reference);
     if (known !== undefined) return known;
@@ -78,11 +80,11 @@ export function openFaucet(services: Servers, creditsInAll = CREDITS_IN_ALL): Fa
   };
 }
 
-/** Every reference of an asset, in the order in which the wallet tries them. */
+/** Yields every reference of an asset, in the order in which the wallet tries them. */
 function* referencesOf(wallet: string, asset: string, count: number): Generator<string> {
   const digest = createHash('sha256').update(`${wallet} ${asset}`).digest();
   const first = digest.readUInt16BE(0);
-  // An odd stride meets every number below a power of two once.
+  // An odd stride visits every number below a power of two once.
   const stride = digest.readUInt16BE(2) | 1;
   for (let at = 0; at < count; at += 1) yield `faucet:${asset}:${(first + at * stride) % count}`;
 }

@@ -1,10 +1,10 @@
 /**
- * `npm run demo`: a short story on the running service. Three wallets made on the spot sign in, are funded,
- * quote, trade, cancel and withdraw, and a reconcile shows that nothing was lost or made on the way.
+ * `npm run demo`: a short story on the running service. Three new wallets sign in, are funded, quote, trade, cancel and
+ * withdraw, and a reconcile shows that no funds were lost or created.
  *
- * What the wallets do goes over HTTP like anybody's requests; what an operator does (funding, reconcile) goes
- * the way of the operator's commands. It can be run again and again: wallets are new each time, quotes stay out
- * of reach of other orders, and at the end nothing of it rests in the book.
+ * The wallets use HTTP like any client; operator steps (funding, reconcile) use the operator's commands. The demo can
+ * be repeated: wallets are new each time, quotes stay out of reach of other orders, and none of its orders rests in the
+ * book at the end.
  */
 
 import { moveFundsOnce } from '../books/movements.ts';
@@ -25,7 +25,7 @@ interface DemoOptions {
   readonly baseUrl: string;
   /** A web host that a SIWE message may name. */
   readonly webHost: string;
-  /** For what an operator does; they stay the caller's to close. */
+  /** Used for operator steps; the caller closes them. */
   readonly services: Servers;
   readonly print: (line: string) => void;
   /** True when the lines may be coloured. */
@@ -48,7 +48,10 @@ interface Play extends Cast {
 
 const SETTLEMENT_PATIENCE_MS = 10_000;
 
-/** Tells the story. @returns the exit status: 0 when it came to its end and everything holds */
+/**
+ * Tells the story.
+ * @returns the exit status: 0 when the story was completed and everything holds
+ */
 export async function runDemo(options: DemoOptions): Promise<number> {
   const { baseUrl, print } = options;
   const paint = options.colours ? COLOURED : PLAIN;
@@ -247,7 +250,7 @@ async function balanceTheBooks({ script, options }: Play): Promise<number> {
   return result.holds ? 0 : 1;
 }
 
-/** Leaves nothing behind, also when the story broke off. */
+/** Cancels and withdraws everything, also when the story broke off. */
 async function tidyUp({ ada, ben, cleo }: Cast, services: DemoOptions['services']): Promise<void> {
   for (const trader of [ada, ben, cleo].filter((one) => one.isSignedIn())) {
     await trader.cancelAll().catch(() => undefined);

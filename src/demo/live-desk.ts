@@ -17,31 +17,31 @@ export interface Desk {
   readonly live: LiveMarket;
   /** Moves the price by one step and trades there. @throws DemoStopped */
   turn(): Promise<void>;
-  /** Present price of the walk. */
+  /** Current price of the walk. */
   price(): string;
-  /** Executions that the takers had so far. */
+  /** Number of executions of the takers so far. */
   trades(): number;
 }
 
-/** Orders that a maker cancels, and that it places, in one turn at most. */
+/** Most orders that a maker cancels, and most that it places, in one turn. */
 export const MOST_CHANGES = 8;
 /** Distance, in gaps, that a taker goes past the price. */
 const REACH = 4n;
 const TRADE_CHANCE = 0.8;
 
-/** @param seed of the walk of the price, and of what the wallets do there */
+/** @param seed seed of the price walk, and of the wallets' choices */
 export function openDesk(live: LiveMarket, { makers, takers }: Wallets, seed: number): Desk {
   const { market, gapTicks } = live;
-  // The number of draws of the wallets depends on their fills. The walk has draws of its own, so that its seed repeats
-  // it.
+  // The number of draws of the wallets depends on their fills. The walk draws from a generator of its own, so that its
+  // seed repeats it.
   const step = openWalk(live, random(seed));
   const choices = random(~seed);
   let midTicks = live.startTicks;
   let trades = 0;
-  /** The side of a taker that would meet the order of somebody else where a quote should stand. */
+  /** Side of a taker that would meet somebody else's order at a price where a quote should stand. */
   let inTheWay: Side | undefined;
 
-  /** Levels alternate between the makers, and stay with one as long as they are quoted. */
+  /** Levels alternate between the makers. A level stays with its maker as long as it is quoted. */
   const isOf =
     (maker: number) =>
     ({ priceTicks }: Level): boolean =>
@@ -52,7 +52,7 @@ export function openDesk(live: LiveMarket, { makers, takers }: Wallets, seed: nu
     const plans = await Promise.all(
       makers.map(async (maker, at) => planQuotes(live, levels.filter(isOf(at)), await maker.orders('live'))),
     );
-    // All cancel before any places: a new bid may stand where the other maker's ask was.
+    // All makers cancel before any of them places: a new bid may stand where the other maker's ask was.
     await Promise.all(plans.map(({ unwanted }, at) => cancelAll(makers[at]!, unwanted)));
     await Promise.all(plans.map(({ missing }, at) => placeQuotes(makers[at]!, missing)));
   }
@@ -105,7 +105,7 @@ function planQuotes(
   const wanted = new Map(levels.map((level) => [keyOf(level.side, level.priceTicks), level]));
   const unwanted = orders
     .filter((order) => order.market === market.symbol)
-    // A level that an order stands at is not missing any more; a second order there is one too many.
+    // A level with an order is not missing any more; a second order at that level is one too many.
     .filter(({ side, price }) => !wanted.delete(keyOf(side, countOf(parseDecimal(price!)!, tick))));
   return { unwanted: unwanted.slice(0, MOST_CHANGES), missing: [...wanted.values()].slice(0, MOST_CHANGES) };
 }
@@ -113,13 +113,16 @@ function planQuotes(
 async function cancelAll(maker: Trader, orders: readonly Order[]): Promise<void> {
   for (const { id } of orders) {
     await maker.cancel(id).catch((error: unknown) => {
-      // It was filled meanwhile.
+      // The order was filled meanwhile.
       if (!(error instanceof DemoStopped && error.code === 'ORDER_NOT_FOUND')) throw error;
     });
   }
 }
 
-/** A wallet that has run out of one asset waits until others have traded it back. */
+/**
+ * Places an order if the wallet has the funds. A wallet that has run out of an asset waits until others have traded it
+ * back.
+ */
 async function placeIfFunded(trader: Trader, order: NewOrder): Promise<PlacedOrder | undefined> {
   try {
     return await trader.place(order);

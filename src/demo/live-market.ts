@@ -1,4 +1,4 @@
-/** A market as the live wallets see it: a price that walks, and levels and sizes that its rules admit. */
+/** A market as the live wallets see it: a price that walks, and levels and sizes that its rules allow. */
 
 import type { Market } from '../domain/market.ts';
 import { marketGrid } from '../domain/market-grid.ts';
@@ -9,18 +9,18 @@ import type { Random } from './random.ts';
 import { openMarkets, powerOfTenBelow, presentTicks, quarterOf } from './stage.ts';
 import { DemoStopped } from './trader.ts';
 
-/** Price levels that are quoted on each side. */
+/** Number of price levels that are quoted on each side. */
 export const LEVELS = 8n;
 /** Most units that one order is for. */
 const MOST_UNITS = 4n;
-/** Atoms up to which an order stays exact: the engine refuses one of 2^53. The walk may double the price. */
+/** Most atoms of an order: the engine refuses an order of 2^53 atoms, and the walk may double the price. */
 const MOST_ATOMS = 2n ** 51n;
 
 export interface LiveMarket {
   readonly market: Market;
   /** Price at which the walk begins. */
   readonly startTicks: bigint;
-  /** Between two price levels. */
+  /** Ticks between two price levels. */
   readonly gapTicks: bigint;
   /** Bounds of the size of an order. */
   readonly leastSteps: bigint;
@@ -55,7 +55,7 @@ export async function findLiveMarkets(
   );
 }
 
-/** Undefined where even the smallest order that the rules admit could not be placed. */
+/** Returns undefined when even the smallest order that the rules allow could not be placed. */
 export function liveMarket(market: Market, quotes: Quotes): LiveMarket | undefined {
   const { minSteps, maxSteps } = marketGrid(market);
   const present = presentTicks(market, quotes);
@@ -80,13 +80,13 @@ const greatest = (one: bigint, other: bigint): bigint => (one > other ? one : ot
 export const priceText = ({ market }: LiveMarket, ticks: bigint): string =>
   formatCount(ticks, marketGrid(market).tick);
 
-/** A size between the bounds, in tenths of the least one. */
+/** Draws a size between the bounds, in tenths of the least one. */
 export function drawSize({ market, leastSteps, mostSteps }: LiveMarket, random: Random): string {
   const tenths = (leastSteps * BigInt(10 + random.below(31))) / 10n;
   return formatCount(least(tenths, mostSteps), marketGrid(market).step);
 }
 
-/** A random walk: each step is at most one gap, and the price stays between 2/3 and 3/2 of where it began. */
+/** Opens a random walk: each step is at most one gap, and the price stays between 2/3 and 3/2 of its start. */
 export function openWalk({ startTicks, gapTicks }: LiveMarket, random: Random): () => bigint {
   const lowest = greatest((startTicks * 2n) / 3n, (LEVELS + 1n) * gapTicks);
   const highest = (startTicks * 3n) / 2n;
@@ -98,7 +98,9 @@ export function openWalk({ startTicks, gapTicks }: LiveMarket, random: Random): 
   };
 }
 
-/** The levels to quote around a price: on whole gaps, so that most stay where they are when the price moves. */
+/**
+ * Returns the levels to quote around a price. They lie on whole gaps, so that most stay in place when the price moves.
+ */
 export function levelsAround({ gapTicks }: LiveMarket, midTicks: bigint): Level[] {
   const bestBid = (midTicks - 1n) / gapTicks;
   const levels: Level[] = [];

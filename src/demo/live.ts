@@ -1,6 +1,6 @@
 /**
- * `npm run demo -- --live`: a handful of wallets quote around prices that walk at random, and trade, until they are
- * told to stop. Then they cancel their orders and withdraw what is left.
+ * `npm run demo -- --live`: a few wallets quote around prices that walk at random, and trade until the demo is stopped.
+ * Then they cancel their orders and withdraw what is left.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,16 +17,16 @@ import { DemoStopped, makeTrader, type Trader } from './trader.ts';
 export interface LiveOptions {
   /** Address of the running service, like `http://localhost:8080`. */
   readonly baseUrl: string;
-  /** For what an operator does; they stay the caller's to close. */
+  /** Used for operator steps; the caller closes them. */
   readonly services: Servers;
   readonly print: (line: string) => void;
   /** Ends the demo when it is aborted. */
   readonly signal: AbortSignal;
-  /** The same seed makes the same walk from the same price. */
+  /** Seed of the walk. The same seed makes the same walk from the same price. */
   readonly seed: number;
   /** Symbol of the only market to trade on; otherwise the first few. */
   readonly market?: string | undefined;
-  /** Between two turns on a market, on average. */
+  /** Average milliseconds between two turns on a market. */
   readonly turnMs?: number;
 }
 
@@ -37,13 +37,16 @@ const TURN_MS = 1_000;
 const TOLD_EVERY_MS = 10_000;
 const FIRST_BACK_OFF_MS = 500;
 const LONGEST_BACK_OFF_MS = 10_000;
-/** Orders of the least size that each wallet can pay with what it begins with, on either side. */
+/** Number of orders of the least size that each wallet can pay with its initial funds, on either side. */
 const FUNDED_ORDERS = 500n;
-/** Quotes of a demo that was killed end by themselves; each turn within this time puts it off. */
+/** Dead-man timeout, which cancels the quotes of a demo that was killed; each turn renews it. */
 const DEAD_MAN_MS = 60_000;
 const RENEWED_EVERY_MS = 20_000;
 
-/** Trades until the signal. @returns the exit status: 0 when it ended in order */
+/**
+ * Trades until the signal.
+ * @returns the exit status: 0 when the demo ended in order
+ */
 export async function runLive(options: LiveOptions): Promise<number> {
   const { baseUrl, print, services, signal, seed } = options;
   if (!(await isRunning(baseUrl))) return tellNotRunning(baseUrl, print);
@@ -94,7 +97,7 @@ async function prepare(trader: Trader, markets: readonly LiveMarket[], services:
   }
 }
 
-/** Turn after turn; while the service refuses or is away, with growing pauses. */
+/** Runs turn after turn, with growing pauses while the service refuses or is unavailable. */
 async function keepTrading(
   desk: Desk,
   { makers }: Wallets,

@@ -17,5 +17,5 @@ export const DEMO_MARKETS: readonly Omit<MarketSpec, 'networkId'>[] = [
   { ...RULES, symbol: 'BTC/USDC', tickSize: '0.1', sizeStep: '0.00001', minOrderSize: '0.0001' },
 ];
 
-/** One credit of the faucet, in whole units of each asset of these markets. */
+/** Amount of one faucet credit, in whole units of each asset of these markets. */
 export const FAUCET_AMOUNTS: Readonly<Record<string, string>> = { BTC: '1', ETH: '10', USDC: '10000' };

@@ -1,13 +1,13 @@
-/** Random choices that are the same for the same seed. */
+/** Random choices that repeat for the same seed. */
 
 export interface Random {
-  /** A whole number from 0 up to, without, `end`. */
+  /** Returns a whole number from 0 to `end` - 1. */
   below(end: number): number;
   pick<Item>(items: readonly Item[]): Item;
   chance(probability: number): boolean;
 }
 
-/** mulberry32: 32 bits of state, the same sequence everywhere. */
+/** mulberry32: 32 bits of state, the same sequence on every machine. */
 export function random(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

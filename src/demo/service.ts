@@ -1,4 +1,4 @@
-/** Requests of both demos to the running service, and the operator's part in them. */
+/** Requests of both demos to the running service, and their operator steps. */
 
 import { moveFundsOnce } from '../books/movements.ts';
 import type { Servers } from '../books/servers.ts';
@@ -19,7 +19,7 @@ export function tellNotRunning(baseUrl: string, print: (line: string) => void): 
 }
 
 /**
- * Withdraws all that is available to a wallet; once for each wallet and asset.
+ * Withdraws everything that is available to a wallet; works once for each wallet and asset.
  * @returns what was withdrawn, in words
  */
 export async function withdrawAll({ wallet }: Pick<Trader, 'wallet'>, services: Servers): Promise<string[]> {

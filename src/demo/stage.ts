@@ -1,6 +1,6 @@
 /**
- * The stage of the story: a market, a price and sizes on its grid, out of reach of orders that rest there already. On
- * an empty book of ETH/USDC that is 3,000 and quarters of an ETH, every time.
+ * The stage of the story: a market, with a price and sizes on its grid, out of reach of resting orders. On an empty
+ * book of ETH/USDC, these are always 3,000 and quarters of an ETH.
  */
 
 import type { Market } from '../domain/market.ts';
@@ -11,19 +11,19 @@ import { DemoStopped } from './trader.ts';
 
 export interface Stage {
   readonly market: Market;
-  /** Price `levels` levels above (or below) the middle, as a decimal. */
+  /** Returns the price `levels` levels above (or below) the middle, as a decimal. */
   price(levels: bigint): string;
-  /** `quarters` of the usual size, as a decimal; the usual size is 1 base unit where the rules admit it. */
+  /** Returns `quarters` of the usual size, as a decimal; the usual size is 1 base unit where the rules allow it. */
   size(quarters: bigint): string;
-  /** Notional of `quarters` at `levels` above the middle, as a decimal of the quote asset. */
+  /** Returns the notional of `quarters` at `levels` above the middle, as a decimal of the quote asset. */
   notional(quarters: bigint, levels: bigint): string;
   baseAtoms(quarters: bigint): bigint;
   quoteAtoms(quarters: bigint, levels: bigint): bigint;
 }
 
-/** The story quotes this many levels to either side. */
+/** Number of levels that the story quotes on each side. */
 const LEVELS = 3n;
-/** Price of a market without any price, by its base asset. */
+/** Price of a market that has none yet, by its base asset. */
 const USUAL_PRICES: Readonly<Record<string, string>> = { BTC: '60000' };
 const USUAL_PRICE = '3000';
 
@@ -37,7 +37,7 @@ export async function setStage(engine: Engine): Promise<Stage> {
 }
 
 /**
- * The markets that anybody may buy and sell on, with their prices.
+ * Returns the markets that anybody may buy and sell on, with their prices.
  * @throws DemoStopped when there is none
  */
 export async function openMarkets(engine: Engine): Promise<{ market: Market; quotes: Quotes }[]> {
@@ -49,7 +49,7 @@ export async function openMarkets(engine: Engine): Promise<{ market: Market; quo
   return open.map((market) => ({ market, quotes: quotes.get(market.symbol)! }));
 }
 
-/** The price that a market is at, in ticks: the middle of its book, else its last price, else a usual one. */
+/** Returns the current price of a market in ticks: the middle of its book, else its last price, else a usual one. */
 export function presentTicks(market: Market, { bestBidTicks, bestAskTicks, lastTicks }: Quotes): bigint {
   if (bestBidTicks !== null && bestAskTicks !== null) return (bestBidTicks + bestAskTicks) / 2n;
   const usual = market.referencePrice ?? USUAL_PRICES[market.base.symbol] ?? USUAL_PRICE;
@@ -62,13 +62,13 @@ interface Place {
   readonly levelTicks: bigint;
 }
 
-/** A middle with all levels of the story strictly between the best bid and the best ask. */
+/** Finds a middle with all levels of the story strictly between the best bid and the best ask. */
 function findRoom(market: Market, quotes: Quotes): Place | undefined {
   const { bestBidTicks: bid, bestAskTicks: ask } = quotes;
   const around = presentTicks(market, quotes);
   const levelTicks = powerOfTenBelow(around / 1000n);
   const reach = levelTicks * (LEVELS + 1n);
-  // Round, so that the price the story ends at leads back to where it began.
+  // A round price, so that the last price of the story leads back to its first.
   const round = levelTicks * 10n;
   let middleTicks = ((around + round / 2n) / round) * round;
   if (bid !== null && middleTicks - reach < bid) middleTicks = bid + reach;
@@ -77,11 +77,11 @@ function findRoom(market: Market, quotes: Quotes): Place | undefined {
   return fits ? { middleTicks, levelTicks } : undefined;
 }
 
-/** The greatest power of ten that is not above a count. */
+/** Returns the greatest power of ten that is not above a count. */
 export const powerOfTenBelow = (count: bigint): bigint =>
   10n ** BigInt(Math.max(0, count.toString().length - 1));
 
-/** A quarter of the usual size in steps; the usual size is 1 base unit where the rules admit it. */
+/** Returns a quarter of the usual size in steps; the usual size is 1 base unit where the rules allow it. */
 export function quarterOf(market: Market): bigint {
   const { step, minSteps } = marketGrid(market);
   const quarterOfOne = floorCountOf(parseDecimal('0.25')!, step);

@@ -1,4 +1,4 @@
-/** A wallet made on the spot, which uses the service by the typed client as anybody could. */
+/** A new wallet that uses the service through the typed client, as anybody could. */
 
 import { Wallet } from 'ethers';
 import {
@@ -22,7 +22,7 @@ import {
   type WalletTrade,
 } from '../client/index.ts';
 
-/** The service refused, or does not answer: the story cannot go on. */
+/** Thrown when the service refused or does not answer, so that the story cannot continue. */
 export class DemoStopped extends Error {
   override readonly name = 'DemoStopped';
   /** Code of the error table or of the client, for a request that failed. */
@@ -37,7 +37,7 @@ export class DemoStopped extends Error {
 /** An order that the service has recorded. */
 export interface PlacedOrder {
   readonly order: Order;
-  /** Why it is recorded as rejected; null otherwise. */
+  /** Reason for which the order is recorded as rejected; null otherwise. */
   readonly rejectCode: string | null;
 }
 
@@ -57,7 +57,7 @@ export interface Trader {
   cancelAll(): Promise<{ readonly count: number }>;
   /** Cancels all orders of the wallet unless it asks again within that time. */
   cancelAfter(timeoutMs: number): Promise<void>;
-  /** The newest 100, or the newest 100 that can be filled. */
+  /** Returns the newest 100 orders, or the newest 100 that can be filled. */
   orders(status?: 'live'): Promise<readonly Order[]>;
   trades(): Promise<readonly WalletTrade[]>;
   balances(): Promise<readonly Balance[]>;

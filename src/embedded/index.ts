@@ -1,4 +1,4 @@
-/** A Redis and a Postgres of Redbook's own, for those who bring none: `npm start` and the tests. */
+/** Runs a private Redis and Postgres for users who bring none, and for the tests. */
 
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,31 +25,32 @@ interface EmbeddedServers {
   readonly redisUrl: string;
   /** Names the database `postgres`. */
   readonly databaseUrl: string;
-  /** Made once, kept with the data. */
+  /** Created once and kept with the data. */
   readonly jwtSecret: string;
-  /** Says in the data folder where the service on these servers is reached. */
+  /** Records in the data folder the address of the service on these servers. */
   announce(service: ServiceAddress): void;
-  /** Ends them in order; the data and the ports are there at the next start. */
+  /** Stops the servers in order. Their data and ports are kept for the next start. */
   stop(): Promise<void>;
 }
 
 /** A data folder that this process has locked, on which no server runs yet. */
 interface ClaimedFolder {
   /**
-   * Starts what is not given, on its data from last time. A server that dies is started again on the same port.
+   * Starts the servers that are not given, on the data of the last run. A server that dies is started again on the same
+   * port.
    * @throws StartRefusal when a server does not start, with what to do about it; the folder is free then
    */
   start(options?: ServerOptions): Promise<EmbeddedServers>;
-  /** Frees the folder without a start. */
+  /** Releases the folder without starting servers. */
   release(): void;
 }
 
 interface ServerOptions {
   readonly onProgress?: (line: string) => void;
-  /** A server of one's own, used in place of an embedded one. */
+  /** Address of an existing server, used in place of an embedded one. */
   readonly redisUrl?: string | undefined;
   readonly databaseUrl?: string | undefined;
-  /** Default true. False: Postgres does not wait for the disk; for data that die with the tests. */
+  /** Default true. False: Postgres does not wait for the disk, for data that is thrown away after the tests. */
   readonly durable?: boolean;
 }
 
@@ -61,7 +62,9 @@ interface RunningServer {
 const START_ATTEMPTS = 3;
 const LEFTOVER_GRACE_MS = 15_000;
 
-/** @throws StartRefusal when another process runs on the folder or it cannot be used, with what to do about it */
+/**
+ * @throws StartRefusal when another process runs on the folder or the folder cannot be used, with what to do about it
+ */
 export function claimFolder(dataDir: string): ClaimedFolder {
   const folder = openDataFolder(resolve(dataDir));
   return {
@@ -123,12 +126,12 @@ interface RunningServers {
   readonly redisUrl: string;
   readonly databaseUrl: string;
   readonly jwtSecret: string;
-  /** Absent while the service does not serve requests yet. */
+  /** Absent until the service serves requests. */
   readonly service?: ServiceAddress;
 }
 
 /**
- * Where an all-in-one runs on this data folder; undefined when none does.
+ * Returns where an all-in-one runs on this data folder; undefined when none does.
  * @throws StartRefusal when the folder cannot be read: only its own user may
  */
 export function findEmbedded(dataDir: string): RunningServers | undefined {
@@ -176,7 +179,10 @@ async function startPostgres(
   return { url: postgresUrl(port, password), stop: () => server.stop() };
 }
 
-/** The port of last time if it is free. It may be taken between the look and the start, so that is tried again. */
+/**
+ * Starts on the port of the last run if it is free. The port may be taken between the check and the start, so that is
+ * retried.
+ */
 async function startOnFreePort(
   folder: DataFolder,
   name: 'redis' | 'postgres',
@@ -197,7 +203,7 @@ async function startOnFreePort(
   }
 }
 
-/** A server of the last run, if that run was killed so thoroughly that nobody was left to end it. */
+/** Ends a server of the last run, if that run was killed and left nobody to end the server. */
 async function endLeftover(record: ServerRecord | undefined, stopSignal: NodeJS.Signals): Promise<void> {
   const leftover = record?.process;
   if (!leftover || !isAlive(leftover)) return;

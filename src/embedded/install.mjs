@@ -24,7 +24,7 @@ const modules = join(projectFolder, 'node_modules');
 /** @param {string} line */
 const say = (line) => process.stderr.write(`${line}\n`);
 
-/** What is wrong and what to do, in place of a stack. */
+/** Says what is wrong and what to do, in place of a stack trace. */
 class Trouble extends Error {}
 
 function checkNode() {
@@ -62,7 +62,7 @@ function inStep() {
 /** @param {LockedPackage} entry */
 function mayBeMissing(entry) {
   if (!entry.optional && !entry.devOptional) return false;
-  // A build for this very machine is needed: node_modules may have come here from another one.
+  // A build for this machine is needed: node_modules may have been copied from another one.
   const forUs = entry.os?.includes(process.platform) && entry.cpu?.includes(process.arch) && !entry.libc;
   return !forUs;
 }
@@ -125,7 +125,8 @@ function writable(path) {
 }
 
 /**
- * Two commands in a fresh clone must not install into the same folder at once: the second waits for the first.
+ * Runs work under a lock: two commands in a fresh clone must not install into the same folder at once. The second waits
+ * for the first.
  * @param {() => Promise<void>} work
  */
 async function alone(work) {
@@ -154,13 +155,13 @@ function take(lock) {
   try {
     process.kill(Number(readFileSync(lock, 'utf8')), 0);
   } catch (error) {
-    // Its holder was killed.
+    // The holder of the lock was killed.
     if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ESRCH') rmSync(lock, { force: true });
   }
   return false;
 }
 
-/** A service without the page is still a service: who cannot write here gets the bundle that is there, or none. */
+/** Bundles the page. The service works without it: a user who cannot write here gets the existing bundle, or none. */
 async function ensurePage() {
   if (!servesPage) return;
   const { bundlePage, BundleTrouble, UnwritableTrouble } = await import('../web/bundle.mjs');

@@ -1,6 +1,6 @@
 /**
- * Reads command-line arguments. A malformed argument is bad usage, and no server has been asked by then. The rule that
- * a well-formed value must keep is checked where the rule lives.
+ * Reads command-line arguments. A malformed argument is bad usage and is reported before any server is asked. Rules for
+ * well-formed values are checked where the rules are defined.
  */
 
 import { InvalidArgumentError } from 'commander';
@@ -20,7 +20,7 @@ export function readDecimal(text: string): Decimal {
   return value;
 }
 
-/** Stands for a rule that is not enforced. commander takes a reader's null for no value at all. */
+/** Stands for a rule that is not enforced. commander takes null from a reader for a missing value. */
 const NO_RULE = 'null';
 
 /** Reads a rule of a market: a decimal, kept as it is written, or the word null. */

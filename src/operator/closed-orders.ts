@@ -11,7 +11,7 @@ const COLUMNS = [
 ];
 
 /**
- * Answers with the orders that a command took off the book.
+ * Returns the answer of a command that took orders off the book.
  * @param sentence result of the command, like `ETH/USDC is clear`
  */
 export const closedOrders = (sentence: string, orders: readonly ClosedOrder[], facts: object): Answer => ({

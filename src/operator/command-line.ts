@@ -42,7 +42,7 @@ const NOUNS = [
 /**
  * Runs one command to its end.
  * @param argv words after `redbook`
- * @param open called once the arguments were understood; its result is closed before the status is returned
+ * @param open called once the arguments are parsed; its result is closed before the status is returned
  * @returns the exit status: 0 done, 1 refused, 2 bad usage
  */
 export async function runOperator(
@@ -50,7 +50,7 @@ export async function runOperator(
   open: () => Promise<OperatorServices>,
   terminal: Terminal = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
-  // A stream whose reader went away reports it to the write, which is handled, and to listeners of the stream.
+  // A stream whose reader closed it reports this to the write, which handles it, and to listeners of the stream.
   const ignore = (): void => undefined;
   for (const stream of [terminal.out, terminal.err]) stream.on('error', ignore);
   try {
@@ -112,7 +112,7 @@ async function run(
   return status;
 }
 
-/** Gives the program its nouns, and collects the help and the complaints that commander would print. */
+/** Adds the nouns to the program, and collects the help and the errors that commander would print. */
 function describe(program: Command, perform: Perform): { out: string; err: string } {
   const printed = { out: '', err: '' };
   program
@@ -121,7 +121,7 @@ function describe(program: Command, perform: Perform): { out: string; err: strin
         'DATABASE_URL name. Exit status: 0 done, 1 refused, 2 bad usage.',
     )
     .option('--json', 'answer with one JSON document; decimals in it are strings')
-    // Must come before the nouns, which take these settings over when they are made.
+    // Must come before the nouns, which inherit these settings when they are created.
     .exitOverride()
     .configureOutput({
       writeOut: (text) => {
@@ -150,7 +150,7 @@ const codeOf = (error: unknown): string =>
     ? error.code
     : (NAMED_CODES.find(([kind]) => error instanceof kind)?.[1] ?? 'INTERNAL_ERROR');
 
-/** Adds to an error which server is away. */
+/** Adds the unavailable servers to an error. */
 const explained = (error: unknown, troubles: readonly string[]): unknown =>
   error instanceof Refusal && error.code === 'SERVICE_UNAVAILABLE' && troubles.length > 0
     ? new Refusal(error.code, `${error.message}: ${troubles.join('; ')}`, { cause: error })

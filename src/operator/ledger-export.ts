@@ -30,11 +30,11 @@ const CSV_HEADER = 'entry_id,time,transaction_id,kind,account,asset,amount,refer
 const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /**
- * A cell as RFC 4180 quotes it; lines end in LF all the same, so that every tool of a shell can read them. A semicolon
- * and a TAB are quoted because spreadsheets of some languages split cells there.
+ * Returns a cell quoted as in RFC 4180, except that lines end in LF, so that every tool of a shell can read them. A
+ * semicolon and a TAB are quoted because spreadsheets in some languages split cells there.
  *
- * A text that reads as a formula gets one apostrophe in front: references may be payment memos that strangers chose.
- * Dropping one apostrophe before the same characters gives back the text.
+ * A text that reads as a formula gets one leading apostrophe: references may be payment memos that strangers chose.
+ * Removing one apostrophe before the same characters restores the text.
  */
 function csvCell(name: string, text: string): string {
   const isFormula = name !== 'amount' && FORMULA.test(text);

@@ -128,7 +128,7 @@ async function clear({ engine }: OperatorServices, symbol: string): Promise<Clos
   return engine.orders.clear(symbol);
 }
 
-/** Returns a market as operators see it: the public record and the fields that the public does not see. */
+/** Returns a market as operators see it: the public record and the fields that are not public. */
 const recordOf = (market: Market): object => {
   const { number, base, quote, baseAtomsPerStep, quoteAtomsPerLot, ...record } = market;
   return { ...record, baseToken: base.symbol, quoteToken: quote.symbol };

@@ -3,7 +3,7 @@
 import type { Servers } from '../books/servers.ts';
 
 /**
- * Services that are opened for one command and closed after it. A call to a server that is away rejects with `Refusal`
+ * Services that are opened for one command and closed after it. A call to an unavailable server rejects with `Refusal`
  * SERVICE_UNAVAILABLE; `status` reports that instead of failing.
  */
 export interface OperatorServices extends Servers {
@@ -15,7 +15,7 @@ export interface OperatorServices extends Servers {
   readonly replicas?: () => Promise<Readonly<Record<string, number>>>;
   /** Age of the newest market snapshot in milliseconds; null while there is none. */
   readonly snapshotAgeMs?: () => Promise<number | null>;
-  /** One sentence for each server that is away, with the setting that names it. */
+  /** One sentence for each unavailable server, with the setting that names it. */
   readonly troubles?: () => string[];
   close(): Promise<void>;
 }

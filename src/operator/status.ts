@@ -1,4 +1,4 @@
-/** Shows the state of the service, as far as its servers answer. The command is useful while some of them are away. */
+/** Shows the state of the service as far as its servers answer: the command is useful while some are unavailable. */
 
 import type { Command } from 'commander';
 import { type Lag, lagBetween } from '../books/settlement-lag.ts';
@@ -18,7 +18,7 @@ export function addStatusCommand(program: Command, perform: Perform): void {
     .action(() => perform(status));
 }
 
-/** Returns null when the server is away. */
+/** Returns null when the server is unavailable. */
 async function unlessAway<Result>(asking: Promise<Result>): Promise<Result | null> {
   try {
     return await asking;
@@ -29,8 +29,7 @@ async function unlessAway<Result>(asking: Promise<Result>): Promise<Result | nul
 }
 
 /**
- * Returns null for an answer that is optional and not available in time. BullMQ would wait without end for a Redis that
- * is away.
+ * Returns null for an optional answer that does not come in time. BullMQ would wait forever for an unavailable Redis.
  */
 async function ifKnown<Result>(ask: (() => Promise<Result>) | undefined): Promise<Result | null> {
   if (ask === undefined) return null;
@@ -48,7 +47,7 @@ const inSeconds = ({ events, ageMs }: Lag): { events: number; seconds: number } 
 
 async function status(services: OperatorServices): Promise<Answer> {
   const { engine, ledger } = services;
-  // The engine is asked first: an event that it adds in between is no lag of settlement.
+  // The engine is asked first: an event that it adds between the two reads must not count as settlement lag.
   const state = await unlessAway(engine.snapshots.state());
   const [settled, reconciled, markets, queue, replicas, snapshotAgeMs] = await Promise.all([
     unlessAway(ledger.settlement.cursor()),

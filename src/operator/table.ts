@@ -15,7 +15,7 @@ const GAP = '  ';
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /**
- * Returns text from outside with unsafe characters made visible: no client order id may move the cursor or rewrite a
+ * Returns outside text with unsafe characters made visible, so that no client order id can move the cursor or rewrite a
  * line.
  */
 export const shown = (text: string): string =>
@@ -29,7 +29,7 @@ const fractionOf = (text: string): string => {
   return point < 0 ? '' : text.slice(point);
 };
 
-/** Cells of one column, padded to one width. */
+/** Returns the cells of one column, padded to one width. */
 function align({ align, title }: Column, cells: readonly string[]): string[] {
   const longestFraction =
     align === 'point' ? Math.max(0, ...cells.map((cell) => width(fractionOf(cell)))) : 0;
@@ -42,7 +42,7 @@ function align({ align, title }: Column, cells: readonly string[]): string[] {
   );
 }
 
-/** Lines of a table; `none` in place of one without rows. */
+/** Returns the lines of a table; `none` for a table without rows. */
 export function renderTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -76,5 +76,5 @@ export function renderFacts(
     .join('');
 }
 
-/** Writes a count with separators, like 1,234,567. Amounts are never written so. */
+/** Formats a count with separators, like 1,234,567. Amounts are never formatted so. */
 export const formatCounted = (count: number): string => count.toLocaleString('en-US');

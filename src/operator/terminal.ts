@@ -1,4 +1,4 @@
-/** Writes answers to the terminal, at the pace of its reader. */
+/** Writes answers to the terminal as fast as its reader takes them. */
 
 import type { Writable } from 'node:stream';
 import { inspect } from 'node:util';
@@ -17,13 +17,13 @@ export const write = (stream: Output, text: string): Promise<void> =>
     stream.write(text, (error) => (error ? reject(error) : resolve()));
   });
 
-/** True when the reader went away, as `head` does when it has seen enough. That is no error. */
+/** True when the reader closed the stream, as `head` does when it has seen enough. That is no error. */
 export const isClosedByReader = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&
   (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED');
 
-/** Emphasis for a terminal; plain text for everything else. */
+/** Styles text for a terminal; returns plain text for any other output. */
 export type Paint = (style: 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan', text: string) => string;
 
 export const PLAIN: Paint = (_style, text) => text;

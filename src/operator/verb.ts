@@ -7,11 +7,11 @@ import type { Paint, Terminal } from './terminal.ts';
 
 /** Result of a command. */
 export interface Answer {
-  /** For `--json`. Decimals are strings: exact in every reader. */
+  /** Document for `--json`. Its decimals are strings, which every reader reads exactly. */
   readonly document: object;
-  /** For people. */
+  /** Text for people. */
   readonly text: (paint: Paint) => string;
-  /** Bad news: the answer is printed, and the command fails all the same. */
+  /** Set when the answer is bad news: the answer is printed, and the command fails. */
   readonly failure?: OperatorRefusal | undefined;
 }
 
@@ -28,7 +28,7 @@ export type Perform = (
   work: (services: OperatorServices, invocation: Invocation) => Promise<Answer | undefined>,
 ) => Promise<void>;
 
-/** An answer of a line or two for people, and the document. */
+/** Returns an answer of a line or two for people, with its document. */
 export const said = (text: string, document: object): Answer => ({ document, text: () => `${text}\n` });
 
 /** Adds a noun: a command that only has verbs. */

@@ -1,4 +1,6 @@
-/** Where fetched and copied binaries are kept between runs. Plain Node: used before anything is installed. */
+/**
+ * Finds the folders that keep fetched and copied binaries between runs. Plain Node: used before anything is installed.
+ */
 
 import { accessSync, constants, lstatSync, mkdirSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -9,7 +11,7 @@ export const projectFolder = fileURLToPath(new URL('../../..', import.meta.url))
 
 const uid = process.getuid ? process.getuid() : 0;
 
-/** Best first: the project's own, then the user's, then one in the temporary folder. */
+/** Returns the cache folders, best first: the project's own, the user's, one in the temporary folder. */
 export const cacheFolders = () => [
   join(projectFolder, '.cache'),
   join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'redbook'),
@@ -17,9 +19,9 @@ export const cacheFolders = () => [
 ];
 
 /**
- * In a shared temporary folder somebody else could have put binaries there for us to run.
+ * In a shared temporary folder another user could have put binaries there for us to run.
  * @param {string} folder
- * @returns {boolean} whether it is there, and only we, root or the project's owner can have filled it
+ * @returns {boolean} true if the folder exists and only we, root or the project's owner can have filled it
  */
 export function trusted(folder) {
   try {
@@ -33,7 +35,7 @@ export function trusted(folder) {
 /**
  * Creates the folder if it is missing.
  * @param {string} folder
- * @returns {boolean} whether it takes files of ours and may be trusted
+ * @returns {boolean} true if we can write to the folder and it may be trusted
  */
 export function usable(folder) {
   try {

@@ -1,7 +1,6 @@
 /**
- * Programs and libraries of the distribution's own packages, on Debian's family, for whoever may not install them:
- * downloaded and unpacked without root into the cache, with the shared libraries that the system lacks.
- * Plain Node: used before anything is installed.
+ * Fetches programs and libraries from the packages of Debian-based distributions, without root: downloads and unpacks
+ * them into the cache, with the shared libraries that the system lacks. Plain Node: used before anything is installed.
  */
 
 import { execFile, spawnSync } from 'node:child_process';
@@ -31,7 +30,7 @@ export function findUnpacked(name, look) {
 }
 
 /**
- * Where a program that was unpacked finds its libraries: for LD_LIBRARY_PATH.
+ * Returns the LD_LIBRARY_PATH of an unpacked program.
  * @param {string} root
  */
 export function libraryPath(root) {
@@ -81,7 +80,7 @@ export async function fetchPackage({ name, packages, arrange = () => {}, look, o
 }
 
 /**
- * apt-get with a state of its own below `work`, so that it needs neither root nor an earlier `apt-get update`.
+ * Makes an apt-get with its own state below `work`, so that it needs neither root nor an earlier `apt-get update`.
  * @param {string} work
  */
 function aptIn(work) {
@@ -95,7 +94,7 @@ function aptIn(work) {
     '-o',
     `Dir::State::lists=${join(work, 'state/lists')}`,
   ];
-  // Root's apt would download as `_apt`, who cannot enter a private folder.
+  // As root, apt would download as the user `_apt`, which cannot enter a private folder.
   const rootless = [
     '-o',
     `APT::Sandbox::User=${process.getuid?.() === 0 ? 'root' : ''}`,
@@ -109,7 +108,7 @@ function aptIn(work) {
     /** Reads the distribution's package lists, which a fresh or a slim system does not have. */
     async update() {
       lists = state;
-      // A broken third-party source makes this fail without harm: what counts is the download.
+      // A broken third-party source makes this fail without harm: only the download counts.
       await run('apt-get', [...cache, ...state, ...rootless, 'update'], { env }).catch(() => {});
     },
     /** @param {string[]} packages */
@@ -132,7 +131,7 @@ async function downloadFirst(apt, packages, onProgress) {
     for (const name of packages.slice(0, -1)) if (await apt.download([name]).then(yes, no)) return;
     await apt.download(packages.slice(-1));
   };
-  // The system's own lists may be there and fresh, which saves reading 10 MB.
+  // The system's own lists may be present and fresh, which saves reading 10 MB.
   if (await first().then(yes, no)) return;
   onProgress('Reading the package lists …');
   await apt.update();
@@ -146,7 +145,7 @@ const yes = () => true;
 const no = () => false;
 
 /**
- * Unpacks what was downloaded, then what it depends on and the system does not have, and so on.
+ * Unpacks the downloaded packages, then the dependencies that the system lacks, and so on.
  * @param {ReturnType<typeof aptIn>} apt
  * @param {string} root
  */

@@ -1,4 +1,4 @@
-/** Finds a place from which the Postgres programs of the npm package can be run, by the user who runs them. */
+/** Finds a folder from which the Postgres programs of the npm package can be run by the user who runs them. */
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -26,13 +26,13 @@ export interface User {
 }
 
 /**
- * @param user who is to run them, when it is not us
+ * @param user user who runs the programs; undefined for the current user
  * @returns a folder with `bin`, `lib` and `share`
- * @throws when the package is not there or does not run here
+ * @throws when the package is missing or does not run here
  */
 export function postgresHome(user: User | undefined, onProgress: (line: string) => void): string {
   const { path, version } = packaged();
-  // In place when we run them ourselves; another user may not be able to enter the project's folder.
+  // The current user runs them in place; another user may not be able to enter the project's folder.
   if (!user && linkLibraries(path)) return runnable(path, user);
   const name = `postgres-${version}-${process.platform}-${process.arch}`;
   const open = user && ['/var/cache/redbook', join(tmpdir(), 'redbook-root')].find(usable);
@@ -76,7 +76,8 @@ function packaged(): { path: string; version: string } {
 }
 
 /**
- * npm packages hold no symbolic links, and the install script that would make them is not run everywhere.
+ * Makes the symbolic links of the libraries: npm packages hold none, and the install script that would make them is not
+ * run everywhere.
  * @returns false when a link is missing and cannot be made here
  */
 function linkLibraries(home: string): boolean {
@@ -92,13 +93,13 @@ function linkLibraries(home: string): boolean {
     }
     return true;
   } catch (error) {
-    // Somebody else made it in the meantime, which is as good; look again.
+    // Another process made the link meanwhile, which is as good; look again.
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return linkLibraries(home);
     return false;
   }
 }
 
-/** Everybody may read and run the copy. It appears whole or not at all. */
+/** Copies the programs so that everybody may read and run them. The copy appears whole or not at all. */
 function copyHome(from: string, home: string): void {
   const work = mkdtempSync(join(dirname(home), 'copy-'));
   try {

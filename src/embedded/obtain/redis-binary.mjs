@@ -1,4 +1,4 @@
-/** The Redis server we run; Redis has no portable npm package. Plain Node: used before anything is installed. */
+/** Obtains the Redis server; Redis has no portable npm package. Plain Node: used before anything is installed. */
 
 import { chmodSync, copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,9 +1,9 @@
 /** The environment of the servers we run. Plain Node: used before anything is installed. */
 
 /**
- * No more than they need: ours may hold secrets, which another user's process must not, and PG* variables that
- * are meant for other servers. A locale that the host does not have would stop them.
- * @param {string} [libraryPath] where shared libraries are that the system does not have
+ * Returns only the variables that the servers need. Ours may hold secrets, which another user's process must not see,
+ * and PG* variables for other servers. A locale that the host lacks would stop the servers.
+ * @param {string} [libraryPath] folder of shared libraries that the system lacks
  * @returns {NodeJS.ProcessEnv}
  */
 export function serverEnvironment(libraryPath = process.env.LD_LIBRARY_PATH) {

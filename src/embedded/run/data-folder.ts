@@ -32,11 +32,11 @@ export interface ServiceAddress {
   readonly webHost: string;
 }
 
-/** Addresses of the servers, as last written. Ports are kept when the servers stop, so that they take them again. */
+/** Addresses of the servers, as last written. Ports are kept after a stop, so that the servers take them again. */
 interface RunRecord {
-  /** The all-in-one that runs them; absent while nothing is ready. */
+  /** The all-in-one that runs the servers; absent until they are ready. */
   owner?: ProcessIdentity;
-  /** Absent while the owner does not serve requests. */
+  /** Absent until the owner serves requests. */
   service?: ServiceAddress;
   redisUrl?: string;
   databaseUrl?: string;
@@ -65,8 +65,8 @@ const secretsFile = (path: string): string => join(path, 'secrets.json');
 const recordFile = (path: string): string => join(path, 'servers.json');
 
 /**
- * Makes the folder if there is none. One that is ours, made now or with our secrets in it, nobody else may list or
- * read; the user whom root runs Postgres as must get through it.
+ * Creates the folder if it is missing. Nobody else may list or read a folder that is ours, which means created now or
+ * holding our secrets. The user whom root runs Postgres as must be able to pass through it.
  */
 export function makeDataFolder(path: string): void {
   const isMade = mkdirSync(path, { recursive: true }) !== undefined;
@@ -75,7 +75,9 @@ export function makeDataFolder(path: string): void {
   if (isRoot || statSync(path).uid === process.getuid?.()) chmodSync(path, isRoot ? 0o711 : 0o700);
 }
 
-/** @throws StartRefusal when another process uses the folder, it holds other things, or it cannot be written */
+/**
+ * @throws StartRefusal when another process uses the folder, the folder holds other things, or it cannot be written
+ */
 export function openDataFolder(path: string): DataFolder {
   try {
     makeDataFolder(path);
@@ -117,7 +119,7 @@ export function unusable(path: string, error: unknown): unknown {
   });
 }
 
-/** Does the same as `unusable`, for commands that only read. */
+/** Like `unusable`, for commands that only read. */
 export function unreadable(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return error;
   const isForbidden = error.code === 'EACCES' || error.code === 'EPERM';
@@ -133,7 +135,7 @@ const OURS =
 /** Names that systems leave in any folder. */
 const ANYWHERE = /^(lost\+found|\.DS_Store|\.gitignore|\.gitkeep|\.keep)$/;
 
-/** Refuses to mix with what somebody else keeps in the folder, and to make new passwords for data that have theirs. */
+/** Refuses a folder with somebody else's files, and refuses to create new passwords for data that already has some. */
 function checkContents(path: string): void {
   const names = readdirSync(path);
   if (names.includes('secrets.json')) {
@@ -170,11 +172,12 @@ export function readRunning(path: string): { record: RunRecord; secrets: Secrets
 }
 
 /**
- * Locks the folder by a file that names this process. A link appears with its whole content, or fails if there is one.
+ * Locks the folder with a file that names this process. A link appears with its whole content, or fails if the file
+ * exists.
  *
- * The package proper-lockfile is not used, because it does not know who holds a lock: it tells a dead holder by the age
- * of the file. After a crash, it would refuse the next start for ten seconds. A holder that is suspended for so long
- * would lose the folder to a second start, while its servers go on. The refusal could not name the process either.
+ * The package proper-lockfile is not used, because it does not know who holds a lock and detects a dead holder by the
+ * age of the file. After a crash, it would refuse the next start for ten seconds. A holder suspended for that long
+ * would lose the folder to a second start while its servers still run. The refusal could not name the process either.
  */
 function lock(path: string): void {
   const file = lockFile(path);
@@ -201,7 +204,10 @@ function lock(path: string): void {
   }
 }
 
-/** Two who find the same dead holder at once must not remove each other's new lock: a rename has one winner. */
+/**
+ * Removes the lock of a dead holder. Two processes that find it at once must not remove each other's new lock: a rename
+ * has one winner.
+ */
 function removeStale(file: string, holder: ProcessIdentity | undefined): void {
   const aside = `${file}.${process.pid}`;
   try {
@@ -215,7 +221,7 @@ function removeStale(file: string, holder: ProcessIdentity | undefined): void {
   }
 }
 
-/** Made once; whoever loses them loses the databases' passwords and every session. */
+/** Creates the secrets once. Losing them means losing the databases' passwords and every session. */
 function secretsOf(path: string): Secrets {
   const kept = readJson<Secrets>(secretsFile(path));
   if (kept) return kept;
@@ -225,7 +231,7 @@ function secretsOf(path: string): Secrets {
   return made;
 }
 
-/** Readers see the old file or the new one, never a half. Nobody else can read it. */
+/** Readers see the old file or the new one, never a part. Only the owner can read it. */
 const writeForOwner = (file: string, content: Secrets | RunRecord): void =>
   writeFileAtomic.sync(file, JSON.stringify(content), { mode: OWNER_ONLY });
 

