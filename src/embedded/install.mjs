@@ -1,11 +1,11 @@
 /**
- * Runs before `npm start`, `npm test` and the rest, so that a fresh clone needs no other command: installs the
- * packages when they are missing or not those of package-lock.json, bundles the trading page when its sources have
- * changed, and makes sure that there is a Redis server. Plain Node with nothing installed. Speaks only when it does
- * something, on stderr: stdout may be somebody's JSON.
+ * Runs before `npm start`, `npm test` and other commands, so that a fresh clone needs no other command. Installs the
+ * packages when they are missing or differ from package-lock.json, bundles the trading page when its sources have
+ * changed, and makes sure that there is a Redis server. Plain Node with nothing installed. Prints only when it does
+ * something, and to stderr, because stdout may be somebody's JSON.
  *
- *   --quiet   for commands that use servers which run already: packages only
- *   --page    bundles the page even so: for commands that start an API
+ *   --quiet   for commands that use running servers: packages only
+ *   --page    bundles the page even with --quiet: for commands that start an API
  */
 
 import { spawn } from 'node:child_process';
@@ -46,7 +46,10 @@ function packagesOf(file) {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).packages : undefined;
 }
 
-/** npm writes the second file when an installation is whole, so an interrupted one is seen as none. */
+/**
+ * True when the installed packages are those of package-lock.json. npm writes the second file only when an installation
+ * is complete, so an interrupted one counts as none.
+ */
 function inStep() {
   const wanted = packagesOf(join(projectFolder, 'package-lock.json')) ?? {};
   const present = packagesOf(join(modules, '.package-lock.json'));
