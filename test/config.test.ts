@@ -1,4 +1,4 @@
-/** The environment: defaults, derived values, and the message for every variable whose value is wrong. */
+/** Tests the configuration: defaults, derived values, and the error message for each invalid variable. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ function complaint(run: () => unknown): string {
 }
 
 describe('configuration', () => {
-  it('has a default for everything when nothing is set', () => {
+  it('has a default for every variable', () => {
     expect(readConfig({})).to.deep.equal({
       port: 8080,
       webUrl: 'http://localhost:8080',
@@ -115,7 +115,7 @@ describe('configuration', () => {
     expect(Object.keys(config)).to.have.length(CONFIG_TABLE.length);
   });
 
-  it('takes an empty variable for one that is not set', () => {
+  it('treats an empty variable as unset', () => {
     const empty = Object.fromEntries(CONFIG_TABLE.map(({ name }) => [name, '']));
     expect(readConfig(empty)).to.deep.equal(readConfig({}));
   });
@@ -158,16 +158,16 @@ describe('configuration', () => {
     ['LOG_LEVEL', 'verbose', 'INFO'],
   ];
   for (const [name, ...values] of wrong)
-    it(`names a wrong ${name}`, () => {
+    it(`rejects an invalid ${name} by name`, () => {
       for (const value of values)
         expect(complaint(() => readConfig({ [name]: value }))).to.match(RegExp(`^${name} must be `));
     });
 
-  it('has a wrong value of every variable above', () => {
+  it('covers every variable with an invalid value above', () => {
     expect(wrong.map(([name]) => name).sort()).to.deep.equal(CONFIG_TABLE.map(({ name }) => name).sort());
   });
 
-  it('offers the faucet on servers of its own alone', () => {
+  it('allows the faucet only with its own servers', () => {
     const { REDIS_URL, DATABASE_URL } = OWN;
     expect(readConfig({ DEMO_FAUCET: 'on' }).demoFaucet).to.equal(true);
     expect(readConfig({ DEMO_FAUCET: 'off' }).demoFaucet).to.equal(false);
@@ -179,7 +179,7 @@ describe('configuration', () => {
     }
   });
 
-  it('says what was found, unless it is a secret', () => {
+  it('shows the invalid value, unless it is a secret', () => {
     expect(complaint(() => readConfig({ LOG_LEVEL: 'loud' }))).to.equal(
       'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent; it is "loud".',
     );
@@ -206,16 +206,16 @@ describe('a secret in a file', () => {
     expect(config.redisUrl).to.equal(OWN.REDIS_URL);
   });
 
-  it('is checked like any other, and not shown', () => {
+  it('is validated like any other, and not shown', () => {
     const message = complaint(() => readConfig({ JWT_SECRET_FILE: fileOf('hush') }));
     expect(message).to.equal('JWT_SECRET must be at least 32 bytes long.');
   });
 
-  it('is not set when the file is empty, as a previous key mostly is', () => {
+  it('is unset if the file is empty, as a previous key usually is', () => {
     expect(readConfig({ JWT_SECRET_PREVIOUS_FILE: fileOf('\n') })).to.not.have.property('jwtSecretPrevious');
   });
 
-  it('must be there, and must not be given twice', () => {
+  it('must exist, and must not be given twice', () => {
     expect(complaint(() => readConfig({ JWT_SECRET_FILE: join(folder, 'none') }))).to.match(
       /^JWT_SECRET_FILE must be a file that can be read/,
     );
@@ -224,7 +224,7 @@ describe('a secret in a file', () => {
     );
   });
 
-  it('stands for every secret, and for nothing else', () => {
+  it('is possible for every secret, and for nothing else', () => {
     expect(SECRET_NAMES).to.have.members([
       'REDIS_URL',
       'QUEUE_REDIS_URL',
@@ -241,11 +241,11 @@ describe('what a role requires', () => {
   const needs = (role: Role, env: NodeJS.ProcessEnv): string =>
     complaint(() => requireFor(role, readConfig(env)));
 
-  it('is nothing for all with servers of its own', () => {
+  it('is nothing for `all` with its own servers', () => {
     requireFor('all', readConfig({}));
   });
 
-  it('is nothing for all with given servers either: one process can make its key and keep it', () => {
+  it('is nothing for `all` with given servers, because one process can make and keep its key', () => {
     const { REDIS_URL, DATABASE_URL } = OWN;
     expect(readConfig({ REDIS_URL, DATABASE_URL }).webHosts).to.deep.equal([]);
     requireFor('all', readConfig({ REDIS_URL, DATABASE_URL }));
@@ -258,7 +258,7 @@ describe('what a role requires', () => {
     requireFor('api', readConfig(OWN));
   });
 
-  it('is servers for the others, none of which signs anybody in', () => {
+  it('is servers for the other roles, which do not sign in wallets', () => {
     expect(needs('stream', {})).to.equal('REDIS_URL is required by the role stream.');
     expect(needs('settlement', {})).to.equal(
       'REDIS_URL and DATABASE_URL are required by the role settlement.',

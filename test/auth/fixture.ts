@@ -1,4 +1,4 @@
-/** Sign-in on a Redis of its own, and what a test may do to its records behind its back. */
+/** Sign-in on its own Redis, with direct access to its records. */
 
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
@@ -13,11 +13,11 @@ export const SECRET = 'a secret of the tests, 32 bytes or more';
 
 export interface AuthFixture {
   readonly redis: Redis;
-  /** Another replica: an Auth with a connection of its own on the same Redis. */
+  /** Opens another replica: an Auth with its own connection to the same Redis. */
   open(options?: Partial<AuthOptions>): Auth;
-  /** Makes a record as old as given, the only way to meet an expired one without waiting. */
+  /** Changes the age of a record, so that tests need not wait for it to expire. */
   age(flow: Flow, address: string, ageMs: number): Promise<void>;
-  /** Makes `nonce` the current one, for messages that others have signed. */
+  /** Makes `nonce` the current one, for messages signed elsewhere. */
   plant(address: string, nonce: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export async function openFixture(): Promise<AuthFixture> {
   };
 }
 
-/** The refusal that a login ends in; a session or anything else it throws is a failure. */
+/** Returns the refusal of a login. A session or any other error fails the test. */
 export async function refusalOf(login: Promise<unknown>): Promise<Refusal> {
   try {
     await login;
@@ -64,7 +64,7 @@ export async function refusalOf(login: Promise<unknown>): Promise<Refusal> {
   throw new Error('a session in place of a refusal');
 }
 
-/** The code of the refusal that a login ends in, or `session`; anything else it throws is a failure. */
+/** Returns the code of a login's refusal, or `session`. Any other error fails the test. */
 export async function outcome(login: Promise<unknown>): Promise<ErrorCode | 'session'> {
   try {
     await login;

@@ -1,6 +1,5 @@
 /**
- * Session tokens: their claims, their lifetime, the secrets that verify them, and how a request carries
- * them.
+ * Tests session tokens: their claims, their lifetime, the secrets that verify them, and the header that carries them.
  */
 
 import { createHmac, generateKeyPairSync } from 'node:crypto';
@@ -17,7 +16,7 @@ const NOW = Date.UTC(2030, 0, 1) / 1000;
 const base64url = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 
-/** A token made by hand: any header, any payload, signed with HMAC. */
+/** Builds a token with any header and any payload, signed with HMAC. */
 function token(
   claims: unknown,
   header: unknown = { alg: 'HS256', typ: 'JWT' },
@@ -42,7 +41,7 @@ describe('sessions', () => {
     });
   const sessions = open();
 
-  /** The wallet, or the code of the refusal. */
+  /** Returns the wallet, or the code of the refusal. */
   const read = (authorization: string | undefined, from = sessions): string => {
     try {
       return from.read(authorization);
@@ -161,13 +160,13 @@ describe('sessions', () => {
     it(`refuse ${what}`, () => expect(read(`Bearer ${text}`)).to.equal('UNAUTHORIZED'));
   }
 
-  it('allow for a replica whose clock is a minute ahead', () => {
+  it('tolerate a replica whose clock is a minute ahead', () => {
     expect(read(`Bearer ${token({ ...CLAIMS, iat: NOW + 60, exp: NOW + 60 + SESSION_SECONDS })}`)).to.equal(
       WALLET,
     );
   });
 
-  it('are remembered whole: no part of a known token opens the door to another', () => {
+  it('are cached by the whole token: sharing a part with a cached token does not verify another', () => {
     const other = `0x${'cd'.repeat(20)}`;
     const known = token(CLAIMS);
     expect(read(`Bearer ${known}`)).to.equal(WALLET);
@@ -186,7 +185,7 @@ describe('sessions', () => {
     expect(read(`Bearer ${known}`)).to.equal(WALLET);
   });
 
-  it('hold when more of them are about than are remembered', function () {
+  it('are verified correctly when there are more tokens than the cache holds', function () {
     this.timeout(60_000);
     const wallet = (i: number) => `0x${i.toString(16).padStart(40, '0')}`;
     const issued = Array.from({ length: 10_050 }, (_, i) => sessions.issue(wallet(i)));

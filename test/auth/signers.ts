@@ -1,4 +1,4 @@
-/** Wallets made on the spot, by two signers that share no code, and the messages they sign. */
+/** New wallets from two independent signing libraries, and the messages that they sign. */
 
 import { hexlify, randomBytes, Wallet } from 'ethers';
 import { privateKeyToAccount } from 'viem/accounts';
@@ -33,7 +33,7 @@ export function viemSigner(): Signer {
 
 export const SIGNERS = { ethers: ethersSigner, viem: viemSigner };
 
-/** The lines of a message; undefined leaves a line out. */
+/** The fields of a message; undefined omits the line. */
 export interface SiweFields {
   readonly domain?: string | undefined;
   readonly address?: string | undefined;
@@ -49,7 +49,7 @@ export interface SiweFields {
   readonly resources?: readonly string[] | undefined;
 }
 
-/** The text of an EIP-4361 message. */
+/** Returns the text of an EIP-4361 message. */
 export function siweText(fields: SiweFields): string {
   const labelled = {
     URI: fields.uri,
@@ -77,7 +77,7 @@ export function siweText(fields: SiweFields): string {
   ].join('\n');
 }
 
-/** The message of an ordinary login, with some lines changed. */
+/** Returns the message of an ordinary login with some fields changed. */
 export const loginText = (fields: SiweFields): string =>
   siweText({
     domain: 'redbook.example',

@@ -1,6 +1,6 @@
 /**
- * Random sign-in messages are read as the siwe package reads them or refused, and a login never fails
- * otherwise.
+ * Proves that random sign-in messages are refused or read as the siwe package reads them, and that a login fails in no
+ * other way.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -49,7 +49,7 @@ const PIECES = [
 
 const address = ethersSigner().address;
 
-/** A message in one of the forms that the grammar allows. */
+/** Returns a random valid message of the grammar. */
 const validText = (dice: Random): string =>
   siweText({
     domain: dice.pick([
@@ -77,7 +77,7 @@ const validText = (dice: Random): string =>
     resources: dice.pick([undefined, [], ['https://redbook.example/terms', 'urn:y']]),
   });
 
-/** Puts pieces in, takes pieces out, moves lines about. */
+/** Inserts, removes and moves parts of a message. */
 function mutate(text: string, dice: Random): string {
   const at = dice.below(text.length + 1);
   const lines = text.split('\n');
@@ -93,7 +93,7 @@ function mutate(text: string, dice: Random): string {
   ])();
 }
 
-/** What this service reads, or the code it refuses with; anything else is a failure. */
+/** Returns the service's reading of a message, or the code of its refusal. Any other error fails the test. */
 function read(text: string): Reading | string {
   try {
     return readSiweMessage(text);
@@ -103,7 +103,7 @@ function read(text: string): Reading | string {
   }
 }
 
-/** What siwe's parser reads, or undefined. */
+/** Returns the reading of siwe's parser, or undefined. */
 function reference(text: string): Reading | undefined {
   try {
     const { domain, address, nonce, expirationTime } = new SiweMessage(text);
@@ -114,8 +114,8 @@ function reference(text: string): Reading | undefined {
   }
 }
 
-describe('messages made to confuse', () => {
-  it('are refused, or read as siwe reads them where it reads them at all', function () {
+describe('malicious sign-in messages', () => {
+  it('are refused, or read as siwe reads them', function () {
     this.timeout(60_000);
     const seen = { same: 0, more: 0, refused: 0 };
     for (let seed = 1; seed <= 5_000; seed++) {

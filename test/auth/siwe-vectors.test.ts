@@ -1,4 +1,4 @@
-/** Sign-in by EIP-4361 accepts and refuses the test vectors of the reference implementation. */
+/** Runs the test vectors of the EIP-4361 reference implementation against sign-in. */
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
@@ -21,8 +21,8 @@ interface Verification extends SiweFields {
 }
 
 /**
- * How the login ends for the vectors that are no valid logins to the reference. Those that end in a session
- * differ from it on purpose: the contract checks five things and does not look at these.
+ * Outcomes of the vectors that are invalid logins in the reference implementation. Those with the outcome `session`
+ * differ on purpose: the contract checks five fields and ignores these.
  */
 const VERIFICATION_NEGATIVE = {
   'expired message': 'message_expired',
@@ -37,14 +37,14 @@ const VERIFICATION_NEGATIVE = {
   'invalid expirationTime': 'malformed_message',
 };
 
-/** The same for the vectors that are no messages to the reference; all others are `malformed_message`. */
+/** Outcomes of the vectors that the reference cannot parse. The default is `malformed_message`. */
 const PARSING_NEGATIVE: Record<string, string> = {
-  // refused, but by a later check than the reading
+  // refused by a check after parsing
   'missing address': 'address_mismatch',
   'missing nonce': 'nonce_missing',
   'domain not RFC4501 authority': 'domain_mismatch',
   'out of order chainId': 'nonce_invalid', // the chain id stands on the nonce's line
-  // not checked by the contract
+  // ignored by the contract
   'missing uri': 'session',
   'missing version': 'session',
   'missing chainId': 'session',
@@ -71,7 +71,7 @@ describe('EIP-4361 vectors of the reference implementation', () => {
   });
   after(() => fixture.close());
 
-  /** Signs in as a vector says: its host, nonce and clock, its signature over its text. */
+  /** Signs in with the vector's host, nonce, time, signature and text. */
   async function verify(vector: Verification): Promise<string> {
     const { time } = vector;
     const auth = fixture.open({
@@ -82,7 +82,7 @@ describe('EIP-4361 vectors of the reference implementation', () => {
     return outcome(auth.verifySiwe(vector.address, siweText(vector), vector.signature));
   }
 
-  /** The vectors' wallet is not ours, so a wallet of ours takes its place in the text and signs it. */
+  /** Replaces the vector's wallet, whose key is unknown, with a new wallet and signs the text with it. */
   async function verifyText(text: string): Promise<string> {
     const signer = ethersSigner();
     const own = text.replace(VECTOR_ADDRESS, (found) =>

@@ -1,5 +1,5 @@
 /**
- * Sign-in by EIP-4361: each field of the message is checked as the contract says, and a nonce opens one
+ * Proves that EIP-4361 sign-in checks each field of the message as the contract requires, and that a nonce gives one
  * session.
  */
 
@@ -32,7 +32,7 @@ describe('sign-in by EIP-4361', () => {
   const send = async (text: string, address = signer.address) =>
     outcome(auth.verifySiwe(address, text, await signer.signText(text)));
 
-  /** Signs in with a fresh nonce and some lines changed. */
+  /** Signs in with a fresh nonce and some fields changed. */
   const login = async (fields: SiweFields) =>
     send(loginText({ address: signer.address, nonce: await auth.nonce(signer.address), ...fields }));
 
@@ -70,7 +70,7 @@ describe('sign-in by EIP-4361', () => {
       expect(await outcome(auth.verifySiwe(signer.address, text, signature))).to.equal('session');
     });
 
-    it('covers the bytes as sent, unusual ones too', async () => {
+    it('covers the exact bytes, including unusual ones', async () => {
       expect(await login({ statement: 'cafe\u0301 caf\u00e9 \u{1f4d5} \u2028 \u0000' })).to.equal('session');
     });
 
@@ -80,7 +80,7 @@ describe('sign-in by EIP-4361', () => {
       expect(await outcome(auth.verifySiwe(signer.address, text, signature))).to.equal('signature_mismatch');
     });
 
-    it('has one form of 65 bytes, v counted from 0 or 27; another is told what it lacks', async () => {
+    it('must have 65 bytes with v from 0 or 27; the refusal names the fault of any other form', async () => {
       const text = loginText({ address: signer.address, nonce: await auth.nonce(signer.address) });
       const signature = await signer.signText(text);
       for (const [form, reason] of wrongForms(signature)) {
@@ -150,7 +150,7 @@ describe('sign-in by EIP-4361', () => {
   describe('nonce', () => {
     it('must have a line', async () => expect(await login({ nonce: undefined })).to.equal('nonce_missing'));
 
-    it('must be the current one to the letter', async () => {
+    it('must match the current one exactly', async () => {
       const nonce = await auth.nonce(signer.address);
       for (const wrong of [
         '',
@@ -179,7 +179,7 @@ describe('sign-in by EIP-4361', () => {
       expect(await send(loginText({ address: signer.address, nonce: second }))).to.equal('session');
     });
 
-    it('is invalid once it was used, also when its five minutes are over', async () => {
+    it('is invalid after use, even once its five minutes are over', async () => {
       const text = loginText({ address: signer.address, nonce: await auth.nonce(signer.address) });
       expect(await send(text)).to.equal('session');
       expect(await send(text)).to.equal('nonce_invalid');
@@ -189,7 +189,7 @@ describe('sign-in by EIP-4361', () => {
       expect(await send(loginText({ address: signer.address, nonce: newer }))).to.equal('nonce_expired');
     });
 
-    it('expires after five minutes, not before, and is forgotten an hour later', async () => {
+    it('expires after five minutes, not before, and is deleted an hour later', async () => {
       const text = loginText({ address: signer.address, nonce: await auth.nonce(signer.address) });
       await fixture.age('siwe', signer.address, CHALLENGE_LIFETIME_MS);
       expect(await send(text)).to.equal('nonce_expired');
@@ -202,7 +202,7 @@ describe('sign-in by EIP-4361', () => {
       expect(await send(text)).to.equal('nonce_invalid');
     });
 
-    it('is not burnt by any login that fails', async () => {
+    it('is not used up by a failed login', async () => {
       const nonce = await auth.nonce(signer.address);
       const good = loginText({ address: signer.address, nonce });
       const stranger = ethersSigner();
@@ -224,7 +224,7 @@ describe('sign-in by EIP-4361', () => {
       expect(await send(good)).to.equal('session');
     });
 
-    it('of one flow is nothing to the other', async () => {
+    it('of one flow is invalid in the other', async () => {
       const { typedData } = await auth.challenge(signer.address);
       const nonce = await auth.nonce(signer.address);
       const other = loginText({ address: signer.address, nonce: typedData.message.nonce });
@@ -250,7 +250,7 @@ describe('sign-in by EIP-4361', () => {
   });
 
   describe('expiration time', () => {
-    it('must lie ahead of the clock', async () => {
+    it('must be in the future', async () => {
       const nowMs = Date.UTC(2030, 0, 1);
       auth = fixture.open({ nowMs: () => nowMs });
       expect(await login({ expirationTime: '2029-12-31T23:59:59.999Z' })).to.equal('message_expired');
@@ -339,7 +339,7 @@ describe('sign-in by EIP-4361', () => {
       });
     }
 
-    it('lets no other text pass for the nonce', async () => {
+    it('accepts no other text as the nonce', async () => {
       const nonce = await auth.nonce(signer.address);
       const line = `Nonce: ${nonce}`;
       for (const fields of [
@@ -356,7 +356,7 @@ describe('sign-in by EIP-4361', () => {
       }
     });
 
-    it('leaves alone what the contract does not check', async () => {
+    it('ignores fields that the contract does not check', async () => {
       for (const fields of [
         { uri: 'not a uri' },
         { uri: '' },

@@ -1,4 +1,4 @@
-/** The claim filter gets another size while orders and deposits come: no used id may ever look new. */
+/** Proves that no used id looks new while the claim filter is rebuilt with another size under load. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -28,12 +28,12 @@ describe('books: rebuild of the claim filter', function () {
   };
   const outcome = async (id: string, wallet = ALICE): Promise<Claimed['outcome']> =>
     (await desk.engine.orders.find(wallet, id)).outcome;
-  /** Redis forgets what Postgres has; the filter alone remembers. */
+  /** Deletes the claims that Postgres has from Redis, so that only the filter knows them. */
   const forgetClaims = (): Promise<unknown> => desk.redis.del('{redbook}:claims:0', '{redbook}:claims:1');
   const filterKeys = async (): Promise<string[]> => (await desk.redis.keys('{redbook}:claim-filter*')).sort();
   const inForce = (): Promise<string | null> => desk.redis.hget('{redbook}:engine', 'filter');
 
-  it('makes a larger filter that knows every id, and is used by processes that are set to another size', async () => {
+  it('makes a larger filter with every id, which processes with another configured size use', async () => {
     await opened(SMALL, 32 * MIB);
     expect(await inForce()).to.equal(`0/${SMALL}`);
     for (let count = 0; count < 20; count += 1) await place(`a${count}`);
@@ -52,7 +52,7 @@ describe('books: rebuild of the claim filter', function () {
     });
   });
 
-  it('makes a smaller one, and one of the same size in place of one that lost its bits', async () => {
+  it('makes a smaller filter, and one of the same size to replace one that lost its bits', async () => {
     await opened(MIB, MIB);
     await place('a');
     await desk.settle();
@@ -67,7 +67,7 @@ describe('books: rebuild of the claim filter', function () {
     expect(await filterKeys()).to.deep.equal(['{redbook}:claim-filter:2:0']);
   });
 
-  it('knows the ids of orders that come while it is filled, and of those that settlement has not', async () => {
+  it('includes ids of orders placed while it is filled, and of unsettled orders', async () => {
     await opened(MIB, 4 * MIB);
     const ids: string[] = [];
     const next = async (): Promise<void> => {
@@ -108,7 +108,7 @@ describe('books: rebuild of the claim filter', function () {
       expect(await outcome(id, at % 2 === 1 ? ALICE : BOB), id).to.equal('unchecked');
   });
 
-  it('is refused while settlement stands still, and leaves what was there', async () => {
+  it('is refused while settlement is stalled, and keeps the old filter', async () => {
     await opened(SMALL, MIB);
     await place('a');
     expect(await desk.refuse('claims', 'rebuild', '--patience', '0')).to.equal('SETTLEMENT_STALLED');
@@ -117,11 +117,11 @@ describe('books: rebuild of the claim filter', function () {
     expect(await outcome('a')).to.equal('claimed');
   });
 
-  it('is begun anew after one that was killed, whose filter goes', async () => {
+  it('restarts after a killed rebuild and deletes its filter', async () => {
     await opened(SMALL, MIB);
     await place('a');
     await desk.settle();
-    // As it stands when the process is killed while it reads Postgres.
+    // The state that a process leaves if it is killed while it reads Postgres.
     const { claimFilter } = desk.services.engine;
     void claimFilter.rebuild({
       untilSettled: () => new Promise(() => undefined),
@@ -137,7 +137,7 @@ describe('books: rebuild of the claim filter', function () {
     for (const id of ['a', 'b']) expect(await outcome(id)).to.equal('unchecked');
   });
 
-  it('ends the earlier of two at once, and the later one knows all', async () => {
+  it('of two concurrent rebuilds ends the earlier one, and the later one has every id', async () => {
     await opened(SMALL, MIB);
     await place('a');
     await desk.settle();
@@ -160,7 +160,7 @@ describe('books: rebuild of the claim filter', function () {
     expect(await outcome('a')).to.equal('unchecked');
   });
 
-  it('ends when the engine was started again meanwhile, for another server may lack what was filled', async () => {
+  it('ends if the engine was restarted meanwhile, because another server may lack the filled part', async () => {
     await opened(SMALL, MIB);
     await place('a');
     await desk.settle();
@@ -179,7 +179,7 @@ describe('books: rebuild of the claim filter', function () {
     expect(await outcome('a')).to.equal('unchecked');
   });
 
-  it('refuses a size that the server has no memory for', async () => {
+  it('rejects a size that exceeds the server’s memory', async () => {
     await opened(SMALL, 64 * MIB);
     const { info } = desk.operating;
     desk.operating.info = (async (...sections: string[]) =>

@@ -1,6 +1,6 @@
 /**
- * One corruption for each stored field of Redis and Postgres, each made alone by hand: `ledger reconcile` must see it and
- * name what is wrong. Columns and fields are taken from the servers, so that a new one is tried without being listed.
+ * Corrupts each stored field of Redis and Postgres in turn, and checks that `ledger reconcile` reports and names each
+ * corruption. Columns and fields are listed by the servers, so new ones are covered automatically.
  */
 
 import { expect } from 'chai';
@@ -14,10 +14,10 @@ import { type Desk, WALLET } from '../operator/fixture.ts';
 
 const HELD = WALLET('e');
 const PREFIX = '{redbook}:';
-/** Small, because it is copied for each corruption. */
+/** Small, because the filter is copied for each corruption. */
 const FILTER_BYTES = 2 ** 16;
 
-/** More of everything: held wallets, terms, orders of every kind, ids of clients. */
+/** Opens a desk with data of every kind: held wallets, terms, all kinds of orders, client order ids. */
 async function openFullDesk(): Promise<Desk> {
   const desk = await openBusyDesk({ trading: FILTER_BYTES, operating: FILTER_BYTES });
   await desk.ask('account', 'hold', HELD);
@@ -46,20 +46,20 @@ async function openFullDesk(): Promise<Desk> {
   return desk;
 }
 
-/** Something was made wrong, or the server refused to. */
+/** The corruption was made, or the server refused it. */
 type Outcome = 'done' | 'refused';
 
 interface Corruption {
   readonly what: string;
-  /** True when the ledger alone may show it, which is quicker to ask. */
+  /** True if the ledger's own checks reveal the corruption. They are faster than a reconcile. */
   readonly isOfLedger?: boolean;
   act(): Promise<Outcome>;
   undo(): Promise<unknown>;
-  /** Matches the difference that must name it. */
+  /** Matches the reported difference. */
   readonly named: RegExp;
 }
 
-/** Fields whose corruption cannot be seen, with the reason. */
+/** Fields whose corruption cannot be detected, with the reason. */
 const UNSEEN: Readonly<Record<string, string>> = {
   'engine_cursor.settled_at': 'tells when a batch was settled, for metrics; nothing else knows',
   '{redbook}:engine mark:at': 'a time at which events were settled; one later than now is seen',
@@ -92,7 +92,7 @@ const OTHER_OF: Readonly<Record<string, string>> = {
   'movements.kind': `case kind when 'credited' then 'debited' else 'credited' end`,
   'ledger_entries.kind': `case kind when 'trade' then 'fee' else 'trade' end`,
 };
-/** Columns whose corruption shows differently in orders of each kind. */
+/** Columns whose corruption has different effects in orders of each kind. */
 const EACH_KIND = ['status', 'filled_steps', 'closed_sequence', 'client_order_id', 'witness'];
 const KEYS: Readonly<Record<string, string>> = {
   orders: 'id',
@@ -156,7 +156,7 @@ describe('books: reconcile sees', function () {
     undo: () => restoreTable(table),
   });
 
-  /** One value of each column, and one row of each table gone. */
+  /** Changes one value of each column, and deletes one row of each table. */
   async function postgresCorruptions(): Promise<Corruption[]> {
     const columns = await query<{ table_name: string; column_name: string; data_type: string }>(
       desk.databaseUrl,
@@ -179,7 +179,7 @@ describe('books: reconcile sees', function () {
         const named = new RegExp(
           key === undefined ? 'engine_cursor|event|terms|paused|trading|rows of' : literal(row!.key),
         );
-        // A hand that turns off what refuses to be changed by hand.
+        // Disables the triggers that prevent manual changes.
         const isGuarded = ['trades', 'movements', 'ledger_entries', 'engine_cursor'].includes(table);
         const ofTable = columns.filter(({ table_name }) => table_name === table);
         for (const [place, { column_name: column, data_type: type }] of ofTable.entries()) {
@@ -229,7 +229,7 @@ describe('books: reconcile sees', function () {
     };
   };
 
-  /** Each part of the engine's state: another value; and the state gone. */
+  /** Changes each part of the engine's state, and deletes the state. */
   const stateCorruptions = (key: string, value: Buffer): Corruption[] => [
     ...STATE.names.map((name) => {
       const state = readState(value) as Record<string, number>;
@@ -242,7 +242,7 @@ describe('books: reconcile sees', function () {
     inRedis(`${key} state that is gone`, key, /epoch/, () => desk.redis.hdel(key, 'state')),
   ];
 
-  /** Each field of each hash: another value, gone, and one too many. */
+  /** Changes each field of each hash, deletes it, and adds an extra field. */
   async function hashCorruptions(): Promise<Corruption[]> {
     const { redis } = desk;
     const corruptions: Corruption[] = [];
@@ -256,9 +256,9 @@ describe('books: reconcile sees', function () {
           corruptions.push(...stateCorruptions(key, value));
           continue;
         }
-        // As good as none.
+        // Equivalent to a missing field.
         if (value.toString() === '0' && key.includes('balances')) continue;
-        // One field of each kind of those that are of a wallet, a price or a claim.
+        // Only one field of each kind, for fields named by a wallet, a price or a claim.
         const kind = /^[ -~]+$/.test(field.toString('latin1'))
           ? field.toString()
           : `${field.toString('latin1').match(/^[a-z]+:/)?.[0] ?? ''}…${field.length}${String.fromCharCode(field.at(-1)!)}`;
@@ -284,7 +284,7 @@ describe('books: reconcile sees', function () {
     return corruptions;
   }
 
-  /** Each part of a member of a book and of the live orders. */
+  /** Changes each part of a member of a book and of the live orders. */
   async function memberCorruptions(): Promise<Corruption[]> {
     const { redis } = desk;
     const parts = {
@@ -331,7 +331,7 @@ describe('books: reconcile sees', function () {
     return corruptions;
   }
 
-  /** Corruptions by a hand that knows more than one place. */
+  /** Corruptions that change more than one place. */
   const otherCorruptions = (): Corruption[] => {
     const { redis } = desk;
     const filter = `${PREFIX}claim-filter`;
@@ -405,7 +405,7 @@ describe('books: reconcile sees', function () {
     ];
   };
 
-  it('each corruption of a stored field, and names it', async () => {
+  it('and names each corruption of a stored field', async () => {
     const corruptions = [
       ...(await postgresCorruptions()),
       ...(await hashCorruptions()),
@@ -431,7 +431,7 @@ describe('books: reconcile sees', function () {
     expect(corruptions.length - refused).to.be.above(130);
   });
 
-  it('a value that cannot be read, and still names its row', async () => {
+  it('an unreadable value and names its row', async () => {
     const of = `where symbol = 'ETH/USDC'`;
     const damages: readonly (readonly [table: string, sql: string, named: RegExp])[] = [
       ['orders', `update orders set price_ticks = null where client_order_id = 'live'`, /order [0-9a-f]{34}/],
@@ -453,7 +453,7 @@ describe('books: reconcile sees', function () {
     }
   });
 
-  /** Differences that the second half of a reconcile finds. */
+  /** Differences that the second half of a reconcile reports. */
   const ledgerDifferences = async (): Promise<string[]> => {
     const { checks } = await desk.ledger.checks.run();
     return checks.flatMap(({ name, violations }) =>

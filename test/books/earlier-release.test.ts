@@ -1,4 +1,7 @@
-/** An engine and a ledger that an earlier release left: refused by every process until `ledger rebuild` has replaced the engine. */
+/**
+ * Proves that every process refuses the engine and ledger of an earlier release until `ledger rebuild` has replaced the
+ * engine.
+ */
 
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
@@ -20,9 +23,9 @@ const [ALICE, BOB, CAROL] = ['a1', 'b0', 'ca'].map((byte) => `0x${byte.repeat(20
 ];
 const SENTENCE =
   "the engine's Redis has format 1, this release needs format 2: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'";
-/** Calls of scripts by release, with their variants. */
+/** Number of script calls by release, including variants. */
 const CALLS = { d855f64: 25, f4cf5e4: 40 };
-/** Fields of the engine's own hash that both formats have. */
+/** Fields of the engine's own hash that exist in both formats. */
 const SHARED = /^(settled|paused|terms|last:\d+|hold:.*|terms:.*)$/s;
 
 const openRecorded = (record: URL): Promise<Desk> =>
@@ -30,7 +33,7 @@ const openRecorded = (record: URL): Promise<Desk> =>
     await Promise.all([loadRedis(redis, record), loadPostgres(databaseUrl, RECORDS.postgres)]);
   });
 
-/** Three processes start at once, beside whatever else this machine does. */
+/** Three processes start at once on a busy machine. */
 const PATIENCE_MS = 60_000;
 const ROLES = ['api', 'settlement', 'snapshot'];
 
@@ -86,7 +89,7 @@ describe('an engine that an earlier release left', function () {
         PATIENCE_MS,
       );
     expect(await asking).to.include(SENTENCE);
-    // Nothing of it is read: it would seem to be empty.
+    // The current format reads no key of the earlier one, so the engine would look empty.
     await desk.engine.lifecycle.open(await desk.ledger.settlement.cursor()).catch(() => undefined);
     const reads = [
       desk.engine.snapshots.state(),
@@ -97,14 +100,14 @@ describe('an engine that an earlier release left', function () {
     for (const read of await Promise.allSettled(reads)) expect(read).to.deep.include({ status: 'rejected' });
     for (const { output } of roles) expect(output()).to.include(SENTENCE);
     expect(await dump(desk.redis)).to.deep.equal(before);
-    // The earlier release must still settle the four events, into the tables that it knows.
+    // The earlier release must still settle the four events into its own tables.
     expect(await newestMigration()).to.equal('005_reconciliations');
 
     await load(desk.redis, RECORDS.settled);
     await desk.ask('ledger', 'rebuild');
     for (const { url } of roles) await eventually('it is ready', () => isReady(url), PATIENCE_MS);
     expect(await newestMigration()).to.match(/^00[8-9]/);
-    // The dead-man switches were due long ago.
+    // The dead-man switches are long overdue.
     await eventually('the switches have fired', async () => (await desk.redis.zcard('{redbook}:live')) === 0);
     await desk.engine.lifecycle.open(await desk.ledger.settlement.cursor());
     await eventually('all is settled', async () => {
@@ -115,7 +118,7 @@ describe('an engine that an earlier release left', function () {
     await desk.ask('ledger', 'reconcile');
   });
 
-  it('is the same engine after a rebuild, goes on trading, and processes of earlier releases cannot touch it', async () => {
+  it('is the same engine after a rebuild, continues trading, and cannot be changed by earlier releases', async () => {
     desk = await openRecorded(RECORDS.settled);
     const before = await contentOf(desk.redis, SHARED);
     const { sequence } = await desk.ask('ledger', 'rebuild');
@@ -139,7 +142,7 @@ describe('an engine that an earlier release left', function () {
     expect((await desk.ask('ledger', 'reconcile')).holds).to.equal(true);
   });
 
-  it('has a successor that processes of earlier releases cannot touch from its first moment, Postgres being empty', async () => {
+  it('is replaced by one that earlier releases can never change, even with an empty Postgres', async () => {
     desk = await openDesk();
     expect(
       await expectOlderProcessesRefused(desk.redis, await desk.ledger.settlement.cursor()),
@@ -164,7 +167,7 @@ describe('an engine that an earlier release left', function () {
   }
 
   /**
-   * One was taken with a cut-off before the rebuild: it spares what came after.
+   * Checks that due switches fire. One switch has a cut-off before the rebuild and spares later orders.
    * @param left orders that stay
    */
   async function expectSwitchesFire(left: readonly string[]): Promise<void> {

@@ -1,4 +1,4 @@
-/** Rules that were lost with the engine: replicas that go on running must not use them once it is rebuilt. */
+/** Proves that running replicas do not use rules that were lost with the engine once the engine is rebuilt. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -15,7 +15,7 @@ import { KEYS } from '../../src/engine/keys.ts';
 import { type EngineGate, keepEngineOpen } from '../../src/roles/engine-gate.ts';
 import { type Fixture, openFixture, type Replica, type Trader, traderOf } from '../http/fixture.ts';
 
-/** By base asset of a market: a change that is lost, and the next one after the rebuild. */
+/** For each market, by base asset: a change that is lost, and the first change after the rebuild. */
 const CHANGES: Readonly<Record<string, readonly [lost: MarketChange, next: MarketChange]>> = {
   FEE: [{ feeBps: 55 }, { feeBps: 77 }],
   MIN: [{ minOrderSize: '5' }, { minOrderSize: '0.5' }],
@@ -31,10 +31,10 @@ const NAMES = Object.keys(CHANGES);
 const symbolOf = (base: string): string => `${base}/USDC`;
 const ENOUGH = '1000000';
 
-/** Two replicas that keep their engine open by themselves, and wallets on either. */
+/** Two replicas that reopen their engine automatically, and wallets at both. */
 interface Exchange extends Fixture {
   readonly replicas: readonly Replica[];
-  /** As seen through each replica. */
+  /** One trader for each replica. */
   readonly maker: readonly Trader[];
   readonly taker: readonly Trader[];
   end(): Promise<void>;
@@ -77,7 +77,7 @@ async function versionsIn(exchange: Fixture): Promise<string[]> {
 
 const json = (text: unknown): unknown => JSON.parse(String(text));
 
-/** Replicas publish the markets that Redis holds. */
+/** Checks that the replicas publish the markets in Redis. */
 async function expectPublished(exchange: Exchange): Promise<void> {
   const markets = json(writeJson((await recordsIn(exchange)).map(publishedMarket)));
   for (const { app } of exchange.replicas) {
@@ -86,7 +86,7 @@ async function expectPublished(exchange: Exchange): Promise<void> {
   }
 }
 
-/** Asks again while a replica has not noticed, or not opened, the engine. */
+/** Retries while a replica has not yet noticed or reopened the engine. */
 async function answered(ask: () => Promise<Response>): Promise<Response> {
   for (let tries = 0; tries < 400; tries += 1) {
     const response = await ask();
@@ -116,7 +116,7 @@ async function expectReconciled(exchange: Exchange): Promise<void> {
 
 const order = (base: string, fields: object): object => ({ market: symbolOf(base), price: 100, ...fields });
 
-/** Places an order of each kind and compares its outcome with the given rules of the market. */
+/** Places an order of each kind and compares its outcome with the market's expected rules. */
 async function expectRules(exchange: Exchange, market: Market, at: number): Promise<void> {
   const [maker, taker] = [exchange.maker[at]!, exchange.taker[at]!];
   const base = market.base.symbol;
@@ -160,7 +160,7 @@ async function expectRulesOfRedis(exchange: Exchange): Promise<void> {
   await expectPublished(exchange);
 }
 
-describe('books: changes of markets that were lost with the engine', function () {
+describe('books: market changes that were lost with the engine', function () {
   this.timeout(120_000);
   let exchange: Exchange;
 
@@ -235,7 +235,7 @@ describe('books: changes of markets that were lost with the engine', function ()
       await rebuild(exchange);
       await exchange.market({ symbol: `${HEIR}/USDC`, minOrderSize: null });
       await exchange.credit(maker[0]!.wallet, { [HEIR]: '1000' });
-      // This one has read the heir of the number, the other has not.
+      // This replica has read the market that reuses the number; the other one has not.
       await request(exchange.replicas[0]!.app).get('/v1/markets');
       for (const [at, trader] of maker.entries()) {
         for (const side of ['buy', 'sell']) {
@@ -266,7 +266,7 @@ describe('books: changes of markets that were lost with the engine', function ()
         expect((await trader.delete('/v1/orders')).body.count).to.equal(1);
       }
       await expectReconciled(exchange);
-      // The same symbol again, on another grid and under another number.
+      // The same symbol with another grid and another number.
       await exchange.market({ symbol: `${GHOST}/USDC`, tickSize: '0.5', minOrderSize: null });
       const offGrid = await maker[1]!.order(order(GHOST, { price: 100.01 }));
       expect(offGrid.body.code).to.equal('PRICE_TICK');

@@ -1,4 +1,4 @@
-/** An engine that is lost and made anew from the ledger: it must be the same, and give nothing out twice. */
+/** Proves that an engine rebuilt from the ledger equals the lost one and never reissues an id. */
 
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
@@ -22,7 +22,7 @@ const RULES: Record<string, Record<string, string>> = {
 };
 const COMMANDS = 400;
 
-/** Orders of all kinds and cancels, at prices that meet; what the engine refuses is passed over. */
+/** Places crossing orders of all kinds and cancels some. Ignores refusals. */
 async function trade({ engine }: Desk, dice: Random): Promise<void> {
   for (let count = 0; count < COMMANDS; count += 1) {
     const [wallet, market] = [dice.pick(WALLETS), dice.pick(Object.keys(RULES))];
@@ -57,17 +57,17 @@ async function openTradedDesk(dice: Random): Promise<Desk> {
   for (const wallet of WALLETS)
     for (const asset of ['ETH', 'BTC', 'USDC'])
       await desk.ask('account', 'credit', wallet, asset, '100000', '--reference', `${wallet} ${asset}`);
-  // Nothing is left of it, and the portfolio shows it all the same.
+  // The balance is zero, but the portfolio still shows it.
   await desk.ask('account', 'credit', HELD, 'ETH', '1', '--reference', 'in');
   await desk.ask('account', 'debit', HELD, 'ETH', '1', '--reference', 'out');
   await trade(desk, dice);
-  // On both sides, whatever the dice have left.
+  // Orders on both sides, whatever the random trading left.
   for (const [side, price] of [
     ['buy', '50'],
     ['sell', '200'],
   ] as const)
     await desk.place({ wallet: ALICE, side, price, clientOrderId: `a ${side}` });
-  // Beyond what a double holds.
+  // More digits than a double holds.
   await desk.ask('account', 'credit', ALICE, 'BTC', '45000000000.00000001', '--reference', 'much');
   await desk.ask('account', 'hold', HELD);
   await desk.ask('terms', 'require', '2');
@@ -105,7 +105,7 @@ describe('books: rebuild', function () {
       await engine.lifecycle.open(await desk.ledger.settlement.cursor());
   };
 
-  it('makes the same engine, and the books hold', async () => {
+  it('restores the same engine, and the books reconcile', async () => {
     expect(before).to.include.all.keys('{redbook}:book:ETH/USDC:bids', '{redbook}:live');
     await lose();
     expect((await desk.run('ledger', 'reconcile')).status).to.equal(1);
@@ -118,7 +118,7 @@ describe('books: rebuild', function () {
     expect(holds).to.equal(true);
   });
 
-  it('goes on trading where it was, with ids that were never given out', async () => {
+  it('continues trading with ids that were never issued before', async () => {
     const [newest, { sequence }] = [await newestTrade(desk.ledger), await desk.ledger.settlement.cursor()];
     await lose();
     await desk.ask('ledger', 'rebuild');
@@ -142,7 +142,7 @@ describe('books: rebuild', function () {
     await desk.ask('ledger', 'reconcile');
   });
 
-  it('says that dead-man switches are gone, and they are', async () => {
+  it('removes dead-man switches and reports it', async () => {
     await desk.engine.dueCancels.set(ALICE, 5_000);
     await lose();
     const { stdout } = await desk.run('ledger', 'rebuild');
@@ -168,15 +168,15 @@ describe('books: rebuild', function () {
     expect(await desk.ask('account', 'show', ALICE)).to.deep.equal(shown);
   });
 
-  it('refuses an engine that is there, and changes nothing of it', async () => {
+  it('refuses an existing engine and does not change it', async () => {
     expect(await desk.refuse('ledger', 'rebuild')).to.equal('ENGINE_NOT_EMPTY');
     expect(await contentOf(desk.redis)).to.deep.equal(before);
-    // Somebody deleted its own key: what is left may be worth a look.
+    // The engine's own key was deleted, but the remaining keys may be of use to an operator.
     await desk.redis.del('{redbook}:engine');
     expect(await desk.refuse('ledger', 'rebuild')).to.equal('ENGINE_NOT_EMPTY');
   });
 
-  it('is begun anew after one that broke off, and until then no process opens it', async () => {
+  it('restarts after an interrupted rebuild; until then no process opens the engine', async () => {
     await lose();
     const { liveOrders } = desk.ledger.state;
     let orders = 0;
@@ -198,7 +198,7 @@ describe('books: rebuild', function () {
     expect(await contentOf(desk.redis)).to.deep.equal(before);
   });
 
-  it('keeps out of the ledger what the lost engine did and nobody had settled', async () => {
+  it('does not add unsettled events of the lost engine to the ledger', async () => {
     await desk.ask('account', 'credit', ALICE, 'ETH', '7', '--reference', 'lost');
     const cursor = await desk.ledger.settlement.cursor();
     const lost = await desk.engine.outbox.readEvents(cursor, 10);
@@ -222,7 +222,7 @@ describe('books: rebuild', function () {
     await desk.ask('ledger', 'reconcile');
   });
 
-  it('refuses a ledger whose orders hold more than there is', async () => {
+  it('rejects a ledger whose orders reserve more than the balances', async () => {
     await lose();
     await query(
       desk.databaseUrl,
@@ -249,7 +249,7 @@ describe('books: rebuild of an engine of another format', function () {
   });
   afterEach(() => desk.close());
 
-  /** As a later release would leave it. */
+  /** Simulates an engine of a later release. */
   const setFormat = (format: string): Promise<unknown> =>
     desk.redis.hset('{redbook}:engine', 'format', format);
   const open = async (): Promise<void> => desk.engine.lifecycle.open(await desk.ledger.settlement.cursor());
@@ -263,7 +263,7 @@ describe('books: rebuild of an engine of another format', function () {
     return status === 0 ? 'rebuilt' : JSON.parse(stderr).code;
   };
 
-  it('replaces it when Postgres has all of its events, and keeps its dead-man switches', async () => {
+  it('replaces it if Postgres has all of its events, and keeps its dead-man switches', async () => {
     await desk.engine.dueCancels.set(ALICE, 5_000);
     await desk.engine.dueCancels.set(WALLET(2), 1);
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -282,7 +282,7 @@ describe('books: rebuild of an engine of another format', function () {
     expect(await codes()).to.equal('ENGINE_NOT_EMPTY');
   });
 
-  it('leaves no claim filter of it behind', async () => {
+  it('deletes its claim filter', async () => {
     await desk.resizeFilter(2 ** 25);
     await desk.ask('claims', 'rebuild');
     await desk.resizeFilter(2 ** 24);
@@ -292,7 +292,7 @@ describe('books: rebuild of an engine of another format', function () {
     expect(await desk.redis.keys('{redbook}:claim-filter*')).to.deep.equal(['{redbook}:claim-filter']);
   });
 
-  it('refuses it while Postgres lacks events, says how many, and changes nothing', async () => {
+  it('refuses it while Postgres lacks events, reports how many, and changes nothing', async () => {
     for (const id of ['second', 'third'])
       await desk.place({ wallet: ALICE, price: '1980', clientOrderId: id });
     await setFormat('3');
@@ -315,7 +315,7 @@ describe('books: rebuild of an engine of another format', function () {
     expect(await dump(desk.redis)).to.deep.equal(before);
   });
 
-  it('replaces one that was rebuilt and has had no event since', async () => {
+  it('replaces an engine that was rebuilt and has had no event since', async () => {
     await desk.redis.flushall();
     await desk.ask('ledger', 'rebuild');
     await setFormat('3');
@@ -324,7 +324,7 @@ describe('books: rebuild of an engine of another format', function () {
     await setFormat('1');
     await desk.redis.del('{redbook}:events');
     expect(await codes()).to.equal('rebuilt');
-    // A stream that somebody has deleted tells nothing.
+    // A deleted stream proves nothing.
     await open();
     await desk.place({ wallet: ALICE, price: '1980' });
     await setFormat('1');
@@ -332,7 +332,7 @@ describe('books: rebuild of an engine of another format', function () {
     expect(await codes()).to.equal('ENGINE_BEHIND');
   });
 
-  it('is begun anew after one that broke off, and until then no process opens it', async () => {
+  it('restarts after an interrupted rebuild; until then no process opens the engine', async () => {
     await desk.engine.dueCancels.set(ALICE, 5_000);
     const before = await contentOf(desk.redis);
     await setFormat('3');
@@ -349,7 +349,7 @@ describe('books: rebuild of an engine of another format', function () {
     expect(await contentOf(desk.redis)).to.deep.equal(before);
   });
 
-  it('writes nothing any more once another rebuild has begun', async () => {
+  it('stops writing once another rebuild has begun', async () => {
     const before = await contentOf(desk.redis);
     await setFormat('3');
     const { liveOrders } = desk.ledger.state;
@@ -362,7 +362,7 @@ describe('books: rebuild of an engine of another format', function () {
       yield* liveOrders(sequence);
       if (inside) return;
       inside = true;
-      // The connection that keeps the ledger at rest was cut: another rebuild goes by, and trading begins.
+      // The connection that locks the ledger was cut: another rebuild runs, and trading begins.
       await query(
         desk.databaseUrl,
         `select pg_terminate_backend(pid) from pg_stat_activity where state = 'idle in transaction' and datname = current_database()`,
@@ -385,7 +385,7 @@ describe('books: rebuild of nothing', () => {
     try {
       await desk.redis.flushall();
       expect(await desk.refuse('ledger', 'rebuild')).to.equal('NOTHING_SETTLED');
-      // An engine of another format that has had no event must be replaced all the same.
+      // An engine of another format must be replaced even if it has had no event.
       await desk.redis.hset('{redbook}:engine', 'run_id', 'a', 'epoch', 1, 'sequence', 0, 'trade', 0);
       expect(await desk.ask('ledger', 'rebuild')).to.include({ sequence: 0, markets: 0 });
       await desk.engine.lifecycle.open(await desk.ledger.settlement.cursor());

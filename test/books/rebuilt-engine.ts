@@ -1,4 +1,4 @@
-/** Contents of an engine's Redis that a rebuild must bring back. */
+/** Reads the contents of an engine's Redis that a rebuild must restore. */
 
 import type { Redis } from 'ioredis';
 
@@ -17,16 +17,16 @@ async function hashOf(
   return Object.fromEntries(pairs.sort());
 }
 
-/** A string may end where its last bit is, or later. */
+/** Strips trailing zero bytes, because a bit string may be longer than its last set bit. */
 const withoutEnd = (bytes: Buffer): Buffer =>
   bytes.subarray(0, bytes.findLastIndex((byte) => byte !== 0) + 1);
 
-/** To a script they say the same as a field that is not there. */
+/** True for fields that scripts treat like missing fields. */
 const isNothing = ([field, value]: [string, string]): boolean => field.endsWith('r') && value === '0';
 
 /**
- * All that the engine's Redis holds and that must survive; not the server's own marks.
- * @param own fields of the engine's own hash that are compared
+ * Returns the contents that must survive a rebuild, without the server's own marks.
+ * @param own fields of the engine's own hash to compare
  */
 export async function contentOf(redis: Redis, own: RegExp): Promise<Record<string, unknown>> {
   const content: Record<string, unknown> = {};

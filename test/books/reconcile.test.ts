@@ -1,4 +1,6 @@
-/** `ledger reconcile`: that it holds, also under load; what it prints; and how much of the engine it looks at at once. */
+/**
+ * Tests `ledger reconcile`: it passes, also under load; its output; and the bounded size of its reads of the engine.
+ */
 
 import { expect } from 'chai';
 import { reconcile } from '../../src/books/reconcile/index.ts';
@@ -30,7 +32,7 @@ describe('books: reconcile', function () {
     );
   };
 
-  it('holds, and says what it compared', async () => {
+  it('passes and reports what it compared', async () => {
     const { status, stdout, stderr } = await desk.run('ledger', 'reconcile');
     expect({ status, stderr }, stdout).to.deep.equal({ status: 0, stderr: '' });
     expect(stdout).to.match(/^CHECK +ASSET +COMPARED +RESULT$/m);
@@ -49,7 +51,7 @@ describe('books: reconcile', function () {
     ]);
   });
 
-  it('waits for settlement, and gives up when it stands still', async () => {
+  it('waits for settlement, and gives up if settlement is stalled', async () => {
     await desk.place({ wallet: TAKER, price: '1' });
     const { status, stderr, stdout } = await desk.run('ledger', 'reconcile', '--patience', '0', '--json');
     expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
@@ -94,7 +96,7 @@ describe('books: reconcile', function () {
       }
     };
     const load = Promise.all([...TRADERS.map(trade), others()]);
-    // A load that fails must not leave the reconciles running against nothing.
+    // If the load fails, the reconciles must still stop.
     load.catch(() => undefined);
     const found: string[] = [];
     for (let time = 0; time < 3; time += 1) found.push(...(await differences()));
@@ -106,7 +108,7 @@ describe('books: reconcile', function () {
     expect(await differences()).to.deep.equal([]);
   });
 
-  it('reads events as they come while Postgres works on a long query', async () => {
+  it('reads new events while Postgres runs a long query', async () => {
     const slow: typeof desk.ledger.audit = (work) =>
       desk.ledger.audit((as) =>
         work({
@@ -127,7 +129,7 @@ describe('books: reconcile', function () {
     expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
   });
 
-  it('compares with what is not settled when it begins, and names an event that is gone', async () => {
+  it('includes events that are unsettled at its start, and names a missing event', async () => {
     const audit: typeof desk.ledger.audit = (work) =>
       desk.ledger.audit(async (as) => {
         await desk.engine.switches.pause();
@@ -170,7 +172,7 @@ describe('books: reconcile of a large book', function () {
   });
   after(() => desk.close());
 
-  it('looks at no more than 2,000 members or fields in one command', async () => {
+  it('reads at most 2,000 members or fields in one command', async () => {
     const largest = new Map<string, number>();
     const send = desk.operating.sendCommand.bind(desk.operating);
     desk.operating.sendCommand = ((command, stream) => {
@@ -196,6 +198,6 @@ describe('books: reconcile of a large book', function () {
   });
 });
 
-/** Elements of the longest list in a reply. */
+/** Length of the longest list in a reply. */
 const longestList = (reply: unknown): number =>
   Array.isArray(reply) ? Math.max(reply.length, ...reply.map(longestList)) : 0;

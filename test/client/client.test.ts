@@ -1,4 +1,4 @@
-/** The client against the real application: every route, both ways of signing in, amounts digit by digit. */
+/** Tests the client against the real application: every route, both ways of signing in, and exact amounts. */
 
 import { inspect } from 'node:util';
 import { expect } from 'chai';
@@ -39,7 +39,7 @@ describe('the client', () => {
   });
   after(() => fixture.close());
 
-  it('trades from order to fill and shows each amount as the service writes it', async () => {
+  it('trades from order to fill and returns each amount as the service writes it', async () => {
     const [maker, taker] = await Promise.all([
       fixture.wallet({ ETH: '1' }),
       fixture.wallet({ USDC: '1000.000001' }),

@@ -1,4 +1,4 @@
-/** Orders of all kinds, under ids of all kinds. */
+/** Random orders of all kinds, with client order ids of all kinds. */
 
 import type { NewOrder } from '../../src/client/index.ts';
 import type { Random } from '../support/seed.ts';
@@ -13,7 +13,7 @@ const KINDS: readonly Omit<NewOrder, 'side'>[] = [
   { market: 'ETH/USDC', type: 'market', size: '1' },
 ];
 
-/** @param number makes the id unique, but for the two ids that no path can carry */
+/** @param number makes the id unique, except for the two ids that cannot be in a path */
 export function drawOrder(random: Random, number: number): NewOrder & { readonly clientOrderId: string } {
   const side = random.pick(['buy', 'sell'] as const);
   const clientOrderId = random.chance(0.1)

@@ -1,4 +1,4 @@
-/** Sockets that a test opens, speaks through and breaks. */
+/** Fake WebSockets that a test opens, sends frames through and breaks. */
 
 import type { SocketEvent, WebSocketClass } from '../../src/client/connection.ts';
 
@@ -37,7 +37,7 @@ export class FakeSocket {
   }
 }
 
-/** The class for a connection, and the socket that it made last. */
+/** Returns a WebSocket class, and functions that return its latest socket and the number of its sockets. */
 export function fakeSockets(): { WebSocket: WebSocketClass; last(): FakeSocket; count(): number } {
   const made: FakeSocket[] = [];
   class Recorded extends FakeSocket {

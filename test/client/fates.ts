@@ -1,27 +1,27 @@
-/** Fates of a request and its answer between a client and the service. */
+/** Faults that a request or its answer can meet between a client and the service. */
 
 import type { Random } from '../support/seed.ts';
 
 export type Fate =
   | { readonly kind: 'pass'; readonly delayMs: number }
-  /** It is never heard of again. */
+  /** The request is lost. */
   | { readonly kind: 'lose request' }
-  /** The connection fails before the request is on its way. */
+  /** The connection fails before the request is sent. */
   | { readonly kind: 'refuse connection' }
-  /** It arrives when nobody waits for the answer any more, or only just. */
+  /** The request arrives after the client has stopped waiting, or just before. */
   | { readonly kind: 'delay request'; readonly delayMs: number }
   | { readonly kind: 'lose answer' }
   | { readonly kind: 'cut answer' }
-  /** The first half of the answer comes, and the end of the connection. */
+  /** The connection breaks in the middle of the answer. */
   | { readonly kind: 'half answer' }
   | { readonly kind: 'delay answer'; readonly delayMs: number }
-  /** A proxy misses the answer, sends the request once more, and passes the second answer on. */
+  /** A proxy misses the answer, retries the request and forwards the second answer. */
   | { readonly kind: 'repeat request'; readonly delayMs: number }
-  /** The answer comes twice, the second time in place of the next one. */
+  /** The answer is delivered twice, the second time in place of the next answer. */
   | { readonly kind: 'repeat answer' }
-  /** A proxy answers in place of the service. */
+  /** A proxy answers instead of the service. */
   | { readonly kind: 'proxy answer'; readonly status: 408 | 429 | 502 | 503 | 504; readonly arrives: boolean }
-  /** The service does not accept the token any more. */
+  /** The service no longer accepts the token. */
   | { readonly kind: 'end session' };
 
 export type FateKind = Fate['kind'];
@@ -47,7 +47,7 @@ const FAULTS: readonly ((random: Random) => Fate)[] = [
   () => ({ kind: 'end session' }),
 ];
 
-/** @param faultiness probability that something goes wrong */
+/** @param faultiness probability of a fault */
 export const drawFate = (random: Random, faultiness: number): Fate =>
   random.chance(faultiness) ? random.pick(FAULTS)(random) : { kind: 'pass', delayMs: random.below(50) };
 

@@ -1,16 +1,16 @@
-/** A network between a client and the model of the service: a `fetch` to which everything happens that can. */
+/** A `fetch` with injected faults, between a client and the model of the service. */
 
 import type { Fetch } from '../../src/client/index.ts';
 import type { Fate, FateKind } from './fates.ts';
 import type { OrderRoute, RouteAnswer, RouteRequest } from './order-route.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-/** An order or a look-up on its way, as the network saw it. */
+/** An order or a look-up, as the network recorded it. */
 export interface Sighting {
   readonly atMs: number;
   readonly request: RouteRequest;
   readonly fate: FateKind;
-  /** Undefined: no answer reached the client. */
+  /** Undefined if no answer reached the client. */
   answeredStatus?: number;
 }
 
@@ -19,7 +19,7 @@ export class FaultyNetwork {
   readonly #clock: VirtualClock;
   readonly #route: OrderRoute;
   readonly #fateOf: (request: RouteRequest) => Fate;
-  /** An answer that came twice: the second one waits for the next request. */
+  /** The second copy of an answer that is delivered twice. The next request receives it. */
   #leftOver: RouteAnswer | undefined;
 
   constructor(clock: VirtualClock, route: OrderRoute, fateOf: (request: RouteRequest) => Fate) {
@@ -93,7 +93,7 @@ export class FaultyNetwork {
     }
   }
 
-  /** The request arrives, and the answer to another one comes back. */
+  /** Delivers the request, and answers it with the answer to another request. */
   #swap(request: RouteRequest, left: RouteAnswer): RouteAnswer {
     this.#route.handle(request);
     return left;

@@ -1,4 +1,4 @@
-/** A proxy on TCP before the real service, on which the same goes wrong as on the network of the model. */
+/** A TCP proxy before the real service, with the same faults as the network of the model. */
 
 import {
   createServer,
@@ -15,7 +15,7 @@ import { proxyAnswer } from './faulty-network.ts';
 export interface Passing {
   readonly atMs: number;
   readonly body: string;
-  /** Undefined: no answer was passed on as a whole. */
+  /** Undefined if no complete answer was forwarded. */
   answeredStatus?: number;
 }
 
@@ -26,11 +26,11 @@ interface Answer {
 }
 
 export interface FaultyProxy {
-  /** Address of the service for a case: the first segment of its path is the name of the case. */
+  /** URL of the service for one case. The first segment of its path is the name of the case. */
   urlFor(name: string): string;
-  /** Requests and answers that passed in a case. */
+  /** Requests and answers of one case. */
   passings(name: string): readonly Passing[];
-  /** Settles when nothing is on its way any more. */
+  /** Resolves when nothing is in flight any more. */
   quiet(): Promise<void>;
   close(): void;
 }
@@ -38,7 +38,7 @@ export interface FaultyProxy {
 export interface ProxyOptions {
   readonly port: number;
   readonly now: () => number;
-  /** Factor by which time passes faster here than by the clock of the fates. */
+  /** Factor by which time runs faster here than in the definitions of the faults. */
   readonly haste: number;
   fateOf(name: string): Fate;
 }

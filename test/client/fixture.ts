@@ -1,4 +1,4 @@
-/** The application on a port of its own, and clients of it. */
+/** The application on its own port, and clients of it. */
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,11 +19,11 @@ export interface ClientFixture extends Fixture {
   readonly baseUrl: string;
   readonly port: number;
   connect(options?: Partial<ConnectionOptions>): Connection;
-  /** A wallet that is signed in through the client, with amounts in whole units credited to it. */
+  /** Signs a new wallet in through the client and credits it with amounts in whole units. */
   wallet(funds?: Readonly<Record<string, string>>, connection?: Connection): Promise<Session>;
 }
 
-/** A wallet made on the spot, which signs by itself. */
+/** Returns a new wallet that signs without a prompt. */
 export function localSigner(): TypedDataSigner & MessageSigner {
   const { address, signTyped, signText } = ethersSigner();
   return {
@@ -59,7 +59,7 @@ export async function openClientFixture(): Promise<ClientFixture> {
   };
 }
 
-/** The error that a call ends with. */
+/** Returns the error of a call. */
 export async function errorOf(call: Promise<unknown>): Promise<RedbookError> {
   const error = await call.then(
     () => new Error('the call succeeded'),

@@ -1,19 +1,19 @@
-/** Compares the client's report of an order with the state of the service in the end. */
+/** Compares the client's report of an order with the final state of the service. */
 
 import { expect } from 'chai';
 import type { NewOrder, Placed } from '../../src/client/index.ts';
 
-/** An order that was placed under an id that this test knows. */
+/** The client's result for an order with a known client order id. */
 export interface Report {
   readonly order: NewOrder & { readonly clientOrderId: string };
   readonly placed: Placed;
-  /** Moments at which the order was sent, and the status of what came back; undefined: nothing did. */
+  /** Times at which the order was sent, each with the status of its answer; undefined if there was no answer. */
   readonly sendings: readonly { readonly atMs: number; readonly answeredStatus?: number }[];
 }
 
 const RESEND_WITHIN_MS = 5_000;
 
-/** @param recorded the status of the order in the service's books; undefined: it has none */
+/** @param recorded status of the order in the service's books; undefined if it is not there */
 export function judge({ order, placed, sendings }: Report, recorded: string | undefined): void {
   const { clientOrderId } = order;
   expect(placed.clientOrderId).to.equal(clientOrderId);

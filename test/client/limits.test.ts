@@ -1,4 +1,4 @@
-/** Limits, renewal and repetition on a virtual clock, against a service that answers from a list. */
+/** Tests request limits, session renewal and retries on a virtual clock, against a scripted service. */
 
 import { expect } from 'chai';
 import {
@@ -35,7 +35,7 @@ const ADDRESS = `0x${'a1'.repeat(20)}`;
 const LIFE_S = 8 * 3_600;
 const BID = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: '1', size: '1' } as const;
 
-/** @param answer to a request, by its route and the number of requests before it */
+/** @param answer returns the answer to a request, given its route and the number of earlier requests */
 function stage(answer: (route: string, number: number, clock: VirtualClock) => Scripted) {
   const clock = virtualClock();
   const startMs = clock.now();
@@ -76,8 +76,8 @@ const UNAUTHORIZED = { status: 401, body: { code: 'UNAUTHORIZED', error: 'expire
 const dateOf = (ms: number): string => new Date(ms).toUTCString();
 
 describe('limits', () => {
-  it('are waited for until the window moves, by the clock of the service', async () => {
-    // The client is an hour ahead: what counts is the service's own `Date`.
+  it('delay requests until the window moves, by the clock of the service', async () => {
+    // The client's clock is an hour ahead; the client must use the service's `Date` header.
     const behindMs = 3_600_000;
     const { clock, seen, connection } = stage((_route, number, { now }) => {
       const serverMs = now() - behindMs;
@@ -92,7 +92,7 @@ describe('limits', () => {
     expect(seen.map(({ atMs }) => atMs)).to.deep.equal([0, 0, 30_000, 60_000]);
   });
 
-  it('do not let a clock that is wrong make a read wait for more than a minute', async () => {
+  it('delay a read by at most a minute if the clock is wrong', async () => {
     const { clock, seen, connection } = stage(() => ({
       headers: { 'RateLimit-Remaining': '0', 'RateLimit-Reset': '99999999999' },
       body: [],
@@ -101,7 +101,7 @@ describe('limits', () => {
     expect(seen[1]!.atMs).to.be.within(60_000, 61_000);
   });
 
-  it('are waited for after a 429, and reported in the end', async () => {
+  it('delay retries after a 429, and are finally reported', async () => {
     const { clock, seen, connection } = stage(() => ({
       status: 429,
       headers: { 'Retry-After': '7' },
@@ -114,7 +114,7 @@ describe('limits', () => {
       if (index > 0) expect(atMs - seen[index - 1]!.atMs).to.be.at.least(7_000);
   });
 
-  it('never hold an order or a cancel back', async () => {
+  it('never delay an order or a cancel', async () => {
     const { clock, seen, connection } = stage(() => ({
       status: 429,
       headers: { 'Retry-After': '7' },
@@ -131,7 +131,7 @@ describe('limits', () => {
     expect(seen.map(({ atMs }) => atMs)).to.deep.equal([0, 0, 0]);
   });
 
-  it('end a wait when the caller aborts it', async () => {
+  it('stop delaying when the caller aborts', async () => {
     const { connection, clock } = stage(() => ({ status: 429, headers: { 'Retry-After': '50' } }));
     const controller = new AbortController();
     const read = errorOf(getPairs(connection, { signal: controller.signal }));
@@ -142,7 +142,7 @@ describe('limits', () => {
 });
 
 describe('a read', () => {
-  it('is repeated after a lost answer, three times in all', async () => {
+  it('is retried after a lost answer, three attempts in all', async () => {
     const mended = stage((_route, number) => (number < 2 ? { cut: true } : { body: { markets: [] } }));
     expect(await mended.clock.until(getMarkets(mended.connection))).to.deep.equal([]);
     const lost = stage(() => ({ status: 503, body: { code: 'SERVICE_UNAVAILABLE', error: 'away' } }));
@@ -193,7 +193,7 @@ describe('a cancel', () => {
 });
 
 describe('a session', () => {
-  /** A service that signs in whoever asks, and counts how often. */
+  /** A service that signs in every wallet and counts the sign-ins. */
   function service() {
     let signIns = 0;
     const staged = stage((route, _number, clock) => {
@@ -223,7 +223,7 @@ describe('a session', () => {
     expect(session.expiresAt - clock.now()).to.be.within(LIFE_S * 1_000 - 60_000, LIFE_S * 1_000);
   });
 
-  it('of a wallet that prompts is renewed only when the caller says so', async () => {
+  it('of a wallet that prompts is renewed only on the caller’s request', async () => {
     const { clock, connection, signIns } = service();
     const session = await clock.until(signIn(connection, signer(true)));
     await clock.pass(LIFE_S * 2_000);
@@ -253,7 +253,7 @@ describe('a session', () => {
     expect(seen.filter(({ route }) => route.endsWith('/verify'))).to.have.length(1);
   });
 
-  it('that cannot be renewed keeps an order from being sent, and says so', async () => {
+  it('that cannot be renewed prevents an order from being sent, and the error says so', async () => {
     const { clock, connection, seen } = stage(() => ({ cut: true }));
     const session = restoreSession(connection, tokenAt(clock, 60), signer(false));
     await clock.pass(60_000);
@@ -272,7 +272,7 @@ describe('a session', () => {
     expect(steps).to.deep.equal(['challenge', 'verify', 'challenge', 'verify']);
   });
 
-  it('is not made of a token that is another wallet’s, and tells what a signer threw', async () => {
+  it('is not created from another wallet’s token, and reports the signer’s error', async () => {
     const strange = stage((route, _number, clock) =>
       route.endsWith('/challenge')
         ? { body: CHALLENGE }

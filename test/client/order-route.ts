@@ -1,13 +1,13 @@
 /**
- * A model of the routes that placing an order touches, in memory: the same answers to the same requests, as
- * `order-route.test.ts` shows against the service. Whether a new order is placed or refused is drawn at random.
+ * In-memory model of the routes that placing an order uses. `order-route.test.ts` proves that it answers as the service
+ * does. The acceptance of a new order is random.
  */
 
 import type { Random } from '../support/seed.ts';
 
 export interface RouteRequest {
   readonly method: string;
-  /** Still encoded. */
+  /** Percent-encoded. */
   readonly path: string;
   readonly token: string | undefined;
   readonly requestId: string | undefined;
@@ -20,7 +20,7 @@ export interface RouteAnswer {
   readonly text: string;
 }
 
-/** What the engine says about an order that is new to it. */
+/** The engine's random decision about a new order. */
 export type Verdict =
   | 'rest'
   | 'fill'
@@ -54,7 +54,7 @@ const CREATED_AT = '2026-01-05T09:30:00.000Z';
 
 export class OrderRoute {
   readonly orders = new Map<string, RecordedOrder>();
-  /** When an order was recorded. */
+  /** Time at which each order was recorded. */
   readonly recordedAt = new Map<string, number>();
   readonly #random: Random;
   readonly #now: () => number;
@@ -68,7 +68,7 @@ export class OrderRoute {
     this.#verdict = verdict ?? ((order) => this.#draw(order));
   }
 
-  /** Tokens that were given out are not accepted any more. */
+  /** Revokes all tokens issued so far. */
   endSessions(): void {
     this.#tokens.clear();
   }
@@ -89,13 +89,13 @@ export class OrderRoute {
     if (route === 'POST /v1/orders') return this.#place(JSON.parse(body) as OrderBody);
     const [, id] = /^GET \/v1\/orders\/by-client-id\/([^/]+)$/.exec(route) ?? [];
     if (id === undefined) return refusal(404, 'NOT_FOUND');
-    // Two dots are gone before the request leaves: what is left is another route.
+    // `fetch` removes dot segments from the path, so the request reaches another route.
     if (id === '.' || id === '..') return json(200, { orders: [], nextCursor: null });
     const order = this.orders.get(decodeURIComponent(id));
     return order === undefined ? refusal(404, 'NOT_FOUND') : json(200, { order: shown(order) });
   }
 
-  /** A token that lives for eight hours. */
+  /** Returns a token that is valid for eight hours. */
   signIn(address: string): string {
     this.#signIns += 1;
     const iat = Math.floor(this.#now() / 1_000);

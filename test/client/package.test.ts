@@ -1,4 +1,4 @@
-/** The packed client: its manifest, its types in other people's projects, and a trade from one of them. */
+/** Tests the packed client: its manifest, its types in other projects, and a trade from one of them. */
 
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ const BROWSER = {
   moduleResolution: 'bundler',
   lib: ['es2022', 'dom', 'dom.iterable'],
 };
-/** Neither Node.js nor a browser is known to the compiler. */
+/** Compiler settings without the types of Node.js and of browsers. */
 const BARE = { ...STRICT, module: 'nodenext', lib: ['es2022'] };
 
 const BARE_USE = `
@@ -64,7 +64,7 @@ const { balances } = await getPortfolio(session);
 console.log(JSON.stringify({ outcome: placed.outcome, bids, status, balances }));
 `;
 
-/** Each type that the sources derive from the contract, and each function, against what the package declares. */
+/** Compares each type that the sources derive from the contract, and each function, with the package's declarations. */
 const sameTypes = (names: readonly string[]): string => `
 import type * as Packed from 'redbook-client';
 import type * as Source from '${ROOT}src/client/index.ts';
@@ -90,7 +90,7 @@ describe('the packed client', function () {
   const installed = (file: string): string =>
     readFileSync(join(packed.folder, 'node_modules/redbook-client', file), 'utf8');
 
-  it('is a tarball whose path is all that the command prints', () => {
+  it('is a tarball, and the command prints only its path', () => {
     expect(packed.printed).to.match(/^\/\S*redbook-client-\d+\.\d+\.\d+\.tgz\n$/);
     expect(existsSync(packed.tarball)).to.equal(true);
     const { dependencies, sideEffects, license, version, engines } = JSON.parse(installed('package.json'));
@@ -101,7 +101,7 @@ describe('the packed client', function () {
     expect(installed('index.js') + installed('index.d.ts')).to.not.match(/\bzod\b|from '\.|node:/);
   });
 
-  it('leaves out of a bundle what the bundle does not use', async () => {
+  it('adds only the used code to a bundle', async () => {
     packed.write('reads.js', "import { getMarkets } from 'redbook-client'; console.log(getMarkets);");
     const { outputFiles } = await build({
       entryPoints: [join(packed.folder, 'reads.js')],
@@ -131,7 +131,7 @@ describe('the packed client', function () {
     expect(complaints).to.deep.equal(['', '', '']);
   });
 
-  it('has the types of the sources, which are those of the contract', async () => {
+  it('has the types of the sources and so of the contract', async () => {
     const names = [...installed('index.d.ts').matchAll(/^export (?:interface|type) (\w+)\b(?!<)/gm)].map(
       ([, name]) => name!,
     );

@@ -1,4 +1,4 @@
-/** The packed client in a project of its own, as somebody has it who installed the tarball. */
+/** The packed client in a project of its own, as a user has it after installing the tarball. */
 
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -11,20 +11,23 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface PackedClient {
-  /** What the command printed. */
+  /** Output of the pack command. */
   readonly printed: string;
   readonly tarball: string;
-  /** Of a project in whose `node_modules` the package is installed. */
+  /** Folder of a project whose `node_modules` contains the package. */
   readonly folder: string;
   /** Links a package of the repository into the project. */
   link(name: string): void;
   write(file: string, text: string): void;
-  /** Runs the compiler on a project file of the folder. @returns what it complains about */
+  /**
+   * Runs the compiler on a project file in the folder.
+   * @returns its errors
+   */
   compile(settings: object): Promise<string>;
   remove(): void;
 }
 
-/** Packs the client by the command that people use, and installs the tarball without a registry. */
+/** Packs the client with the public command, and installs the tarball without a registry. */
 export async function packClient(): Promise<PackedClient> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-packed-'));
   const { stdout: printed } = await run('npm', ['run', '-s', 'pack:client', '--', '--out', folder], {
@@ -35,7 +38,7 @@ export async function packClient(): Promise<PackedClient> {
   mkdirSync(dirname(installed));
   await run('tar', ['-xzf', tarball, '-C', folder]);
   renameSync(join(folder, 'package'), installed);
-  // A copy, for a browser's server that must not leave the folder.
+  // A copy instead of a link, because the server for the browser serves only this folder.
   cpSync(join(ROOT, 'node_modules/lossless-json'), join(folder, 'node_modules/lossless-json'), {
     recursive: true,
   });

@@ -1,6 +1,6 @@
 /**
- * Placing over a network on which anything can happen, in 1,000 seeded cases on a virtual clock. `MODEL_CASES` sets
- * another number of them.
+ * Proves that placing never reports a false outcome over a faulty network, in 1,000 seeded cases on a virtual clock.
+ * `MODEL_CASES` sets another number of cases.
  */
 
 import { expect } from 'chai';
@@ -14,7 +14,7 @@ import { OrderRoute } from './order-route.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 const CASES = Number(process.env.MODEL_CASES ?? 1_000);
-/** When the network is mended in some cases, and by when an order has arrived that a look-up must then find. */
+/** Time at which the faults end in some cases, and time after which a look-up must find an order that has arrived. */
 const [MENDED_AT_MS, FOUND_FROM_MS] = [4_000, 9_000];
 const MINUTE_MS = 60_000;
 const ADDRESS = `0x${'a1'.repeat(20)}`;
@@ -30,7 +30,7 @@ const count = (tally: Map<string, number>, name: string): void => {
   tally.set(name, (tally.get(name) ?? 0) + 1);
 };
 
-/** One case: an order is placed, and at the end of time the books are compared with what was reported. */
+/** Runs one case: places an order and finally compares the books with the reported outcome. */
 async function playCase(number: number, tally: Tally): Promise<void> {
   const draw = random(Math.imul(runSeed(), 10_007) + Math.imul(number, 0x9e3779b1));
   const clock = virtualClock();
@@ -52,7 +52,7 @@ async function playCase(number: number, tally: Tally): Promise<void> {
 
   const reports: Report[] = [];
   const orders = [drawOrder(draw, number)];
-  // An answer that comes twice may then be taken for that of the other order.
+  // A duplicated answer may then be delivered to the other order.
   if (isDoubled || draw.chance(0.2))
     orders.push({ ...drawOrder(draw, number), clientOrderId: 'the second order' });
   for (const order of orders) {
@@ -95,11 +95,11 @@ async function playNamed(number: number, tally: Tally): Promise<void> {
   }
 }
 
-describe('placing over a network on which anything can happen', () => {
-  it(`never reports what is not so, in ${CASES} cases`, async function () {
+describe('placing over a faulty network', () => {
+  it(`never reports a false outcome in ${CASES} cases`, async function () {
     this.timeout(MINUTE_MS);
     const tally: Tally = { outcomes: new Map(), fates: new Set(), sentAgain: 0, looked: 0 };
-    // Each has a clock of its own: many at a time, for most of a case is waiting for its turn.
+    // Runs many cases concurrently, because each has its own clock and mostly waits.
     for (let first = 0; first < CASES; first += AT_ONCE) {
       const numbers = Array.from({ length: Math.min(AT_ONCE, CASES - first) }, (_, index) => first + index);
       await Promise.all(numbers.map((number) => playNamed(number, tally)));

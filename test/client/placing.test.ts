@@ -1,4 +1,7 @@
-/** Placing through a real proxy at which things go wrong, against the real service; and looking orders up. */
+/**
+ * Proves that placing through a faulty proxy never reports a false outcome of the real service, and tests looking
+ * orders up.
+ */
 
 import { expect } from 'chai';
 import { openConnection, place, restoreSession } from '../../src/client/index.ts';
@@ -15,7 +18,7 @@ import { OrderRoute, type RouteRequest, type Verdict } from './order-route.ts';
 const CASES = 50;
 const WALLETS = 10;
 const AT_ONCE = 12;
-/** The client's clock runs this much faster. */
+/** Factor by which the client's clock runs faster. */
 const HASTE = 5;
 const BID = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: '1', size: '1' } as const;
 const startMs = Date.now();
@@ -49,7 +52,7 @@ describe('placing at the service', () => {
   async function playCase(number: number, trader: Trader, proxy: FaultyProxy): Promise<Report> {
     const draw = random(Math.imul(runSeed(), 10_007) + number);
     const order = { ...drawOrder(draw, number), clientOrderId: `case ${number}` };
-    // An id that no path can carry, once for each wallet.
+    // One order of each wallet has an id that cannot be in a path.
     const named = number < WALLETS ? { ...order, clientOrderId: number % 2 === 0 ? '.' : '..' } : order;
     const connection = openConnection({ baseUrl: proxy.urlFor(String(number)), clock });
     const placed = await place(restoreSession(connection, trader.token, signerOf(trader)), named);
@@ -58,7 +61,7 @@ describe('placing at the service', () => {
     return { order: named, placed, sendings: sendings() };
   }
 
-  it(`never reports what is not so, in ${CASES} cases`, async function () {
+  it(`never reports a false outcome in ${CASES} cases`, async function () {
     this.timeout(60_000);
     const fates = new Map<string, ReturnType<typeof random>>();
     const proxy = await openFaultyProxy({
@@ -75,11 +78,11 @@ describe('placing at the service', () => {
       const traders = await Promise.all(
         Array.from({ length: WALLETS }, () => fixture.trader({ USDC: '5000', ETH: '3' })),
       );
-      // What is slow the first time shall not pass for a lost answer.
+      // Warms up, so that a slow first request is not taken for a lost answer.
       const first = await fixture.trader({ USDC: '5000' });
       const warm = restoreSession(fixture.connect(), first.token);
       for (const clientOrderId of ['1', '2', '3']) await place(warm, { ...BID, clientOrderId });
-      // So few at a time that the service answers each of them in time.
+      // A concurrency at which the service answers every request in time.
       const reports: Report[] = [];
       let next = 0;
       const lane = async (): Promise<void> => {
@@ -138,7 +141,7 @@ describe('placing at the service', () => {
     expect((await trader.get('/v1/orders')).body.orders).to.have.length(ids.length);
   });
 
-  it('has a model that answers as the service does', async () => {
+  it('answers as its model does', async () => {
     const trader = await fixture.trader({ USDC: '2100' });
     const limit = { market: 'BTC/USDC', side: 'buy', type: 'limit', price: '2000', size: '0.5' };
     const steps: [method: string, path: string, body: object | undefined, verdict?: Verdict][] = [

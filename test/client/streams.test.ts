@@ -1,4 +1,4 @@
-/** Watches on a virtual clock: what they say about how fresh they are, and when they connect again. */
+/** Tests watches on a virtual clock: the freshness they report, and when they reconnect. */
 
 import { expect } from 'chai';
 import {
@@ -27,7 +27,7 @@ const FRAME = {
     change24h: -0.5,
   },
 };
-/** Digits that no double keeps. */
+/** More digits than a double holds. */
 const FRAME_TEXT = `${JSON.stringify(FRAME).slice(0, -1)},"book":{"bids":[{"price":1000000000.000001,"size":0.123456789}],"asks":[]}}`;
 
 function stage() {
@@ -60,7 +60,7 @@ function stage() {
 }
 
 describe('a watch', () => {
-  it('is connecting until a frame comes, and then live for five seconds', async () => {
+  it('is connecting until a frame arrives, and then live for five seconds', async () => {
     const { clock, sockets, states, frames, watch, goLive, state } = stage();
     expect(sockets.last().url).to.equal('wss://redbook.example/path/ws/market?symbol=ETH%2FUSDC&tf=5m');
     expect(watch.state).to.deep.equal({ state: 'connecting', lastFrameAt: null, retryAt: null, error: null });
@@ -78,7 +78,7 @@ describe('a watch', () => {
     watch.close();
   });
 
-  it('is live by frames alone: an open connection that says nothing is stale', async () => {
+  it('is live only while frames arrive: a silent open connection is stale', async () => {
     const { clock, sockets, state, watch } = stage();
     sockets.last().open();
     await clock.pass(5_000);
@@ -88,7 +88,7 @@ describe('a watch', () => {
     watch.close();
   });
 
-  it('replaces a connection that is silent for ten seconds, and stays stale until a frame comes', async () => {
+  it('replaces a connection that is silent for ten seconds, and stays stale until a frame arrives', async () => {
     const { clock, sockets, state, watch, goLive } = stage();
     const silent = await goLive();
     await clock.pass(9_999);
@@ -105,7 +105,7 @@ describe('a watch', () => {
     watch.close();
   });
 
-  it('backs off, at most fifteen seconds, and begins anew after a frame', async () => {
+  it('backs off, at most fifteen seconds, and resets the backoff after a frame', async () => {
     const { clock, sockets, watch, goLive } = stage();
     const waits: number[] = [];
     for (let attempt = 0; attempt < 7; attempt += 1) {
@@ -119,7 +119,7 @@ describe('a watch', () => {
       expect(sockets.count(), 'now').to.equal(before + 1);
       expect(watch.state).to.include({ state: 'offline', retryAt: null });
     }
-    // Of 0.5 s doubled each time: three quarters, for the chance of this test is always a half.
+    // Starts at 0.5 s and doubles. The factor is three quarters, because this test's random number is always a half.
     for (const [index, longest] of [1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000].entries())
       expect(waits[index]).to.be.within(longest / 2, longest);
     await goLive();
@@ -128,7 +128,7 @@ describe('a watch', () => {
     watch.close();
   });
 
-  it('comes back when the service says so', async () => {
+  it('reconnects when the service says so', async () => {
     const { clock, sockets, watch, goLive } = stage();
     await goLive();
     sockets.last().break(1001, 'reconnect in 1234 ms');
@@ -136,7 +136,7 @@ describe('a watch', () => {
     watch.close();
   });
 
-  it('tries again at once when the network is back', async () => {
+  it('reconnects at once when the network is back', async () => {
     const { clock, sockets, watch } = stage();
     for (let attempt = 0; attempt < 5; attempt += 1) {
       sockets.last().break();
@@ -150,7 +150,7 @@ describe('a watch', () => {
     watch.close();
   });
 
-  it('does not show frames that waited while the page stood still', async () => {
+  it('drops frames that queued while the page was frozen', async () => {
     for (const wakesFirst of [true, false]) {
       const { clock, sockets, frames, state, watch, goLive } = stage();
       const old = await goLive();
@@ -165,7 +165,7 @@ describe('a watch', () => {
     }
   });
 
-  it('notices silence with timers that are late, and with a clock that went back', async () => {
+  it('detects silence despite late timers and a clock set back', async () => {
     const { clock, sockets, state, watch, goLive } = stage();
     await goLive();
     clock.freeze(8_000);
@@ -188,7 +188,7 @@ describe('a watch', () => {
     expect(sockets.count()).to.equal(1);
   });
 
-  it('replaces a connection that says what is no frame', async () => {
+  it('replaces a connection that sends an invalid frame', async () => {
     const { clock, sockets, watch, goLive } = stage();
     await goLive();
     sockets.last().say('<html>');
@@ -197,7 +197,7 @@ describe('a watch', () => {
     watch.close();
   });
 
-  it('says nothing after it was closed, and leaves no timer behind', async () => {
+  it('reports nothing after it was closed, and leaves no timer', async () => {
     const { clock, sockets, states, frames, watch, goLive } = stage();
     const socket = await goLive();
     const told = states.length;

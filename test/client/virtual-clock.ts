@@ -1,4 +1,4 @@
-/** A clock that a test turns: time passes only when nothing else is left to be done. */
+/** A virtual clock. Its time advances only when all other work is done. */
 
 import type { Clock } from '../../src/client/index.ts';
 
@@ -8,21 +8,21 @@ interface Sleeper {
 }
 
 export interface VirtualClock extends Clock {
-  /** Lets everything happen that happens within that time. */
+  /** Advances the time, running everything that is due. */
   pass(ms: number): Promise<void>;
-  /** Lets time pass until the promise settles. Gives up after an hour. */
+  /** Advances the time until the promise settles. Gives up after an hour. */
   until<Result>(promise: Promise<Result>): Promise<Result>;
-  /** Timers stand still, as in a tab that a browser has frozen; then all that are due ring at once. */
+  /** Suspends timers, as in a tab that the browser has frozen, and then fires all that are due at once. */
   freeze(ms: number): void;
-  /** What the clock shows goes back; timers ring when they would have. */
+  /** Sets the displayed time back. Timers fire as if it had not changed. */
   turnBack(ms: number): void;
-  /** Calls back everybody who wants to know that the tab is shown again. */
+  /** Calls all listeners for the tab becoming visible. */
   wake(): void;
 }
 
 const HOUR_MS = 3_600_000;
 
-/** Lets everything run that does not wait for time. */
+/** Runs everything that does not wait for time to pass. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export function virtualClock(startMs = 1_767_605_400_000): VirtualClock {
@@ -35,7 +35,7 @@ export function virtualClock(startMs = 1_767_605_400_000): VirtualClock {
     for (const sleeper of sleepers) if (first === undefined || sleeper.atMs < first.atMs) first = sleeper;
     return first;
   };
-  /** Wakes the next sleeper, if it is due by then. */
+  /** Wakes the next sleeper if it is due by `untilMs`. */
   const step = async (untilMs: number): Promise<boolean> => {
     await settle();
     const sleeper = next();

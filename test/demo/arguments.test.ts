@@ -1,4 +1,4 @@
-/** The command line of the demo accepts its options and refuses all others. */
+/** Proves that the demo's command line accepts its own options and rejects all others. */
 
 import { expect } from 'chai';
 import { DEMO_HELP, readDemoArguments } from '../../src/demo/arguments.ts';
@@ -29,7 +29,7 @@ describe('the arguments of the demo', () => {
       expect(readDemoArguments(argv)).to.match(reason);
     });
 
-  it('are told by the help text', () => {
+  it('are listed in the help text', () => {
     for (const option of ['--live', '--seed', '--market', '--help']) expect(DEMO_HELP).to.include(option);
     for (const line of DEMO_HELP.split('\n')) expect(line.length).to.be.at.most(100);
   });

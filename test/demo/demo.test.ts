@@ -1,4 +1,4 @@
-/** The demo trades on a running service as it describes, and leaves nothing behind. */
+/** Proves that the demo performs the described trades on a running service and leaves nothing behind. */
 
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -51,7 +51,7 @@ describe('demo', function () {
     return { status, text: lines.join('\n') };
   };
 
-  /** The story without what differs from run to run. */
+  /** The story without the parts that differ between runs. */
   const outline = (text: string): string =>
     text
       .replace(/0x[0-9a-f]{40}/g, 'WALLET')
@@ -84,7 +84,7 @@ describe('demo', function () {
     for (const line of first.text.split('\n')) expect(line.length).to.be.at.most(120);
   });
 
-  it('keeps clear of the orders of others', async () => {
+  it('does not match other wallets’ orders', async () => {
     await fixture.credit(STRANGER, { ETH: '100', USDC: '1000000' });
     for (const [bid, ask] of [
       ['2800', '3000.5'],
@@ -118,7 +118,7 @@ describe('demo', function () {
     expect(text).to.contain('accept the terms, version 2026-01');
   });
 
-  it('says how to start the service when nothing answers', async () => {
+  it('explains how to start the service if nothing answers', async () => {
     const { status, text } = await run({ baseUrl: 'http://127.0.0.1:1' });
     expect(status).to.equal(1);
     expect(text).to.equal(
@@ -126,7 +126,7 @@ describe('demo', function () {
     );
   });
 
-  it('says what stops it, and takes back what it deposited', async () => {
+  it('reports why it stopped, and withdraws its deposits', async () => {
     await fixture.engine.orders.cancelAll(STRANGER, null);
     await fixture.engine.switches.pause();
     const { status, text } = await run();
@@ -150,7 +150,7 @@ describe('demo', function () {
       await fixture.engine.markets.setAsset({ symbol: 'ODD', scale: 0 });
       await fixture.engine.markets.setAsset({ symbol: 'UNIT', scale: 9 });
       await fixture.market({ ...ODD, minOrderSize: null, maxOrderSize: null });
-      // Every run signs wallets in, from one address.
+      // Every run signs wallets in from the same address, whose requests are limited.
       await fixture.forgetRequests();
     });
 
@@ -169,7 +169,7 @@ describe('demo', function () {
       ).quotes.get(symbol)!;
       return [bestBidTicks, bestAskTicks, lastTicks].map((ticks) => ticks?.toString());
     };
-    /** Wallets that hold something, without the house and the stranger. */
+    /** Wallets with a balance, except the house and the stranger. */
     const holders = async (asset: string): Promise<string[]> => {
       const { balances } = await assetContents(fixture.engine, asset);
       return [...balances]

@@ -1,4 +1,4 @@
-/** The prices and sizes of the live demo stand on the grid of any market. */
+/** Proves that the prices and sizes of the live demo are on the grid of any market. */
 
 import { expect } from 'chai';
 import {
@@ -54,12 +54,12 @@ describe('the live demo, on a market', () => {
       }
     });
 
-  it('whose least order is too large to be exact is left out', () => {
+  it('whose minimum order is too large to be exact is left out', () => {
     const market = marketOf([0, 9], { tickSize: '0.000001', sizeStep: '1', referencePrice: '1000000000' });
     expect(liveMarket(market, NO_QUOTES)).to.equal(undefined);
   });
 
-  it('begins at the price of its book, and walks the same way for the same seed', () => {
+  it('starts at the price of its book, and repeats its walk for the same seed', () => {
     const market = marketOf([8, 6], { tickSize: '0.01', sizeStep: '0.0001' });
     const live = liveMarket(market, { bestBidTicks: 200_000n, bestAskTicks: 200_200n, lastTicks: 1n })!;
     expect(live.startTicks).to.equal(200_100n);

@@ -1,9 +1,9 @@
 /**
- * What the API of Kubernetes says of an object, by validators that are generated from its own OpenAPI document (and
- * from the definitions of KEDA and of the Prometheus operator).
+ * Validates objects against the Kubernetes API, with validators generated from its OpenAPI document and from the
+ * definitions of KEDA and of the Prometheus operator.
  *
- * They come without their schemas and let unknown fields pass, as the schemas do. But a validator looks at every
- * field that its schema names: a field that it never looked at is one that the API would drop.
+ * The validators accept unknown fields, as the schemas do, and the package does not include the schemas. But a
+ * validator reads every field that its schema knows. A field that it never reads is one that the API would drop.
  */
 
 import { createRequire } from 'node:module';
@@ -23,7 +23,7 @@ function modelOf({ apiVersion, kind }: Resource): Model {
   return models[kind];
 }
 
-/** Values that stand for themselves and tell on `seen` which of their fields were looked at. */
+/** Wraps values so that reading a field records it in `seen`. */
 function watched(value: unknown, seen: Map<object, Set<string>>): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const fields = seen.get(value) ?? new Set();
@@ -44,7 +44,7 @@ function* unseen(value: unknown, seen: Map<object, Set<string>>, path: string): 
   }
 }
 
-/** @returns what is wrong with an object, or nothing */
+/** @returns the problems of an object, or nothing */
 export function problemsOf(object: Resource): string[] {
   const model = modelOf(object);
   if (!model) return [`the API knows no ${object.apiVersion} ${object.kind}`];

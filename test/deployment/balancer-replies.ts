@@ -1,4 +1,4 @@
-/** Replies that haproxy makes by itself, under lines of our configurations. */
+/** Reads the replies that haproxy generates itself under lines of our configurations. */
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,8 +21,8 @@ const READY: readonly string[] = ['GET / HTTP/1.1\r\nHost: a\r\nConnection: clos
 /**
  * Starts haproxy with a backend that has no server.
  * @param lines of the backend's section
- * @param requests bytes to send, each on a connection of its own
- * @param shell what is run before it, such as `ulimit -n 100`
+ * @param requests bytes to send, each on its own connection
+ * @param shell commands to run before haproxy, such as `ulimit -n 100`
  */
 export async function repliesOf(
   haproxy: Program,
@@ -37,7 +37,7 @@ export async function repliesOf(
   return repliesUnder(haproxy, text, port, requests, shell);
 }
 
-/** Starts haproxy with a whole configuration, and asks it at a port. */
+/** Starts haproxy with a whole configuration and sends requests to a port. */
 export async function repliesUnder(
   haproxy: Program,
   text: string,

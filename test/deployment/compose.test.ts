@@ -1,4 +1,7 @@
-/** docker-compose.yml and the Dockerfile: as consistent with the code as can be told without a container engine. */
+/**
+ * Checks that docker-compose.yml and the Dockerfile are consistent with the code, as far as possible without a
+ * container engine.
+ */
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -29,7 +32,7 @@ interface Service {
   user?: string;
   entrypoint?: string[];
   command?: string[];
-  /** Null: Compose passes the variable on where it is set. */
+  /** Null if Compose passes the variable through. */
   environment?: Record<string, string | null>;
   deploy?: { replicas: number };
   depends_on?: Record<string, { condition: string }>;
@@ -43,7 +46,7 @@ interface Service {
   profiles?: string[];
 }
 
-/** `${NAME:-default}` as Compose puts it in when nothing is set. */
+/** `${NAME:-default}` as Compose substitutes it if no variable is set. */
 const interpolated = (text: string): string => text.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
 
 const isOurs = (image: string): boolean => interpolated(image).startsWith('redbook:');
@@ -56,7 +59,7 @@ const processes = services.filter(
   ([name, { image }]) => isOurs(image) && !['settings', 'keys', 'operator'].includes(name),
 );
 
-/** Runs the command of the service that makes the keys, on a folder in place of its volumes. */
+/** Runs the command of the service that makes the keys, with a folder instead of its volumes. */
 function makeKeys(folder: string, ...options: string[]): void {
   const [, script, keys] = compose.services.keys!.entrypoint as [string, string, string];
   expect(keys).to.equal('/keys');
@@ -128,7 +131,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('checks health by programs whose text is whole', () => {
+  it('checks health with complete commands', () => {
     for (const [, { healthcheck }] of services)
       for (const word of healthcheck.test ?? []) expect(word).to.be.a('string');
     const [, program, script, path] = compose.services.api!.healthcheck.test!;
@@ -136,7 +139,7 @@ describe('docker-compose.yml', () => {
     expect(existsSync(script!.replace('/redbook', ROOT))).to.equal(true);
   });
 
-  it('takes privileges away from everything but Postgres, which its image drops itself', () => {
+  it('drops privileges everywhere except in Postgres, whose image drops them itself', () => {
     for (const [name, { read_only, cap_drop, cap_add }] of services)
       if (name !== 'postgres')
         expect({ read_only, cap_drop, cap_add }, name).to.deep.equal({
@@ -164,7 +167,7 @@ describe('docker-compose.yml', () => {
       'DRAIN_MS',
       'DATA_DIR',
       'METRICS_PORT',
-      // Own servers only: a process that is given servers refuses it.
+      // A process with external servers rejects it.
       'DEMO_FAUCET',
       ...SECRET_NAMES,
     ];
@@ -190,7 +193,7 @@ describe('docker-compose.yml', () => {
       expect(compose.services[names[0]!]!.environment!.METRICS_PORT).to.equal(String(port));
   });
 
-  it('gives the api the key of before a rotation', () => {
+  it('gives the api the previous key after a rotation', () => {
     const folder = mkdtempSync(join(tmpdir(), 'redbook-rotation-'));
     const read = (name: string): string => readFileSync(join(folder, 'api', name), 'utf8').trim();
     makeKeys(folder);
@@ -233,13 +236,13 @@ describe('docker-compose.yml', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('leaves a process more time to end than DRAIN_MS and a batch take', () => {
+  it('allows a process more time to end than DRAIN_MS and a batch take', () => {
     const { drainMs } = readConfig({});
     for (const [, { stop_grace_period = '10s' }] of processes)
       expect(Number.parseInt(stop_grace_period, 10) * 1_000).to.be.at.least(drainMs + 10_000);
   });
 
-  it('mounts files that are there, and volumes that are declared', () => {
+  it('mounts only existing files and declared volumes', () => {
     const sources = services.flatMap(([, { volumes = [] }]) =>
       volumes.map((volume) => volume.split(':')[0]!),
     );
@@ -249,13 +252,13 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('migrates by no service of its own: a breaking migration must wait until the engine has no other format', () => {
+  it('has no migration service: a breaking migration must wait for the engine’s format', () => {
     expect(compose.services.migrate!.profiles).to.deep.equal(['migrate']);
     for (const [name, { depends_on = {} }] of services)
       expect(depends_on, name).to.not.have.property('migrate');
   });
 
-  it('waits for what a service needs, in no circle', () => {
+  it('starts services after their dependencies, without cycles', () => {
     const visit = (name: string, path: readonly string[]): void => {
       expect(path).to.not.include(name);
       for (const next of Object.keys(compose.services[name]!.depends_on ?? {})) visit(next, [...path, name]);
@@ -272,12 +275,12 @@ describe('docker-compose.yml', () => {
 describe('the balancer', () => {
   const text = readFileSync(join(ROOT, 'k8s/shared/haproxy.cfg'), 'utf8');
 
-  it('serves the replicas of Compose on the published port, and hides what is not for clients', () => {
+  it('serves the replicas of Compose on the published port, and hides internal routes', () => {
     expect(text).to.include('bind :8080').and.to.include('api:8080').and.to.include('stream:8080');
     expect(text).to.match(/deny .*\{ path \/metrics \/livez \/readyz \}/);
   });
 
-  it('believes no forwarding header but its own, and never sends a request twice', () => {
+  it('trusts no forwarding header but its own, and never retries a request', () => {
     expect(text).to.match(/del-header x-forwarded-for[\s\S]*option forwardfor/);
     expect(text).to.not.include('retry-on');
     expect(compose.services.api!.environment).to.include({ TRUST_PROXY_HOPS: '1' });
@@ -310,7 +313,7 @@ describe('the balancer by haproxy itself (where it can be had)', function () {
     }
   });
 
-  /** The file as it is shipped, at free ports. */
+  /** The shipped file with free ports. */
   const shipped = async (): Promise<{ config: string; port: number }> => {
     const [port, monitorPort] = [await freePort(), await freePort()];
     const config = text
@@ -335,7 +338,7 @@ describe('the balancer by haproxy itself (where it can be had)', function () {
     }
   });
 
-  it('leads to the page, its bundle and the API, and to the streams', async () => {
+  it('routes the page, its bundle, the API and the streams', async () => {
     const { config, port } = await shipped();
     const named = config.replace(
       /^backend (\w+)$/gm,

@@ -1,4 +1,4 @@
-/** The settings and the users of the cluster's Redis, on a real one: the engine opens, and every role works. */
+/** Proves on a real Redis that the engine opens and every role works under the cluster's settings and users. */
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ import { operate, type Service, signIn, startService } from '../support/service.
 
 const K8S = fileURLToPath(new URL('../../k8s/', import.meta.url));
 const MAKE_KEYS = fileURLToPath(new URL('../../k8s/shared/make-keys.mjs', import.meta.url));
-/** As `redis-cli --user probe --pass any` comes. */
+/** The login of `redis-cli --user probe --pass any`. */
 const PROBE = { username: 'probe', password: 'any' };
 interface Status {
   readonly settlement: { readonly lag: { readonly events: number } };
@@ -28,7 +28,7 @@ interface Status {
 
 const ROLES = ['api', 'stream', 'settlement', 'snapshot'];
 
-/** redis.conf with another folder and port, and the users that `make-keys` made. */
+/** Starts a Redis with redis.conf at another folder and port, and with the users that `make-keys` made. */
 function redisOn(folder: string, port: number): Promise<Incarnation> {
   const settings = readFileSync(`${K8S}base/redis.conf`, 'utf8')
     .replace('bind * -::*', 'bind 127.0.0.1')
@@ -70,7 +70,7 @@ describe('the Redis of the cluster', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** What a role is given: the files that were made for it, and no others. */
+  /** The settings of a role: only the files made for it. */
   const settingsOf = (role: string): Record<string, string> => {
     const files = readdirSync(join(folder, 'keys', role)).map((name) => [
       `${name.toUpperCase().replaceAll('-', '_')}_FILE`,
@@ -79,7 +79,7 @@ describe('the Redis of the cluster', function () {
     return { ...Object.fromEntries(files), WEB_HOSTS: 'localhost', LOG_LEVEL: 'warn' };
   };
 
-  it('lets a probe PING, and nothing else', async () => {
+  it('allows a probe to PING, and nothing else', async () => {
     const probe = new Redis(port, '127.0.0.1', { ...PROBE, enableReadyCheck: false });
     probe.on('error', () => undefined); // it may not be there yet
     await eventually('it answers', async () => (await probe.ping().catch(() => '')) === 'PONG');
@@ -92,7 +92,7 @@ describe('the Redis of the cluster', function () {
     probe.disconnect();
   });
 
-  it('serves every role: an order is placed, settled and shown, and is there after the server was killed', async () => {
+  it('serves every role: an order is placed, settled and shown, and survives a kill of the server', async () => {
     const starting = ROLES.map(async (role) =>
       startService(role, { ...settingsOf(role), PORT: String(await freePort()) }),
     );

@@ -1,4 +1,6 @@
-/** One process of each role over one Redis and Postgres, after a little of everything: what `/metrics` shows then. */
+/**
+ * Runs one process of each role on one Redis and Postgres, produces some activity of every kind, and reads `/metrics`.
+ */
 
 import { ethersSigner } from '../auth/signers.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,4 +1,4 @@
-/** The image: its files, and the compiled service that stands in it. */
+/** Tests the image: its files, and the compiled service in it. */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
@@ -27,13 +27,13 @@ const sent = readFileSync(join(ROOT, '.dockerignore'), 'utf8')
   .split('\n')
   .filter((line) => line.startsWith('!'))
   .map((line) => line.slice(1));
-/** Files of the build that the image has. */
+/** Files of the image that come from the build stage. */
 const built = [...dockerfile.matchAll(/^COPY --from=build (.*) \S+$/gm)].flatMap(([, paths]) =>
   paths!.split(' ').map((path) => path.replace('/redbook/', '')),
 );
 
 describe('the image', () => {
-  it('is pinned, does not run as root and says how it is', () => {
+  it('is pinned, does not run as root and has a health check', () => {
     expect(dockerfile).to.match(/^ARG NODE=node:\d+\.\d+\.\d+-\w+-slim$/m);
     expect(dockerfile.match(/^FROM .*$/gm)).to.have.length(3);
     expect(dockerfile).to.not.match(/^FROM (?!\$\{NODE\})/m);
@@ -42,19 +42,19 @@ describe('the image', () => {
       .and.to.match(/^HEALTHCHECK .*\\\n.*\/livez/m);
   });
 
-  it('is readable by its user, whatever the umask of the checkout was', () => {
+  it('is readable by its user under any umask of the checkout', () => {
     const [, opened] = /chmod -R a\+rX (.*?) &&/.exec(dockerfile)!;
     expect(opened!.split(' ')).to.have.members(built);
   });
 
-  it('copies what is sent to be built, and only that', () => {
+  it('copies the whole build context, and only that', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, paths]) =>
       paths!.split(' '),
     );
     expect([...new Set(copied)].sort()).to.deep.equal(sent.toSorted());
   });
 
-  it('has the page bundled from what is copied, and no package that only the page is made of', () => {
+  it('has the bundled page, and no package that only the page uses', () => {
     const { sources, packages } = JSON.parse(readFileSync(join(ROOT, 'dist/web/manifest.json'), 'utf8')) as {
       sources: string[];
       packages: string[];
@@ -85,7 +85,7 @@ describe('the compiled service', function () {
     for (const path of sent) cpSync(join(ROOT, path), join(build, path), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules'), join(build, 'node_modules'));
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-    // The bundle that stands is that of the same sources, and is not made again.
+    // Reuses the existing bundle, which has the same sources.
     cpSync(join(ROOT, 'dist/web'), join(build, 'dist/web'), { recursive: true });
     const [, ...command] = /^RUN (npm run .*)$/m.exec(dockerfile)![1]!.split(' ');
     execFileSync('npm', command, { cwd: build, stdio: ['ignore', 'ignore', 'inherit'] });
@@ -100,7 +100,7 @@ describe('the compiled service', function () {
     rmSync(folder, { recursive: true });
   });
 
-  /** Runs node with the environment of a container that was given no settings. */
+  /** Runs node with the environment of a container without settings. */
   const run = (args: string[], settings: Record<string, string> = {}) =>
     spawnSync(process.execPath, args, { env: { PATH: process.env.PATH, ...settings }, encoding: 'utf8' });
   const REDBOOK = 'src/redbook.mjs';
@@ -135,7 +135,7 @@ describe('the compiled service', function () {
     expect(checkout).to.deep.equal(compiled);
   });
 
-  it('says in one sentence that it has no servers of its own', () => {
+  it('reports in one sentence that it cannot start its own servers', () => {
     const { status, stdout, stderr } = run([join(folder, REDBOOK), 'all']);
     expect([status, stdout]).to.deep.equal([2, '']);
     expect(stderr).to.match(/^The role all runs a Redis and a Postgres of its own, .*\n$/);
@@ -165,7 +165,7 @@ describe('the probe', () => {
     return new Promise((resolve) => child.once('close', resolve));
   };
 
-  it('succeeds at a path that answers 200, and fails at any other answer and at none', async () => {
+  it('succeeds if the path answers 200, and fails otherwise', async () => {
     const { port } = server.address() as AddressInfo;
     expect(await probe('/livez', port)).to.equal(0);
     expect(await probe('/readyz', port)).to.equal(1);

@@ -1,6 +1,6 @@
 /**
- * The part of kustomize that `k8s/` uses, so that what is applied can be tested without it. Where kubectl is at
- * hand, a test compares both. Names of generated ConfigMaps carry no hash here.
+ * Implements the part of kustomize that `k8s/` uses, so that tests need no kustomize. If kubectl is installed, a test
+ * compares both. Names of generated ConfigMaps have no hash here.
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -42,7 +42,10 @@ interface Kustomization {
   images?: { name: string; newName?: string; newTag?: string }[];
 }
 
-/** Documents of a YAML file; any warning of the parser is an error. */
+/**
+ * Returns the documents of a YAML file.
+ * @throws on any warning of the parser
+ */
 export function readYaml(path: string): unknown[] {
   return parseAllDocuments(readFileSync(path, 'utf8'), { merge: true }).map((document) => {
     for (const problem of [...document.errors, ...document.warnings]) throw problem;
@@ -50,10 +53,10 @@ export function readYaml(path: string): unknown[] {
   });
 }
 
-/** Everything that `kubectl apply -k folder` would apply. */
+/** Returns everything that `kubectl apply -k folder` would apply. */
 export const build = (folder: string): Resource[] => apply(folder, []);
 
-/** @param before what a component changes */
+/** @param before the objects that a component changes */
 function apply(folder: string, before: readonly Resource[]): Resource[] {
   const [kustomization] = readYaml(join(folder, 'kustomization.yaml')) as [Kustomization];
   const {
@@ -120,7 +123,10 @@ function fits({ apiVersion, kind, metadata }: Resource, target: Target): boolean
   );
 }
 
-/** A strategic merge: objects by field, lists of named things by name, other lists as a whole. The name stays. */
+/**
+ * Applies a strategic merge patch: merges objects by field and lists of named objects by name, and replaces other
+ * lists. The name stays.
+ */
 function patched(one: Resource, { apiVersion: _, kind: __, metadata, ...patch }: Resource): Resource {
   const change = { ...patch, ...(metadata.labels && { metadata: { labels: metadata.labels } }) };
   return merge(one as unknown as Json, change as unknown as Json) as unknown as Resource;
@@ -152,7 +158,7 @@ export interface Container {
   [field: string]: any;
 }
 
-/** Of pods, by whatever makes them; a CronJob's are made by its Jobs. */
+/** Returns the pod template of any workload. A CronJob has it in its job template. */
 export const templateOf = (one: Resource): Resource['spec'] | undefined =>
   one.kind === 'Pod' ? one : (one.spec?.jobTemplate?.spec.template ?? one.spec?.template);
 

@@ -1,4 +1,7 @@
-/** What `kubectl apply -k` would apply: valid by the API's own schemas, complete, and consistent with itself and the code. */
+/**
+ * Proves that the objects `kubectl apply -k` would apply are valid by the API's schemas, complete, and consistent with
+ * each other and with the code.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,7 +36,7 @@ const hasKubectl = (): boolean => {
   }
 };
 
-/** UDP and TCP of DNS, and of OpenShift's. */
+/** Ports of DNS and of OpenShift's DNS, over UDP and TCP. */
 const NAMES = [53, 53, 5353, 5353];
 
 const titleOf = ({ kind, metadata }: Resource): string => `${kind} ${metadata.name}`;
@@ -45,7 +48,7 @@ describe('the schemas of the Kubernetes API', () => {
       ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'api',
     )!;
 
-  it('refuse what is wrong, missing or unknown, at any depth', () => {
+  it('reject wrong, missing or unknown fields at any depth', () => {
     const wrong: [problem: RegExp, change: (one: Resource) => unknown][] = [
       [/integer/, (one) => Object.assign(one.spec, { replicas: 'two' })],
       [/selector/, (one) => delete one.spec.selector],
@@ -73,7 +76,7 @@ describe('the schemas of the Kubernetes API', () => {
   });
 });
 
-/** Every installation that can be made of the parts. */
+/** All installations that the parts can form. */
 const installations: Record<string, () => Resource[]> = {
   demo: () => build(`${K8S}overlays/demo`),
   production: () => build(`${K8S}overlays/production`),
@@ -97,7 +100,7 @@ for (const [name, made] of Object.entries(installations))
     const isOf = (selector: Record<string, string>, one: Resource): boolean =>
       Object.entries(selector).every(([label, value]) => labelsOf(one)[label] === value);
 
-    /** What a container finds in its environment; secrets are those of the example. */
+    /** The environment of a container, with the example's secrets. */
     const environmentOf = ({ env = [], envFrom = [] }: Container): Record<string, string> => {
       const settings = envFrom.flatMap(({ configMapRef }: { configMapRef: { name: string } }) =>
         Object.entries(find('ConfigMap', configMapRef.name)!.data),
@@ -122,7 +125,7 @@ for (const [name, made] of Object.entries(installations))
     it('give each process what its role requires, and nothing that the configuration does not know', () => {
       for (const one of processes) {
         const [container] = containersOf(one);
-        // An operator's command needs what settlement needs: both servers.
+        // An operator's command needs both servers, as settlement does.
         const [first = 'operator'] = container!.args ?? [];
         const role: Role = ['ledger', 'operator'].includes(first) ? 'settlement' : first;
         const environment = environmentOf(container!);
@@ -165,7 +168,7 @@ for (const [name, made] of Object.entries(installations))
       }
     });
 
-    it('pin every image, and say what each container needs', () => {
+    it('pin every image, and declare each container’s resources', () => {
       for (const { image, resources } of workloads.flatMap(containersOf)) {
         expect(image).to.match(/:v?\d+\.\d+(\.\d+)?(-\w+)?$/);
         expect(resources.requests).to.have.keys('cpu', 'memory');
@@ -173,7 +176,7 @@ for (const [name, made] of Object.entries(installations))
       }
     });
 
-    it('probe everything that goes on', () => {
+    it('probe every long-running container', () => {
       for (const one of ofKind('Deployment')) {
         const [{ startupProbe, livenessProbe, readinessProbe }] = containersOf(one) as [Container];
         expect([startupProbe, livenessProbe].map(({ httpGet }) => httpGet.path)).to.deep.equal([
@@ -186,7 +189,7 @@ for (const [name, made] of Object.entries(installations))
         expect(containersOf(one)[0], titleOf(one)).to.include.keys('livenessProbe', 'readinessProbe');
     });
 
-    it('leave more time to end than the pause, DRAIN_MS and a batch take', () => {
+    it('allow more time to end than the pause, DRAIN_MS and a batch take', () => {
       for (const one of ofKind('Deployment')) {
         const [container] = containersOf(one) as [Container];
         const { drainMs } = readConfig(withSecrets(environmentOf(container)));
@@ -195,7 +198,7 @@ for (const [name, made] of Object.entries(installations))
       }
     });
 
-    it('select what is there, at ports that are there', () => {
+    it('select existing pods at existing ports', () => {
       for (const one of workloads.filter(({ spec }) => spec.selector))
         expect(isOf(one.spec.selector.matchLabels, one), titleOf(one)).to.equal(true);
       for (const service of ofKind('Service')) {
@@ -225,14 +228,14 @@ for (const [name, made] of Object.entries(installations))
         }
     });
 
-    it('scale what is there, and fix no number of what is scaled', () => {
+    it('scale existing workloads, and set no replica count for them', () => {
       for (const one of ofKind('HorizontalPodAutoscaler', 'ScaledObject')) {
         const target = find('Deployment', one.spec.scaleTargetRef.name);
         expect(target?.spec, titleOf(one)).to.be.an('object').that.does.not.have.property('replicas');
       }
     });
 
-    it('let out what a process needs to reach, and a stream not to Postgres', () => {
+    it('allow egress to the servers of each process, and not from a stream to Postgres', () => {
       const portsOf = (one: Resource): number[] =>
         ofKind('NetworkPolicy')
           .filter(({ spec }) => spec.egress && isPicked(spec.podSelector, labelsOf(one)))
@@ -249,7 +252,7 @@ for (const [name, made] of Object.entries(installations))
       });
     });
 
-    it('leave the namespace, and with it the disks and the Secrets, to a file of its own', () => {
+    it('keep the namespace, and so the disks and the Secrets, in a separate file', () => {
       expect(ofKind('Namespace')).to.deep.equal([]);
       const [namespace] = readYaml(`${K8S}namespace.yaml`) as [Resource];
       expect(problemsOf(namespace)).to.deep.equal([]);
@@ -288,7 +291,7 @@ for (const [name, made] of Object.entries(installations))
       }
     });
 
-    it('let out to every place where the guide says that servers may be', () => {
+    it('allow egress to every place where the guide allows servers', () => {
       const offered: [what: string, place: Place, port: number][] = [
         ['Redis in the namespace', { pod: true }, 6379],
         ['Redis outside', { address: '10.1.2.3' }, 6379],
@@ -334,7 +337,7 @@ for (const [name, made] of Object.entries(installations))
         expect(spec.endpoints.map(({ port }: { port: string }) => port)).to.deep.equal(['metrics']);
     });
 
-    it('label what the Prometheus operator has to find, by one file', () => {
+    it('label the objects of the Prometheus operator in one file', () => {
       const [{ metadata }] = readYaml(`${K8S}components/monitoring/selected-by.yaml`) as [Resource];
       for (const one of ofKind('ServiceMonitor', 'PrometheusRule'))
         expect(one.metadata.labels, titleOf(one)).to.include(metadata.labels);
@@ -342,7 +345,7 @@ for (const [name, made] of Object.entries(installations))
 
     const overlay = name.split(' ')[0]!;
     if (name === overlay)
-      it('are what kubectl makes of them (where kubectl is at hand)', function () {
+      it('equal the output of kubectl (where kubectl is installed)', function () {
         if (!hasKubectl()) this.skip();
         const text = kubectl('kustomize', `${K8S}overlays/${overlay}`).replace(
           /\b(redbook|redis)-[bcdfghkmt2456789]{10}\b/g,
@@ -357,7 +360,7 @@ for (const [name, made] of Object.entries(installations))
   });
 
 describe('a release with another tag', () => {
-  it('changes images and nothing else, so that it applies while replicas of the other one run', () => {
+  it('changes only images, so that it applies while replicas of the other release run', () => {
     const folder = mkdtempSync(join(tmpdir(), 'redbook-k8s-'));
     cpSync(K8S, folder, { recursive: true });
     for (const path of ['base', 'overlays/production']) {
@@ -378,7 +381,7 @@ describe('a release with another tag', () => {
 });
 
 describe('the ingress', () => {
-  it('leads to the page, its bundle, the API and the streams, and to nothing else', () => {
+  it('routes the page, its bundle, the API and the streams, and nothing else', () => {
     const rules = build(`${K8S}overlays/production`)
       .filter(({ kind }) => kind === 'Ingress')
       .flatMap(({ spec }) => spec.rules[0].http.paths as IngressPath[]);
@@ -415,14 +418,14 @@ describe('the guide', () => {
   const guide = readFileSync(fileURLToPath(new URL('../../docs/operating.md', import.meta.url)), 'utf8');
   const scalings = [...guide.matchAll(/^\s*kubectl -n redbook scale deploy (.*) --replicas=(\d)/gm)];
 
-  it('scales every role to nothing, and every one of them back', () => {
+  it('scales every role down to zero and up again', () => {
     const [down] = scalings.filter(([, , count]) => count === '0');
     const up = scalings.filter(([, , count]) => Number(count) > 0);
     expect(down![1]!.split(' ')).to.have.members(ROLES);
     expect(up.flatMap(([, roles]) => roles!.split(' '))).to.include.members(ROLES);
   });
 
-  it('applies what is there, and never deletes it', () => {
+  it('applies existing files, and never deletes them', () => {
     for (const [, path] of guide.matchAll(/kubectl apply -[kf] (k8s\S+)/g))
       expect(existsSync(join(K8S, '..', path!)), path).to.equal(true);
     expect(guide).to.include('kubectl apply -f k8s/namespace.yaml');
@@ -441,7 +444,7 @@ interface EgressRule {
   ports: { port: number | string }[];
 }
 
-/** A pod of the same namespace, a pod of another one, or an address that belongs to no pod. */
+/** A pod of the same namespace, a pod of another namespace, or an address outside the cluster. */
 interface Place {
   readonly pod?: true;
   readonly namespace?: string;
@@ -462,7 +465,7 @@ function leadsTo({ to, ports }: EgressRule, place: Place, wanted: number): boole
   });
 }
 
-/** Units of Kubernetes (Gi, Mi) and of Redis (gb, mb): both count by 1,024. */
+/** Parses units of Kubernetes (Gi, Mi) and of Redis (gb, mb). Both are powers of 1,024. */
 function bytesOf(size: string): number {
   const [, digits, unit] = /^(\d+)(Gi|Mi|gb|mb)$/.exec(size)!;
   return Number(digits) * 1024 ** (/^g/i.test(unit!) ? 3 : 2);
@@ -482,7 +485,7 @@ const isPicked = (
     ({ key, operator, values }) => values.includes(labels[key] ?? '') === (operator === 'In'),
   );
 
-/** As if the files were there. */
+/** Replaces variables that name secret files with the secrets, as if the files existed. */
 function withSecrets(environment: Record<string, string>): Record<string, string> {
   const values: Record<string, string> = {
     REDIS_URL_FILE: 'redis://redis',

@@ -1,4 +1,6 @@
-/** Alert rules, dashboard and autoscalers use only metrics that the processes have, and the runbook has each alert. */
+/**
+ * Proves that alert rules, dashboard and autoscalers use only existing metrics, and that the runbook covers each alert.
+ */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,12 +33,12 @@ const [adapter] = readYaml(at('k8s/components/autoscaling/prometheus-adapter.yam
   { rules: { custom: { seriesQuery: string; metricsQuery: string; name: { as: string } }[] } },
 ];
 
-/** A metric of ours, of the process or of Node, and the braces behind it. */
+/** A metric of the service, of the process or of Node, and its label selector. */
 const SELECTOR = /\b((?:redbook|nodejs|process)_\w+)(?:\{([^}]*)\})?/g;
 
 interface Selected {
   readonly metric: string;
-  /** Undefined: of any role. */
+  /** Undefined for any role. */
   readonly role: Role | undefined;
 }
 
@@ -53,7 +55,7 @@ describe('alerts, dashboard and autoscalers', function () {
     texts = await metricsOfEveryRole();
   });
 
-  /** A histogram has three names of its own. */
+  /** Returns true if the text has the metric. A histogram has three derived names. */
   const has = (text: string, metric: string): boolean =>
     text.includes(`# TYPE ${metric} `) ||
     text.includes(`# TYPE ${metric.replace(/_(bucket|sum|count)$/, '')} histogram`);
@@ -65,7 +67,7 @@ describe('alerts, dashboard and autoscalers', function () {
     expect(selected.filter((one) => !isThere(one))).to.deep.equal([]);
   };
 
-  it('name metrics that are there, at the role that they ask', () => {
+  it('use metrics that the queried role has', () => {
     expectThere(
       rules.map(({ expr }) => expr),
       'nodejs_eventloop_lag_p99_seconds',
@@ -76,7 +78,7 @@ describe('alerts, dashboard and autoscalers', function () {
     );
   });
 
-  it('scale each role by metrics that this role has', () => {
+  it('scale each role by its own metrics', () => {
     for (const { metadata, spec } of scaled) {
       for (const { metadata: trigger } of spec.triggers as { metadata: { query?: string } }[]) {
         for (const { metric } of selectedIn(trigger.query ?? '')) {
@@ -108,14 +110,14 @@ describe('alerts, dashboard and autoscalers', function () {
     expect([...new Set(ours)].filter((name) => !shown.includes(name))).to.deep.equal([]);
   });
 
-  it('name label values that are there', () => {
+  it('use existing label values', () => {
     expect(texts.stream).to.include('redbook_stream_frames_total{outcome="skipped"}');
     expect(texts.api).to.include('redbook_orders_total{outcome="refused",code="SETTLEMENT_FAILED"} 0');
     expect(texts.api).to.match(/redbook_http_request_seconds_count\{method="POST",route="\/v1\/orders"/);
     expect(texts.api).to.match(/redbook_engine_script_seconds_count\{script="place_orders"\}/);
   });
 
-  it('see what happened', () => {
+  it('can rely on metrics that report what has happened', () => {
     expect(texts.api).to.include('redbook_orders_total{outcome="resting",code=""} 1');
     expect(texts.api).to.include('redbook_orders_total{outcome="refused",code="INSUFFICIENT_BALANCE"} 1');
     expect(texts.api).to.include('redbook_http_requests_in_flight 1\n');
@@ -125,7 +127,7 @@ describe('alerts, dashboard and autoscalers', function () {
     expect(Math.abs(Date.now() / 1_000 - Number(reconciledAt))).to.be.lessThan(60);
   });
 
-  it('give each alert a severity, a summary and its place in the runbook', () => {
+  it('give each alert a severity, a summary and its section of the runbook', () => {
     const guide = readFileSync(at('docs/runbook.md'), 'utf8');
     const headings = [...guide.matchAll(/^### (\w+)$/gm)].map(([, heading]) => heading!);
     expect(headings.filter((heading) => heading.startsWith('Redbook'))).to.have.members(
@@ -145,7 +147,7 @@ describe('alerts, dashboard and autoscalers', function () {
     rmSync(folder, { recursive: true });
   });
 
-  it('find the jobs that Prometheus has', () => {
+  it('refer to existing Prometheus jobs', () => {
     const [{ scrape_configs }] = readYaml(at('k8s/shared/prometheus.yml')) as [
       { scrape_configs: { job_name: string }[] },
     ];

@@ -1,4 +1,4 @@
-/** The users of Redis that operators are given: what each may do is what its role does, and no more. */
+/** Proves that each Redis user may run exactly what its role runs. */
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -28,14 +28,14 @@ const grantsOf = (name: string): string[] =>
     .filter((rule) => rule.startsWith('+'))
     .map((rule) => rule.slice(1));
 
-/** What a role runs: scripts of ours, of BullMQ, and commands as they are. */
+/** The work of a role: our scripts, BullMQ's scripts, and single commands. */
 interface Work {
   readonly scripts?: readonly string[];
   readonly jobs?: readonly string[];
   readonly commands?: readonly string[];
 }
 
-/** At each connection, and to find the node of a cluster to connect to. */
+/** Commands of each connection, and of finding the right node of a cluster. */
 const CONNECT = ['info', 'client|setname', 'cluster|slots'];
 const OPEN: Work = { scripts: ['open_epoch'], commands: ['config|get'] };
 const MARKETS = ['hget', 'hvals'];
@@ -157,7 +157,7 @@ describe('the users of Redis', () => {
 
   const commandsIn = (source: string): string[] =>
     [...source.matchAll(/call\('([A-Z]+)'/g)].map(([, name]) => name!.toLowerCase());
-  /** BullMQ's scripts pass names of commands around: every text that is one counts. */
+  /** Returns every command name in a script of BullMQ, because its scripts pass command names as values. */
   const commandsInJob = (name: string): string[] => {
     const found = Object.values(bullScripts).find((script) => script.name === name);
     if (found === undefined) throw new Error(`BullMQ has no script ${name}`);
@@ -178,7 +178,7 @@ describe('the users of Redis', () => {
   };
 
   for (const [name, work] of Object.entries(WORK))
-    it(`let ${name} run what it runs, and nothing else`, () => {
+    it(`allow ${name} exactly its own commands`, () => {
       const needed = new Set([...CONNECT, ...work.flatMap(needsOf)]);
       expect(grantsOf(name).sort()).to.deep.equal([...needed].sort());
     });
@@ -193,9 +193,9 @@ describe('the users of Redis', () => {
     ]);
   });
 
-  it('do not restrict the one as whom a server reads its own file', () => {
-    // Before Redis 8.4 a server replays the transactions of its append-only file, which is what scripts write, as
-    // `default`: what that user may not do is passed over without a word, and the books are empty.
+  it('do not restrict the user as which a server replays its own file', () => {
+    // Before version 8.4, Redis replays the transactions in its append-only file as the user `default`, and scripts
+    // write transactions. Redis silently skips commands that `default` may not run, which would leave the books empty.
     expect(rulesOf('default')).to.deep.equal(['off', 'resetpass', '~*', '&*', '+@all']);
   });
 
@@ -240,7 +240,7 @@ describe('the users of Redis', () => {
       expect(outcome).to.match(/^NOPERM/);
     });
 
-  it('let nobody do anything who does not say who it is', async () => {
+  it('refuse unauthenticated connections', async () => {
     const anonymous = openRedis(url.replaceAll(/\/\/[^@]*@/g, '//'));
     opened.push(anonymous);
     anonymous.on('error', () => undefined);

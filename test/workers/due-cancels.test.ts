@@ -1,4 +1,7 @@
-/** The worker of dead-man switches: fires by the engine's clock, goes on for others, and outlives the engine. */
+/**
+ * Proves that the dead-man switch worker fires by the engine's clock, continues after failures of single orders, and
+ * survives an engine outage.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -23,11 +26,11 @@ const walletOf = (index: number): string => `0x${(index + 1).toString(16).padSta
 
 interface Replica {
   readonly engine: Engine;
-  /** Scripts that it ran. */
+  /** Scripts that the worker ran. */
   readonly scripts: string[];
-  /** Most pages that it had under way at once: first ones, later ones. */
+  /** Peak number of concurrent pages, for first pages and for later pages. */
   readonly mostTogether: { first: number; later: number };
-  /** Lines that its worker logged. */
+  /** Log lines of the worker. */
   readonly lines: { readonly msg: string; readonly [field: string]: unknown }[];
   start(methods?: Partial<Engine['dueCancels']>): DueCancelsWorker;
 }
@@ -116,7 +119,7 @@ describe('the worker of dead-man switches', function () {
     for (const connection of connections) connection.disconnect();
   });
 
-  /** A switch that is due `ms` after now by Redis' clock; a negative number: before. */
+  /** Sets a switch that is due `ms` from now by Redis' clock; negative values are in the past. */
   const setDueIn = async (wallet: string, ms: number): Promise<void> => {
     await one.engine.dueCancels.set(wallet, HOUR_MS);
     await redis.zincrby(KEYS.cancelAfter, ms - HOUR_MS, walletBytes(wallet));
@@ -134,7 +137,7 @@ describe('the worker of dead-man switches', function () {
   const untilNothingIsTaken = (): Promise<void> =>
     eventually('every taken switch is ended', async () => (await redis.exists(KEYS.cancelAfterLeases)) === 0);
 
-  it('cancels when a switch is due, not before, and tells it once', async () => {
+  it('cancels when a switch is due, not before, and logs it once', async () => {
     const worker = one.start();
     await rest(ALICE, 120);
     await rest(BOB, 1);
@@ -165,7 +168,7 @@ describe('the worker of dead-man switches', function () {
     await one.engine.orders.cancelAll(BOB, null);
   });
 
-  it('shares many that are due at once with another replica, few pages at a time, and orders go on', async () => {
+  it('shares many due switches with another replica, few pages at a time, while orders continue', async () => {
     const wallets = Array.from({ length: 150 }, (_, index) => walletOf(index));
     await Promise.all([...wallets.map((wallet) => rest(wallet, 2)), rest(CAROL, 250)]);
     await Promise.all([...wallets, CAROL].map((wallet) => setDueIn(wallet, -1)));
@@ -187,7 +190,7 @@ describe('the worker of dead-man switches', function () {
     await one.engine.orders.cancelAll(BOB, null);
   });
 
-  it('goes on with what a killed replica had taken', async () => {
+  it('takes over the switches of a killed replica', async () => {
     await rest(ALICE, 250);
     await setDueIn(ALICE, -1);
     const { taken } = await other.engine.dueCancels.take(10, 500);
@@ -201,7 +204,7 @@ describe('the worker of dead-man switches', function () {
     await one.engine.orders.cancelAll(ALICE, null);
   });
 
-  it('hands on what it holds when it stops', async () => {
+  it('releases its switches when it stops', async () => {
     await rest(ALICE, 3);
     await setDueIn(ALICE, -1);
     let asked = 0;
@@ -221,7 +224,7 @@ describe('the worker of dead-man switches', function () {
     await untilNothingIsTaken();
   });
 
-  it('tells of orders that cannot be cancelled, and lets others go on', async () => {
+  it('logs orders that cannot be cancelled, and continues with others', async () => {
     await setDueIn(ALICE, -1);
     await setDueIn(BOB, -1);
     await rest(BOB, 1);
@@ -242,7 +245,7 @@ describe('the worker of dead-man switches', function () {
     await untilNothingIsTaken();
   });
 
-  it('asks rarely while nothing is due, and nothing while the engine is away; then fires what was due meanwhile', async () => {
+  it('polls rarely while nothing is due, and not while the engine is down; then fires overdue switches', async () => {
     const worker = one.start();
     await rest(ALICE, 2);
     await rest(BOB, 2);

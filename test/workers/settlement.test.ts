@@ -1,6 +1,6 @@
 /**
- * The settlement worker settles in batches, retries after failures, and stops when engine and ledger
- * contradict.
+ * Proves that the settlement worker settles in batches, retries after failures, and stops if engine and ledger
+ * contradict each other.
  */
 
 import { once } from 'node:events';
@@ -22,10 +22,10 @@ import { type Random, random, runSeed } from '../support/seed.ts';
 import { POISONED_TEXTS, seededEvents, WALLETS } from '../support/seeded-events.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 
-/** Settlement writes only what it has to say; these tests look at what it does. */
+/** Silent, because these tests check behaviour, not the log. */
 const log = pino({ level: 'silent' });
 
-/** A stream that ends where it is told to, in place of the engine's. */
+/** Replaces the engine's stream with one that ends where a test wants. */
 class ShortStream implements EventSource {
   readonly outbox = this;
   readonly snapshots = this;
@@ -73,7 +73,7 @@ describe('settlement', function () {
     await Promise.all(ledgers.map((ledger) => ledger.close()));
   });
 
-  it('settles batch by batch until nothing is left, and lets the engine forget it', async () => {
+  it('settles batch by batch until nothing is left, and trims the engine’s events', async () => {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(11).next(250));
     const startedMs = Date.now();
@@ -102,7 +102,7 @@ describe('settlement', function () {
     expect(await ledger.settlement.cursor()).to.include({ sequence: 50 });
   });
 
-  it('tries again after a failure, later and later, and then goes on', async () => {
+  it('retries after a failure with increasing delays, and then continues', async () => {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(14).next(50));
     const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log });
@@ -117,7 +117,7 @@ describe('settlement', function () {
     expect(stream.reads).to.equal(5);
   });
 
-  it('halves a batch that fails, down to one event, tells its lag meanwhile, and then takes more again', async () => {
+  it('halves a failing batch down to one event, reports its lag meanwhile, and then grows it again', async () => {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(16).next(120));
     const sizes: number[] = [];
@@ -176,7 +176,7 @@ describe('settlement', function () {
   describe('reads a batch while Postgres writes the one before', () => {
     const EVENTS = 250;
 
-    /** A settlement whose reads and writes are told one by one, by the sequences of the first and the last event. */
+    /** A settlement that records each read and write by the sequences of its first and last event. */
     const observed = async (
       heldWeight: number,
       fail: (attempt: number) => 'before' | 'after' | undefined,
@@ -255,7 +255,7 @@ describe('settlement', function () {
       }
     });
 
-    it('and gives it up when that one fails', async () => {
+    it('and discards it if that write fails', async () => {
       const { writes, readsMeanwhile } = await observed(100, (attempt) =>
         attempt === 2 || attempt === 3 ? 'before' : undefined,
       );
@@ -264,21 +264,21 @@ describe('settlement', function () {
       expect([third!.from, fourth!.from]).to.deep.equal([second!.from, second!.from]);
     });
 
-    it('and goes on after a commit whose answer was lost', async () => {
+    it('and continues after a commit whose answer was lost', async () => {
       const { writes } = await observed(100, (attempt) => (attempt === 2 ? 'after' : undefined));
       const starts = writes.map(({ from }) => from);
       expect(starts).to.deep.equal([...new Set(starts)].sort((one, other) => one - other));
     });
   });
 
-  it('leaves events that come within the pace for one transaction', async () => {
+  it('collects events that arrive within the pace into one transaction', async () => {
     const ledger = await freshLedger();
     const coming = seededEvents(19).next(200);
     const stream = new ShortStream(coming.splice(0, 50));
     let transactions = 0;
     const settle: Ledger['settlement']['settle'] = (events) => {
       transactions += 1;
-      // The stream never ends before all have come.
+      // One event per read, so that the stream has an end only after all events.
       stream.events.push(...coming.splice(0, 1));
       return ledger.settlement.settle(events);
     };
@@ -360,7 +360,7 @@ describe('settlement', function () {
       leverage: null,
     });
 
-    /** Commands one after the other; settlement runs whenever it likes. */
+    /** Runs commands in sequence while settlement runs in the background. */
     const trade = async (dice: Random, commands: number): Promise<void> => {
       for (let serial = 0; serial < commands; serial += 1) {
         const wallet = dice.pick(WALLETS);
@@ -371,7 +371,7 @@ describe('settlement', function () {
       }
     };
 
-    /** Bids below every ask: however the trading went, each wallet has an order that lives. */
+    /** Places bids below every ask, so that each wallet has a live order. */
     const rest = async (dice: Random): Promise<void> => {
       for (const wallet of WALLETS) {
         const price = parseDecimal(((LOWEST_TICKS - 1) * 0.05).toFixed(2))!;
@@ -383,7 +383,7 @@ describe('settlement', function () {
       }
     };
 
-    it('tells Postgres the same as Redis: orders, balances, live orders, settings', async () => {
+    it('writes to Postgres what Redis has: orders, balances, live orders, settings', async () => {
       const dice = random(runSeed());
       await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
       await engine.markets.setAsset({ symbol: 'ETH', scale: 9 });

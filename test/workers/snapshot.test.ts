@@ -1,5 +1,6 @@
 /**
- * The snapshot worker writes one frame a tick for each stream, and one of several workers does so at a time.
+ * Proves that the snapshot worker writes one frame per tick for each stream, and that only one of several workers does
+ * so at a time.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,19 +31,19 @@ interface Heard {
   readonly atMs: number;
 }
 
-/** A feed for one scenario alone. */
+/** A feed for one scenario. */
 interface Room {
   readonly redisUrl: string;
   readonly redis: Redis;
-  /** A worker, with a market data of its own choosing. */
+  /** Starts a worker, optionally with replaced methods of its market data. */
   worker(marketData?: Partial<MarketData>): Snapshots;
   follower(): Follower;
-  /** What goes over channels, as it is. */
+  /** Records the raw messages of the channels. */
   hear(...channels: string[]): Promise<Heard[]>;
   closing: (() => unknown)[];
 }
 
-/** Waits until as many frames have come; that they are not more, a test says itself. */
+/** Waits for at least `count` frames. Tests check themselves that there are no more. */
 const heardOf = (heard: readonly unknown[], count: number): Promise<void> =>
   eventually(`${count} frames have come`, async () => heard.length >= count);
 
@@ -263,7 +264,7 @@ describe('snapshots', function () {
     }),
 
     'are ticked by jobs at even seconds, and by timers where no job comes': inRoom(async (room) => {
-      // When a tick was taken, by the clock that the jobs are scheduled by.
+      // Times of the ticks, by the clock that schedules the jobs.
       const taken: number[] = [];
       const tickers = [room.worker(), room.worker()].map((one) => {
         const tick = async () => {
@@ -280,7 +281,7 @@ describe('snapshots', function () {
       room.closing.push(() => Promise.all(tickers.map((ticker) => ticker.close())));
       const ofTick = (what: string, wanted: (phaseMs: number) => boolean): Promise<void> =>
         eventually(what, async () => taken.some(wanted), 30_000);
-      // The first two are of who began; the timers leave a tenth of a second to the jobs.
+      // The first worker takes the first two ticks. The timers leave a tenth of a second for the jobs.
       await eventually('ticks are taken', async () => taken.length >= 2);
       taken.length = 0;
       await ofTick('a job ticks', (phaseMs) => phaseMs < 90);
