@@ -1,19 +1,14 @@
-/** Writes the HTML document of the trading page, with its settings and the URLs of its bundle. */
+/** Writes the HTML document of the trading page: its title, its one setting, and the URLs of its bundle. */
 
 import { escapedHtml } from '../html.ts';
 import type { Bundle } from './bundle.ts';
 
-/** Settings of the page, each written as `<meta name="redbook-…">` and read by `src/web/state/settings.ts`. */
-export interface PageSettings {
-  /** Name of the service, shown in the title and in wallet prompts. */
-  readonly service: string;
-  /** True if the page offers the demo wallet and its test funds. */
-  readonly demo: boolean;
-}
-
 interface DocumentParts {
   readonly bundle: Pick<Bundle, 'script' | 'style'>;
-  readonly settings: PageSettings;
+  /** Shown in the title. */
+  readonly serviceName: string;
+  /** True if the page offers the demo wallet and its test funds. `src/web/state/settings.ts` reads it. */
+  readonly demo: boolean;
   /** Relative URL of the folder with the API, the streams and the bundle: empty, or `../`. */
   readonly root: string;
 }
@@ -24,18 +19,15 @@ const ICON = encodeURIComponent(
 );
 
 /** URLs are relative, so that the page also works under a path prefix of a proxy. */
-export function pageDocument({ bundle, settings, root }: DocumentParts): string {
-  const metas = Object.entries(settings).map(
-    ([name, value]) => `<meta name="redbook-${name}" content="${escapedHtml(String(value))}">`,
-  );
+export function pageDocument({ bundle, serviceName, demo, root }: DocumentParts): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-${metas.join('\n')}
-<title>${escapedHtml(settings.service)}</title>
+<meta name="redbook-demo" content="${demo}">
+<title>${escapedHtml(serviceName)}</title>
 <link rel="icon" href="data:image/svg+xml,${ICON}">
 <link rel="stylesheet" href="${root}${bundle.style}">
 <script type="module" src="${root}${bundle.script}"></script>

@@ -12,7 +12,7 @@ import type { Cors } from '../middleware/cors.ts';
 import { send, sendPublic } from '../response/index.ts';
 import type { Services } from '../services.ts';
 import { type BundleFile, readBundle } from './bundle.ts';
-import { type PageSettings, pageDocument } from './document.ts';
+import { pageDocument } from './document.ts';
 import { documentHeaders, sameOriginOnly } from './headers.ts';
 
 interface PageRoute {
@@ -29,10 +29,11 @@ export function pageRoutes(services: Services): PageRoute[] {
   const bundle = readBundle();
   if (bundle === undefined)
     services.logger.warn('the trading page is not bundled: `node src/web/bundle.mjs` bundles it');
-  const setHeaders = documentHeaders(services.settings.webUrl);
+  const { serviceName, demoFaucet, webUrl } = services.settings;
+  const setHeaders = documentHeaders(webUrl);
   const answer = (request: Request, response: Response, root: string, status: number): void => {
     if (bundle === undefined) throw new Refusal('SERVICE_UNAVAILABLE', 'the trading page is not bundled');
-    const text = pageDocument({ bundle, settings: settingsFor(request, services), root });
+    const text = pageDocument({ bundle, serviceName, demo: demoFaucet && isLocalCaller(request), root });
     send(response, { status, contentType: 'text/html; charset=utf-8', text });
   };
   return [
@@ -52,11 +53,6 @@ export function pageRoutes(services: Services): PageRoute[] {
     })),
   ];
 }
-
-const settingsFor = (request: Request, { settings }: Services): PageSettings => ({
-  service: settings.serviceName,
-  demo: settings.demoFaucet && isLocalCaller(request),
-});
 
 /**
  * Returns false only if the engine answers that no market has this ticker id. While the engine is unavailable, the page

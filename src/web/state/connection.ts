@@ -2,10 +2,8 @@
 
 import { type Connection, openConnection } from '../../client/index.ts';
 import { overviewAddress } from './selected-market.ts';
-import { streamUrl } from './settings.ts';
 
 /** The service may live below a path of a proxy, as its page does. */
 export const connection: Connection = openConnection({
   baseUrl: new URL(overviewAddress(), location.href).href,
-  ...(streamUrl !== null && { streamUrl }),
 });

@@ -1,10 +1,5 @@
-/** Settings from the document of the page: one `<meta>` for each. */
-
-const metaOf = (name: string): string | null =>
-  document.querySelector<HTMLMetaElement>(`meta[name="redbook-${name}"]`)?.content || null;
+/** The setting that the document of the page carries in a `<meta>`. */
 
 /** The service offers a throw-away wallet and test funds. */
-export const demoOffered: boolean = metaOf('demo') === 'true';
-
-/** Address below which the streams are served, such as `wss://redbook.example`; null: where the page is. */
-export const streamUrl: string | null = metaOf('stream');
+export const demoOffered: boolean =
+  document.querySelector<HTMLMetaElement>('meta[name="redbook-demo"]')?.content === 'true';
