@@ -1,4 +1,4 @@
-/** `redbook <role>` runs a part of the service, `redbook <noun> <verb>` an operator's command. */
+/** Entry point: `redbook <role>` runs a part of the service, `redbook <noun> <verb>` runs an operator's command. */
 
 import { join } from 'node:path';
 import { type Logger, multistream, pino } from 'pino';

@@ -102,7 +102,7 @@ function messageOf(wallet: string, record: string): LoginMessage {
   return { address: wallet, nonce, issuedAt };
 }
 
-/** EIP-712 digest of the message under a domain; a domain without fields has the type `EIP712Domain()`. */
+/** Returns the EIP-712 digest of the message under a domain. A domain without fields has the type `EIP712Domain()`. */
 const digestOf = ({ types, message }: LoginTypedData, domain: TypedDataDomain): string =>
   TypedDataEncoder.hash(domain, { Login: [...types.Login] }, message);
 

@@ -38,7 +38,7 @@ export interface Auth {
   nonce(address: string): Promise<string>;
   /** Throws the lower-case code of the first failed check. */
   verifySiwe(address: string, message: string, signature: string): Promise<{ sessionToken: string }>;
-  /** Returns the wallet of the session in an `Authorization` header; throws `UNAUTHORIZED`. */
+  /** Returns the wallet of the session in an `Authorization` header. Throws `UNAUTHORIZED` without a valid session. */
   session(authorization: string | undefined): { wallet: string };
 }
 

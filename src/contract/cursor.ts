@@ -1,9 +1,9 @@
-/** The cursors of lists as clients see them. */
+/** Schema of list cursors, as clients see them. */
 
 import { z } from 'zod';
 import { queryText } from './fields.ts';
 
-/** Base64url characters of a cursor. */
+/** Number of Base64url characters in a cursor. */
 export const CURSOR_LENGTH = 28;
 
 /** A `cursor` parameter. The service checks that it belongs to the request. */

@@ -1,4 +1,4 @@
-/** The two shapes of an error: docs/api.md 2.9. */
+/** Schemas of the two shapes of an error: docs/api.md 2.9. */
 
 import { z } from 'zod';
 import { ERRORS, type ErrorCode } from '../domain/errors.ts';

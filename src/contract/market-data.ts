@@ -1,4 +1,4 @@
-/** Public market data: docs/api.md 2.10. Every price and quantity is a decimal string. */
+/** Schemas of public market data: docs/api.md 2.10. Every price and quantity is a decimal string. */
 
 import { z } from 'zod';
 import { TIMEFRAMES } from '../domain/candle.ts';

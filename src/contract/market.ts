@@ -1,4 +1,4 @@
-/** The market record: docs/api.md 2.3. */
+/** Schema of the market record: docs/api.md 2.3. */
 
 import { z } from 'zod';
 import { MARKET_STATUSES } from '../domain/market.ts';

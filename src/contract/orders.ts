@@ -1,4 +1,4 @@
-/** Orders, fills and wallet trades: docs/api.md 2.5 to 2.7. */
+/** Schemas of orders, fills and wallet trades: docs/api.md 2.5 to 2.7. */
 
 import { z } from 'zod';
 import { ORDER_STATUSES } from '../domain/order.ts';

@@ -1,4 +1,4 @@
-/** Balances and their value: docs/api.md 2.4. */
+/** Schemas of balances and their value: docs/api.md 2.4. */
 
 import { z } from 'zod';
 import { amount, assetSymbol, wallet } from './values.ts';

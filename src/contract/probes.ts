@@ -1,4 +1,4 @@
-/** Replies of the probes. */
+/** Schemas of the replies of the probes. */
 
 import { z } from 'zod';
 

@@ -88,7 +88,7 @@ export const orderBookRequest = z.object({
 const LATEST_SECONDS = 1e11;
 const unixSeconds = count.transform((seconds) => Math.min(seconds, LATEST_SECONDS)).optional();
 
-/** @param of the time that is compared, for the document */
+/** @param of text for the document: which time is compared */
 const timeRange = (of = '') => ({
   start_time: unixSeconds.describe(`Unix seconds, inclusive${of}`),
   end_time: unixSeconds.describe(`Unix seconds, inclusive${of}`),

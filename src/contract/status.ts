@@ -1,4 +1,4 @@
-/** The status of the exchange. */
+/** Schema of the exchange's status. */
 
 import { z } from 'zod';
 import { timestamp } from './values.ts';

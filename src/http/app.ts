@@ -209,7 +209,7 @@ const atOnce =
   };
 
 /**
- * Checks and answers a request in the documented order of precedence. Express passes a thrown error on to the error
+ * Checks and answers a request in the documented order of precedence. Express passes thrown errors to the error
  * handler.
  */
 function serve(

@@ -24,7 +24,7 @@ interface Call {
   readonly query: Query;
   /** Parsed body, if the endpoint reads one. */
   readonly body: unknown;
-  /** True when the caller's country is blocked. */
+  /** True if the caller's country is blocked. */
   readonly restricted: boolean;
 }
 
@@ -116,11 +116,11 @@ export const plainText = (text: string): Answer => ({
   text,
 });
 
-/** Validation failures as one line: `price: must be positive; side: …`. */
+/** Writes validation failures as one line: `price: must be positive; side: …`. */
 export const describeIssues = (error: z.ZodError): string =>
   error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; ');
 
-/** @throws Refusal VALIDATION_ERROR naming the fields. */
+/** @throws Refusal VALIDATION_ERROR that names the fields */
 export function checked<Output>(schema: z.ZodType<Output>, value: unknown): Output {
   const result = schema.safeParse(value);
   if (!result.success) throw new Refusal('VALIDATION_ERROR', describeIssues(result.error));

@@ -36,7 +36,7 @@ interface Draft {
 
 const NO_FILLS: readonly Fill[] = [];
 
-/** The wallet's orders by id; an order is copied when an event first changes it. */
+/** The wallet's orders by id. An order is copied at the first event that changes it. */
 class Drafts implements OrderVisitor {
   readonly #wallet: string;
   readonly #folded = new Map<string, FoldedOrder>();
@@ -106,7 +106,6 @@ export function foldOrders(
   return drafts.newestFirst();
 }
 
-/** Filter of a list of trades. */
 export interface TradesFilter {
   readonly market?: string | undefined;
   readonly orderId?: string | undefined;

@@ -68,7 +68,7 @@ function pageOf<Item>(found: readonly Item[], limit: number, positionOf: (item: 
 
 /**
  * Returns the orders with their newest fills.
- * @param cursor of the read that found them
+ * @param cursor of the read that found the orders
  */
 async function withFills(
   orders: readonly FoldedOrder[],

@@ -92,7 +92,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'EXPRESS_ERR_REQUEST_TIMEOUT',
 };
 
-/** Answers pipelined requests in their order. A request whose own body breaks off is answered at once. */
+/** Answers after the replies to earlier pipelined requests. A request whose own body is cut off is answered at once. */
 function refuseMalformed(socket: Socket, code: ErrorCode): void {
   const response = responseOf(socket);
   if (response === undefined || response.req.complete) refuse(socket, code);

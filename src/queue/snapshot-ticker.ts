@@ -15,7 +15,6 @@ const GRACE_MS = 100;
 /** Minimum time between two attempts to create the scheduler. */
 const TICKER_LOST_MS = 3 * TICK_MS;
 
-/** Result of a tick. */
 interface Ticked {
   /** True if the tick was free, so that this process took it. */
   readonly taken: boolean;

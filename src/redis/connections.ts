@@ -136,7 +136,7 @@ function wayTo({ kind, endpoints, primaryName }: RedisAddress, login: ServerOpti
 async function slotsOf(node: Endpoint, login: ServerOptions): Promise<readonly SlotRange[]> {
   const asked = { enableOfflineQueue: true, enableReadyCheck: false, retryStrategy: () => null };
   const redis = new Redis({ ...HONEST, ...login, ...node, ...asked });
-  redis.on('error', () => undefined); // what is asked fails with it
+  redis.on('error', () => undefined); // each command fails with the error
   try {
     return await redis.cluster('SLOTS');
   } finally {

@@ -16,7 +16,7 @@ interface Field<T> {
 
 type ValueOf<F> = F extends Field<infer T> ? T : never;
 
-/** The record that a layout packs and unpacks. */
+/** Type of the record that a layout packs and unpacks. */
 export type RecordOf<L> = L extends Layout<infer F> ? { readonly [K in keyof F]: ValueOf<F[K]> } : never;
 
 interface Layout<F extends Record<string, Field<unknown>>> {

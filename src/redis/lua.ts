@@ -34,8 +34,8 @@ export const scriptOf = (name: string, source: string): Script => ({
 });
 
 /**
- * Returns the names that a header lists under `KEYS` or `ARGV`. Each stands on its own line, or several without a
- * description in one line, with commas:
+ * Returns the names that a header lists under `KEYS` or `ARGV`. Each name is on its own line. Names without a
+ * description may share a line, with commas:
  *
  *     KEYS  engine, events
  *     ARGV  epoch

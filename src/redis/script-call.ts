@@ -34,7 +34,6 @@ export type InputOf<Call> =
 
 export type ReplyOf<Call> = Call extends ScriptCall<string, string, infer Reply> ? Reply : never;
 
-/** Describes a script. */
 export const describeScript = <const Key extends string, const Arg extends string, Reply>(
   call: ScriptCall<Key, Arg, Reply>,
 ): ScriptCall<Key, Arg, Reply> => call;
@@ -88,8 +87,8 @@ export class LoadedCall<Call extends ScriptCall<string, string, unknown>> {
   readonly #args: readonly Slot[];
 
   /**
-   * @param fixed keys that are the same in every call, by name; a caller does not give them
-   * @throws Error when the header and the description name different keys or arguments
+   * @param fixed keys that are the same in every call, by name; callers do not give them
+   * @throws Error if the header and the description name different keys or arguments
    */
   constructor(call: Call, script: Script, fixed: Readonly<Record<string, string>> = {}) {
     this.#call = call;

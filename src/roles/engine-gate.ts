@@ -82,7 +82,7 @@ export function keepEngineOpen(parts: {
       }
     }
     if (engine.lifecycle.isOpen()) tellOpened();
-    else refused = undefined; // the connection broke: whatever answers next is asked again
+    else refused = undefined; // the connection broke, and the next server may be another one
     opening = false;
   };
 

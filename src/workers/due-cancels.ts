@@ -267,7 +267,7 @@ class Worker {
       const some = left.slice(at, at + FIRST_PAGES_TOGETHER);
       const released = some.map(({ due }) => this.#engine.dueCancels.lease(due, 0));
       const outcomes = await Promise.allSettled(released);
-      if (outcomes.some(({ status }) => status === 'rejected')) return; // their leases end by themselves
+      if (outcomes.some(({ status }) => status === 'rejected')) return; // the leases of the rest expire
     }
   }
 }

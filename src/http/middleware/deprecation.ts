@@ -3,7 +3,7 @@
 import type { Request, Response } from 'express';
 import { addHeader } from '../response/index.ts';
 
-/** Characters that a path may not hold inside the angle brackets of a Link header. */
+/** Characters that must be encoded in a path between the angle brackets of a Link header. */
 const DELIMITERS = /[<>"\s]/g;
 
 export const deprecation =

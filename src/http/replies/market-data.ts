@@ -43,7 +43,7 @@ const tickerIdOf = ({ base, quote }: Market): string => `${base.symbol}_${quote.
 const tradeUrlOf = (market: Market, { webUrl }: HttpSettings): string =>
   `${webUrl}/trade/${tickerIdOf(market)}`;
 
-/** Returns the pool id, which never changes because its parts never do. */
+/** Returns the pool id. It never changes, because its parts never change. */
 const poolIdOf = ({ base, quote }: Market, { serviceName }: HttpSettings): string =>
   `${serviceName}:${base.symbol}-${quote.symbol}`.toLowerCase();
 

@@ -7,7 +7,6 @@ import { JsonText } from '../../domain/json.ts';
 import type { Asset } from '../../domain/market.ts';
 import { formatScaled, sumOfProducts } from '../../domain/units.ts';
 
-/** Balance of one asset. */
 interface Holding {
   readonly asset: Asset;
   readonly availableAtoms: bigint;

@@ -1,5 +1,5 @@
 /**
- * Writes replies. Express routes requests; this room replaces its `response.set` and `response.send`, because every
+ * Writes replies. Express routes requests; this folder replaces its `response.set` and `response.send`, because every
  * reply pays for them:
  * - Express changes the prototype of each request and response, which costs 334,000 of the 601,000 instructions of its
  *   hello world. `message-classes.ts` creates both with the prototypes that Express wants.

@@ -2,7 +2,7 @@
 
 import { Refusal } from '../../../domain/errors.ts';
 
-/** @throws Refusal VALIDATION_ERROR when the range ends before it starts */
+/** @throws Refusal VALIDATION_ERROR if the range ends before it starts */
 export function checkTimeRange({
   start_time,
   end_time,
