@@ -1,4 +1,4 @@
-/** Access for everybody: no violations of axe's rules, no sideways scrolling, and a session by keyboard alone. */
+/** Tests accessibility: no violations of axe's rules, no sideways scrolling, and a session by keyboard alone. */
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -32,7 +32,7 @@ async function violationsOf(page: Page, part = 'html'): Promise<string[]> {
   });
 }
 
-/** By how many pixels the page is wider than the window. */
+/** Number of pixels by which the page is wider than the window. */
 const overflowOf = (page: Page): Promise<number> =>
   page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 
@@ -89,7 +89,10 @@ describe('access to the page', () => {
       expect(found.join('\n\n')).to.equal('');
     });
 
-  /** Presses Tab until the element has the focus. @throws if it never gets it */
+  /**
+   * Presses Tab until the element has the focus.
+   * @throws Error if it never gets the focus
+   */
   async function tabTo(page: Page, target: Locator, most = 80): Promise<void> {
     await target.waitFor();
     for (let pressed = 0; pressed < most; pressed += 1) {

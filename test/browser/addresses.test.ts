@@ -1,4 +1,4 @@
-/** Addresses of the page, its bytes and its requests. */
+/** Tests the page's addresses, its size in bytes and its requests. */
 
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-/** Every figure on the page is the literal that REST gives, on markets with awkward grids. */
+/** Proves that every figure on the page is the literal of REST, on markets with awkward grids. */
 
 import { expect } from 'chai';
 import { GRIDS, openGridMarket, placeLimit, tickerOf } from './grids.ts';
@@ -18,7 +18,7 @@ import { type Stage, sharedStage } from './stage.ts';
 import { browserTest } from './visit.ts';
 import { createWallet } from './wallets.ts';
 
-/** Rows of some columns, as text. */
+/** Returns the rows of some columns as text. */
 const cellsOf = (table: TableText, ...columns: readonly RegExp[]): string[][] => {
   const headings = columns.map((column) => headingOf(table, column));
   return table.rows.map((row) => headings.map((heading) => row[heading]!));

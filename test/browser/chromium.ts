@@ -7,12 +7,12 @@ import { findChromium } from './find-chromium.mjs';
 const LOOPBACK_ONLY = '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1';
 
 /**
- * A script of each context whose pages get functions: tsx compiles named functions to calls of `__name`, also those
- * that are sent to a page.
+ * A script for each context whose pages get functions: tsx compiles named functions to calls of `__name`, including
+ * those sent to a page.
  */
 export const KEEP_NAMES = 'globalThis.__name = (named) => named;';
 
-/** Starts Chromium without a window, on a new profile and without background requests. */
+/** Starts Chromium headless, on a new profile and without background requests. */
 async function launch(): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined)

@@ -1,4 +1,4 @@
-/** The packed client in Chromium: it signs in by an injected wallet, watches a market, trades and cancels. */
+/** Tests the packed client in Chromium: signs in by an injected wallet, watches a market, trades and cancels. */
 
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -8,7 +8,7 @@ import { sharedStage } from './stage.ts';
 import { browserTest } from './visit.ts';
 import { createWallet } from './wallets.ts';
 
-/** Uses the package as a page of somebody else would. */
+/** Uses the package as a third-party page would. */
 const TRADE = `
 import { cancel, getPortfolio, openConnection, place, signIn, walletTypedData, watchMarket } from 'redbook-client';
 

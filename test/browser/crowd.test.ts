@@ -1,4 +1,4 @@
-/** A wallet with as many live orders as it may have. */
+/** Tests the page with a wallet that has the maximum number of live orders. */
 
 import { expect } from 'chai';
 import { parseDecimal } from '../../src/domain/units.ts';
@@ -12,7 +12,7 @@ const ORDERS = 10_000;
 const AT_ONCE = 500;
 const LISTED = 100;
 
-/** Places bids of one unit, all at once in batches, past HTTP. */
+/** Places bids of one unit in concurrent batches, directly at the engine. */
 async function placeMany(stage: Stage, wallet: string): Promise<void> {
   const rules = { timeInForce: 'GTC', postOnly: false, reduceOnly: false, leverage: null } as const;
   for (let placed = 0; placed < ORDERS; placed += AT_ONCE)
@@ -51,7 +51,7 @@ describe('a wallet with 10,000 live orders', () => {
     expect(orders).to.have.length(LISTED);
     await page.getByRole('button', { name: 'Load more' }).click();
     await untilRead(rowsOf, (count) => count === 2 * LISTED);
-    // 10,000 bids at 1 to 200, of which one at each price is listed: the others hold 49 times 20,100.
+    // 10,000 bids at 1 to 200. One at each price is listed: the others reserve 49 times 20,100.
     await page.getByText(/reserve 984900\sUSDC/).waitFor();
   });
 });

@@ -1,4 +1,4 @@
-/** The page holds no more after a thousand frames than before them. */
+/** Proves that the page's memory does not grow over a thousand frames. */
 
 import { once } from 'node:events';
 import { expect } from 'chai';
@@ -16,9 +16,9 @@ const LEVELS = 60;
 const WARM_UP = 300;
 const FRAMES = 1_000;
 const FRAMES_OF_CANDLE = 30;
-/** A frame has 5 KB and more. The chart keeps its candles, of which there are 33 more. */
+/** A frame has 5 KB or more. The chart keeps its candles, including 33 new ones. */
 const GROWTH_BYTES = 1_000 * FRAMES;
-/** Most nodes, and most listeners, that may be added: less than one for each frame. */
+/** Most additional nodes, and most additional listeners: less than one for each frame. */
 const GROWTH = FRAMES;
 
 interface MarketFrame {
@@ -50,7 +50,7 @@ describe('frames of the market stream', () => {
     recorded = await recordFrame();
   });
 
-  /** A frame of the real stream, with deep sides and an execution. */
+  /** Records a frame of the real stream with deep sides and an execution. */
   async function recordFrame(): Promise<MarketFrame> {
     const [maker, taker] = [newWallet(), newWallet()];
     for (const wallet of [maker, taker]) await stage.credit(wallet, { FRAME: '10000', USDC: '10000000' });
@@ -83,7 +83,10 @@ describe('frames of the market stream', () => {
     }
   }
 
-  /** Frames that follow a recorded one: some sizes change, the book moves by a tick, an execution joins the tape. */
+  /**
+   * Generates frames that follow a recorded one: some sizes change, the book moves by a tick, the tape gets an
+   * execution.
+   */
   function* following(first: MarketFrame): Generator<MarketFrame> {
     const { below, chance } = random(runSeed());
     const startMs = Date.now();

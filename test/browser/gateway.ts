@@ -1,4 +1,7 @@
-/** The ingress of the browser tests: streams go to one process, the rest to the api. It can lose requests and replies. */
+/**
+ * The ingress of the browser tests: routes streams to one process and everything else to the api. It can lose requests
+ * and replies.
+ */
 
 import { Agent, createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -12,12 +15,12 @@ export interface Ports {
 export interface Gateway {
   readonly url: string;
   /**
-   * Loses the reply to the next request that matches. The service has answered it; the client's connection breaks.
-   * @param meanwhile runs after the answer of the service, and before the connection breaks
-   * @returns when that has happened
+   * Loses the reply to the next matching request: the service answers it, and the client's connection breaks.
+   * @param meanwhile runs after the service's answer and before the connection breaks
+   * @returns a promise that resolves when the connection is broken
    */
   loseNextReply(method: string, path: string, meanwhile?: () => Promise<void>): Promise<void>;
-  /** Loses every request that matches, from now on: none reaches the service. Chromium sends some of them twice. */
+  /** Loses every matching request from now on: none reaches the service. Chromium sends some of them twice. */
   loseRequests(method: string, path: string): LostRequests;
   /** Method and path of each request so far, the oldest first. */
   readonly requests: readonly string[];
@@ -25,13 +28,13 @@ export interface Gateway {
 }
 
 export interface LostRequests {
-  /** Resolves when the first one is lost. */
+  /** Resolves when the first request is lost. */
   readonly first: Promise<void>;
   /** Lets requests through again. */
   stop(): void;
 }
 
-/** A reply that is going to be lost. */
+/** A reply to lose. */
 interface Loss {
   readonly line: string;
   readonly meanwhile: (() => Promise<void>) | undefined;
@@ -40,7 +43,7 @@ interface Loss {
 
 const lineOf = ({ method, url }: IncomingMessage): string => `${method} ${url?.split('?')[0]}`;
 
-/** Passes a reply on, or 502 where the service does not answer. */
+/** Forwards a reply, or 502 if the service does not answer. */
 function forward(
   request: IncomingMessage,
   response: ServerResponse,

@@ -1,4 +1,4 @@
-/** Markets whose grids are awkward to show, with a book and a trade on each, made by REST. */
+/** Creates markets with awkward grids, each with a book and a trade, through REST. */
 
 import { hexlify, randomBytes } from 'ethers';
 import type { Rest, Stage } from './stage.ts';
@@ -8,14 +8,14 @@ export interface Grid {
   readonly tickSize: string;
   readonly sizeStep: string;
   readonly scales: Readonly<Record<string, number>>;
-  /** A price of the grid. */
+  /** A price on the grid. */
   readonly price: string;
   /** The same price some ticks higher and lower. */
   readonly asks: readonly string[];
   readonly bids: readonly string[];
-  /** A size of the grid. */
+  /** A size on the grid. */
   readonly size: string;
-  /** Base and quote asset that a wallet needs for some orders. */
+  /** Amounts of base and quote asset for a few orders. */
   readonly funds: Readonly<Record<string, string>>;
 }
 
@@ -43,7 +43,10 @@ export const newWallet = (): string => hexlify(randomBytes(20));
 
 export const tickerOf = (symbol: string): string => symbol.replace('/', '_');
 
-/** Places a limit order, good till cancelled unless told otherwise. @throws if the service does not accept it */
+/**
+ * Places a limit order, by default good till cancelled.
+ * @throws Error if the service rejects it
+ */
 export async function placeLimit(
   rest: Rest,
   order: { market: string; side: 'buy' | 'sell'; price: string; size: string },

@@ -1,4 +1,4 @@
-/** Machines without a Chromium: `npm test` says that it leaves the browser tests out, `.ci/run` installs one. */
+/** Proves that without Chromium `npm test` reports the skipped browser tests, and that `.ci/run` installs Chromium. */
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

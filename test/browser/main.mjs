@@ -1,6 +1,6 @@
 /**
- * Runs the tests of the page in Chromium, the last part of `npm test`. Without a Chromium it says in one line that
- * they are left out, and fails only with REQUIRE_CHROMIUM=1.
+ * Runs the tests of the page in Chromium, the last part of `npm test`. Without Chromium it reports in one line that
+ * they are skipped, and fails only with REQUIRE_CHROMIUM=1.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** Tests the page while parts of the service stand still, die, or lose answers. */
+/** Tests the page while parts of the service hang, die, or lose answers. */
 
 import { expect } from 'chai';
 import { watchOverMachine } from '../support/machine.ts';
@@ -18,10 +18,10 @@ import { besideEachOther, browserTest } from './visit.ts';
 import { createWallet } from './wallets.ts';
 
 const SYMBOL = 'LOST/USDC';
-/** The page calls a book stale within this time of its last frame. */
+/** The page marks a book as stale within this time of its last frame. */
 const STALE_MS = 6_000;
 const PATIENCE_MS = 20_000;
-/** The browser's own lines on replies and connections that are lost. */
+/** The browser's own console lines about lost replies and connections. */
 const NETWORK_NOISE = [/net::ERR_/, /status of 50\d/, /WebSocket connection/];
 
 describe('the page during outages', () => {

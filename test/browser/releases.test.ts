@@ -1,4 +1,4 @@
-/** A rolling change: a replica of one release is asked for files of another one. */
+/** Tests a rolling upgrade in which a replica of one release is asked for files of another. */
 
 import { expect } from 'chai';
 import { bookState } from './screen.ts';
@@ -28,7 +28,7 @@ describe('a page whose files come from another release', () => {
               .replace(/\?v=.*/, '?v=of-another-release'),
           }),
         );
-        // Through a gateway the service offers no demo wallet. The page reads this after the document is parsed.
+        // Behind a gateway the service offers no demo wallet. The page reads this value after the document is parsed.
         await page.addInitScript(() => {
           document.addEventListener('readystatechange', () =>
             document.querySelector('meta[name="redbook-demo"]')?.setAttribute('content', 'true'),

@@ -1,9 +1,9 @@
-/** The page as its users meet it: by roles and names, never by classes. */
+/** Reads and operates the page by roles and names, as users do, never by classes. */
 
 import type { Locator, Page } from 'playwright-core';
 import type { BrowserWallet } from './wallets.ts';
 
-/** The text of a table: one record for each row of its bodies, by the column's heading. */
+/** The text of a table: one record for each body row, keyed by column heading. */
 export interface TableText {
   readonly headings: readonly string[];
   readonly rows: readonly Readonly<Record<string, string>>[];
@@ -12,7 +12,7 @@ export interface TableText {
 export const tableNamed = (page: Page, name: string): Locator =>
   page.getByRole('table', { name, exact: true });
 
-/** Reads a table at one moment. Rows with other than the usual number of cells, such as the spread, are left out. */
+/** Reads a table at one moment. Skips rows with an unusual number of cells, such as the spread. */
 export async function readTable(page: Page, name: string): Promise<TableText> {
   const { headings, cells } = await tableNamed(page, name).evaluate((element) => {
     const table = element as HTMLTableElement;
@@ -30,7 +30,10 @@ export async function readTable(page: Page, name: string): Promise<TableText> {
   return { headings, rows };
 }
 
-/** @returns the only heading that matches. @throws if none or several do */
+/**
+ * @returns the only heading that matches.
+ * @throws Error if none or several match
+ */
 export function headingOf({ headings }: TableText, pattern: RegExp): string {
   const found = headings.filter((heading) => pattern.test(heading));
   if (found.length !== 1)
@@ -44,7 +47,10 @@ export function columnOf(table: TableText, pattern: RegExp): string[] {
   return table.rows.map((row) => row[heading]!);
 }
 
-/** Waits until `read` gives what `holds` accepts, and returns it. @throws with the last reading */
+/**
+ * Waits until `holds` accepts the result of `read`, and returns it.
+ * @throws Error with the last result
+ */
 export async function untilRead<Reading>(
   read: () => Promise<Reading>,
   holds: (reading: Reading) => boolean,
@@ -64,13 +70,13 @@ export async function untilRead<Reading>(
   throw new Error(`not within ${patienceMs} ms; last: ${last}`);
 }
 
-/** Opens the list of wallets and picks one. */
+/** Opens the list of wallets and selects one. */
 export async function chooseWallet(page: Page, wallet: BrowserWallet): Promise<void> {
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('button', { name: wallet.info.name, exact: true }).click();
 }
 
-/** Signs in, and waits until the page says so: its "Sign in" button is gone. */
+/** Signs in, and waits until the "Sign in" button is gone. */
 export async function signIn(page: Page, wallet: BrowserWallet): Promise<void> {
   await chooseWallet(page, wallet);
   await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor({ state: 'detached' });
@@ -92,11 +98,11 @@ export async function fillForm(page: Page, { side, type, price, size, amount }: 
     if (value !== undefined) await page.getByRole('textbox', { name, exact: true }).fill(value);
 }
 
-/** Sends the order of the form. */
+/** Submits the order form. */
 export const submit = (page: Page, side: 'buy' | 'sell'): Promise<void> =>
   page.getByRole('button', { name: side === 'buy' ? 'Buy' : 'Sell', exact: true }).click();
 
-/** The only element that says the state of the book in a word. */
+/** The only element that shows the state of the book. */
 export const bookState = (page: Page, state: 'live' | 'stale' | 'offline'): Locator =>
   page.getByText(new RegExp(`^${state}\\b`)).first();
 
@@ -116,7 +122,7 @@ export async function signedInAs(page: Page, address: string): Promise<void> {
 
 export const expectSignedOut = (page: Page): Promise<void> => signInButton(page).waitFor();
 
-/** Brings a table of the account to the front, where it stands behind a tab. */
+/** Shows a table of the account if it is behind a tab. */
 export async function showTab(page: Page, name: string): Promise<void> {
   const tab = page.getByRole('tab', { name: new RegExp(`^${name}`) });
   if (await tab.isVisible()) await tab.click();

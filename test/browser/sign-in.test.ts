@@ -1,4 +1,4 @@
-/** Signing in with wallets of the browser: each way in which a wallet answers, and what the page says to it. */
+/** Tests signing in with browser wallets: each kind of answer of a wallet, and the page's message for it. */
 
 import { expect } from 'chai';
 import { chooseWallet, expectSignedOut, signedInAs, signIn, untilRead } from './screen.ts';
@@ -8,7 +8,7 @@ import { type BrowserWallet, createWallet, emit, noSuchMethod, promptPending, re
 
 const SYMBOL = 'SIGN/USDC';
 
-/** A wallet that answers one method in another way. */
+/** Overrides a wallet's answer to one method. */
 function answering(wallet: BrowserWallet, method: string, answer: () => unknown): BrowserWallet {
   wallet.override = async (called, params, usual) => (called === method ? answer() : usual(called, params));
   return wallet;

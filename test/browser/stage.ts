@@ -1,6 +1,6 @@
 /**
- * The service that the browser tests share: a process of each role on a real Redis and Postgres, behind one address.
- * Markets and funds are made through an engine of this process.
+ * The service that the browser tests share: a process of each role on a real Redis and Postgres, behind one address. An
+ * engine in this process creates markets and credits funds.
  */
 
 import type { Redis } from 'ioredis';
@@ -21,7 +21,7 @@ const SECRET = 'a secret of the browser tests, 32 bytes or more';
 const ROLES = ['api', 'stream', 'settlement', 'snapshot'] as const;
 type Role = (typeof ROLES)[number];
 
-/** A JSON document whose numbers are their literals, as text. */
+/** A JSON document whose numbers are kept as text. */
 export type Literals = null | boolean | string | Literals[] | { [name: string]: Literals };
 
 export interface Reply {
@@ -30,7 +30,7 @@ export interface Reply {
   readonly body: any;
 }
 
-/** Calls REST as a wallet, or as nobody. Numbers of the replies are literals. */
+/** Calls REST as a wallet, or without a session. Numbers in the replies are text. */
 export type Rest = (method: string, path: string, body?: object) => Promise<Reply>;
 
 export interface Stage {
@@ -40,16 +40,16 @@ export interface Stage {
   readonly engine: Engine;
   readonly ledger: Ledger;
   process(role: Role): Service;
-  /** Starts a process again on its port after it was killed. */
+  /** Restarts a killed process on its port. */
   restart(role: Role): Promise<void>;
-  /** Publishes a market, and its assets with these decimals of an atom. */
+  /** Publishes a market and sets the scales of its assets. */
   market(
     spec: Partial<MarketSpec> & { readonly symbol: string },
     scales?: Readonly<Record<string, number>>,
   ): Promise<void>;
   /** Credits amounts in whole units. */
   credit(wallet: string, funds: Readonly<Record<string, string>>): Promise<void>;
-  /** Calls under a session of this wallet, without a sign-in. */
+  /** Returns calls with a session of this wallet, without a sign-in. */
   as(wallet?: string): Rest;
   tokenOf(wallet: string): string;
   /** Waits until Postgres has every event. */
@@ -146,7 +146,7 @@ async function openStage(): Promise<Stage> {
 
 let shared: Promise<Stage> | undefined;
 
-/** @returns the service that all files of this process share; each makes markets and wallets of its own */
+/** @returns the service that all files of this process share; each file creates its own markets and wallets */
 export function sharedStage(): Promise<Stage> {
   shared ??= openStage();
   return shared;

@@ -1,4 +1,4 @@
-/** Orders from the form: the figures shown before, refusals beside their fields, fills and cancels after. */
+/** Tests orders from the form: the estimated figures, refusals next to their fields, fills and cancels. */
 
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
@@ -22,7 +22,7 @@ import { createWallet } from './wallets.ts';
 
 type Figures = Readonly<Record<string, string>>;
 
-/** The list of figures in the form, by the first word of each term. */
+/** Returns the figures in the form, by the first word of each term. */
 const figuresOf = (page: Page): Promise<Figures> =>
   page
     .getByRole('region', { name: 'Place an order' })
@@ -49,7 +49,7 @@ const availableOf = async (rest: Rest, wallet: string, asset: string): Promise<s
   return balances.find((balance: Record<string, string>) => balance.asset === asset)?.available ?? '0';
 };
 
-/** A grid under a name of its own, with a size that takes two levels and leaves a rest. */
+/** Returns the grid with its own name and a size that fills two levels and leaves a rest. */
 const own = (grid: Grid, large: string): Grid & { readonly large: string } => ({
   ...grid,
   ...{ large, symbol: `T${grid.symbol}` },
@@ -113,7 +113,7 @@ describe('trading on the page', () => {
           .getByText(/answered in/i)
           .first()
           .waitFor();
-        // Figures do not foresee what the market's policy does to own orders that are in the way.
+        // The estimated figures ignore the effect of the market's self-trade policy.
         for (const live of (await rest('GET', '/v1/orders?status=live')).body.orders) {
           const cancel = cancelButton(page, `buy ${live.remainingSize} ${base} at ${live.price}`);
           await cancel.click();

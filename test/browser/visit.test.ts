@@ -1,4 +1,4 @@
-/** The harness itself: a visit records each kind of offence, and fails its scenario by them. */
+/** Tests the harness itself: a visit records each kind of offence, and offences fail its scenario. */
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ const POLICY =
   "default-src 'none'; script-src 'self'; connect-src *; img-src data:; " +
   "require-trusted-types-for 'script'; trusted-types 'none'";
 
-/** Scripts, each with the offence that it is recorded as. */
+/** Scripts, each with the offence that it causes. */
 const OFFENDING: Readonly<Record<string, readonly [script: string, told: RegExp]>> = {
   console: ['console.error("broken")', /^console: broken/m],
   uncaught: ['throw new Error("thrown")', /^uncaught: Error: thrown/m],
@@ -53,7 +53,7 @@ describe('a visit of the browser tests', () => {
     let message = '';
     await withVisits(async (open) => {
       const { offences } = await open(`${url}/offending`);
-      // A kind may be told twice before another is told once.
+      // One kind of offence may be reported twice before another is reported once.
       const areTold = (): boolean =>
         Object.values(OFFENDING).every(([, told]) => told.test(offences().join('\n')));
       for (let tries = 0; tries < 200 && !areTold(); tries += 1)

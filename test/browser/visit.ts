@@ -1,6 +1,6 @@
 /**
- * Visits of the page. Each visit is a browser context of its own, and records what must not happen: errors on the
- * console, uncaught errors, violations of the content security policy, and requests to another host.
+ * Visits the page. Each visit is a separate browser context that records offences: errors on the console, uncaught
+ * errors, violations of the content security policy, and requests to another host.
  */
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { closeSharedBrowser, KEEP_NAMES, sharedBrowser } from './chromium.ts';
 import { type BrowserWallet, injectWallets } from './wallets.ts';
 
 export interface VisitOptions {
-  /** CSS pixels; 1,280 by 800 unless given. */
+  /** CSS pixels; by default 1,280 by 800. */
   readonly width?: number;
   readonly height?: number;
   readonly theme?: 'light' | 'dark';
@@ -25,22 +25,22 @@ export interface VisitOptions {
 export interface Visit {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** Offences so far that no pattern of `tolerate` matches. */
+  /** Offences so far that do not match a pattern of `tolerate`. */
   offences(): readonly string[];
-  /** Accepts offences that the scenario provokes, such as the console's line on a reply with status 400. */
+  /** Accepts offences that the scenario provokes, such as the console line for a reply with status 400. */
   tolerate(...patterns: readonly RegExp[]): void;
 }
 
-/** Opens an address in a context of its own. */
+/** Opens an address in a new context. */
 export type OpenVisit = (url: string, options?: VisitOptions) => Promise<Visit>;
 
-// Each test file loads this one, so the browser closes when the process has run all of them.
+// Each test file loads this file, so the browser closes when the process has run all of them.
 after(closeSharedBrowser);
 
 const PATIENCE_MS = 10_000;
 const LOCAL_SCHEMES = /^(data|blob|about):/;
 
-/** The rate limits count by address; each visit comes from another one. */
+/** Rate limits count by address, so each visit has a different one. */
 let visitors = 0;
 function nextAddress(): string {
   visitors += 1;
@@ -103,7 +103,7 @@ async function openVisit(browser: Browser, url: string, options: VisitOptions): 
   return visit;
 }
 
-/** Keeps a picture and the text of a page that failed, and says where. */
+/** Saves a screenshot and the text of a failed page, and returns their location. */
 async function keepEvidence(visits: readonly Visit[]): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-browser-'));
   for (const [index, { page, offences }] of visits.entries()) {
@@ -120,9 +120,10 @@ async function keepEvidence(visits: readonly Visit[]): Promise<string> {
 export type Scenario = (open: OpenVisit) => Promise<void>;
 
 /**
- * Runs a scenario with contexts of its own, which it closes.
- * @param onFailure gets the visits before they are closed. @returns where it left evidence
- * @throws if the scenario fails or a visit offended
+ * Runs a scenario with its own contexts, and closes them.
+ * @param onFailure receives the visits before they are closed.
+ * @returns the location of the evidence
+ * @throws Error if the scenario fails or a visit has offences
  */
 export async function withVisits(
   scenario: Scenario,
@@ -151,7 +152,7 @@ export async function withVisits(
   }
 }
 
-/** Tests of which one mostly waits while the others run; they begin together, and the others follow one another. */
+/** Runs a test that mostly waits concurrently with the others, which run in sequence. */
 export function besideEachOther(
   [waiting, slow]: readonly [name: string, scenario: Scenario],
   others: readonly (readonly [name: string, scenario: Scenario])[],

@@ -1,4 +1,7 @@
-/** The injected wallet signs as MetaMask does: an independent signer agrees, and a forgotten domain type shows. */
+/**
+ * Proves that the injected wallet signs as MetaMask does, compared with an independent signer, and that a missing
+ * domain type is detected.
+ */
 
 import { expect } from 'chai';
 import { verifyTypedData } from 'ethers';

@@ -1,6 +1,6 @@
 /**
- * Wallets in the browser: EIP-1193 providers that EIP-6963 announces. Keys and signatures stay in Node. A wallet signs
- * the typed data as it stands, like MetaMask: without `types.EIP712Domain` it hashes an empty domain.
+ * Browser wallets: EIP-1193 providers announced by EIP-6963. Keys and signatures stay in Node. A wallet signs the typed
+ * data unchanged, like MetaMask: without `types.EIP712Domain` it hashes an empty domain.
  */
 
 import type { TypedDataDomain, TypedDataField } from 'ethers';
@@ -22,9 +22,9 @@ export interface WalletOptions {
   /** A data URI. */
   readonly icon?: string;
   readonly uuid?: string;
-  /** Number of accounts that the wallet holds. */
+  /** Number of accounts of the wallet. */
   readonly accounts?: number;
-  /** Hardware wallets may end a signature with 0 or 1 in place of 27 or 28. */
+  /** Hardware wallets may end a signature with 0 or 1 instead of 27 or 28. */
   readonly recoveryBase?: 0 | 27;
 }
 
@@ -38,11 +38,11 @@ export interface BrowserWallet {
     readonly icon: string;
     readonly rdns: string;
   };
-  /** With checksum, the selected account first. */
+  /** With checksums, the selected account first. */
   readonly addresses: readonly string[];
   /** Methods that the page called, in order. */
   readonly calls: string[];
-  /** Takes over from the usual answers; `usual` gives them. Undefined restores them. */
+  /** Overrides the wallet's answers; `usual` returns the original answer. Undefined removes the override. */
   override: ((method: string, params: readonly unknown[], usual: Answer) => Promise<unknown>) | undefined;
   answer: Answer;
   /** The selected account, for calls without a browser. */
@@ -78,7 +78,7 @@ interface TypedData {
 
 const typeHash = (text: string): string => keccak256(toUtf8Bytes(text));
 
-/** @returns the EIP-712 digest of a payload, its domain hashed by the fields that the payload lists */
+/** @returns the EIP-712 digest of a payload, with the domain hashed by the fields that the payload lists */
 export function typedDataDigest({ types, domain, message }: TypedData): string {
   const { EIP712Domain = [], ...others } = types;
   const domainHash =
@@ -141,7 +141,7 @@ type Outcome =
   | { readonly result: unknown }
   | { readonly error: { readonly code: number; readonly message: string } };
 
-/** In the page: makes a provider of each announced wallet. */
+/** Runs in the page and creates a provider for each announced wallet. */
 function announceWallets(infos: readonly BrowserWallet['info'][]): void {
   const call = (window as unknown as { redbookTestWallet(...args: unknown[]): Promise<Outcome> })
     .redbookTestWallet;

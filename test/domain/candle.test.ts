@@ -1,4 +1,4 @@
-/** Candle buckets begin on the UTC grid of their timeframe. */
+/** Proves that candle buckets begin on the UTC grid of their timeframe. */
 
 import { expect } from 'chai';
 import { bucketStartMs, TIMEFRAMES, type Timeframe } from '../../src/domain/candle.ts';

@@ -1,4 +1,4 @@
-/** The mark price comes from the best prices, the last execution or the reference price, in this order. */
+/** Proves that the mark price comes from the best prices, the last execution or the reference price, in this order. */
 
 import { expect } from 'chai';
 import { type MarkSources, markOf } from '../../src/domain/mark.ts';

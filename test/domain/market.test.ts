@@ -1,4 +1,4 @@
-/** Properties of market rules, held against arithmetic on plain integers that shares nothing with the product. */
+/** Tests properties of market rules against independent integer arithmetic. */
 
 import { expect } from 'chai';
 import { OperatorRefusal } from '../../src/domain/errors.ts';
@@ -46,10 +46,10 @@ function draw(dice: Random): Drawn {
 const compose = ({ spec, baseScale, quoteScale }: Drawn, number = 1): Market =>
   composeMarket(spec, number, { symbol: 'AAA', scale: baseScale }, { symbol: 'BBB', scale: quoteScale });
 
-/** True when a value of so many 10^-18 is a whole number of atoms. */
+/** True if a value in units of 10^-18 is a whole number of atoms. */
 const isWhole = (units: bigint, scale: number): boolean => (units * 10n ** BigInt(scale)) % ONE === 0n;
 
-/** True when a tick and a step make a whole number of quote atoms. */
+/** True if a tick times a step is a whole number of quote atoms. */
 const isExact = (tick: string, step: string, scale: number): boolean =>
   (unitsOf(tick) * unitsOf(step) * 10n ** BigInt(scale)) % (ONE * ONE) === 0n;
 

@@ -1,4 +1,7 @@
-/** The life of an order: random fills and closings against plain rules, and seeded streams against a second telling. */
+/**
+ * Tests the life of an order: random fills and closings against plain rules, and seeded streams against an independent
+ * implementation.
+ */
 
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';

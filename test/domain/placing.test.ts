@@ -1,4 +1,4 @@
-/** The rules that a replica applies to an order, held against plain integers. */
+/** Tests the rules that a replica applies to an order against plain integer arithmetic. */
 
 import { expect } from 'chai';
 import type { Market } from '../../src/domain/market.ts';
@@ -18,7 +18,7 @@ const SPEC = marketSpec('AAA/BBB', {
 });
 const MARKET = composeMarket(SPEC, 1, { symbol: 'AAA', scale: 6 }, { symbol: 'BBB', scale: 4 });
 
-/** A decimal near the grid, off it, or far above it. */
+/** A random decimal near the grid, off it, or far above it. */
 function decimal(dice: Random): string {
   const units = String(dice.below(10 ** (1 + dice.below(9))));
   const places = dice.below(6);
@@ -40,7 +40,7 @@ const drawOrder = (dice: Random, price: string, size: string): OrderRequest => (
   leverage: null,
 });
 
-/** The first rule that an order breaks, by integers of 10^-18; undefined: it keeps all. */
+/** Returns the first rule that an order breaks, computed with integers of 10^-18; undefined if it breaks none. */
 function brokenRule(market: Market, price: bigint, size: bigint): string | undefined {
   if (size <= 0n) return 'INVALID_ORDER';
   if (price % unitsOf(market.tick) !== 0n) return 'PRICE_TICK';

@@ -1,4 +1,4 @@
-/** The rolling day against a recomputation over the executions of its window. */
+/** Compares the rolling day with a recomputation over the executions of its window. */
 
 import { expect } from 'chai';
 import { changeInHundredths, RollingDay, type SecondOfTrades } from '../../src/domain/rolling-day.ts';
@@ -19,7 +19,7 @@ const execution = (second: number, ticks: bigint, steps: bigint): Execution => (
   lowTicks: ticks,
 });
 
-/** The figures, computed anew from all executions. */
+/** Recomputes the figures from all executions. */
 function recomputed(all: readonly Execution[], from: number) {
   const last = all.at(-1);
   if (last === undefined) return null;

@@ -1,4 +1,4 @@
-/** Texts that every store can hold, counted in code points. */
+/** Tests the texts that every store can hold, counted in code points. */
 
 import { expect } from 'chai';
 import { hasCharacters, isValidText } from '../../src/domain/text.ts';

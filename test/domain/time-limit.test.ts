@@ -1,4 +1,4 @@
-/** A wait ends by its limit, and what comes later harms nobody. */
+/** Proves that a wait ends at its limit and that later results are ignored. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';

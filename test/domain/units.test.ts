@@ -1,4 +1,4 @@
-/** Short and long decimals have paths of their own, which are compared with each other and with decimal.js. */
+/** Compares the separate code paths of short and long decimals with each other and with decimal.js. */
 
 import { expect } from 'chai';
 import { Decimal as DecimalJs } from 'decimal.js';
@@ -49,7 +49,7 @@ describe('decimals', () => {
     const dice = random(runSeed());
     const edges = ['0', '00', '0.0', '999999999999999', '9999999999999999', '0.0000000000001', '10.00'];
     for (const text of [...edges, ...Array.from({ length: 2_000 }, () => decimalText(dice))]) {
-      // An exponent makes it a text that only decimal.js reads.
+      // With an exponent, only decimal.js reads the text.
       expect(readings(parseDecimal(text)!), text).to.deep.equal(readings(parseDecimal(`${text}e0`)!));
     }
   });

@@ -1,4 +1,4 @@
-/** The address that limits and stream admissions count a request for. */
+/** Tests the address by which limits and stream admissions count a request. */
 
 import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';

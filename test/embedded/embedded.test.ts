@@ -1,5 +1,5 @@
 /**
- * The embedded Redis and Postgres keep data, ports and secrets over stops, kills and crashes of their
+ * Proves that the embedded Redis and Postgres keep data, ports and secrets across stops, kills and crashes of their
  * parent.
  */
 
@@ -197,7 +197,7 @@ describe('the embedded servers', () => {
     const { process: parent, urls } = await allInOne(dataDir, pathWithout('setpriv', join(dataDir, '..')));
     const { redis, postgres } = await serverProcesses(urls!);
     await write(urls!, 'kept');
-    // Stopped first, none of them sees the end of another and ends the servers after all.
+    // Suspends them first, so that none notices the end of another and stops the servers.
     const pids = [parent.pid!, parentOf(redis), parentOf(postgres)];
     for (const signal of ['SIGSTOP', 'SIGKILL'] as const) for (const pid of pids) process.kill(pid, signal);
     await sleep(300);
@@ -209,7 +209,7 @@ describe('the embedded servers', () => {
   });
 });
 
-/** The servers in a process of their own, which may be killed; `failure` is what it said when it gave up. */
+/** Runs the servers in a separate process, which may be killed. `failure` is its last error message. */
 async function allInOne(
   dataDir: string,
   PATH = process.env.PATH,
@@ -235,7 +235,7 @@ async function killed(child: ChildProcess, signal: NodeJS.Signals): Promise<void
   await closed;
 }
 
-/** A folder with links to all that is on the PATH but one program. */
+/** Returns a folder with links to all programs on the PATH except one. */
 function pathWithout(program: string, parent: string): string {
   const folder = mkdtempSync(join(parent, 'bin-'));
   const wanted = ['sh', 'sleep', 'id', 'redis-server', 'valkey-server'].filter((name) => name !== program);
@@ -273,7 +273,7 @@ async function read(urls: Urls): Promise<[unknown, unknown]> {
   return [inRedis, inPostgres.rows[0]?.value];
 }
 
-/** Waits until both servers are back with what was written. */
+/** Waits until both servers are back with the written data. */
 const untilKept = (urls: Urls): Promise<void> =>
   eventually('the data are back', async () => (await read(urls)).every((value) => value === 'kept'));
 

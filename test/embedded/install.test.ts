@@ -1,5 +1,5 @@
 /**
- * The installation before a command installs packages and bundles the page when they are missing or out of
+ * Proves that the installation before a command installs packages and bundles the page if they are missing or out of
  * date.
  */
 
@@ -32,7 +32,7 @@ const LOCK = {
 };
 type Packages = Partial<Record<keyof typeof LOCK, { version: string; integrity?: string }>>;
 
-/** In place of npm, which would go to the network: says what it was told, and installs the lock file or fails. */
+/** Replaces npm, which would use the network: records its arguments, and installs the lock file or fails. */
 const NPM = `
 const fs = require('node:fs');
 fs.appendFileSync('calls', process.argv.slice(2).join(' ') + '\\n');
@@ -43,7 +43,7 @@ fs.mkdirSync('node_modules', { recursive: true });
 fs.writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages }));
 `;
 
-/** A page of three files, one of which is loaded on demand. */
+/** A page of three files, one of them loaded on demand. */
 const PAGE = {
   'main.tsx': "import './part.ts'; import('./later.ts').then(({ later }) => later());",
   'part.ts': 'document.title = "part";',
@@ -66,7 +66,7 @@ describe('the installation before a command', () => {
   });
   afterEach(() => rmSync(project, { recursive: true, force: true }));
 
-  /** With a Redis given, so that none is looked for. */
+  /** With an external Redis, so that none is searched for. */
   const environment = (event: string): NodeJS.ProcessEnv => ({
     ...process.env,
     npm_execpath: join(project, 'npm.cjs'),
@@ -76,9 +76,9 @@ describe('the installation before a command', () => {
   const command = (): string => join(project, 'src/embedded/install.mjs');
   const run = (event: string, ...flags: string[]) =>
     spawnSync(process.execPath, [command(), ...flags], { env: environment(event), encoding: 'utf8' });
-  /** The packages alone. */
+  /** Installs the packages only. */
   const install = (event = 'prestart') => run(event, '--quiet');
-  /** The packages and the page. */
+  /** Installs the packages and bundles the page. */
   const prepare = () => run('prestart');
   const atOnce = (count: number, ...flags: string[]): Promise<unknown[]> =>
     Promise.all(

@@ -1,4 +1,4 @@
-/** The queue of commands that wait for their call, against scripts that leave commands out, take their time, and fail. */
+/** Tests the queue of commands that wait for their call against scripts that skip commands, are slow, and fail. */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import type { Market } from '../../src/domain/market.ts';
 import { Batches, UNTOUCHED } from '../../src/engine/batches.ts';
 import { random, runSeed } from '../support/seed.ts';
 
-/** Exports of the source, as it is or with one place changed. */
+/** Exports of the source, unchanged or with one mutation. */
 interface Queues {
   readonly Batches: typeof Batches;
   readonly UNTOUCHED: typeof UNTOUCHED;
@@ -20,7 +20,7 @@ const MOST_TOGETHER = 64;
 const COMMANDS = 600;
 const MOST_TURNS = 5_000;
 
-/** Each changes one place of the queue, which holds the text exactly once. */
+/** Mutations of the queue. Each text occurs in its source exactly once. */
 const MUTATIONS = [
   [
     'loses commands that were left out',
@@ -57,12 +57,12 @@ const MUTATIONS = [
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** @throws Error that tells which rules the queue breaks */
+/** @throws Error naming the rules that the queue breaks */
 async function runQueue(queues: Queues, seed: number): Promise<void> {
   const dice = random(seed);
   const markets = ['a', 'b'].map((symbol) => ({ symbol }) as Market);
   const [busy, broken] = [new Set<Market>(), new Set<string>()];
-  /** Commands in the order in which scripts have taken them. */
+  /** Commands in the order in which scripts have executed them. */
   const taken = new Map(markets.map((market) => [market, [] as number[]]));
   let [sent, answered, calls] = [0, 0, 0];
 
@@ -113,7 +113,7 @@ describe('the queue of a market', () => {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-queues-'));
   after(() => rmSync(folder, { recursive: true }));
 
-  /** The queue with one place of it changed. */
+  /** Returns the queue with one mutation. */
   const broken = async (index: number, from: string, to: string): Promise<Queues> => {
     const [before, after, ...more] = readFileSync(SOURCE, 'utf8').split(from);
     if (before === undefined || after === undefined || more.length > 0)

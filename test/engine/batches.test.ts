@@ -1,4 +1,7 @@
-/** The calls that orders and cancels of one turn leave in: how many go together, in which order, and what a loss costs. */
+/**
+ * Tests the calls in which orders and cancels of one turn are sent: their size, their order, and the effect of a lost
+ * call.
+ */
 
 import { expect } from 'chai';
 import type { Command, Redis } from 'ioredis';
@@ -27,9 +30,9 @@ const MAKERS = Array.from({ length: 7 }, (_none, index) => `0x${`c${index}`.repe
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** One call as it left, and its reply. */
+/** One call as sent, and its reply. */
 interface Call {
-  /** Bytes of the orders, or of the requests. */
+  /** Bytes of the orders or of the requests. */
   readonly args: readonly Buffer[];
   readonly reply: Promise<Buffer[]>;
 }
@@ -38,7 +41,7 @@ interface Bench {
   readonly redis: Redis;
   readonly engine: Engine;
   readonly calls: { place_orders: Call[]; cancel_orders: Call[] };
-  /** Replies that come are kept from the engine until `letGo`. */
+  /** Holds replies back from the engine until `letGo`. */
   hold(): void;
   letGo(): void;
   close(): void;
@@ -94,7 +97,7 @@ function record(
   };
 }
 
-/** Asks of one step each, at rising prices, from several wallets. */
+/** Places asks of one step each, at rising prices, from several wallets. */
 async function quote(engine: Engine, count: number): Promise<void> {
   for (const wallet of MAKERS) await fund(engine, wallet, { ETH: BigInt(count) });
   await Promise.all(
@@ -191,12 +194,12 @@ describe('engine: orders of one turn', function () {
   }
 });
 
-/** Orders that take up to MAX_MAKERS each, some of them killed, against a book that is deep enough for all. */
+/** Places orders that match up to MAX_MAKERS each, some of them killed, against a book deep enough for all. */
 async function meetMany({ engine, calls }: Bench, dice: Random): Promise<void> {
   await quote(engine, 1_200);
   calls.place_orders.length = 0;
   const requests = Array.from({ length: 20 }, () => {
-    // Makers that a rejected order met count too: this one is killed for the bound on the makers of one order.
+    // Makers that a rejected order meets count too: this order is killed because it meets too many makers.
     if (dice.chance(0.3)) return atMarket(M, 'buy', MAX_MAKERS + 1, { timeInForce: 'FOK' });
     return atMarket(M, 'buy', 1 + dice.below(70));
   });
@@ -224,7 +227,7 @@ async function meetMany({ engine, calls }: Bench, dice: Random): Promise<void> {
   expect(prices).to.deep.equal(prices.map((_price, index) => BigInt(100 + index)));
 }
 
-/** Cancels of single orders, then all orders of several wallets, page by page. */
+/** Cancels single orders, then all orders of several wallets, page by page. */
 async function closeMany({ engine, calls }: Bench, dice: Random): Promise<void> {
   await quote(engine, 700 + dice.below(60));
   const live = await Promise.all(

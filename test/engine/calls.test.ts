@@ -1,4 +1,7 @@
-/** The scripts read their packed arguments, and write their packed replies and events, as their one description says. */
+/**
+ * Proves that the scripts read packed arguments and write packed replies and events as the shared description defines
+ * them.
+ */
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
@@ -32,7 +35,7 @@ import { openRedis } from '../support/redis-server.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { sharedRedis } from '../support/servers.ts';
 
-/** Names as the scripts write them: an unused one begins with `_`. */
+/** Names in the style of the scripts. An unused name begins with `_`. */
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const luaNames = (list: string): string[] => list.split(',').map((name) => name.trim().replace(/^_/, ''));
 
@@ -42,7 +45,7 @@ const definedIn = (file: string): Map<string, string> => {
   return new Map([...text.matchAll(/^--- define (\w+) (\S+)/gm)].map(([, name, value]) => [name!, value!]));
 };
 
-/** Names and format of a script's `local a, b = struct.unpack('>…', ARGV[…])`. */
+/** Returns names and format of a script's `local a, b = struct.unpack('>…', ARGV[…])`. */
 function unpackedFrom(script: string, argument: string): { names: string[]; format: string } {
   const { source } = loadScript(script);
   const pattern = new RegExp(

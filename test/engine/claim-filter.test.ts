@@ -1,4 +1,4 @@
-/** The layout of the claim filter, its load, and how much of it one command touches. */
+/** Tests the layout of the claim filter, its load, and the amount of it that one command touches. */
 
 import { expect } from 'chai';
 import { claimOfUsed, orderClaim, type UsedId } from '../../src/engine/claims.ts';

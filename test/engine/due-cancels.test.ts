@@ -1,4 +1,4 @@
-/** Dead-man switches at the engine: set, renewed, taken once, and cancelled up to one cut-off, whoever goes on. */
+/** Tests dead-man switches at the engine: set, renewed, taken once, and cancelled up to one cut-off by any worker. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -44,7 +44,7 @@ describe('engine: dead-man switches', function () {
   });
   afterEach(() => bench.close());
 
-  /** Lets time go by for a switch, the only way to meet a due one without waiting five seconds. */
+  /** Ages a switch, because a due one would otherwise take five seconds. */
   const age = (wallet: string, ms: number): Promise<unknown> =>
     bench.redis.zincrby(KEYS.cancelAfter, -ms, walletBytes(wallet));
   const makeDue = async (wallet: string): Promise<void> => {
@@ -109,7 +109,7 @@ describe('engine: dead-man switches', function () {
     const foreign = await rest(BOB, M, 2);
     await makeDue(ALICE);
     const due = await takeOne(one);
-    // Later orders stand between the earlier ones: price comes before age in the list.
+    // Later orders are between the earlier ones, because the list is sorted by price before age.
     const later = [...(await rest(ALICE, M, 60)), ...(await rest(ALICE, N, 60))];
     scripts.length = 0;
     const pages = await cancelPages(one, due);

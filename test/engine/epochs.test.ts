@@ -1,4 +1,4 @@
-/** Servers that come back, and engines that are not what Postgres remembers. */
+/** Tests servers that restart, and engines that differ from what Postgres has. */
 
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
@@ -28,7 +28,7 @@ import {
 
 const M = 'ETH/USD';
 
-/** All ids that the events gave out. */
+/** Returns all ids that the events issued. */
 async function idsOf(engine: Engine): Promise<{ orders: string[]; trades: number[] }> {
   const placed = (await eventsOf(engine)).filter((event) => event.kind === 'order_placed');
   return {
@@ -131,7 +131,7 @@ describe('engine: epochs', function () {
         expect(await held(engine, ALICE, 'USD')).to.deep.equal(before.balance);
         expect((await engine.snapshots.state()).sequence).to.equal(sequence);
       }
-      // The open that follows a new epoch needs no Postgres.
+      // Opening again after a new epoch does not need Postgres.
       await engine.lifecycle.open(undefined);
       await trade(engine);
       const { orders, trades } = await idsOf(engine);
@@ -149,7 +149,7 @@ describe('engine: epochs', function () {
     try {
       await publishPlain(bench.engine, M);
       const { epoch, sequence } = await bench.engine.snapshots.state();
-      // Another run of the server, as far as the engine can tell.
+      // Looks like another run of the server to the engine.
       const engine = openEngine({ redis: bench.redis, ...LIMITS });
       for (const cursor of [
         { epoch, sequence: sequence + 1 },
@@ -209,7 +209,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  /** Leaves what a rebuild leaves: a far later epoch, and nothing of the lost engine. */
+  /** Leaves the state of a rebuild: a much later epoch, and nothing of the lost engine. */
   const replaceEngine = async (bench: Bench, epoch: number): Promise<Engine> => {
     await bench.redis.flushdb();
     await changeState(bench.redis, { epoch });
@@ -233,7 +233,7 @@ describe('engine: epochs', function () {
       expect(await codeOf(engine.lifecycle.confirm())).to.equal('SERVICE_UNAVAILABLE');
       stop();
       expect(lost).to.equal(1);
-      // One that was rebuilt and is not open yet has an epoch, and no trade ids to give.
+      // A rebuilt engine that is not open yet has an epoch, but no trade ids to issue.
       await changeState(bench.redis, { epoch: 105 });
       expect(await codeOf(engine.orders.cancelAll(ALICE, null))).to.equal('SERVICE_UNAVAILABLE');
       await engine.lifecycle.open({ epoch: 105, sequence: 0 });
@@ -281,7 +281,7 @@ describe('engine: epochs', function () {
       const [event] = (await eventsOf(reader)).slice(-1);
       expect(event).to.have.nested.property('order.market', 'DOGE/USD');
       expect(event).to.have.nested.property('order.lot.base', 'DOGE');
-      // Its connection is the same, and what it remembers of the number is another market.
+      // The reader's connection is unchanged, and it remembers another market under the number.
       expect(await codeOf(place(reader, ALICE, limit(M, 'sell', 10, 3)))).to.equal('MARKET_NOT_FOUND');
       expect((await reader.orders.cancel(ALICE, order.id)).market).to.equal('DOGE/USD');
     } finally {
@@ -318,7 +318,7 @@ describe('engine: epochs', function () {
       const request = limit(M, 'sell', 10, 1, { clientOrderId: 'once' });
       const other = await bench.replica();
       await place(engine, ALICE, request);
-      // The rebuilt engine knows that the id may have been used, and no more.
+      // The rebuilt engine knows only that the id may have been used.
       await bench.redis.del(...KEYS.claims);
       const unchecked = await other.orders.place({ wallet: ALICE, request });
       if (unchecked.outcome !== 'unchecked') throw new Error(`${unchecked.outcome}, not unchecked`);
@@ -377,7 +377,7 @@ describe('engine: epochs', function () {
       })();
       expect(trades[0]?.feeAtoms).to.equal(1n);
       expect((await engine.markets.change(M, { feeBps: 0 })).version).to.be.above(version);
-      // A number that belongs to another symbol is not this symbol's.
+      // A number of another symbol is invalid for this symbol.
       await redis.hset(KEYS.engine, 'rules:1', `2 ${M}`);
       expect(await codeOf(place(other, ALICE, limit('DOGE/USD', 'sell', 10, 1)))).to.equal(
         'SERVICE_UNAVAILABLE',

@@ -1,4 +1,4 @@
-/** An engine on an empty Redis of its own, and what its edge tests say to it. */
+/** An engine on its own empty Redis, and the commands of its edge tests. */
 
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
@@ -25,10 +25,10 @@ export const LIMITS = { maxMakers: 1_000, maxLiveOrders: 10_000 };
 const EMPTY = { epoch: 0, sequence: 0 };
 
 export interface Bench {
-  /** Behind the engine's back. */
+  /** Direct access to Redis. */
   readonly redis: Redis;
   readonly engine: Engine;
-  /** Another replica: the same Redis, by a connection of its own. */
+  /** Opens another replica: the same Redis through its own connection. */
   replica(): Promise<Engine>;
   close(): void;
 }
@@ -59,7 +59,7 @@ export async function openBench(options: Partial<EngineOptions> = {}): Promise<B
 export const spec = (symbol: string, own: Partial<MarketSpec> = {}): MarketSpec =>
   marketSpec(symbol, { feeBps: 0, tickSize: '1', sizeStep: '1', ...own });
 
-/** A market whose ticks, steps and atoms are all 1: an amount written is the amount in atoms. */
+/** Publishes a market whose ticks, steps and atoms are all 1, so that amounts equal atoms. */
 export async function publishPlain(
   engine: Engine,
   symbol: string,
@@ -104,7 +104,7 @@ export const atMarket = (
 export const spend = (market: string, quoteAmount: Amount, own: Partial<OrderRequest> = {}): OrderRequest =>
   request(market, 'buy', { type: 'market', quoteAmount: decimal(quoteAmount), ...own });
 
-/** Changes the state in the engine hash behind the engine's back; an emptied engine becomes one that was not opened yet. */
+/** Changes the state in the engine hash directly. An emptied engine becomes an engine that was never opened. */
 export async function changeState(redis: Redis, change: Partial<State>): Promise<void> {
   const state = readState(await redis.hgetBuffer(KEYS.engine, 'state'));
   await redis.hset(KEYS.engine, 'format', ENGINE_FORMAT, 'state', STATE.pack({ ...state, ...change }));
@@ -137,7 +137,7 @@ export async function place(
   return placement;
 }
 
-/** The code that a command is refused with; an answer or another error fails the test. */
+/** Returns the code of a command's refusal. An answer or another error fails the test. */
 export async function codeOf(command: Promise<unknown>): Promise<string> {
   return (await refusalOf(command)).code;
 }
@@ -163,7 +163,7 @@ export async function held(engine: Engine, wallet: string, asset: string): Promi
 
 export const eventsOf = (engine: Engine): Promise<EngineEvent[]> => engine.outbox.readEvents(EMPTY, 100_000);
 
-/** Every key of the database with all it holds, in an order of its own: two dumps are equal when nothing was written. */
+/** Returns every key of the database with its contents, sorted. Equal dumps prove that nothing was written. */
 export async function dump(redis: Redis): Promise<Record<string, unknown>> {
   const keys = (await redis.keys('*')).sort();
   const entries = keys.map(async (key): Promise<[string, unknown]> => [key, await contentOf(redis, key)]);
@@ -193,7 +193,7 @@ async function contentOf(redis: Redis, key: string): Promise<unknown> {
   }
 }
 
-/** Runs what must be refused and must write nothing; answers the code. */
+/** Runs a command that must be refused and write nothing; returns the code. */
 export async function refusedWithoutWriting(redis: Redis, command: () => Promise<unknown>): Promise<string> {
   const before = await dump(redis);
   const code = await codeOf(command());
@@ -201,7 +201,7 @@ export async function refusedWithoutWriting(redis: Redis, command: () => Promise
   return code;
 }
 
-/** The sum of all balances is what was credited less what was debited, and nothing is negative. */
+/** Checks that all balances sum to credits minus debits, and that none is negative. */
 export async function expectConserved(engine: Engine, asset: string): Promise<void> {
   const { balances, supplyAtoms } = await assetContents(engine, asset);
   let total = 0n;

@@ -1,4 +1,4 @@
-/** A Redis without room: nothing new is placed, and everything that makes room or only looks goes on. */
+/** Proves that a full Redis accepts no new orders, but everything that frees memory or only reads. */
 
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';

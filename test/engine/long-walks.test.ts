@@ -1,4 +1,7 @@
-/** Orders that meet many others: over the pages a script reads, up to the bound, and as many as settings allow. */
+/**
+ * Tests orders that meet many makers: across the pages that a script reads, up to the bound, and up to the settings'
+ * maximum.
+ */
 
 import { expect } from 'chai';
 import type { Engine } from '../../src/engine/index.ts';
@@ -19,12 +22,12 @@ import {
 } from './fixture.ts';
 
 const M = 'ETH/USD';
-/** What the settings allow for MAX_MAKERS. */
+/** Upper limit of the MAX_MAKERS setting. */
 const MOST_MAKERS_OF_SETTINGS = 5_000;
 
 const maker = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
 
-/** One ask of one step each from so many wallets, the price rising every ten. */
+/** Places one ask of one step from each of `count` wallets; the price rises every ten. */
 async function quote(engine: Engine, count: number): Promise<void> {
   for (let first = 0; first < count; first += 100) {
     const batch = Array.from({ length: Math.min(100, count - first) }, (_, index) => first + index);
@@ -82,7 +85,7 @@ describe('engine: orders that meet many', function () {
       ['rejected', 0n],
       ['filled', 5n],
     ]);
-    // Four are left: with no more to meet than the bound, the rest may rest.
+    // Four makers are left, not more than the bound, so the rest of the order may rest.
     const { order } = await place(engine, BOB, limit(M, 'buy', 200, 6));
     expect([order.status, order.filledSteps]).to.deep.equal(['partially_filled', 4n]);
     expect(await engine.orders.liveCount(BOB)).to.equal(1);
@@ -118,7 +121,7 @@ describe('engine: orders that meet many', function () {
       );
     const statuses = [await placing(), await placing(), await placing(), await placing()];
     expect(statuses).to.deep.equal(['resting', 'resting', 'resting', 'BAD_REQUEST']);
-    // What does not rest is not capped.
+    // The limit of live orders applies only to orders that rest.
     const { order } = await place(engine, ALICE, limit(M, 'sell', 100, 1, { timeInForce: 'IOC' }));
     expect(order.status).to.equal('expired');
     await place(engine, BOB, atMarket(M, 'buy', 1));

@@ -1,4 +1,4 @@
-/** Which rules a market can be published with, and the grid they put amounts on. */
+/** Tests which market rules can be published, and the resulting grid of amounts. */
 
 import { expect } from 'chai';
 import type { Asset } from '../../src/domain/market.ts';
@@ -27,7 +27,7 @@ const rules = (base: number, quote: number, tickSize: string | null, sizeStep: s
   sizeStep,
 });
 
-/** Scales of base and quote, tick, step; then the grid amounts stand on. */
+/** Scales of base and quote, tick and step; then the resulting grid. */
 const PUBLISHED: readonly (readonly [Rules, tick: string, step: string])[] = [
   [rules(9, 6, '0.05', '0.003'), '0.05', '0.003'],
   [rules(0, 0, '1', '1'), '1', '1'],
@@ -47,7 +47,7 @@ const PUBLISHED: readonly (readonly [Rules, tick: string, step: string])[] = [
   [rules(6, 6, null, '0.7'), '0.00001', '0.7'],
 ];
 
-/** What cannot be exact, and what the refusal must name. */
+/** Rules that cannot be exact, and the expected text of the refusal. */
 const REFUSED: readonly (readonly [Rules, message: RegExp])[] = [
   [
     rules(8, 6, '0.01', '0.00001'),
@@ -109,7 +109,7 @@ describe('engine: rules of markets', function () {
       const refusal = await refusalOf(publish(refused));
       expect(refusal.code).to.equal('INVALID_MARKET');
       expect(refusal.message).to.match(message);
-      // The same rules again write nothing: the scales stand already.
+      // Publishing the same rules again writes nothing, because the scales are already set.
       const again = (): Promise<unknown> =>
         bench.engine.markets.create(spec('ETH/USD', { tickSize, sizeStep }));
       expect(await refusedWithoutWriting(bench.redis, again)).to.equal('INVALID_MARKET');

@@ -1,4 +1,4 @@
-/** Amounts at the edges of what is exact. */
+/** Tests amounts at the limits of exact arithmetic. */
 
 import { expect } from 'chai';
 import { writeBookMember } from '../../src/engine/index.ts';
@@ -27,7 +27,7 @@ import {
 const LIMIT = 2n ** 53n;
 const feeOf = (notional: bigint, bps: bigint): bigint => (notional * bps + 9_999n) / 10_000n;
 
-/** The largest size at this price whose notional and fee together stay below 2^53. */
+/** Returns the largest size at this price whose notional plus fee stays below 2^53. */
 function largestSize(price: bigint, bps: bigint): bigint {
   let size = ((LIMIT - 1n) * 10_000n) / (price * (10_000n + bps)) + 1n;
   while (price * size + feeOf(price * size, bps) >= LIMIT) size -= 1n;
@@ -154,7 +154,7 @@ describe('engine: numbers at their edges', function () {
     const singles = 10n;
     await fund(engine, ALICE, { ETH: LIMIT });
     await fund(engine, BOB, { USD: 2n ** 54n + 1n });
-    // Ten fills of one atom pay a fee of one atom each: more than their part of the fee of the whole.
+    // Ten fills of one atom pay one atom of fee each, which is more than their share of a fee on the total.
     for (let placed = 0n; placed < singles; placed += 1n) {
       await place(engine, ALICE, limit('ETH/USD', 'sell', 1, 1));
     }
@@ -175,7 +175,7 @@ describe('engine: numbers at their edges', function () {
     for (const side of ['buy', 'sell'] as const) {
       const price = side === 'buy' ? 1 : 2;
       for (const size of sizes) {
-        // A bid of 2^53 - 1 at 1, an ask of it at 2 would pass the limit by its notional.
+        // The notional of an ask of 2^53 - 1 at 2 would exceed the limit; that of a bid at 1 does not.
         const exact = side === 'sell' && size > 3n ? size / 2n : size;
         await place(engine, ALICE, limit('ETH/USD', side, price, exact));
       }

@@ -1,4 +1,4 @@
-/** Market buys by quote amount, where they end. */
+/** Tests where market buys by quote amount end. */
 
 import { expect } from 'chai';
 import {

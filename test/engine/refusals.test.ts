@@ -1,4 +1,4 @@
-/** A refused command writes nothing: the whole Redis is the same before and after. One row a refusal. */
+/** Proves that a refused command writes nothing: the whole Redis is the same before and after. One row per refusal. */
 
 import { expect } from 'chai';
 import type { MarketChange } from '../../src/domain/market-rules.ts';
@@ -38,7 +38,9 @@ const changed =
   (engine: Engine): Promise<unknown> =>
     engine.markets.change(M, change);
 
-/** By BOB, who has 1,000 USD, 20 ETH and an ask of 5 at 110; ALICE has an ask of 5 at 100 and a bid of 5 at 90. */
+/**
+ * Placed by BOB, who has 1,000 USD, 20 ETH and an ask of 5 at 110. ALICE has an ask of 5 at 100 and a bid of 5 at 90.
+ */
 const PLACINGS: readonly Placing[] = [
   ['OPERATIONAL_PAUSED', 'trading is paused', limit(M, 'buy', 90, 1), (engine) => engine.switches.pause()],
   [
@@ -88,7 +90,7 @@ const PLACINGS: readonly Placing[] = [
   ],
 ];
 
-/** Leaves BOB with so many USD. */
+/** Leaves BOB with `atoms` of USD. */
 async function drain(engine: Engine, atoms: bigint): Promise<void> {
   await engine.funds.move(movement('debited', BOB, 'USD', 1_000n - atoms));
 }

@@ -1,4 +1,4 @@
-/** Two replicas on one Redis: rules that changed elsewhere, and commands that meet. */
+/** Tests two replicas on one Redis: rules changed by the other replica, and concurrent commands. */
 
 import { expect } from 'chai';
 import type { Engine } from '../../src/engine/index.ts';
@@ -33,7 +33,7 @@ describe('engine: replicas', function () {
     other = await bench.replica();
     await fund(one, ALICE, { ETH: 100_000n, USD: 100_000n });
     await fund(one, BOB, { ETH: 100_000n, USD: 100_000n });
-    // Both know the rules by now.
+    // Both replicas have now read the rules.
     await place(one, ALICE, limit(M, 'sell', 100, 50));
     await place(other, BOB, limit(M, 'buy', 100, 1));
   });

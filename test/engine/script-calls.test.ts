@@ -1,4 +1,4 @@
-/** The header of each script, what the script reads, and its callers name the same keys and arguments. */
+/** Proves that each script's header, its code and its callers name the same keys and arguments. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
@@ -17,14 +17,14 @@ const CALLS: readonly ScriptCall<string, string, unknown>[] = [
   CONSUME_CHALLENGE,
   COUNT_REQUESTS,
 ];
-/** Every script of the engine shares these keys; the others have keys of their own. */
+/** Every engine script shares these keys; other scripts have their own keys. */
 const fixedOf = ({ name }: { readonly name: string }): Record<string, string> =>
   Object.values(described).some((call) => call.name === name) ? FIXED_KEYS : {};
 
-/** The second of two neighbours, which scripts reach by the place of the first. */
+/** The second key of a pair, which scripts address by the position of the first. */
 const READ_BY_PLACE = new Set(['asks', 'claims_1', 'unsettled_1', 'ask_levels']);
 
-/** The text of a script and of all that it includes, as it stands in the files. */
+/** Returns the text of a script and of everything that it includes. */
 function textOf(path: string, seen = new Set<string>()): string {
   if (seen.has(path)) return '';
   seen.add(path);
@@ -64,7 +64,7 @@ describe('calls of scripts by names', () => {
         });
       expect(loaded.keysOf(input)).to.deep.equal(expected(script.keys, fixed));
       expect(loaded.argsOf(input)).to.deep.equal(expected(script.args, {}));
-      // The script uses each name, and no place by its number.
+      // The script uses each name, and no position by its number.
       const text = textOf(call.name);
       const uses = (section: string, name: string): boolean =>
         name.endsWith('...') || new RegExp(`\\b${section}\\.${name}\\b`).test(text);

@@ -1,4 +1,7 @@
-/** A match that cannot be paid, because a reservation is gone: nothing moves, the order is recorded, the market halts. */
+/**
+ * Tests a match that cannot be paid because a reservation is missing: nothing moves, the order is recorded, the market
+ * halts.
+ */
 
 import { expect } from 'chai';
 import type { Side } from '../../src/domain/order.ts';
@@ -35,7 +38,7 @@ describe('engine: a settlement that fails', function () {
   });
   afterEach(() => bench.close());
 
-  /** Takes atoms of a reservation away, as no command can. */
+  /** Removes atoms of a reservation, which no command can do. */
   const damage = (wallet: string, asset: string, atoms: bigint): Promise<unknown> => {
     const field = Buffer.concat([Buffer.from(wallet.slice(2), 'hex'), Buffer.from('r')]);
     return bench.redis.hincrby(balancesKey(asset), field, (-atoms).toString());
@@ -79,7 +82,7 @@ describe('engine: a settlement that fails', function () {
       expect([changed.market.symbol, changed.market.status]).to.deep.equal([M, 'halted']);
       expect((await engine.markets.all())[0]).to.deep.equal(changed.market);
 
-      // Its id is used; it is no live order; nobody trades until an operator has looked.
+      // Its id is used, the order is not live, and nobody trades until an operator has intervened.
       expect(await engine.orders.place({ wallet: CAROL, request })).to.deep.equal({
         outcome: 'claimed',
         orderId: placed.order.id,

@@ -1,4 +1,4 @@
-/** What Redis lets go of, and when: never an event or an id that Postgres may not have. */
+/** Proves that Redis drops an event or an id only when Postgres has it. */
 
 import { expect } from 'chai';
 import type { Cursor } from '../../src/domain/event.ts';
@@ -31,7 +31,7 @@ describe('engine: trimming', function () {
   });
   afterEach(() => bench.close());
 
-  /** As if so much time had passed that everything settled may go. */
+  /** Ages the marks, so that everything settled may be dropped. */
   const age = async (...marks: string[]): Promise<void> => {
     for (const mark of marks) {
       if ((await bench.redis.hexists(KEYS.engine, mark)) === 1)
@@ -56,7 +56,7 @@ describe('engine: trimming', function () {
     expect(await eventsOf(engine)).to.have.length(second.sequence);
     await ageAll();
     expect(await engine.outbox.trim(second)).to.equal(first.sequence - 1);
-    // The one at the earlier cursor stays: whoever stands there compares it.
+    // The event at the earlier cursor stays, because readers at that cursor compare it.
     const left = await eventsOf(engine);
     expect(left.map((event) => event.sequence)).to.deep.equal([first.sequence, ...range(first, second)]);
     const after = await engine.outbox.readEvents(first, 2);
@@ -133,7 +133,7 @@ describe('engine: trimming', function () {
     if (unchecked.outcome !== 'unchecked') throw new Error(`${unchecked.outcome}, not unchecked`);
     const moved = await engine.funds.move(credit);
     if (moved.outcome !== 'unchecked') throw new Error(`${moved.outcome}, not unchecked`);
-    // A refusal comes after the replay of an id, so it must not be told before the look.
+    // The replay of an id precedes a refusal, so the refusal must wait for the look-up.
     const invalid = limit(M, 'sell', 10, 0, { clientOrderId: 'forgotten' });
     expect((await engine.orders.place({ wallet: ALICE, request: invalid })).outcome).to.equal('unchecked');
 
@@ -143,7 +143,7 @@ describe('engine: trimming', function () {
     );
     expect((await engine.funds.move(credit, tooOld)).outcome).to.equal('unchecked');
 
-    // Here Postgres does not know it.
+    // Here Postgres does not have the id.
     const again = await engine.orders.place({ wallet: ALICE, request, checked: unchecked.moment });
     if (again.outcome !== 'placed') throw new Error(`${again.outcome}, not placed`);
     expect(again.order.id).to.not.equal(order.id);
@@ -152,18 +152,18 @@ describe('engine: trimming', function () {
       outcome: 'claimed',
       orderId: again.order.id,
     });
-    // An id that never was needs no look.
+    // An id that was never used needs no look-up.
     expect(await engine.orders.find(ALICE, 'never used')).to.deep.equal({ outcome: 'unclaimed' });
   });
 
   it('remembers an id for a whole stay after it is settled', async () => {
     const { engine } = bench;
-    // The first generation ends; the id is written right after.
+    // The first generation ends, and the id is written right after.
     await engine.outbox.trim(await cursor());
     await age('claims:ready_at');
     await engine.outbox.trim(await cursor());
     await place(engine, ALICE, limit(M, 'sell', 10, 1, { clientOrderId: 'kept' }));
-    // Settled now, but the time of its generation has only begun: no number of trims lets it go.
+    // The id is settled, but its generation has just begun: no number of trims drops it.
     for (let trims = 0; trims < 5; trims += 1) await engine.outbox.trim(await cursor());
     expect((await engine.orders.find(ALICE, 'kept')).outcome).to.equal('claimed');
     await age('claims:ready_at');

@@ -1,4 +1,6 @@
-/** The events of a wallet that are not settled: finding them costs what they are, not what the wallet did before. */
+/**
+ * Proves that the cost of finding a wallet's unsettled events depends only on their number, not on earlier activity.
+ */
 
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
@@ -31,7 +33,7 @@ function stampOf(epoch: number, sequence: number): Buffer {
   return stamp;
 }
 
-/** The script, which also tells how many entries of the index it looked at. */
+/** Returns the script, extended to report how many entries of the index it visited. */
 function counting(): Script {
   const { source } = loadScript('find_unsettled');
   const [call, reply] = ["redis.call('ZRANGE', ", 'return stamps'];
@@ -64,7 +66,7 @@ describe('engine: unsettled events of a wallet', function () {
   });
   afterEach(() => bench.close());
 
-  /** Writes entries as events do. */
+  /** Writes index entries as events do. */
   async function index(generation: 0 | 1, wallet: string, stamps: readonly Buffer[]): Promise<void> {
     for (let at = 0; at < stamps.length; at += 1_000) {
       const members = stamps
@@ -77,7 +79,7 @@ describe('engine: unsettled events of a wallet', function () {
   const range = (epoch: number, from: number, to: number): Buffer[] =>
     Array.from({ length: to - from }, (_, place) => stampOf(epoch, from + place));
 
-  /** All pages; each must look at no more entries than is allowed. */
+  /** Returns all pages. Each page must visit at most `mostVisited` entries. */
   async function find(wallet: string, page: number, mostVisited: number): Promise<string[]> {
     const found: string[] = [];
     let last = Buffer.alloc(0) as Buffer;
@@ -171,7 +173,7 @@ describe('engine: unsettled events of a wallet', function () {
 
   it('are refused where they are larger than a list should read', async () => {
     const { engine } = bench;
-    // A switch is told as JSON, which may be padded.
+    // The event of a switch is JSON, which may be padded.
     const event = Buffer.concat([HEAD_OF_A_SWITCH, Buffer.from(`{}${' '.repeat(200_000)}`)]);
     for (let events = 0; events < 450; events += 1) {
       const sequence = 10 + events;

@@ -1,4 +1,4 @@
-/** Lists and balances of wallets whose bytes stand at the ends of the order that everything is sorted in. */
+/** Tests lists and balances of wallets whose bytes are at the ends of the sort order. */
 
 import { expect } from 'chai';
 import { liveContents } from '../support/engine-contents.ts';

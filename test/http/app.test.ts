@@ -1,4 +1,4 @@
-/** The application outside its routes: unknown paths, headers, logs, probes and the HTTP server. */
+/** Tests the application outside its routes: unknown paths, headers, logs, probes and the HTTP server. */
 
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -231,7 +231,7 @@ describe('the application', () => {
 
   describe('probes', () => {
     const INFO = 30;
-    /** What a log shows unless it is set to show everything. */
+    /** Log lines at the default log level. */
     const told = (log: readonly string[]) =>
       log.map((line) => JSON.parse(line)).filter(({ level }) => level >= INFO);
 

@@ -1,4 +1,4 @@
-/** Request bodies: media type, size and JSON are checked, however the bytes arrive. */
+/** Proves that media type, size and JSON of request bodies are checked, in whatever pieces the bytes arrive. */
 
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -33,7 +33,7 @@ describe('request bodies', () => {
     const attempt = request(fixture.app)
       .post('/v1/orders')
       .set({ Authorization: `Bearer ${trader.token}`, ...headers });
-    // supertest would turn a Buffer of JSON into text, and text into what it thinks is meant.
+    // supertest would convert a Buffer of JSON to text, and guess the type of a text.
     return body === undefined ? attempt : attempt.serialize((raw) => raw).send(body);
   };
   const refused = (reply: Response): readonly [number, string] => {
@@ -140,7 +140,7 @@ describe('request bodies', () => {
     });
     expect(reply.status).to.equal(200);
     expect(reply.body.size).to.equal(1);
-    // What only a prototype has is not there.
+    // Inherited members count as missing.
     const inherited = `{"__proto__":${order}}`;
     expect(refused(await send(inherited, { 'Content-Type': JSON_TYPE }))).to.deep.equal([
       400,

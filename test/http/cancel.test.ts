@@ -1,4 +1,4 @@
-/** One order and all orders of a wallet are cancelled once, and their funds are released. */
+/** Proves that one order and all orders of a wallet are cancelled once, and that their funds are released. */
 
 import { expect } from 'chai';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';

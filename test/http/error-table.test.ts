@@ -1,4 +1,4 @@
-/** Every error code is met over HTTP with the status of the error table. */
+/** Proves that every error code is returned over HTTP with the status of the error table. */
 
 import { expect } from 'chai';
 import request, { type Response } from 'supertest';
@@ -11,15 +11,15 @@ import { instead } from '../support/instead.ts';
 import { type Attempt, FAULT_SETTINGS, FAULTS, type FaultName, newAttempt, restore, send } from './faults.ts';
 import { type Fixture, openFixture, type Replica } from './fixture.ts';
 
-/** Documented, and answered by no route yet. */
+/** Documented, but not returned by any route yet. */
 const RESERVED: readonly ErrorCode[] = ['RISK_LIMIT', 'CONFLICT', 'RATE_LIMITED'];
-/** Codes for requests that no library sends; refused-heads.test.ts meets them. */
+/** Codes for requests that no library sends; refused-heads.test.ts covers them. */
 const RAW: readonly ErrorCode[] = [
   'EXPRESS_ERR_REQUEST_TIMEOUT',
   'EXPRESS_ERR_EXPECTATION_FAILED',
   'EXPRESS_ERR_HEADERS_TOO_LARGE',
 ];
-/** Answered to a client that is no longer there. */
+/** Returned to a client that has already disconnected. */
 const UNHEARD: readonly ErrorCode[] = ['EXPRESS_ERR_BODY_ABORTED'];
 const FOUR_FIELDS: readonly ErrorCode[] = ['NOT_FOUND', 'INTERNAL_ERROR'];
 
@@ -54,7 +54,7 @@ describe('the error table', () => {
       return request(fixture.app).post('/api/auth/verify').send({ address, message, signature });
     };
 
-  /** How each code is met. */
+  /** Requests that cause each code. */
   const HEARD: Partial<Record<ErrorCode, Heard>> = {
     VALIDATION_ERROR: placing('schema'),
     INVALID_ORDER: placing('invalid'),

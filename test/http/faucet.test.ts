@@ -1,4 +1,4 @@
-/** The faucet credits test funds to sessions on this machine, up to its caps. */
+/** Proves that the faucet credits test funds to sessions on this machine, up to its caps. */
 
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { expect } from 'chai';
@@ -80,7 +80,7 @@ describe('the faucet', function () {
   });
 
   describe('elsewhere', () => {
-    /** A reply without what differs from request to request. */
+    /** A reply without the parts that differ between requests. */
     const comparable = ({ status, headers, text }: Response) => {
       const own = ['date', 'x-request-id', 'ratelimit-remaining', 'ratelimit-reset'];
       const rest = Object.entries(headers).filter(([name]) => !own.includes(name));

@@ -1,4 +1,4 @@
-/** Everything that can be wrong with a placement, one thing at a time, so that two can be put together. */
+/** All faults of a placement as single changes, so that tests can combine two of them. */
 
 import request, { type Response } from 'supertest';
 import type { ErrorCode } from '../../src/domain/errors.ts';
@@ -6,7 +6,7 @@ import type { RejectReason } from '../../src/domain/order.ts';
 import { ethersSigner } from '../auth/signers.ts';
 import type { Fixture, Replica, Trader } from './fixture.ts';
 
-/** A placement that would go well, in a market and by a wallet of its own; faults change it. */
+/** A valid placement in its own market and by its own wallet. Faults change it. */
 export interface Attempt {
   readonly fixture: Fixture;
   readonly replica: Replica;
@@ -16,13 +16,13 @@ export interface Attempt {
   readonly maker: Trader;
   token: string;
   headers: Record<string, string>;
-  /** Order fields; numbers are sent as they are. */
+  /** Order fields; numbers are sent unchanged. */
   fields: Record<string, unknown>;
-  /** Cuts the JSON short. */
+  /** True to truncate the JSON. */
   truncated: boolean;
 }
 
-/** What a fault is answered with: an error code, a rejected order, or the order of a known client order id. */
+/** The answer to a fault: an error code, a rejected order, or the order of a known client order id. */
 export type Outcome = ErrorCode | RejectReason | 'replayed';
 
 export interface Fault {
@@ -30,7 +30,7 @@ export interface Fault {
   cause(attempt: Attempt): unknown;
 }
 
-/** A blocked country is one that `settings` names; a replica must be opened with them. */
+/** Settings that a replica needs for these faults, such as a blocked country. */
 export const FAULT_SETTINGS = { trustProxyHops: 1, countryHeader: 'X-Country', blockedCountries: ['KP'] };
 
 let markets = 0;
@@ -73,7 +73,7 @@ export function outcomeOf({ status, body }: Response): Outcome | 'placed' {
   return body.clientOrderId === KNOWN_ID ? 'replayed' : 'placed';
 }
 
-/** Undoes what reaches beyond an attempt's own market and wallets. */
+/** Reverts changes outside an attempt's own market and wallets. */
 export async function restore({ engine }: Fixture): Promise<void> {
   await engine.switches.resume();
   await engine.switches.requireTerms(null);

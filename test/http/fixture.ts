@@ -1,4 +1,4 @@
-/** The application on a real Redis and Postgres, with two markets, and wallets that are signed in and funded. */
+/** The application on a real Redis and Postgres, with two markets and signed-in, funded wallets. */
 
 import type { RequestListener } from 'node:http';
 import { Writable } from 'node:stream';
@@ -40,7 +40,7 @@ const SETTINGS: HttpSettings = {
 
 const MARKET = marketSpec('ETH/USDC', { minOrderSize: '0.002', maxOrderSize: '1000', networkId: '8453' });
 
-/** A replica: an application with connections of its own. */
+/** A replica: an application with its own connections. */
 export interface Replica {
   readonly app: RequestListener;
   readonly services: Services;
@@ -57,9 +57,9 @@ export interface Trader {
   readonly token: string;
   get(path: string): Promise<Response>;
   delete(path: string): Promise<Response>;
-  /** Posts an object as JSON, or a text as it is. */
+  /** Posts an object as JSON, or a text unchanged. */
   post(path: string, body: object | string): Promise<Response>;
-  /** Places an order: a limit buy of 1 ETH at 2000 but for what is given. */
+  /** Places an order: by default a limit buy of 1 ETH at 2000, changed by `fields`. */
   order(fields?: object): Promise<Response>;
 }
 
@@ -70,12 +70,12 @@ export interface Fixture extends Replica {
   readonly databaseUrl: string;
   replica(settings?: Partial<HttpSettings>, services?: Partial<Services>): Promise<Replica>;
   market(spec?: Partial<MarketSpec>): Promise<Market>;
-  /** A wallet with a session at the first replica, and amounts in whole units credited to it. */
+  /** Creates a wallet with a session at the first replica and credits amounts in whole units to it. */
   trader(funds?: Readonly<Record<string, string>>, app?: RequestListener): Promise<Trader>;
   credit(wallet: string, funds: Readonly<Record<string, string>>): Promise<void>;
-  /** Brings Postgres up to the last event, and tells Redis so. */
+  /** Settles all events into Postgres and reports the cursor to Redis. */
   settle(): Promise<void>;
-  /** Lets every client begin anew with its requests to limited routes. */
+  /** Resets the request limits of all clients. */
   forgetRequests(): Promise<void>;
 }
 
@@ -198,7 +198,7 @@ function recordingLogger(): { logger: Logger; log: string[] } {
   return { logger: pino({ level: 'debug' }, stream), log };
 }
 
-/** Signs in by typed data, through the routes. */
+/** Signs in by typed data through the routes. */
 async function signIn(app: RequestListener, { services }: Replica): Promise<Trader> {
   const signer = ethersSigner();
   const { address } = signer;

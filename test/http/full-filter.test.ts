@@ -1,4 +1,4 @@
-/** A claim filter that is full sends each new client order id to Postgres: what clients hear when that is away. */
+/** Tests a full claim filter, which sends each new client order id to Postgres, while Postgres is down. */
 
 import { expect } from 'chai';
 import { openLedger } from '../../src/ledger/index.ts';

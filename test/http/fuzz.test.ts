@@ -1,4 +1,4 @@
-/** Random requests are answered as documented, and none causes an unexpected error. */
+/** Proves that random requests are answered as documented and cause no unexpected error. */
 
 import { expect } from 'chai';
 import request, { type Response } from 'supertest';
@@ -84,7 +84,7 @@ const BYTES = [
   '\ufeff',
 ];
 
-/** An order that may well be right, with some fields replaced and now and then a byte out of place. */
+/** A mostly valid order with some fields replaced and sometimes a wrong byte. */
 function bodyOf(dice: Random): string {
   const members = new Map([
     ['market', '"ETH/USDC"'],

@@ -1,4 +1,4 @@
-/** JSON is read and written without passing numbers through doubles. */
+/** Proves that JSON is read and written without converting numbers to doubles. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
@@ -15,7 +15,7 @@ const SAMPLES = [
   '[[],{},"",0,-1,1.5E5]',
   ' \t\r\n"text" ',
 ];
-/** Objects of plain members, which are read by a way of their own. */
+/** Objects of plain members, which have their own parser. */
 const FLAT_SAMPLES = [
   '{"market":"ETH/USDC","side":"buy","type":"limit","price":2000.05,"size":1,"clientOrderId":"an id"}',
   ' { "a" : -0.0e+10 , "b" : true , "c" : false , "d" : null , "e" : "\u00e9\ud83d\ude00" } ',
@@ -32,7 +32,7 @@ const PIECES = [
   '__proto__',
 ];
 
-/** Numbers become doubles, so that what was read can be compared with JSON.parse. */
+/** Converts numbers to doubles, for comparison with JSON.parse. */
 const asDoubles = (value: unknown): unknown => {
   if (value instanceof NumberLiteral) return Number(value.text);
   if (Array.isArray(value)) return value.map(asDoubles);
@@ -48,7 +48,7 @@ const attempt = <Result>(run: () => Result): { result: Result } | { error: unkno
   }
 };
 
-/** True when the reader took or refused what JSON.parse did; it also refuses a key that means two things. */
+/** True if the reader accepted or rejected the same as JSON.parse. The reader also rejects ambiguous duplicate keys. */
 function agree(own: ReturnType<typeof attempt>, reference: ReturnType<typeof attempt>): boolean {
   if ('result' in own)
     return 'result' in reference && isDeepStrictEqual(asDoubles(own.result), reference.result);

@@ -1,4 +1,4 @@
-/** The latency histogram writes the same metrics as the histogram of prom-client. */
+/** Proves that the latency histogram writes the same metrics as the histogram of prom-client. */
 
 import { expect } from 'chai';
 import { Histogram, Registry } from 'prom-client';

@@ -1,4 +1,4 @@
-/** Request limits from outside, over two replicas and in real time; each scenario comes from an address of its own. */
+/** Tests request limits from outside, over two replicas and in real time. Each scenario uses its own address. */
 
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -24,19 +24,19 @@ const WINDOW_MS = 60_000;
 interface Reply {
   readonly status: number;
   readonly code: string | undefined;
-  /** RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After; NaN where a header is missing. */
+  /** RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After; NaN if the header is missing. */
   readonly limit: number;
   readonly remaining: number;
   readonly reset: number;
   readonly retryAfter: number;
-  /** Between these two it was counted. */
+  /** The request was counted between these two times. */
   readonly sentMs: number;
   readonly answeredMs: number;
 }
 
 interface Ask {
   readonly method?: string;
-  /** What the trusted proxy says. */
+  /** Client address in the trusted proxy's header. */
   readonly from?: string;
   readonly token?: string;
   readonly headers?: Record<string, string>;
@@ -76,7 +76,7 @@ const statusesOf = (replies: readonly Reply[]): Record<number, number> => {
 const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_none, index) => make(index));
 
-/** At most `lanes` at a time. */
+/** Runs at most `lanes` requests concurrently. */
 async function inLanes<T>(count: number, lanes: number, work: (index: number) => Promise<T>): Promise<T[]> {
   const done: T[] = [];
   let next = 0;
@@ -90,7 +90,7 @@ async function inLanes<T>(count: number, lanes: number, work: (index: number) =>
   return done;
 }
 
-/** One after the other, so that what loads the machine does not get into the way of what measures time. */
+/** Runs scenarios in sequence, so that those that load the machine do not disturb those that measure time. */
 function inTurn(scenarios: Scenarios): Scenarios {
   let last: Promise<unknown> = Promise.resolve();
   const queued = (scenario: () => Promise<void>) => () => {
@@ -111,7 +111,7 @@ describe('request limits', function () {
   let fixture: Fixture;
   let limitsRedis: Redis;
   let admin: Redis;
-  /** Two replicas behind one proxy, and one that clients reach by themselves. */
+  /** Two replicas behind one proxy, and one without a proxy. */
   let first: string;
   let second: string;
   let direct: string;
@@ -166,7 +166,7 @@ describe('request limits', function () {
 
   const either = (index: number): string => (index % 2 === 0 ? first : second);
 
-  /** As many of them as are allowed have each another number left; the rest are refused. */
+  /** Checks that exactly `limit` replies are allowed, each with a different remaining number, and the rest refused. */
   function expectExactly(replies: readonly Reply[], limit: number): void {
     const allowed = replies.filter(({ status }) => status !== 429);
     expect(allowed.length).to.equal(limit);
@@ -177,7 +177,7 @@ describe('request limits', function () {
     }
   }
 
-  /** Of one client; as many as are allowed in any minute, however long they took. */
+  /** Checks the replies to one client: at most `limit` are allowed in any minute, however long they took. */
   function expectNoMore(replies: readonly Reply[], limit: number): void {
     expect(new Set(replies.map(({ status }) => status))).to.deep.equal(new Set([200, 429]));
     const allowed = replies.filter(({ status }) => status === 200);
@@ -189,7 +189,7 @@ describe('request limits', function () {
     }
   }
 
-  /** Tokens that are none of ours, each another one. */
+  /** Returns a different invalid token for each index. */
   function forgedToken(index: number): string {
     const wallet = walletOf(index);
     const [head, body, signature] = sessions.issue(WALLET).split('.') as [string, string, string];
@@ -221,7 +221,7 @@ describe('request limits', function () {
       const resets = replies.map(({ reset }) => reset * 1000);
       expect(Math.min(...resets)).to.be.at.least(beganMs + WINDOW_MS - 5);
       expect(Math.max(...resets)).to.be.below(Date.now() + WINDOW_MS + 1000);
-      // Each of the 400 has the same oldest request.
+      // All 400 have the same oldest request.
       expect(Math.max(...resets) - Math.min(...resets)).to.be.at.most(1000);
     },
 
@@ -276,7 +276,8 @@ describe('request limits', function () {
       const refused = await ask(first, NONCE, { from });
       expect(refused).to.include({ status: 429, limit: 30, remaining: 0 });
       expect(refused.retryAfter).to.be.within(1, 60);
-      // Of the sessions' own 30 only what was counted is gone: none has paid for what the ceiling refused.
+      // The sessions' own limit of 30 lost only counted requests: requests refused by the address limit are not
+      // counted.
       const elsewhere = await Promise.all(
         tokens.map((token) => ask(second, NONCE, { from: '192.0.2.8', token })),
       );
@@ -453,7 +454,7 @@ describe('request limits', function () {
         expect((await ask(replica.url, PAIRS, { from })).status).to.equal(200);
         return performance.now() - beganMs;
       });
-      // Those that were under way before the first heard nothing, and then one in each second.
+      // Requests in flight before the first refusal do not know of it; after that, one per second.
       expect(waitsMs.filter((ms) => ms > 2_000).length).to.be.within(1, 12);
       const back = await untilCounted(replica.url, from);
       expect(back.limit).to.equal(300);
@@ -473,7 +474,7 @@ describe('request limits', function () {
       await sleep(full.retryAfter * 1000);
       const next = await Promise.all(times(10, (index) => ask(either(index), NONCE, { from })));
       expect(statusesOf(next)).to.deep.equal({ 200: 1, 429: 9 });
-      // What leaves next is the first of the late ones.
+      // The next refusal to expire is the first of the late ones.
       const refused = next.find(({ status }) => status === 429)!;
       expect(refused.retryAfter).to.be.within(50, 59);
       expect(refused.reset).to.be.above(begun.reset + 50);

@@ -1,5 +1,5 @@
 /**
- * Lists of orders and trades are the same before, during and after settlement, and stay bounded under load.
+ * Proves that lists of orders and trades are the same before, during and after settlement, and stay bounded under load.
  */
 
 import { expect } from 'chai';
@@ -218,7 +218,7 @@ describe('lists of orders and trades', () => {
   });
 
   describe('asked for by many at once', () => {
-    /** A replica that counts the lists it reads, and its traders. */
+    /** A replica that counts its list reads, and its traders. */
     const counting = async () => {
       let lists = 0;
       const { ledger } = fixture;
@@ -248,7 +248,7 @@ describe('lists of orders and trades', () => {
       for (const { status, body } of replies) {
         expect([status, body.orders[0].id]).to.deep.equal([200, order.id]);
       }
-      // Clients begin at different times, so there are some rounds of it.
+      // Clients start at different times, so there are several rounds.
       expect(count()).to.be.below(100);
     });
 
@@ -272,7 +272,7 @@ describe('lists of orders and trades', () => {
   });
 
   describe('when the connections of lists are all blocked', () => {
-    /** Reads of the cursor, with which every list begins, wait for a lock; those of other work do not. */
+    /** Number of cursor reads that wait for a lock. Every list begins with one; other work does not have them. */
     const BLOCKED = `
       alter table engine_cursor rename to kept_cursor;
       create function lists_wait() returns boolean language plpgsql volatile as $$ begin
@@ -296,7 +296,7 @@ describe('lists of orders and trades', () => {
       try {
         const blocked = wallets.flatMap((wallet) => [wallet.get('/v1/orders'), wallet.get('/v1/trades')]);
         await untilBlocked(LISTS_AT_ONCE);
-        // Redis forgets used ids: each of these asks Postgres.
+        // Without the claims in Redis, each of these asks Postgres.
         await fixture.redis.del(...KEYS.claims);
         const others = await Promise.all([
           request(fixture.app).get('/v1/market-data/trades?ticker_id=ETH_USDC'),
@@ -319,7 +319,7 @@ describe('lists of orders and trades', () => {
     });
   });
 
-  /** A transaction of somebody else, which holds its lock until it is released. */
+  /** Opens another transaction that holds its lock until it is released. */
   const locked = async (sql: string): Promise<{ release(): Promise<void> }> => {
     const client = new pg.Client({ connectionString: fixture.databaseUrl });
     await client.connect();

@@ -1,4 +1,4 @@
-/** The login routes open sessions, name wrong fields, and refuse blocked countries. */
+/** Proves that the login routes open sessions, name invalid fields, and refuse blocked countries. */
 
 import type { RequestListener } from 'node:http';
 import { expect } from 'chai';

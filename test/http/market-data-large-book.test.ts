@@ -1,4 +1,4 @@
-/** A book of 40,000 orders, read as aggregators read it. */
+/** Tests the public routes on a book of 40,000 orders, as aggregators read it. */
 
 import { expect } from 'chai';
 import request from 'supertest';
@@ -10,7 +10,7 @@ import { random, runSeed } from '../support/seed.ts';
 import { type Fixture, openFixture } from './fixture.ts';
 
 const ORDERS = 40_000;
-/** Orders of one wallet stay below its limit. */
+/** Enough wallets for each to stay below its limit of live orders. */
 const WALLETS = Array.from({ length: 20 }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '0')}`);
 const IN_FLIGHT = 500;
 /** Prices of each side, in ticks of 0.01; the bids end below the asks. */
@@ -24,7 +24,7 @@ const decimal = (value: number, places: number): string =>
 
 describe('a book of 40,000 orders', () => {
   let fixture: Fixture;
-  /** Price in ticks to size in steps of what rests there, kept by hand. */
+  /** Resting size in steps by price in ticks, computed independently. */
   const resting: Record<Side, Sums> = { buy: new Map(), sell: new Map() };
   const dice = random(runSeed());
 

@@ -1,4 +1,4 @@
-/** The public routes from outside, record by record and rule by rule. */
+/** Tests the public routes from outside: each record and each rule. */
 
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
@@ -15,7 +15,7 @@ describe('public market data', () => {
   const get = async (path: string): Promise<Response> => request(fixture.app).get(`/v1/market-data/${path}`);
   const quote = (fields: object) => maker.order(fields);
 
-  /** Until the engine's clock is in another second, whose figures show what was executed before. */
+  /** Waits for the engine clock's next second, whose figures include earlier executions. */
   const nextSecond = () => new Promise((resolve) => setTimeout(resolve, 1_005 - (Date.now() % 1_000)));
 
   before(async () => {
@@ -525,7 +525,7 @@ describe('public market data', () => {
           .set('Accept-Encoding', encoding)
           .buffer(true)
           .parse((response, done) => {
-            // Supertest decompresses by itself; what it leaves of the header tells.
+            // supertest decompresses the body, so the raw bytes are read here.
             const chunks: Buffer[] = [];
             response.on('data', (chunk) => chunks.push(Buffer.from(chunk)));
             response.on('end', () => done(null, Buffer.concat(chunks)));

@@ -1,4 +1,4 @@
-/** The OpenAPI document is valid, complete, and accepts the same orders as the service. */
+/** Proves that the OpenAPI document is valid and complete, and accepts the same orders as the service. */
 
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
@@ -19,7 +19,7 @@ import {
 } from '../support/contract.ts';
 import { type Fixture, openFixture } from './fixture.ts';
 
-/** Documented, and answered by nothing yet. */
+/** Documented, but not returned yet. */
 const RESERVED: readonly ErrorCode[] = ['RISK_LIMIT', 'CONFLICT'];
 
 const openApi = openApiDocument(DOCUMENT_SETTINGS) as Node;
@@ -33,7 +33,7 @@ const operations = Object.entries<Node>(openApi.paths).flatMap(([path, item]) =>
   })),
 );
 
-/** Every object inside a document, with the way to it. */
+/** Yields every object inside a document, with its path. */
 function* nodesOf(
   node: Node,
   way: readonly string[] = [],
@@ -45,12 +45,12 @@ function* nodesOf(
 
 const nodes = (document: Node) => [...nodesOf(document)].filter(({ way }) => !way.includes('examples'));
 
-/** Where a schema stands: everything below may be a schema too. */
+/** True if the path is a place of a schema. Everything below it may be a schema too. */
 const isSchema = (way: readonly string[]): boolean =>
   ['schema', 'items', 'additionalProperties', 'payload', 'query'].includes(way.at(-1)!) ||
   ['properties', 'schemas', 'oneOf', 'anyOf', 'allOf', 'prefixItems'].includes(way.at(-2)!);
 
-/** `additionalProperties: false` is no schema to a generator but a word of its own. */
+/** Generators treat `additionalProperties: false` as a keyword, not as a schema. */
 const isBooleanSchema = (way: readonly string[], key: string): boolean =>
   ['schema', 'items', 'not', 'payload', 'contains', 'propertyNames'].includes(key) ||
   ['properties', 'schemas', 'patternProperties', 'oneOf', 'anyOf', 'allOf', 'prefixItems'].includes(
@@ -71,7 +71,7 @@ const ENDINGS = [
   'Request',
 ];
 
-/** Names of files and types that generators make of a document, each with where it comes from. */
+/** Names of files and types that generators derive from a document, each with its origin. */
 function generatedNames(document: Node): [name: string, origin: string][] {
   const { components, channels = {}, operations: streamOperations = {} } = document;
   return [
@@ -125,7 +125,7 @@ describe('the documents', () => {
   for (const [name, document] of Object.entries(DOCUMENTS)) {
     describe(name, () => {
       it('passes a linter, at its strictest', async () => {
-        // Both streams are public: their operations have no security to define.
+        // Both streams are public, so their operations define no security.
         const rules = name === 'asyncapi.json' ? { 'security-defined': 'off' as const } : {};
         const config = await createConfig({ extends: ['recommended-strict'], rules });
         const source = JSON.stringify(document);
@@ -164,7 +164,7 @@ describe('the documents', () => {
             node.type === 'object' &&
             node.properties !== undefined &&
             node.additionalProperties !== false &&
-            // The service ignores further members of requests; a narrowed schema stands beside the closed one.
+            // The service ignores unknown members of requests; a narrowed schema is next to the closed one.
             !way.some((step) => ['requestBody', 'allOf', 'query'].includes(step)) &&
             !isOfRequests(way),
         );
@@ -258,7 +258,7 @@ describe('the documents', () => {
         const { operation } = operations.find((one) => one.name === name)!;
         expect(operation.security, name).to.deep.equal(caller === 'wallet' ? [{ session: [] }] : []);
         expect('RateLimit-Reset' in operation.responses[200].headers, name).to.equal(bucket !== undefined);
-        // Reads of one wallet's history take turns, and too many at once are refused.
+        // Reads of one wallet's history are queued, and refused if there are too many.
         const isHistory = caller === 'wallet' && method === 'GET' && /orders|trades/.test(path);
         expect('Retry-After' in (operation.responses[429]?.headers ?? {}), name).to.equal(
           bucket !== undefined || isHistory,

@@ -1,4 +1,4 @@
-/** Live and settled reads are joined to the state of the later moment. */
+/** Proves that live and settled reads are merged into the state at the later of the two times. */
 
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
@@ -11,20 +11,20 @@ import { MARKETS, seededEvents, WALLETS } from '../support/seeded-events.ts';
 const EVENTS = 1_500;
 const LIMIT = 100;
 
-/** A read of the engine and a later one of Postgres, in events. */
+/** A read of the engine and a later read of Postgres, as numbers of events. */
 interface Moment {
-  /** What is settled when the engine is read, and so is not in its answer. */
+  /** Events that were settled and dropped before the engine was read. */
   readonly forgotten: number;
-  /** The last event when the engine is read. */
+  /** The last event at the read of the engine. */
   readonly engine: number;
-  /** The cursor of Postgres when it is read. */
+  /** The cursor at the read of Postgres. */
   readonly postgres: number;
 }
 
 function momentOf(dice: Random): Moment {
   const engine = dice.below(EVENTS + 1);
   const forgotten = dice.below(engine + 1);
-  // Postgres goes on meanwhile, at times past the moment at which the engine was read.
+  // Postgres advances meanwhile, sometimes past the state that the engine had when it was read.
   const postgres = Math.min(forgotten + dice.below(400), EVENTS);
   return { forgotten, engine, postgres };
 }
@@ -42,7 +42,7 @@ describe('joining what is live and what is settled', () => {
   });
 
   const cursorAt = (sequence: number) => ({ epoch: 1, sequence });
-  /** As the engine finds them: every event that names the wallet in any role. */
+  /** The events that the engine would return: all that name the wallet in any role. */
   const touched = (wallet: string, from: number, to: number): EngineEvent[] =>
     events.slice(from, to).filter((_event, at) => texts[from + at]!.includes(wallet));
 
@@ -56,7 +56,7 @@ describe('joining what is live and what is settled', () => {
             .orders.filter((order) => order.wallet === wallet)
             .reverse()
             .slice(0, LIMIT);
-        // Rows that were read from Postgres are frozen, because the fold must not change them.
+        // Rows from Postgres are frozen, because the merge must not change them.
         const known = latest(postgres).map((order) => Object.freeze(listedOrder(order)));
         const settled = { cursor: cursorAt(postgres), orders: known };
         const folded = foldOrders(settled, touched(wallet, forgotten, engine), wallet).slice(0, LIMIT);

@@ -1,4 +1,4 @@
-/** Replies about orders are written by templates; here they are held against what their schemas make of the same order. */
+/** Compares replies about orders, which are written by templates, with the output of their schemas. */
 
 import { expect } from 'chai';
 import { orderSchema, placementSchema } from '../../src/contract/orders.ts';
@@ -104,7 +104,7 @@ const fillMembers = (trade: Trade, orderId: string) => {
   };
 };
 
-/** The members as the contract names them, in any order: the schema puts them in its own. */
+/** Members by their contract names, in any order, because the schema sorts them. */
 const membersOf = (order: OrderWithTrades) => ({
   fillCount: order.fillCount,
   fills: order.trades.map((trade) => fillMembers(trade, order.id)),

@@ -1,4 +1,4 @@
-/** Plain orders are read without the schema: here the two are held against each other. */
+/** Compares the fast parser of plain orders with the schema. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
@@ -11,7 +11,7 @@ import { type Random, random, runSeed } from '../support/seed.ts';
 
 const WALLET = `0x${'ab'.repeat(20)}`;
 
-/** JSON texts of each member: the first ones are right, the others are wrong or unusual. */
+/** JSON texts for each member: valid ones first, then invalid or unusual ones. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   market: ['"ETH/USDC"', '"x"', '""', '1', 'null', '["ETH/USDC"]'],
   side: ['"buy"', '"sell"', '"BUY"', '"toString"', 'true', 'null'],
@@ -56,7 +56,7 @@ function bodyOf(dice: Random): string {
   return `{${members.join(',')}}`;
 }
 
-/** Contents of an order or a refusal, with decimals as text because they have more than one form. */
+/** Contents of an order or a refusal, with decimals as text because they have several representations. */
 function said(outcome: object): unknown {
   if (outcome instanceof Refusal) return [outcome.code, outcome.message];
   const asText = (value: unknown): unknown =>
@@ -64,7 +64,7 @@ function said(outcome: object): unknown {
   return Object.fromEntries(Object.entries(outcome).map(([name, value]) => [name, asText(value)]));
 }
 
-/** The members as the schema alone reads them. */
+/** Members as the schema alone parses them. */
 function schemaSays(body: object): unknown {
   const { success, data, error } = orderSchema.safeParse(body);
   if (!success) return ['VALIDATION_ERROR', describeIssues(error)];

@@ -1,4 +1,4 @@
-/** Orders and trades as replies write them, against a writer that is made to be read. */
+/** Compares orders and trades in replies with a simple reference writer. */
 
 import { expect } from 'chai';
 import { type Json, JsonText, writeJson } from '../../src/domain/json.ts';
@@ -17,7 +17,7 @@ import { freshDatabase } from '../support/servers.ts';
 
 const EVENTS = 1_200;
 
-/** count x unit, digit by digit. */
+/** Returns count x unit, computed digit by digit. */
 function literal(count: bigint, { coefficient, places }: Grid): JsonText {
   const digits = (count * coefficient).toString().padStart(places + 1, '0');
   const whole = digits.slice(0, digits.length - places);
@@ -77,7 +77,7 @@ function plainTrade(trade: Trade, wallet: string, market: Market): Json {
   };
 }
 
-/** Up to the largest counts there are: 2^53 - 1 ticks or steps, 2^62 atoms. */
+/** Up to the largest possible counts: 2^53 - 1 ticks or steps, 2^62 atoms. */
 const anyCount = (dice: Random, mostBits: number): bigint => {
   const bits = 1 + dice.below(mostBits);
   const high = BigInt(dice.below(2 ** 31)) << 31n;

@@ -1,4 +1,6 @@
-/** Requests outside the contract: what they may cost Redis and the disk, and that no other route pays for it. */
+/**
+ * Proves that requests outside the contract have a bounded cost for Redis and the disk, and do not affect other routes.
+ */
 
 import { once } from 'node:events';
 import { createServer, type Server as TcpServer } from 'node:net';
@@ -127,7 +129,7 @@ describe('requests outside the contract', () => {
       for (let times = 0; times < 60; times += 1)
         expect((await request(app).get('/v1/nothing')).status).to.equal(404);
       const seconds = Math.ceil((performance.now() - begunMs) / 1_000);
-      // One request a second waits for the Redis that hangs; 60 that waited would take a minute.
+      // One request a second waits for the Redis that hangs; if all 60 waited, they would take a minute.
       expect(seconds).to.be.below(40);
       expect(log.filter((line) => line.includes('limits: Redis does not answer'))).to.have.length(1);
       redis.disconnect();

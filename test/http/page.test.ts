@@ -1,4 +1,4 @@
-/** The trading page as it is served. What it does in a browser is tested elsewhere. */
+/** Tests how the trading page is served. Its behaviour in a browser is tested elsewhere. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
@@ -38,7 +38,7 @@ describe('the trading page', () => {
       .get(path)
       .set(headers)
       .then((reply) => reply);
-  /** Addresses that the document names, as a browser at `path` resolves them. */
+  /** Addresses in the document, as a browser at `path` resolves them. */
   const addresses = (html: string, path: string): URL[] =>
     [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(
       ([, address]) => new URL(address!, `http://page${path}`),

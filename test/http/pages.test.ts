@@ -1,4 +1,4 @@
-/** Pages of orders and trades, and single orders: a wallet can read all of its own, and nothing else. */
+/** Proves that a wallet can read all of its orders and trades by pages and one by one, and nothing else. */
 
 import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -42,7 +42,7 @@ describe('pages of orders and trades', () => {
     return { items: body.orders ?? body.trades, next: body.nextCursor };
   };
 
-  /** Every page of a list, and what is done between two of them. */
+  /** Reads every page of a list, and runs a function between two pages. */
   const pages = async (
     trader: Trader,
     path: string,
@@ -62,7 +62,7 @@ describe('pages of orders and trades', () => {
 
   const idsOf = (items: readonly Listed[]): string[] => items.map(({ id }) => id);
 
-  /** Orders that rest, in the order of placement. */
+  /** Places resting orders and returns their ids in order of placement. */
   const rest = async (trader: Trader, count: number, fields: object = {}): Promise<string[]> => {
     const ids: string[] = [];
     for (let at = 1; at <= count; at += 1) {
@@ -398,7 +398,7 @@ describe('pages of orders and trades', () => {
 
     const at = (trader: Trader): Trader => traderOf(bounded.app, trader.signer, trader.token);
 
-    /** Orders of alice with so many fills each, as maker, in the order of placement. */
+    /** Creates orders of alice with the given numbers of fills as maker, in order of placement. */
     const filled = async (counts: readonly number[]): Promise<string[]> => {
       const ids: string[] = [];
       for (const [index, count] of counts.entries()) {
@@ -464,7 +464,7 @@ describe('pages of orders and trades', () => {
   });
 });
 
-/** A request whose path no client has tidied up. */
+/** Sends a request with an unnormalized path. */
 async function raw(app: Fixture['app'], path: string, token: string): Promise<{ text: string }> {
   const server = createServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,4 +1,4 @@
-/** POST /v1/orders: the reply field by field, each status of an order, and the limits of each field. */
+/** Tests POST /v1/orders: each field of the reply, each status of an order, and the limits of each field. */
 
 import { expect } from 'chai';
 import { type LosslessNumber, parse } from 'lossless-json';
@@ -49,7 +49,7 @@ describe('POST /v1/orders', () => {
     fixture = await openFixture();
   });
 
-  /** A book of its own for each test. */
+  /** Each test has its own book. */
   beforeEach(async () => {
     markets += 1;
     const base = `P${markets}`;
@@ -292,7 +292,7 @@ describe('POST /v1/orders', () => {
     };
     const MARKET_BUY = { type: 'market', price: undefined, size: undefined };
 
-    /** A literal of one field of an otherwise right limit buy, and what comes of it. */
+    /** A literal for one field of an otherwise valid limit buy, and the expected outcome. */
     const CASES: readonly (readonly [field: string, literal: string, outcome: string, others?: object])[] = [
       ['size', '"1.5"', 'resting'],
       ['size', '1e2', 'resting'],

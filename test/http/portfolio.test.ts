@@ -1,4 +1,4 @@
-/** Portfolios, the list of markets, and the acceptance of terms. */
+/** Tests portfolios, the list of markets, and the acceptance of terms. */
 
 import { expect } from 'chai';
 import request from 'supertest';
@@ -95,7 +95,7 @@ describe('portfolio and markets', () => {
         await fixture.trader({ USDC: '1000', ETH: '2', BTC: '1' }),
         await fixture.trader({ USDC: '100000', ETH: '100' }),
       ];
-      // Nothing prices ETH or BTC.
+      // There is no price for ETH or BTC.
       expect(await portfolioOf(trader)).to.include({ equity: 1000, freeCollateral: 1000 });
       await fixture.engine.markets.change('ETH/USDC', { referencePrice: '1234.5' });
       expect((await portfolioOf(trader)).equity).to.equal(3469);
@@ -103,7 +103,7 @@ describe('portfolio and markets', () => {
       expect((await portfolioOf(trader)).equity).to.equal(1000 + 2 * 1999.99);
       await maker.order({ side: 'sell', price: 2000, size: 1 });
       expect((await portfolioOf(trader)).equity).to.equal(1000 + 2 * 1999.995);
-      // The last execution prices a market that has not both sides.
+      // The last execution is the price of a market without both sides.
       await trader.order({ price: 2000, size: 0.4 });
       await maker.delete('/v1/orders');
       await trader.order({ price: 100, size: 1 });

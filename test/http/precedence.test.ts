@@ -1,13 +1,13 @@
-/** A placement with two faults is refused for the one that the contract checks first. */
+/** Proves that a placement with two faults is refused for the fault that the contract checks first. */
 
 import { expect } from 'chai';
 import { FAULT_SETTINGS, FAULTS, type FaultName, newAttempt, outcomeOf, restore, send } from './faults.ts';
 import { type Fixture, openFixture, type Replica } from './fixture.ts';
 
 /**
- * Neighbours in the documented precedence: with both faults the first is answered, with the second alone the
- * second. Where two neighbours exclude each other (a size cannot be too small and too large, a market order
- * meets no rule of limit orders) each stands beside the next that it can meet.
+ * Neighbours in the documented precedence. With both faults the first is returned, with the second alone the second. If
+ * two neighbours exclude each other (a size cannot be too small and too large), each is paired with the next fault that
+ * it can be combined with.
  */
 const NEIGHBOURS: readonly (readonly [first: FaultName, second: FaultName])[] = [
   ['bearer', 'json'],
@@ -47,7 +47,7 @@ const NEIGHBOURS: readonly (readonly [first: FaultName, second: FaultName])[] = 
   ['noFunds', 'fillOrKill'],
 ];
 
-/** What a known client order id comes before: everything but the bearer and the syntax. */
+/** Faults that a known client order id takes precedence over: all except the bearer and the syntax. */
 const REPLAYED_THROUGH: readonly FaultName[] = [
   'schema',
   'account',
@@ -78,7 +78,7 @@ describe('precedence of refusals', () => {
   afterEach(() => restore(fixture));
   after(() => fixture.close());
 
-  /** The answer to a placement with these faults, each caused after those that come later in the precedence. */
+  /** Returns the answer to a placement with these faults, caused in reverse order of precedence. */
   const answerTo = async (...faults: FaultName[]) => {
     const attempt = await newAttempt(fixture, replica);
     for (const name of faults.toReversed()) await FAULTS[name].cause(attempt);

@@ -1,4 +1,4 @@
-/** Requests that no route may answer get `{error, code}` wherever a status can still be sent, on every process. */
+/** Proves that requests outside every route get `{error, code}` on every process, if a status can still be sent. */
 
 import { connect } from 'node:net';
 import { expect } from 'chai';

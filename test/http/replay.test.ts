@@ -1,4 +1,4 @@
-/** A client order id that is sent again returns the order that it made, and makes no second one. */
+/** Proves that a repeated client order id returns its order and creates no second one. */
 
 import { expect } from 'chai';
 import type { Response } from 'supertest';
@@ -6,7 +6,7 @@ import { KEYS } from '../../src/engine/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { type Fixture, openFixture, type Replica, type Trader, traderOf } from './fixture.ts';
 
-/** Nobody listens there. */
+/** Nothing listens on this port. */
 const NOWHERE = 'postgres://nobody@127.0.0.1:1/nothing';
 
 describe('replaying a client order id', () => {
@@ -44,14 +44,14 @@ describe('replaying a client order id', () => {
     at(replica, bidder).order({ market: symbol, clientOrderId: 'mine', ...fields });
   const sell = (fields: object = {}): Promise<Response> =>
     seller.order({ market: symbol, side: 'sell', ...fields });
-  /** What Redis does by itself ten minutes after Postgres has the ids. */
+  /** Deletes the claims, as Redis does ten minutes after Postgres has the ids. */
   const forget = async (): Promise<void> => {
     await fixture.settle();
     await fixture.redis.del(...KEYS.claims);
   };
   const listed = async (): Promise<{ id: string }> => (await bidder.get('/v1/orders')).body.orders[0];
 
-  /** A replay, of whatever the rest of the request asks, is the order as the list has it now. */
+  /** Checks that a replay returns the order as the list has it now, whatever the other fields of the request. */
   const expectReplay = async (reply: Response, id: string): Promise<void> => {
     expect(reply.status, reply.text).to.equal(200);
     const { accepted, order, ...own } = reply.body;

@@ -1,4 +1,4 @@
-/** The log that request limits count in: against a naive one over simulated time, and what it weighs. */
+/** Tests the log in which request limits count: against a naive log over simulated time, and its memory. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -12,7 +12,7 @@ import { freshRedis } from '../support/servers.ts';
 
 const WINDOW_MS = 60_000;
 
-/** A key where limits keep theirs. */
+/** A key with the prefix of the limits' keys. */
 const keyOf = (log: string): string => `{redbook}:limit:${log}`;
 
 describe('request log', () => {
@@ -32,7 +32,7 @@ describe('request log', () => {
   };
 
   describe('over simulated time', () => {
-    /** The script as it is, but for where it reads the clock. */
+    /** The real script with a replaced clock. */
     const { source } = loadScript('count_requests');
     const simulated = scriptOf(
       'simulated',
@@ -42,7 +42,7 @@ describe('request log', () => {
       ),
     );
 
-    /** The replies to requests that are counted together; `logs` are those of each in turn. */
+    /** Replies to requests that are counted together; `logs` has the logs of each request. */
     const countAllAt = async (atUs: number, logs: readonly string[], limits: readonly number[]) => {
       const time = [String(Math.floor(atUs / 1e6)), String(atUs % 1e6)];
       const keys = [...time, ...logs].map(keyOf);
@@ -52,7 +52,7 @@ describe('request log', () => {
     const countAt = async (atUs: number, logs: readonly string[], limits: readonly number[]) =>
       (await countAllAt(atUs, logs, limits))[0]!;
 
-    /** Every time ever counted, looked through from the first, each time. */
+    /** Keeps every counted time and scans all of them each time. */
     class NaiveLogs {
       readonly #times = new Map<string, number[]>();
 
@@ -141,7 +141,7 @@ describe('request log', () => {
     const count = open([300], windowMs);
     for (let index = 0; index < 300; index += 1) await count(['heavy']);
     expect(await redis.memory('USAGE', keyOf('heavy'))).to.be.below(2_150);
-    // Places leave and are taken for three windows more.
+    // Entries expire and are added for three more windows.
     const untilMs = Date.now() + 3 * windowMs;
     let heaviest = 0;
     while (Date.now() < untilMs) {

@@ -1,4 +1,6 @@
-/** A request that offers an upgrade which is not taken is answered as if it had not, with all that comes behind it. */
+/**
+ * Proves that a request with a declined upgrade offer is answered like one without, including the requests behind it.
+ */
 
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +17,7 @@ import { type Fixture, openFixture } from './fixture.ts';
 
 const run = promisify(execFile);
 
-/** As Java's default client offers it. */
+/** The offer of Java's default client. */
 const H2C = [
   'Connection: Upgrade, HTTP2-Settings',
   'Host: x',
@@ -28,7 +30,7 @@ const plain = (path: string): string => request('GET', path, ['Host: x']);
 const post = (path: string, body: string, lines: readonly string[] = H2C): string =>
   request('POST', path, [...lines, `Content-Length: ${body.length}`], body);
 
-/** A request as the application saw it. */
+/** A request as the application received it. */
 interface Seen {
   readonly method: string;
   readonly url: string;
@@ -44,7 +46,7 @@ for (const takesWebSockets of [false, true])
     let listening: Listening;
     let seen: Seen[];
     let sockets: Set<Socket>;
-    /** Replies to `/slow` are sent when this is called. */
+    /** Sends the replies to `/slow`. */
     let answerSlow: (() => void) | undefined;
 
     before(async () => {
@@ -118,7 +120,7 @@ for (const takesWebSockets of [false, true])
         const told = ['GET /a?b=1 ', 'POST /c body', 'GET /d '];
         const [a, b, c] = asked as [string, string, string];
         const ways: (string | number)[][] = [[a], [b], [c], [a + c], [a, 20, b]];
-        // Newer Node ends the connection behind a body.
+        // Newer versions of Node end the connection after a body.
         if (!readsBodies) ways.push([a + b + c], [a, 20, b, 20, c]);
         await Promise.all(
           ways.map(async (pieces) => {
@@ -248,7 +250,7 @@ for (const takesWebSockets of [false, true])
         [...H2C, 'Transfer-Encoding: chunked', 'Transfer-Encoding: identity'],
         [...H2C, 'Transfer-Encoding : chunked'],
         [...H2C, 'Content-Length: +5'],
-        // Node leaves out what comes behind the first 1,000 headers.
+        // Node drops headers after the first 1,000.
         [...H2C, ...Array.from({ length: 1_000 }, () => 'a:'), `Content-Length: ${hidden.length}`],
       ];
       for (const lines of attempts) {

@@ -1,4 +1,4 @@
-/** The turns that reads of wallets take: one at a time for each, and a bounded number in all. */
+/** Tests the queue of wallet reads: one at a time for each wallet, and a bounded number in all. */
 
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import { UnsentReplies, WalletReads } from '../../src/http/wallet-reads.ts';
 
-/** Reads that end when the test says so, with the number of their beginning. */
+/** Reads that the test ends, numbered by their start. */
 class Reads {
   begun: string[] = [];
   #ends: ((error?: Error) => void)[] = [];
@@ -21,7 +21,7 @@ class Reads {
     };
   }
 
-  /** Ends the read that began first, and lets what waits for it go on. */
+  /** Ends the oldest read, and lets the callers that wait for it continue. */
   async end(error?: Error): Promise<void> {
     this.#ends.shift()!(error);
     await sleep(0);
@@ -51,7 +51,7 @@ describe('reads of wallets', () => {
     await reads.end();
     expect(await first).to.equal(1);
     expect(reads.begun).to.deep.equal(['list', 'list']);
-    // Who asks now is not answered with what was read before.
+    // A later caller does not get the result of an earlier read.
     const late = ask('list');
     await reads.end();
     expect(new Set(await Promise.all(waiting))).to.deep.equal(new Set([2]));
@@ -82,7 +82,7 @@ describe('reads of wallets', () => {
     asked.push(ask('bob', '1'), ask('carol', '1'));
     expect(reads.begun).to.deep.equal(['alice 1', 'bob 1']);
     await reads.end();
-    // Alice came back to the end of the queue.
+    // Alice's next read went to the end of the queue.
     expect(reads.begun.slice(2)).to.deep.equal(['carol 1']);
     for (let end = 0; end < 4; end += 1) await reads.end();
     expect(await Promise.all(asked)).to.have.length(5);
@@ -134,10 +134,10 @@ describe('reads of wallets', () => {
     expect(await ask('alice')).to.equal('answered');
     unsent.add('alice', 1024 * 1024, replies[0]!);
     expect(await ask('alice')).to.equal('RATE_LIMITED');
-    // Its connection is gone, which a reply that waits behind another is not told.
+    // Its connection is closed, but a reply queued behind another is not notified.
     replies[0]!.req.socket.destroy();
     expect(await ask('alice')).to.equal('answered');
-    // Many wallets together may not fill the memory either.
+    // Memory is bounded for many wallets together, too.
     const others = Array.from({ length: 16 }, reply);
     for (const [at, one] of others.entries()) unsent.add(`${at}`, 8 * 1024 * 1024, one);
     expect(await ask('bob')).to.equal('SERVICE_UNAVAILABLE');

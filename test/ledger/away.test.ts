@@ -1,4 +1,4 @@
-/** Reads that are refused at once while Postgres is known to be away. */
+/** Proves that reads are refused at once while Postgres is known to be down. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';

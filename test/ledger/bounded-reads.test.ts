@@ -1,4 +1,4 @@
-/** The rows that one read of a wallet's history costs Postgres, however long that history is. */
+/** Proves that the number of rows that one read of a wallet's history costs Postgres does not grow with the history. */
 
 import { expect } from 'chai';
 import pg from 'pg';
@@ -10,7 +10,7 @@ import { query } from './tables.ts';
 
 const VICTIM = `0x${'1'.repeat(40)}`;
 const OTHERS = `0x${'2'.repeat(40)}`;
-/** One order of 150,000 fills, which somebody ate in the smallest steps, and fifty of 1,000. */
+/** One order of 150,000 fills, filled in the smallest steps, and fifty of 1,000. */
 const EATEN = 150_000;
 const SWEPT = 50;
 const FILLS = EATEN + SWEPT * 1_000;
@@ -20,13 +20,13 @@ const LIST = 100;
 const PER_ORDER = 1_000;
 const PER_REPLY = 5_000;
 const DAY_MS = 86_400_000;
-/** Without a gap, the last thousand candles of each kept timeframe before this day of Unix time, a first of March. */
+/** The last thousand candles of each kept timeframe before this day of Unix time, a first of March, without gaps. */
 const KEPT_DAYS = 20_513;
-/** A year of months, the oldest of which has 31 days. */
+/** A year of months. The oldest has 31 days. */
 const CANDLES = 12;
-/** Most kept candles that one candle is folded from. */
+/** Most kept candles that one candle is aggregated from. */
 const ROWS_OF_CANDLE = { '1m': 1, '5m': 5, '15m': 15, '1h': 1, '4h': 4, '1D': 1, '1W': 7, '1M': 31 };
-/** Rows of catalogs do not count; the cursor is read with every list. */
+/** The cursor is read with every list. Rows of catalogs are not counted. */
 const CURSOR_ROWS = 1;
 
 const idOf = (expression: string): string => `lpad(to_hex(${expression}), 34, '0')`;
@@ -60,7 +60,7 @@ cross join lateral generate_series(
   greatest(0, ${KEPT_DAYS}::bigint * ${DAY_MS} / length_ms - 1000), ${KEPT_DAYS}::bigint * ${DAY_MS} / length_ms - 1) as n;
 commit`;
 
-/** Live and dead rows of the ledger's tables that were looked at, by any process. */
+/** Live and dead rows of the ledger's tables read by any process. */
 const ROWS_READ = `
   select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::int as rows from pg_stat_user_tables`;
 
@@ -75,7 +75,7 @@ describe('rows that a read of a long history costs', () => {
     await query(databaseUrl, HISTORY);
   });
 
-  /** A connection hands in its counts when it ends, so each read has connections of its own. */
+  /** Each read has its own connections, because a connection reports its counts when it ends. */
   const rowsReadBy = async (read: (ledger: Ledger) => Promise<unknown>): Promise<number> => {
     const before = await settledCounts();
     const ledger = openLedger({ databaseUrl });
@@ -101,7 +101,7 @@ describe('rows that a read of a long history costs', () => {
     }
   };
 
-  /** As a reply shows them. */
+  /** The limits of a reply. */
   const shown = { maxFillsPerOrder: PER_ORDER, maxFillsPerReply: PER_REPLY, orders: LIST };
   const ids = async (sql: string): Promise<string[]> =>
     (await query<{ id: string }>(databaseUrl, sql)).map(({ id }) => id);
@@ -122,7 +122,7 @@ describe('rows that a read of a long history costs', () => {
           fills = orders.reduce((sum, order) => sum + order.fills.length, 0);
         });
         expect(fills).to.equal(PER_REPLY);
-        // All orders are live or closed ones, from two indexes: the first row of each is looked at.
+        // The list of all orders merges live and closed ones from two indexes, and reads the first row of each.
         expect(rows).to.equal(CURSOR_ROWS + LIST + 1 + 1 + PER_REPLY);
         // The same in two reads, as for a wallet with unsettled fills.
         const inTwo = await rowsReadBy(async (ledger) => {
@@ -144,7 +144,7 @@ describe('rows that a read of a long history costs', () => {
           const { orders } = await ledger.orders.ofWallet(VICTIM, page);
           expect(orders).to.have.length(LIST + 1 + touchedIds.length);
         });
-        // Those that the engine touched are passed over in the list, and read by their ids.
+        // Orders changed by the engine are skipped in the list, and read by their ids.
         expect(live).to.be.at.most(CURSOR_ROWS + LIST + 1 + 2 * touchedIds.length);
         const closed = await rowsReadBy(async (ledger) => {
           const page = { status: 'closed', limit: LIST + 1, beforeSequence: LIVE + 500 } as const;

@@ -1,4 +1,4 @@
-/** Candles of the ledger are the sums of its trades. */
+/** Proves that the ledger's candles are the sums of its trades. */
 
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
@@ -12,7 +12,7 @@ const CANDLES = `select market, timeframe, open_ms::text, open_ticks::text, high
   close_ticks::text, volume_steps::text, quote_atoms::text, first_trade_id::text, last_trade_id::text
   from candles order by 1, 2, candles.open_ms`;
 
-/** The expected candles, from the trades by window functions. */
+/** The expected candles, computed from the trades by window functions. */
 const FROM_TRADES = `select market, timeframe, open_ms::text, open_ticks::text, high_ticks::text, low_ticks::text,
     close_ticks::text, volume_steps::text, quote_atoms::text, first_trade_id::text, last_trade_id::text
   from (
@@ -66,7 +66,7 @@ describe('the candles of the ledger', () => {
 
 const LARGEST = 2n ** 53n - 1n;
 
-/** Pairs of orders that fill each other whole, in one minute: the most that one order can carry exactly. */
+/** Pairs of orders in one minute that fill each other completely, at the largest exact amount. */
 function largestTrades(count: number): EngineEvent[] {
   const events: EngineEvent[] = [];
   const place = (side: Side, makerOrderId: string | null): string => {

@@ -1,4 +1,4 @@
-/** A database as an earlier release left it: its migrations, and the rows that it wrote. */
+/** Creates a database in the state of an earlier release: its migrations, and the rows that it wrote. */
 
 import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,12 +10,12 @@ import { query, TABLES } from './tables.ts';
 
 const FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url));
 
-/** Rows of what its triggers watch come before the cursor that contains them. */
+/** Rows watched by the cursor's triggers must precede the cursor. */
 const IN_ORDER = [...TABLES.filter((table) => table !== 'engine_cursor'), 'engine_cursor'];
 const ALONE = ['engine_cursor', 'trading_switches'];
-/** Columns that triggers of that release wrote, or that it did not write at all. */
+/** Columns written by that release's triggers, or not written at all. */
 const NOT_COPIED = new Set(['witness', 'fill_count']);
-/** Rows that these releases had, where they had only some. */
+/** Filters for tables of which these releases had only some rows. */
 const KEPT: Readonly<Record<string, string>> = { candles: `where timeframe = '1m'` };
 const OF_CURSOR = new Set(['epoch', 'sequence', 'digest', 'event_time_ms', 'settled_at']);
 
@@ -32,8 +32,8 @@ async function migratedBefore(before: string): Promise<string> {
 }
 
 /**
- * A database with the migrations before one, and the rows of a settled ledger. Fill counts, witnesses and counts of
- * rows are those that the triggers of these migrations made.
+ * Creates a database with the migrations before a given one and the rows of a settled ledger. The triggers of these
+ * migrations write fill counts, witnesses and row counts.
  */
 export async function databaseOfEarlierRelease(before: string, settledUrl: string): Promise<string> {
   const databaseUrl = await migratedBefore(before);

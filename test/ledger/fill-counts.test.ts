@@ -1,4 +1,4 @@
-/** The number of fills that each order's row carries, whichever release settled it. */
+/** Tests the fill count in each order's row, whichever release settled the order. */
 
 import { expect } from 'chai';
 import { migrate } from '../../src/ledger/migrate.ts';
@@ -10,7 +10,7 @@ import { query } from './tables.ts';
 const COUNTS_SINCE = '006_fill_counts.ts';
 const EVENTS = 600;
 
-/** Fill counts of each filled order by its row and by the trades. */
+/** Fill counts of each filled order, from its row and from the trades. */
 const COUNTS = `
   select id, fill_count::int as kept,
     (select count(*) from trades where taker_order_id = id or maker_order_id = id)::int as counted

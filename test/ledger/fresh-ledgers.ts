@@ -1,4 +1,4 @@
-/** Migrated ledgers, each on a database of its own. */
+/** Creates migrated ledgers, each on its own database. */
 
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { freshLedgerDatabase } from '../support/servers.ts';
@@ -8,7 +8,10 @@ export interface FreshLedger {
   readonly databaseUrl: string;
 }
 
-/** To be called where a `describe` begins. @returns what makes them, for its tests; closed when these are over */
+/**
+ * Call this at the start of a `describe`.
+ * @returns a function that creates ledgers, which are closed after its tests
+ */
 export function freshLedgers(): () => Promise<FreshLedger> {
   const opened: Ledger[] = [];
   after(() => Promise.all(opened.map((ledger) => ledger.close())));

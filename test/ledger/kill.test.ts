@@ -1,4 +1,4 @@
-/** Processes that are killed while they settle or migrate leave no half-written state. */
+/** Proves that processes killed while they settle or migrate leave no half-written state. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import { freshDatabase } from '../support/servers.ts';
 import { contents, query } from './tables.ts';
 
 const CHILD = { entry: 'test/ledger/settle-child.ts' };
-/** From a directory that is not the project's: nothing may depend on it. */
+/** A directory outside the project, because nothing may depend on the working directory. */
 const ELSEWHERE = '/';
 
 async function settledUpTo(databaseUrl: string): Promise<number> {
@@ -40,7 +40,7 @@ describe('ledger processes', function () {
     return child;
   };
 
-  /** Resolves when the child has written the line; false when it ended without. */
+  /** Resolves to true when the child has written the line, and to false if it ended without it. */
   const line = async (child: ChildProcess, text: string): Promise<boolean> => {
     let written = '';
     for await (const chunk of child.stdout!) {

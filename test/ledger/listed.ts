@@ -1,4 +1,4 @@
-/** Contents of a reference ledger in the shape of lists: counts as digits, and each trade from one side. */
+/** Lists of a reference ledger: counts as digits, and each trade from one side. */
 
 import { type Fill, fillOf, type ListedOrder, type Trade, walletTradeOf } from '../../src/domain/order.ts';
 import type { ReferenceOrder } from './reference-ledger.ts';

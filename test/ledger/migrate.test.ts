@@ -1,4 +1,4 @@
-/** Releases that meet on one database: a later one has been there, and goes back. */
+/** Tests different releases on one database, including going back to an earlier release. */
 
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { query } from './tables.ts';
 const FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url));
 const OURS = readdirSync(FOLDER).sort();
 
-/** What an earlier release cannot work without any more, or does not know that it must write. */
+/** A migration that removes something that an earlier release needs, or adds something that it would have to write. */
 const TAKES_AWAY =
   /\b(drop (table|column|function|trigger)|rename|alter column|add column [^,;]*not null(?! default))\b/i;
 
@@ -25,7 +25,7 @@ describe('migrations', () => {
     for (const folder of folders) rmSync(folder, { recursive: true });
   });
 
-  /** The migrations of another release: some of ours, and some of its own, by name and statement. */
+  /** The migrations of another release: some of ours, and others by name and statement. */
   const release = (ours: readonly string[], others: Readonly<Record<string, string>>): URL => {
     const folder = mkdtempSync(join(tmpdir(), 'redbook-migrations-'));
     folders.push(folder);
@@ -93,13 +93,13 @@ describe('migrations', () => {
   it('keep settlement of an earlier release, which still runs, from moving the cursor', async () => {
     const databaseUrl = await freshDatabase();
     await migrate(databaseUrl);
-    /** As each release before writes it. */
+    /** The cursor's update by every earlier release. */
     const moving = `update engine_cursor set epoch = 1, sequence = 1, digest = 'x', event_time_ms = 1,
       settled_at = clock_timestamp()`;
     const error = await refusal(query(databaseUrl, moving));
     expect(error).to.have.property('code', '55000');
     expect(error).to.have.property('message').that.includes('a later release settles into this database');
-    /** As releases write it that keep minutes alone. */
+    /** The insert of releases that keep only minutes. */
     const writing = `insert into candles select 'ETH/USDC', 0, 1, 1, 1, 1, 1, 1, 1, 1
       on conflict (market, open_ms) do update set close_ticks = excluded.close_ticks`;
     expect(await refusal(query(databaseUrl, writing))).to.have.property('code', '42P10');

@@ -1,4 +1,4 @@
-/** Reads are refused while Postgres is away or slow, and resume without a restart. */
+/** Proves that reads are refused while Postgres is down or slow, and resume without a restart. */
 
 import { expect } from 'chai';
 import pg from 'pg';
@@ -46,7 +46,7 @@ describe('ledger without Postgres', function () {
   it('answers SERVICE_UNAVAILABLE while it is down, and goes on by itself when it is back', async () => {
     await ledger.settlement.settle(events.slice(0, 300));
     for (let round = 0; round < 2; round += 1) {
-      // Connections that are idle and connections in use, when it dies.
+      // Both idle and busy connections exist when Postgres dies.
       const inFlight = Array.from({ length: 12 }, () => failureOf(ordersOf(100)));
       const settling = failureOf(ledger.settlement.settle(events.slice(0, 300 + 100 * (round + 1))));
       await postgres.kill();
@@ -67,7 +67,7 @@ describe('ledger without Postgres', function () {
         .and.not.instanceOf(LedgerDiverged);
 
       await postgres.start();
-      // The look-up of those who place is refused at once until a look in the background has found Postgres back.
+      // Look-ups before placements are refused at once until a background check has found Postgres again.
       await eventually(
         'the look-up answers',
         async () => (await failureOf(reads['orders.placedId']!())) === undefined,

@@ -1,4 +1,4 @@
-/** Reads of orders, fills, balances and entries equal those of a reference ledger. */
+/** Proves that reads of orders, fills, balances and entries equal those of a reference ledger. */
 
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
@@ -271,7 +271,7 @@ describe('ledger reads', () => {
     const opening = seededEvents(5).next(30);
     const placed = events.find((event) => event.kind === 'order_placed' && event.status === 'resting')!;
     if (placed.kind !== 'order_placed') throw new Error('the stream has no resting order');
-    // The last four were refused at the door; should one pass it, settlement must not stop.
+    // The API refuses the last four texts; if one gets through, settlement must not stop.
     const texts = [...POISONED_TEXTS, 'nul \0 inside', '\ud800', '\udc00 low', 'x'.repeat(100_000)];
     const orders = texts.map((clientOrderId, index): EngineEvent => {
       const sequence = 31 + index;

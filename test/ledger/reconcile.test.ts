@@ -1,4 +1,4 @@
-/** The checks of the ledger pass on settled data and find each kind of corruption. */
+/** Proves that the ledger's checks pass on settled data and detect each kind of corruption. */
 
 import { expect } from 'chai';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
@@ -9,7 +9,7 @@ import { databaseOfEarlierRelease } from './earlier-release.ts';
 import { freshLedgers } from './fresh-ledgers.ts';
 import { query, remembered } from './tables.ts';
 
-/** What a hand in the database could do, with the triggers off, and the checks that must see it. */
+/** Manual changes with the triggers off, and the checks that must detect them. */
 const DAMAGE: Record<string, { sql: string; seenBy: string[] }> = {
   'an entry is missing': {
     sql: 'delete from ledger_entries where (sequence, line) in (select sequence, 0 from trades order by 1 limit 1)',

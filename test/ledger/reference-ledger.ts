@@ -1,4 +1,4 @@
-/** What a stream of events comes to, told a second time: plain maps, no SQL, nothing shared with the ledger. */
+/** An independent implementation of the ledger's state: plain maps, no SQL, no shared code. */
 
 import type { EngineEvent } from '../../src/domain/event.ts';
 import type { Order, OrderStatus, Trade } from '../../src/domain/order.ts';

@@ -1,4 +1,4 @@
-/** Writes the schema of a database as text, from the catalog, in an order that no history of migrations changes. */
+/** Writes the schema of a database as text from the catalog, independent of the order of its migrations. */
 
 import { query } from './tables.ts';
 
@@ -6,7 +6,7 @@ const HEAD = `-- The schema that all migrations make of an empty database. \`npm
 -- It is read and compared, never run: migrations/ makes the tables.
 `;
 
-/** Columns in their order, then constraints by name. Each relation and each constraint of a table has a line. */
+/** Columns in their order, then constraints by name. One line for each relation and each constraint of a table. */
 const TABLES = `
   select format(E'create table %s (\\n%s\\n)%s;', relation, string_agg('  ' || line, E',\\n' order by place, line),
     (select ' with (' || array_to_string(reloptions, ', ') || ')' from pg_class where oid = relation)) as text
@@ -49,7 +49,7 @@ const COMMENTS = `
   from pg_description left join pg_attribute on attrelid = objoid and attnum = objsubid and objsubid > 0
   where classoid = 'pg_class'::regclass and objoid in (select oid from own)`;
 
-/** Everything that no query above writes: there is none of it now. */
+/** Objects that no query above writes. There are none now. */
 const OTHERS = `
   select format('-- %s %s', case relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
     else relkind::text end, oid::regclass) as text

@@ -1,4 +1,4 @@
-/** The ledger that the benchmarks fill by SQL is what settlement would have written. */
+/** Proves that the benchmarks' SQL fills a ledger with the rows that settlement would have written. */
 
 import { expect } from 'chai';
 import { openLedger } from '../../src/ledger/index.ts';

@@ -1,4 +1,4 @@
-/** Settlement writes each event once, in order, however batches are split or repeated. */
+/** Proves that settlement writes each event once and in order, however batches are split or repeated. */
 
 import { expect } from 'chai';
 import pg from 'pg';

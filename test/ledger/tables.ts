@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 
-/** All of them, as settlement writes them. */
+/** All tables that settlement writes. */
 export const TABLES = [
   'engine_cursor',
   'trading_switches',
@@ -28,7 +28,7 @@ export async function query<Row extends pg.QueryResultRow>(databaseUrl: string, 
   }
 }
 
-/** A digest and a count of rows for each table; when something was settled is no content. */
+/** Returns a digest and a row count for each table. The time of settlement is excluded. */
 export async function contents(databaseUrl: string): Promise<Record<string, string>> {
   const result: Record<string, string> = {};
   for (const table of TABLES) {
@@ -42,7 +42,10 @@ export async function contents(databaseUrl: string): Promise<Record<string, stri
   return result;
 }
 
-/** Keeps a copy of all rows; what it returns puts them back, whatever was changed, added or removed meanwhile. */
+/**
+ * Copies all rows.
+ * @returns a function that restores them, whatever was changed, added or removed
+ */
 export async function remembered(databaseUrl: string): Promise<() => Promise<void>> {
   const copies = TABLES.map((table) => `create table saved.${table} as table ${table};`);
   await query(databaseUrl, `drop schema if exists saved cascade; create schema saved; ${copies.join(' ')}`);

@@ -1,4 +1,4 @@
-/** A ledger connects over TLS only under the certificate authority that its URL names. */
+/** Proves that a ledger connects over TLS only under the certificate authority in its URL. */
 
 import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,7 +32,7 @@ describe('a ledger behind TLS', function () {
   before(async () => {
     const data = mkdtempSync(join(tmpdir(), 'redbook-postgres-'));
     server = await startPostgresServer({ folder: data, durable: false });
-    // The server's user may be another than ours.
+    // The server's user may differ from ours.
     const { uid, gid } = statSync(join(data, 'postgres/data'));
     chmodSync(folder, 0o755);
     const settings = {

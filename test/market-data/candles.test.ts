@@ -1,4 +1,4 @@
-/** Candles from the engine and the ledger equal a recomputation from all executions. */
+/** Proves that candles from the engine and the ledger equal a recomputation from all executions. */
 
 import { expect } from 'chai';
 import { type Candle, TIMEFRAMES, type Timeframe } from '../../src/domain/candle.ts';
@@ -7,7 +7,7 @@ import { type Random, random, runSeed } from '../support/seed.ts';
 import { MARKETS } from '../support/seeded-events.ts';
 import { type Replica, type SimulatedMarket, simulatedMarket } from './simulated-market.ts';
 
-/** Where buckets of many timeframes end together: leap and other Februaries, ends of years, Mondays. */
+/** Times at which buckets of many timeframes end together: leap and other Februaries, ends of years, Mondays. */
 const ENDS = [
   '2023-02-28T00:00:00Z',
   '2023-03-01T00:00:00Z',
@@ -26,7 +26,7 @@ const ENDS = [
   '2025-01-01T00:16:00Z',
 ].map((time) => Date.parse(time));
 
-/** The start of a time's bucket, as Postgres tells it. */
+/** SQL for the start of a time's bucket. */
 const START_OF: Readonly<Record<Timeframe, (timeMs: string) => string>> = {
   '1m': (timeMs) => truncated('minute', timeMs),
   '5m': (timeMs) => binned('5 minutes', timeMs),
@@ -45,7 +45,7 @@ const binned = (stride: string, timeMs: string): string =>
 
 type Row = Record<'start' | 'open' | 'high' | 'low' | 'close' | 'volume', number> | null;
 
-/** The candle at a time, NUMERIC, from all executions before. */
+/** Recomputes the candle at a time in NUMERIC from all earlier executions. */
 async function recomputed(market: SimulatedMarket, symbol: string, timeframe: Timeframe): Promise<Row> {
   const startOf = START_OF[timeframe];
   const [row] = await market.executions.query<NonNullable<Row> & { last: number }>(
@@ -85,7 +85,7 @@ async function agree(market: SimulatedMarket, replicas: readonly Replica[], wher
   }
 }
 
-/** Every candle whose start lies in a range, NUMERIC, from all executions, oldest first. */
+/** Recomputes every candle that starts in a range, in NUMERIC from all executions, oldest first. */
 const recomputedHistory = async (
   market: SimulatedMarket,
   symbol: string,
@@ -113,7 +113,7 @@ const historyRow = (candle: Candle): Record<string, string> => ({
   quote: String(candle.quoteAtoms),
 });
 
-/** Times that are ends of buckets, or near them, or of no meaning; one side or both may be open. */
+/** A range between ends of buckets, times near them, or random times; one or both sides may be open. */
 function anyRange(dice: Random, market: SimulatedMarket): CandleRange {
   const any = (): number | undefined =>
     dice.chance(0.4)
@@ -126,7 +126,10 @@ function anyRange(dice: Random, market: SimulatedMarket): CandleRange {
     : { limit, fromMs: one, toMs: other };
 }
 
-/** Compares the histories of all timeframes with what they must be. @returns the number of candles compared */
+/**
+ * Compares the histories of all timeframes with a recomputation.
+ * @returns the number of candles compared
+ */
 async function historiesAgree(market: SimulatedMarket, replica: Replica, dice: Random, where: string) {
   let compared = 0;
   for (const timeframe of TIMEFRAMES) {

@@ -1,4 +1,4 @@
-/** All executions once more, in a plain table of NUMERICs, and what they come to when nothing is kept. */
+/** Keeps all executions in a plain table of NUMERICs, and recomputes figures from them. */
 
 import pg from 'pg';
 import { notionalAtoms, type Trade } from '../../src/domain/order.ts';
@@ -6,7 +6,7 @@ import type { Figures } from '../../src/market-data/index.ts';
 
 export interface Executions {
   add(trades: readonly Trade[]): Promise<void>;
-  /** Asks the table `executions`: market, trade_id, at_ms, price_ticks, size_steps, quote_atoms. */
+  /** Queries the table `executions`: market, trade_id, at_ms, price_ticks, size_steps, quote_atoms. */
   query<Row extends pg.QueryResultRow>(sql: string, parameters?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -38,10 +38,10 @@ export async function openExecutions(connectionString: string): Promise<Executio
   };
 }
 
-/** Figures as text, a row a market. */
+/** Figures as text, one row per market. */
 export type FigureRows = Record<string, Record<string, string | null>>;
 
-/** The 24 hours before a time, over all executions. */
+/** Recomputes the 24 hours before a time from all executions. */
 export async function recomputedFigures(executions: Executions, asOfMs: number): Promise<FigureRows> {
   const rows = await executions.query<{ market: string } & Record<string, string | null>>(
     `select market,

@@ -1,4 +1,4 @@
-/** Days of trading on a real engine whose Redis lives by a clock of ours: nothing of the service knows of it. */
+/** Tests days of trading on a real engine whose Redis has a faked clock, of which the service knows nothing. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -28,7 +28,7 @@ describe('days on a clock of ours', () => {
     }
     const seed = runSeed();
     const dice = random(seed);
-    // A leap day lies ahead, and the first day is long over when the last begins.
+    // Starts before a leap day; the first day is long over when the last begins.
     let ahead = Math.floor((Date.UTC(2028, 1, 27) - Date.now()) / 1000);
     clock.setAhead(ahead);
     const server = await freshRedisServer(clock.environment);
@@ -69,7 +69,7 @@ describe('days on a clock of ours', () => {
   });
 });
 
-/** Figures of a time or later; a process that knows nothing of the clock may go on with the last for a second. */
+/** Returns figures of a given time or later, because a process may serve cached figures for a second. */
 async function notBefore(data: MarketData, asOfMs: number): Promise<Figures> {
   for (;;) {
     const figures = await data.figures();

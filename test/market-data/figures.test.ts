@@ -1,4 +1,4 @@
-/** The figures of the last 24 hours equal a recomputation from all executions. */
+/** Proves that the figures of the last 24 hours equal a recomputation from all executions. */
 
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
@@ -15,10 +15,10 @@ const DAY_MS = 24 * HOUR_MS;
 /** 2024-02-27T13:00:00Z. */
 const START_MS = Date.UTC(2024, 1, 27, 13);
 
-/** The last millisecond of a second, so that nobody is answered from a second that the clock has left. */
+/** Rounds up to the last millisecond of a second, so that no answer comes from the cache of an earlier second. */
 const endOfSecond = (timeMs: number): number => timeMs - (timeMs % 1000) + 999;
 
-/** Rises by steps from nothing to many hours: bursts within a second, quiet days. */
+/** Increasing times with steps from zero to many hours: bursts within a second, quiet days. */
 function timesAfter(dice: Random, fromMs: number, count: number): number[] {
   const times: number[] = [];
   let timeMs = fromMs;

@@ -1,10 +1,10 @@
-/** Concurrent callers share one read that began after they asked. */
+/** Proves that concurrent callers share one read that began after they asked. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { cappedReads, oneAtATime } from '../../src/market-data/shared-read.ts';
 
-/** A read that takes some milliseconds and tells when it began. */
+/** A read that takes some milliseconds and records when it began. */
 function slowRead(): { read: () => Promise<number>; begun: number[]; most: () => number } {
   const begun: number[] = [];
   let [underWay, most] = [0, 0];

@@ -1,7 +1,7 @@
 /**
- * Days of trading in seconds: a valid stream of events at times of our choosing, an engine that serves it as far
- * as its clock has come, a real ledger that is as far behind as we want, and all executions once more in a plain
- * table of NUMERICs for recomputing.
+ * Simulates days of trading in seconds: a valid stream of events at chosen times, an engine that serves the events up
+ * to its clock, a real ledger that lags as far as a test wants, and all executions in a plain table of NUMERICs for
+ * recomputing.
  */
 
 import type { Candle, Timeframe } from '../../src/domain/candle.ts';
@@ -16,7 +16,7 @@ import { seededEvents } from '../support/seeded-events.ts';
 import { freshLedgerDatabase } from '../support/servers.ts';
 import { type Executions, openExecutions } from './executions.ts';
 
-/** One process' market data over the simulated engine. */
+/** The market data of one process over the simulated engine. */
 export interface Replica {
   readonly figures: RollingFigures;
   readonly candles: CurrentCandles;
@@ -25,24 +25,24 @@ export interface Replica {
 
 export interface SimulatedMarket {
   readonly ledger: Ledger;
-  /** Moves the engine's clock on. */
+  /** Advances the engine's clock. */
   advanceTo(timeMs: number): void;
   nowMs(): number;
-  /** The engine's next events, one at each of the times; the clock ends at the last. */
+  /** Emits the engine's next events, one at each time, and sets the clock to the last time. */
   happen(timesMs: readonly number[]): Promise<void>;
-  /** Settles all but the last `behind` events, and trims what was settled before. */
+  /** Settles all but the last `behind` events, and trims earlier settled events. */
   settle(behind?: number): Promise<void>;
-  /** A process that starts now. */
+  /** Starts a new process. */
   replica(ledger?: Ledger): Replica;
-  /** A process between whose reads of the engine and of Postgres some events are settled. */
+  /** Starts a process for which some events are settled between its reads of the engine and of Postgres. */
   racingReplica(dice: Random): Replica;
   readonly executions: Executions;
   close(): Promise<void>;
 }
 
 /**
- * @param startMs the clock at the beginning; nothing has happened before
- * @param databaseUrl an empty database; a fresh one of the test servers when left out
+ * @param startMs initial time of the clock; there are no earlier events
+ * @param databaseUrl an empty database; by default a fresh one of the test servers
  */
 export async function simulatedMarket(
   seed: number,

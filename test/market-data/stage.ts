@@ -15,16 +15,16 @@ export interface Stage {
   readonly engine: Engine;
   readonly ledger: Ledger;
   readonly databaseUrl: string;
-  /** Another process' market data. */
+  /** The market data of another process. */
   replica(): MarketData;
-  /** Settles up to `behind` events before the end. */
+  /** Settles all but the last `behind` events. */
   settle(behind?: number): Promise<void>;
-  /** Alice offers, Bob takes: executions of one step each, in the order of the prices. */
+  /** Executes one step at each price in order: Alice is the maker, Bob the taker. */
   trade(market: string, side: 'buy' | 'sell', prices: readonly number[]): Promise<Trade[]>;
   close(): Promise<void>;
 }
 
-/** With plain markets `A/Q` and `B/Q`, on which Alice and Bob have all they need. */
+/** Opens a stage with plain markets `A/Q` and `B/Q`, where Alice and Bob have ample funds. */
 export async function openStage(redisUrl?: string): Promise<Stage> {
   const [url, databaseUrl] = [redisUrl ?? (await freshRedis()), await freshLedgerDatabase()];
   const redis = openRedis(url, 'engine-all');

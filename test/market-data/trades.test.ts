@@ -1,4 +1,4 @@
-/** Each trade of a market is listed once, before, while and after it is settled. */
+/** Proves that each trade of a market is listed once, before, during and after its settlement. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -21,7 +21,7 @@ const inDigits = (trade: PublicTrade): PublicTrade => ({
   notionalAtoms: String(trade.notionalAtoms),
 });
 
-/** What the list must be, from everything that was executed. */
+/** Returns the expected list, computed from all executions. */
 function listed(executed: readonly Trade[], market: string, filter: TradeFilter): Trade[] {
   const { side, limit: most, fromSeconds = 0, toSeconds = Number.POSITIVE_INFINITY } = filter;
   return executed
@@ -37,7 +37,7 @@ describe('the trades of a market', () => {
     let replicas: MarketData[];
     const executed: Trade[] = [];
 
-    /** Every filter that means something, at both replicas: all fields of all trades. */
+    /** Compares all fields of all trades for every useful filter at both replicas. */
     const agree = async (where: string): Promise<void> => {
       const seconds = [...new Set(executed.map(({ timeMs }) => Math.floor(timeMs / 1000)))];
       const [first, last] = [Math.min(...seconds), Math.max(...seconds)];

@@ -1,6 +1,4 @@
-/**
- * Trades that are not settled are read from the engine once, and read again after either side lost events.
- */
+/** Proves that unsettled trades are read from the engine once, and read again after either side has lost events. */
 
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
@@ -14,7 +12,7 @@ const tradesOf = (events: readonly EngineEvent[]): Trade[] =>
 
 const listOf = (executions: readonly Execution[]): Trade[] => executions.flatMap(({ list }) => list ?? []);
 
-/** An engine and a ledger that say what a test wants them to. */
+/** A fake engine and ledger whose answers a test sets. */
 class Stores {
   stream: EngineEvent[] = [];
   cursor: Cursor = { epoch: 0, sequence: 0 };
@@ -115,7 +113,7 @@ describe('unsettled trades', () => {
     stores.stream = events.slice(0, 400);
     stores.settle(300);
     await stores.reader.read();
-    // The events from 351 on are lost, and their sequences given out again in another epoch.
+    // The events from 351 on are lost, and their sequences are reused in another epoch.
     const others = seededEvents(6)
       .next(400)
       .slice(350)

@@ -1,4 +1,4 @@
-/** Operator commands that credit, debit, hold, release and show accounts. */
+/** Tests operator commands that credit, debit, hold, release and show accounts. */
 
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';

@@ -1,4 +1,4 @@
-/** A small exchange with a bit of everything, for tests of what looks at the whole of it. */
+/** A small exchange with data of every kind, for tests that read all of it. */
 
 import { type Desk, type FilterSizes, marketRules, openDesk, WALLET } from './fixture.ts';
 
@@ -6,7 +6,7 @@ export const MAKER = WALLET('a');
 export const TAKER = WALLET('b');
 export const BUSY_MARKETS = ['ETH/USDC', 'BTC/USDC'];
 
-/** Funds two wallets on two markets that share their quote asset; some orders rest, some trade, some are gone. */
+/** Funds two wallets on two markets that share their quote asset. Some orders rest, some trade, some are closed. */
 export async function openBusyDesk(filterBytes?: FilterSizes): Promise<Desk> {
   const desk = await openDesk(filterBytes);
   await desk.ask('asset', 'set', 'USDC', '--scale', '6');

@@ -1,11 +1,11 @@
-/** The command line of the operator: help, usage errors, and the services that a command opens. */
+/** Tests the operator's command line: help, usage errors, and the services that a command opens. */
 
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { runOperator } from '../../src/operator/command-line.ts';
 import { Capture, type Desk, marketRules, type Outcome, openDesk, WALLET } from './fixture.ts';
 
-/** Runs where no server may be needed. */
+/** Runs a command that must not need a server. */
 async function runOffline(...argv: string[]): Promise<Outcome> {
   const [out, err] = [new Capture(), new Capture()];
   const open = (): never => expect.fail('no server may be asked');

@@ -1,4 +1,4 @@
-/** A real engine and ledger, a settlement that can be held back, and commands run as a shell would run them. */
+/** A real engine and ledger, a settlement that a test can pause, and commands run as a shell would run them. */
 
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
@@ -18,7 +18,7 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Everything written to it, as text. */
+/** Captures everything written to it as text. */
 export class Capture extends Writable {
   text = '';
 
@@ -29,27 +29,27 @@ export class Capture extends Writable {
 }
 
 export interface Desk {
-  /** Behind everybody's back. */
+  /** Direct access to Redis. */
   readonly redis: Redis;
-  /** The commands' own connection. */
+  /** The connection of the commands. */
   readonly operating: Redis;
   readonly engine: Engine;
   readonly ledger: Ledger;
   readonly redisUrl: string;
   readonly databaseUrl: string;
   services: OperatorServices;
-  /** How often services were opened and closed. */
+  /** Number of times that services were opened and closed. */
   readonly opened: { times: number; closed: number };
   run(...argv: string[]): Promise<Outcome>;
   /** As `run --json`, which must succeed; the document. */
   // biome-ignore lint/suspicious/noExplicitAny: a document of any shape, which the test looks into
   ask(...argv: string[]): Promise<any>;
-  /** As `run --json`, which must be refused; the code. */
+  /** Runs a command with `--json` that must be refused; returns the code. */
   refuse(...argv: string[]): Promise<string>;
   settle(): Promise<void>;
-  /** The operator's engine, set to another size of the claim filter. */
+  /** Sets the size of the claim filter in the operator's engine. */
   resizeFilter(bytes: number): Promise<void>;
-  /** Settles on and on until told to stop. */
+  /** Settles continuously until it is stopped. */
   settleOnAndOn(): { stop(): Promise<void> };
   place(order: Partial<OrderInWords> & { wallet: string }): Promise<Placement & { outcome: 'placed' }>;
   close(): Promise<void>;
@@ -66,15 +66,15 @@ interface OrderInWords {
 
 export const WALLET = (digit: number | string): string => `0x${String(digit).repeat(40)}`;
 
-/** Sizes of claim filters, as the processes of trading and of the operator are set. */
+/** Claim filter sizes in the settings of the trading processes and of the operator. */
 export interface FilterSizes {
   readonly trading?: number;
   readonly operating?: number;
 }
 
 /**
- * @param prepare puts an engine and a ledger of another release on the empty servers; the engine is not opened then, nor
- *   the ledger brought to this release
+ * @param prepare puts an engine and a ledger of another release on the empty servers; then the engine is not opened and
+ *   the ledger not migrated
  */
 export async function openDesk(
   filterBytes: FilterSizes = {},

@@ -1,4 +1,4 @@
-/** Cells of the exported ledger are safe to open in a spreadsheet and lose nothing. */
+/** Proves that cells of the exported ledger are safe to open in a spreadsheet and lose nothing. */
 
 import { expect } from 'chai';
 import type { LedgerEntry } from '../../src/ledger/index.ts';
@@ -26,13 +26,13 @@ async function exported(changed: Partial<LedgerEntry>, format: 'csv' | 'jsonl'):
   return text;
 }
 
-/** The cells of one record, as RFC 4180 reads them. */
+/** Parses the cells of one record as RFC 4180 defines them. */
 const cellsOf = (line: string): string[] =>
   [...line.replace(/\n$/, '').matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^",]*))/g)].map(
     ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain!,
   );
 
-/** Does what the help of `ledger export` tells an importer to do. */
+/** Reverts the escaping, as the help of `ledger export` tells importers to do. */
 const undone = (cell: string): string => cell.replace(/^'(?='*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])/, '');
 
 const FORMULAS = [

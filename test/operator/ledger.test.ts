@@ -1,4 +1,4 @@
-/** Operator commands that export the ledger and show the status of the exchange. */
+/** Tests operator commands that export the ledger and show the status of the exchange. */
 
 import { expect } from 'chai';
 import { BUSY_MARKETS as MARKETS, openBusyDesk, TAKER } from './busy-desk.ts';

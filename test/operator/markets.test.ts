@@ -1,4 +1,4 @@
-/** Operator commands that change markets, assets, orders and switches. */
+/** Tests operator commands that change markets, assets, orders and switches. */
 
 import { expect } from 'chai';
 import { type Desk, marketRules, openDesk, WALLET } from './fixture.ts';

@@ -1,4 +1,4 @@
-/** The settlement queue wakes its worker, ticks by itself, and survives the loss of its Redis. */
+/** Proves that the settlement queue wakes its worker, ticks by itself, and survives the loss of its Redis. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -21,7 +21,7 @@ describe('queue', function () {
     return wakes;
   };
 
-  /** A worker that counts its runs, each of which takes a while. */
+  /** A worker that counts its runs, each of which takes `runMs`. */
   const worker = (runMs = 0) => {
     const seen = { runs: 0, at: 0, most: 0, stop: async (): Promise<void> => {} };
     const handle = openSettlementWorker({
@@ -41,9 +41,9 @@ describe('queue', function () {
 
   const exists = async (key: string): Promise<boolean> => (await inspector.exists(key)) === 1;
 
-  /** Whether who is asked for right after a run runs again, and not only when the ticker has it: a second later. */
+  /** True if a wake-up right after a run starts another run, before the ticker would a second later. */
   const isWoken = async (wakes: WakeUps, seen: ReturnType<typeof worker>): Promise<boolean> => {
-    // A busy machine may hold up some rounds; the first begins at any moment, perhaps right before a tick.
+    // A busy machine may delay some rounds, and the first may begin right before a tick.
     for (let round = 0; round < 20; round += 1) {
       const { runs } = seen;
       const startedMs = Date.now();
@@ -102,7 +102,7 @@ describe('queue', function () {
 
   it('ticks every second without being woken', async () => {
     const seen = worker();
-    // The plain timer lets two seconds pass after a run.
+    // The plain timer starts two seconds after a run.
     const ticked = async (): Promise<boolean> => {
       const { runs } = seen;
       await eventually('it runs', () => seen.runs > runs);
@@ -121,7 +121,7 @@ describe('queue', function () {
     await eventually('the plain timer runs it', () => seen.runs > runs);
     await eventually('the ticker is back', () => exists('{redbook}:settlement:repeat:ticker'));
 
-    // The scheduler is there, its next job is not: half a ticker.
+    // The scheduler exists but its next job does not: a half-created ticker.
     await eventually('its next job is there', () => exists('{redbook}:settlement:delayed'));
     await inspector.del('{redbook}:settlement:delayed');
     await eventually('its next job is back', () => exists('{redbook}:settlement:delayed'));

@@ -1,2 +1,2 @@
-/** The query makes Node load a file again that it has loaded before. */
+/** With the query, Node loads a file again that it has already loaded. */
 declare module '*.test.ts?on=cluster';

@@ -1,4 +1,4 @@
-/** The engine on Redis Clusters. */
+/** Runs the engine's tests on Redis Clusters. */
 
 import '../engine/epochs.test.ts?on=cluster';
 import '../engine/replicas.test.ts?on=cluster';

@@ -1,4 +1,4 @@
-/** The routes on Redis Clusters. */
+/** Runs the routes' tests on Redis Clusters. */
 
 import '../http/request-log.test.ts?on=cluster';
 import '../http/login.test.ts?on=cluster';

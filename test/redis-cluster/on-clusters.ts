@@ -1,8 +1,8 @@
-/** Runs the test files that a file imports, each Redis a cluster of three primaries. */
+/** Runs the test files that a file imports with clusters of three primaries as Redis. */
 
 const REDIS = 'REDBOOK_TEST_REDIS';
 
-/** Asks for clusters while the file runs, and names them in the titles. */
+/** Requests clusters while the file runs, and names them in the titles. */
 export function onClusters(): void {
   const given = process.env[REDIS];
   before(function () {

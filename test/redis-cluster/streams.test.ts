@@ -1,4 +1,4 @@
-/** The streams on Redis Clusters. */
+/** Runs the streams' tests on Redis Clusters. */
 
 import '../stream/streams.test.ts?on=cluster';
 import { onClusters } from './on-clusters.ts';

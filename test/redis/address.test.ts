@@ -1,4 +1,4 @@
-/** The address of a Redis names one server, a cluster or Sentinels; all else is refused. */
+/** Proves that a Redis address names one server, a cluster or Sentinels, and that anything else is rejected. */
 
 import { expect } from 'chai';
 import { readRedisAddress } from '../../src/redis/address.ts';

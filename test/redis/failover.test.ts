@@ -1,4 +1,6 @@
-/** Another server takes over: what is sent ends or is refused, nothing is sent twice, and what may heal heals. */
+/**
+ * Tests a failover: pending commands end or are refused, none is sent twice, and connections recover where possible.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, connect as openSocket } from 'node:net';
@@ -47,7 +49,7 @@ describe('when another Redis takes over', function () {
     closing.push(() => started.stop());
     return { ...started, replica: started.replica! };
   };
-  /** The replica takes the slots without asking anybody: nobody is asked in a failover that was forced, either. */
+  /** Promotes the replica by force, without asking the other nodes. */
   const takeOver = async (replica: { readonly url: string }): Promise<void> => {
     const redis = openRedis(replica.url);
     await redis.cluster('FAILOVER', 'TAKEOVER');
@@ -75,8 +77,8 @@ describe('when another Redis takes over', function () {
     const first = await trade(engine);
     const before = { ...(await engine.snapshots.state()), balance: await held(engine, BOB, 'ETH') };
     await takeOver(replica);
-    // Until the old primary hears that it is none any more, it still answers; then it names the other, and that is
-    // not followed: whoever is behind the name has to be asked first.
+    // The old primary answers until it learns of its demotion. Then it redirects to the new primary, and the engine
+    // does not follow: the new primary must be checked first.
     await eventually('the engine is closed', async () => {
       await engine.snapshots.book(M, 1).catch(() => undefined);
       return !engine.lifecycle.isOpen();
@@ -121,7 +123,7 @@ describe('when another Redis takes over', function () {
     );
     await server.start();
     await ready(redis);
-    // What was not answered may have run, once.
+    // An unanswered command may have run, but only once.
     expect(Number(await redis.hget('{redbook}:engine', 'count'))).to.be.within(answered, sent.length);
   });
 
@@ -223,7 +225,10 @@ describe('when another Redis takes over', function () {
   });
 });
 
-/** A way to the Sentinel of a URL that can keep a question for the primary until it told of the next one. */
+/**
+ * A proxy to the Sentinel of a URL that can delay a query for the primary until the Sentinel has announced the next
+ * one.
+ */
 async function betweenSentinel(url: string) {
   const sentinelPort = Number(/:(\d+)\/\w+$/.exec(url)![1]);
   const waiting: (() => void)[] = [];
@@ -251,7 +256,7 @@ async function betweenSentinel(url: string) {
     // The event names both primaries; the reply to SUBSCRIBE names none.
     if (!bytes.includes('127.0.0.1')) return;
     holds = false;
-    // Whoever else listens has heard it by then.
+    // All other subscribers have received it by then.
     setTimeout(() => {
       for (const pass of waiting.splice(0)) pass();
     }, 100);

@@ -1,4 +1,4 @@
-/** A Redis that is reached by TLS: by every connection of every role, under a certificate of an authority of its own. */
+/** Proves that every connection of every role reaches Redis over TLS under its own certificate authority. */
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

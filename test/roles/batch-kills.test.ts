@@ -1,6 +1,6 @@
 /**
- * The api and its Redis killed while batches are on their way: after the restart every order is there or it is not, its
- * client order id tells which, and nothing is there twice.
+ * Proves that when the api and its Redis are killed with batches in flight, every order exists once or not at all after
+ * the restart, and that its client order id tells which.
  */
 
 import { expect } from 'chai';
@@ -16,19 +16,19 @@ import { freshDatabase, freshRedisServer } from '../support/servers.ts';
 import { type Call, isReady, operate, type Service, signIn, startService } from '../support/service.ts';
 
 const M = 'ETH/USD';
-/** Requests on their way at any moment: far more than calls, of which each market has one. */
+/** Number of concurrent requests: far more than calls, of which each market has one at a time. */
 const IN_FLIGHT = 24;
 const ROUNDS = [['api'], ['redis'], ['redis', 'api']] as const;
-/** Orders answered before anything is killed, and at most as many again. */
+/** Number of answered orders before anything is killed, plus a random number up to as many again. */
 const LEAST_ANSWERED = 30;
 
 interface Sent {
   /** Index of its wallet. */
   readonly wallet: number;
   readonly body: { readonly clientOrderId: string };
-  /** As it is known: of the reply, later of a look for its client order id. */
+  /** From the reply, or later from a look-up of its client order id. */
   id?: string;
-  /** A cancel of it was answered. */
+  /** True if a cancel of the order was answered. */
   isCancelled: boolean;
 }
 
@@ -104,7 +104,7 @@ describe('an api and its Redis killed with batches in flight', function () {
   });
 });
 
-/** Places and cancels by many requests at once, each of which ends when one is not answered. */
+/** Places and cancels with concurrent loops, each of which ends at its first unanswered request. */
 function begin(
   calls: readonly Call[],
   sent: Sent[],
@@ -141,7 +141,7 @@ function begin(
   return { answered: () => answered, end };
 }
 
-/** @returns the id of the order, '' when it has ended meanwhile, undefined when the outcome is not known */
+/** @returns the id of the order, '' if it has ended meanwhile, undefined if the outcome is unknown */
 async function answerOf(
   call: Call,
   method: string,
@@ -149,7 +149,7 @@ async function answerOf(
   body?: object,
 ): Promise<string | undefined> {
   const reply = await call(method, path, body).catch((error: Error) => {
-    // fetch throws a TypeError when a connection breaks. A reply that is not as documented fails the test.
+    // fetch throws a TypeError if the connection breaks. An undocumented reply fails the test.
     if (error instanceof TypeError) return undefined;
     throw error;
   });
@@ -159,7 +159,7 @@ async function answerOf(
   return String(reply.body.id);
 }
 
-/** Orders that were answered are found by their ids, with what they came to; the others are found or not. */
+/** Checks that answered orders are found by their ids with their outcome; the others may or may not exist. */
 async function lookUp(sent: readonly Sent[], calls: readonly Call[]): Promise<void> {
   let [found, lost] = [0, 0];
   await sideBySide(sent, async (one) => {
@@ -181,7 +181,7 @@ async function lookUp(sent: readonly Sent[], calls: readonly Call[]): Promise<vo
   expect(found + lost, 'orders on their way').to.be.above(0);
 }
 
-/** The same order again under its id: the one that is there, or else a new one. */
+/** Sends the same orders again under their ids: each returns the existing order or creates it. */
 const placeAgain = (sent: readonly Sent[], calls: readonly Call[]): Promise<void> =>
   sideBySide(sent, async (one) => {
     const id = await answerOf(calls[one.wallet]!, 'POST', '/v1/orders', one.body);

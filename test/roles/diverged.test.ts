@@ -1,4 +1,7 @@
-/** A settlement process whose ledger contradicts the engine: how it shows, and that a restart after the mend ends it. */
+/**
+ * Tests a settlement process whose ledger contradicts the engine: its symptoms, and its recovery by a restart after the
+ * repair.
+ */
 
 import { expect } from 'chai';
 import pg from 'pg';

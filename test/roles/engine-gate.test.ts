@@ -1,4 +1,4 @@
-/** An engine that may not be opened: why it is closed, in the words of `/readyz` and of the log. */
+/** Tests the reasons that `/readyz` and the log give for an engine that must not be opened. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';

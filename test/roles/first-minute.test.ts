@@ -1,4 +1,4 @@
-/** Starting the service on a wrong setting prints one sentence that names the setting. */
+/** Proves that starting the service with an invalid setting prints one sentence that names the setting. */
 
 import {
   cpSync,
@@ -48,7 +48,7 @@ describe('the first minute', function () {
     running.push(service);
     return service;
   };
-  /** Runs a process to its end. */
+  /** Runs a process until it exits. */
   const refusalOf = async (role: string, settings: Record<string, string>) => {
     const service = await launch(role, settings);
     const status = await new Promise((resolve) => service.child.once('close', resolve));
@@ -129,7 +129,7 @@ describe('the first minute', function () {
       `Waiting for Postgres at ${away} (DATABASE_URL): the connection is refused.`,
     ];
     await eventually('it tells', async () => sentences.every((one) => service.output().includes(one)));
-    // Long enough for several attempts to connect.
+    // Long enough for several connection attempts.
     await sleep(1_500);
     const lines = service.output().trimEnd().split('\n');
     const log = readFileSync(join(dataDir, 'redbook.log'), 'utf8');
@@ -140,7 +140,7 @@ describe('the first minute', function () {
       expect(text)
         .to.not.include(PASSWORD)
         .and.not.match(/^\s+at |"stack"/m);
-    // npm repeats a Ctrl-C that the terminal has sent to the service already.
+    // npm forwards a Ctrl-C that the terminal has already sent to the service.
     service.child.kill('SIGINT');
     await eventually('it stops', async () => service.output().includes('Stopping …'));
     expect(await service.end('SIGINT')).to.equal(0);

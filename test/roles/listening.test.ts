@@ -1,4 +1,4 @@
-/** How a role's server lets go of its clients. */
+/** Tests how a role's server closes its connections at shutdown. */
 
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';

@@ -1,4 +1,4 @@
-/** The log of the all-in-one: bounded, private, and whole when the process ends. */
+/** Proves that the log of the all-in-one is bounded, private, and complete when the process ends. */
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -22,7 +22,7 @@ import { eventually } from '../support/eventually.ts';
 
 const MODULE = fileURLToPath(new URL('../../src/roles/log-file.ts', import.meta.url));
 const FILE_BYTES = 100_000;
-/** Bytes by which one write may take a file over its bound. */
+/** Most bytes by which one write may exceed the bound of a file. */
 const ONE_WRITE = 40_000;
 
 describe('the log of the all-in-one', () => {

@@ -1,4 +1,7 @@
-/** `/metrics` and `/readyz` of each role as a stranger meets them: which port answers, what they cost, what they tell. */
+/**
+ * Tests `/metrics` and `/readyz` of each role without credentials: the port that answers, their cost and their
+ * contents.
+ */
 
 import { expect } from 'chai';
 import { type Logger, pino } from 'pino';
@@ -129,9 +132,9 @@ describe('/metrics and /readyz', () => {
           texts.add(await reply.text());
       const seconds = Math.ceil((performance.now() - begunMs) / 1_000);
       expect(texts.size).to.be.at.most(1 + seconds);
-      // Two of the gauges tell of the last reconcile.
+      // Two of the gauges report the last reconcile.
       expect(reads - readsBefore).to.be.at.most(2 * (1 + seconds));
-      // Each read asks Redis some 10 times; what the process does besides is some 10 commands a second.
+      // Each read sends Redis about 10 commands; everything else in the process sends about 10 a second.
       expect((await commands()) - commandsBefore).to.be.below(SCRAPES);
       redis.disconnect();
     });

@@ -1,4 +1,4 @@
-/** Outages are told every ten seconds, in one sentence, without a password. */
+/** Proves that outages are logged every ten seconds, in one sentence without a password. */
 
 import { createServer, type Server } from 'node:net';
 import { expect } from 'chai';
@@ -84,7 +84,7 @@ describe('a server that a setting names wrongly', function () {
     silent.close();
   });
 
-  /** Waits until this is told: a slow machine may call a server silent before the reason is known. */
+  /** Waits for the sentence, because a slow machine may report a silent server before the reason is known. */
   async function expectTold(env: NodeJS.ProcessEnv, sentence: string): Promise<void> {
     const config = readConfig(env);
     const log = { error: () => undefined, warn: () => undefined, debug: () => undefined };
@@ -109,7 +109,7 @@ describe('a server that a setting names wrongly', function () {
       [`redis://${redisAt}/0`, redisAt, 'it wants a password'],
       [redis.replace('redis:', 'rediss:'), `${redisAt} over TLS`, 'it does not answer'],
       ['redis://:hunter2@nowhere.invalid', 'nowhere.invalid:6379', 'no host has this name'],
-      // Postgres closes the connection, and may have answered with an error before, or have kept it waiting.
+      // Postgres closes the connection, possibly after an error reply or a delay.
       [`redis://:hunter2@${postgresAt}`, postgresAt, 'it '],
     ];
     const postgresCases: [url: string, place: string, reason: string][] = [

@@ -1,4 +1,4 @@
-/** An api whose servers die or hang, one at a time: what its clients hear, how soon, and what its log says. */
+/** Tests an api whose servers die or hang, one at a time: the replies, their latency, and the log. */
 
 import { expect } from 'chai';
 import { ethersSigner } from '../auth/signers.ts';
@@ -30,7 +30,7 @@ describe('an api whose servers are away', function () {
   let api: Service;
   let call: Call;
 
-  /** What depends on a server, and what does not. */
+  /** Requests that depend on a server, and requests that do not. */
   const requests: Record<Server, { refused: () => Request[]; served: () => Request[] }> = {
     engine: {
       refused: () => [
@@ -98,7 +98,10 @@ describe('an api whose servers are away', function () {
     for (const link of Object.values(links)) link.close();
   });
 
-  /** Asks many times at once. @returns the statuses that there were, with their codes, and the longest wait */
+  /**
+   * Sends many concurrent requests.
+   * @returns the distinct statuses with their codes, and the longest latency
+   */
   const ask = async (of: () => Request[]): Promise<{ answers: string[]; longestMs: number }> => {
     const answers = new Set<string>();
     let longestMs = 0;
@@ -129,7 +132,7 @@ describe('an api whose servers are away', function () {
           }
           expect(waitedMs).to.be.below(SAID_WITHIN_MS + 2 * heldUpMs());
           expect((await ask(served)).answers).to.deep.equal(served().length > 0 ? ['200'] : []);
-          // Trading goes on without Postgres.
+          // Trading continues without Postgres.
           const isReadyThen = server === 'postgres';
           await eventually('its readiness shows it', async () => (await isReady(api.url)) === isReadyThen);
         } finally {
@@ -155,7 +158,7 @@ describe('an api whose servers are away', function () {
       const name = `Redis at ${new URL(links[server].url).host} (${setting})`;
       const told = messages.filter((message) => message.includes(name));
       const expected = [`waiting for ${name}`, `${name} is back`];
-      // An outage of more than ten seconds is told again.
+      // An outage of more than ten seconds is logged again.
       const changes = told
         .map((message) => message.replace(/(\)): .*/, '$1'))
         .filter((message, at, all) => message !== all[at - 1]);

@@ -1,4 +1,4 @@
-/** The service as it runs: one process or many, stopped and killed in every way. */
+/** Tests the service in one process and in many, stopped and killed in every way. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,12 +25,12 @@ const order = (side: string, price: number, size: number, clientOrderId: string)
 const statusesOf = async (call: Call): Promise<unknown[]> =>
   ((await call('GET', '/v1/orders')).body.orders as Json[]).map(({ status }) => status);
 
-/** Places until the service can: what failed with the outcome unknown is asked again under the same id. */
+/** Places until the service answers. Requests with an unknown outcome are repeated under the same id. */
 async function placeInTheEnd(call: Call, body: object): Promise<Json> {
   let placed: Json = {};
   await eventually('the order is placed', async () => {
     const reply = await call('POST', '/v1/orders', body).catch((error: Error) => {
-      // fetch throws a TypeError when a connection breaks. A reply that is not as documented fails the test.
+      // fetch throws a TypeError if the connection breaks. An undocumented reply fails the test.
       if (error instanceof TypeError) return undefined;
       throw error;
     });
@@ -40,7 +40,7 @@ async function placeInTheEnd(call: Call, body: object): Promise<Json> {
   return placed;
 }
 
-/** Processes of the embedded servers below a data folder, by their command lines or folders. */
+/** Finds processes of the embedded servers in a data folder, by their command lines or working folders. */
 function serversOf(dataDir: string): number[] {
   const { redis, postgres } = JSON.parse(readFileSync(join(dataDir, 'servers.json'), 'utf8'));
   return [redis.process.pid, postgres.process.pid];
@@ -127,7 +127,7 @@ describe('the all-in-one', function () {
     expect((await call('DELETE', '/v1/orders')).body.count).to.equal(0);
   });
 
-  /** As somebody has it in another terminal, who names the folder and not the port. */
+  /** The environment of another terminal that names the folder but not the port. */
   const otherTerminal = (): NodeJS.ProcessEnv => {
     const { PORT: _, ...others } = settings;
     return { PATH: process.env.PATH, HOME: process.env.HOME, ...others };
@@ -213,7 +213,7 @@ describe('roles as processes', function () {
     );
     expect(new Set(replies.map(({ status, body }) => `${status} ${body.id}`)).size).to.equal(1);
 
-    // While one replica drains and ends, its requests under way and the other's are answered.
+    // While one replica drains and exits, its requests in flight and those to the other replica are answered.
     let isOver = false;
     const load = async (url: string, name: string): Promise<number> => {
       let placed = 0;

@@ -1,4 +1,4 @@
-/** A process whose engine or Postgres is away when it starts: it answers at once, and becomes ready by itself. */
+/** Proves that a process whose engine or Postgres is down at its start answers at once, and becomes ready by itself. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { freePort } from '../support/ports.ts';
 import { freshDatabase, loneRedis } from '../support/servers.ts';
 import { isReady, launchService, type Service } from '../support/service.ts';
 
-/** Number of looks at each stage of an outage. */
+/** Number of checks at each stage of an outage. */
 const LOOKS = 6;
 const LOOK_EVERY_MS = 100;
 
@@ -43,7 +43,7 @@ async function expectAliveOnly(url: string): Promise<void> {
   }
 }
 
-/** Mends one server after the other. The process must not serve before the last one is there. */
+/** Restores one server after the other, and checks that the process does not serve before the last one is back. */
 async function expectToWaitFor({ url }: Service, servers: readonly Link[]): Promise<void> {
   for (const link of servers) {
     for (let look = 0; look < LOOKS; look += 1) {

@@ -1,4 +1,4 @@
-/** This release and the next one on the same servers: side by side, and back again. */
+/** Tests this release and the next one on the same servers: side by side, and a rollback. */
 
 import {
   appendFileSync,
@@ -25,7 +25,7 @@ import { type Call, operate, type Service, signIn, startService } from '../suppo
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CHANGE = '\n-- the next release\n';
 
-/** The next release: every script has another hash, and there is a migration that adds. */
+/** Creates the next release: every script has another hash, and there is one additive migration. */
 function nextRelease(): string {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-next-'));
   for (const part of ['src', 'lua', 'migrations', 'package.json', 'tsconfig.json']) {
@@ -105,7 +105,7 @@ describe('two releases', function () {
       expect(status, JSON.stringify(body)).to.equal(200);
       return body.status;
     };
-    /** What one release rests, the other fills. */
+    /** Each release fills the resting orders of the other. */
     const tradeBothWays = async (first: Service, second: Service): Promise<void> => {
       for (const [resting, taking] of [
         [first, second],

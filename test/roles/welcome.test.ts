@@ -1,4 +1,4 @@
-/** The text of a ready all-in-one gives commands that work. */
+/** Proves that the commands in the welcome text of the all-in-one work. */
 
 import { expect } from 'chai';
 import { readConfig } from '../../src/config.ts';

@@ -1,4 +1,4 @@
-/** The streams as processes, over half a minute: on time for everybody, whoever dies or does not read. */
+/** Proves over half a minute that the streams are on time for every client when workers die or clients do not read. */
 
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
@@ -20,32 +20,32 @@ import { market, type Seen, type Watcher, watch } from './watcher.ts';
 const CROWD = 450;
 const DEAF = 50;
 const WATCHED_MS = 31_000;
-/** How far a gap between two frames may be from two seconds. */
+/** Allowed deviation of a gap between two frames from two seconds. */
 const LEEWAY_MS = 300;
 
 const startRole = async (role: string, environment: Record<string, string>): Promise<Service> =>
   startService(role, { ...environment, PORT: String(await freePort()) });
 const portOf = ({ url }: Service): number => Number(new URL(url).port);
 
-/** What a process has of a metric. */
+/** Value of a metric of a process. */
 async function metric({ url }: Service, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
 
-/** Of the last tick that a worker built; NaN while it has not begun. */
+/** Build time of a worker's last tick; NaN before its first tick. */
 const buildSeconds = (worker: Service): Promise<number> => metric(worker, 'redbook_snapshot_build_seconds');
 
 const gapsOf = (seen: readonly Pick<Seen, 'atMs'>[]): number[] =>
   seen.slice(1).map(({ atMs }, index) => atMs - seen[index]!.atMs);
 
-// Thousands of frames are looked at: as texts, which is a hundred times faster than reading them.
+// Thousands of frames are compared as text, which is a hundred times faster than parsing them.
 
-/** One frame of each tick: the general stream has one a market, and a snapshot before. */
+/** One frame of each tick. The general stream has one per market, after an initial snapshot. */
 const ofOneMarket = ({ seen }: Watcher): Seen[] =>
   seen.filter(({ text }) => /^.{8,18}","symbol":"ETH\/USDC"/.test(text));
 
-/** Time of the newest trade of a market frame, 0 where there is none. */
+/** Time of the newest trade in a market frame, 0 if there is none. */
 const newestTrade = ({ text }: Seen): number => Number(/"trades":\[\{[^}]*"time":(\d+)/.exec(text)?.[1] ?? 0);
 
 describe('the streams over time', function () {
@@ -53,7 +53,7 @@ describe('the streams over time', function () {
   let exchange: Exchange;
   let other: Exchange;
   let replicas: Service[];
-  /** Two of the first exchange, which live; three of the other, which do not. */
+  /** Two workers of the first exchange, which survive, and three of the other, which are killed. */
   let workers: Service[];
   const watchers: Watcher[] = [];
   const sockets: Socket[] = [];
@@ -80,7 +80,7 @@ describe('the streams over time', function () {
     for (const one of workers)
       await eventually('the worker works', async () => (await buildSeconds(one)) >= 0);
     workers.at(-1)!.child.kill('SIGSTOP');
-    // Something happens all the time, so that no two ticks show the same.
+    // Constant activity, so that no two ticks are equal.
     quoting = setInterval(() => exchange.take('buy', '0.001').catch(() => undefined), 500);
   });
   after(async () => {
@@ -91,7 +91,7 @@ describe('the streams over time', function () {
     await Promise.all([exchange.close(), other.close()]);
   });
 
-  /** 500 clients of one replica, 50 of which never read; and one of the other replica. */
+  /** Connects 500 clients to one replica, 50 of which never read, and one client to the other replica. */
   async function watchForLong(): Promise<void> {
     const [first, second] = replicas as [Service, Service];
     const view = market('ETH/USDC', '5m');
@@ -113,7 +113,7 @@ describe('the streams over time', function () {
     expect(Math.min(...gaps)).to.be.above(TICK_MS - leewayMs);
     expect(Math.max(...gaps)).to.be.below(TICK_MS + leewayMs);
 
-    // A trade is made between any two ticks, so that the newest one tells the tick.
+    // A trade occurs between any two ticks, so the newest trade identifies the tick.
     const ofTick = new Map<number, string>();
     for (const one of [...crowd.filter((_one, client) => client % 10 !== 0), elsewhere]) {
       for (const frame of one.seen) {
@@ -129,7 +129,7 @@ describe('the streams over time', function () {
     expect(await metric(first, 'redbook_stream_clients{stream="general"}')).to.equal(CROWD / 10);
   }
 
-  /** Every message of the feed itself, before any replica. */
+  /** Records every message of the feed itself. */
   async function takeOver(): Promise<void> {
     const { environment } = other;
     const subscriber = connectSubscriber(environment.REDIS_URL!, 'test', () => undefined);
@@ -146,7 +146,7 @@ describe('the streams over time', function () {
       expect((await buildSeconds(dying)) + (await buildSeconds(living))).to.be.above(0);
       dying.child.kill('SIGKILL');
       await sleep(4 * TICK_MS);
-      // A worker that is held up in the midst of whatever it does comes too late for the ticks it missed.
+      // A suspended worker is too late for the ticks it missed.
       living.child.kill('SIGSTOP');
       resting.child.kill('SIGCONT');
       await sleep(2 * TICK_MS);

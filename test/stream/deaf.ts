@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** A client that never reads, not even what the kernel keeps for it. */
+/** Opens a client that never reads, not even from the kernel's buffer. */
 export async function deaf(port: number, path: string): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1' });
   socket.on('error', () => undefined);

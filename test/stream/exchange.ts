@@ -1,4 +1,4 @@
-/** A real engine and ledger with two markets, and the roles around them: as processes or in here. */
+/** A real engine and ledger with two markets, and the roles around them, in separate processes or in this one. */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,7 +25,7 @@ const DEEP = 10n ** 16n;
 const MAKER = `0x${'a'.repeat(40)}`;
 const TAKER = `0x${'b'.repeat(40)}`;
 
-/** A replica of the streams alone, on a server of its own. */
+/** A replica of the streams only, on its own server. */
 export interface Replica {
   readonly port: number;
   readonly streams: Streams;
@@ -33,23 +33,23 @@ export interface Replica {
 }
 
 export interface Exchange {
-  /** Of its processes. */
+  /** Environment of its processes. */
   readonly environment: Record<string, string>;
   readonly backends: Backends;
   market(spec: Partial<MarketSpec> & { symbol: string }): Promise<void>;
-  /** A limit order of the maker. */
+  /** Places a limit order of the maker. */
   quote(side: 'buy' | 'sell', price: string, size: string, symbol?: string): Promise<void>;
-  /** A market order of the taker. */
+  /** Places a market order of the taker. */
   take(side: 'buy' | 'sell', size: string, symbol?: string): Promise<void>;
-  /** A snapshot worker. */
+  /** Starts a snapshot worker. */
   worker(): Promise<void>;
-  /** Settlement, and an API with the streams on its port, as in the all-in-one. */
+  /** Starts settlement, and an API with the streams on its port, as in the all-in-one. */
   allInOne(): Promise<{ port: number }>;
   replica(settings?: Partial<StreamSettings>): Promise<Replica>;
   close(): Promise<void>;
 }
 
-/** @param queueRedisUrl where the feed lives, if not beside the engine */
+/** @param queueRedisUrl the feed's Redis, by default the engine's */
 export async function openExchange(queueRedisUrl?: string): Promise<Exchange> {
   const [redisUrl, databaseUrl] = await Promise.all([freshRedis(), freshLedgerDatabase()]);
   const environment: Record<string, string> = {
@@ -141,7 +141,7 @@ export async function openExchange(queueRedisUrl?: string): Promise<Exchange> {
   };
 }
 
-/** The streams of a feed, with settings that no environment gives. */
+/** Opens the streams of a feed, with settings that are not environment variables. */
 export async function openReplica(
   redisUrl: string,
   hasMarket: (symbol: string) => Promise<boolean>,

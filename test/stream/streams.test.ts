@@ -1,4 +1,4 @@
-/** The public streams over WebSocket: first frames, updates, refusals, limits and outages. */
+/** Tests the public streams over WebSocket: first frames, updates, refusals, limits and outages. */
 
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import { deaf } from './deaf.ts';
 import { type Exchange, openExchange, openReplica, type Replica } from './exchange.ts';
 import { market, parsed, type Seen, type Watcher, watch } from './watcher.ts';
 
-/** As text, digit for digit, with every number as it was written. */
+/** Converts numbers to their literals, digit for digit. */
 const exact = (value: unknown): unknown => {
   if (value instanceof NumberLiteral) return value.text;
   if (Array.isArray(value)) return value.map(exact);
@@ -27,7 +27,7 @@ const exact = (value: unknown): unknown => {
 // biome-ignore lint/suspicious/noExplicitAny: JSON of any shape, which the tests look into
 const read = (text: string): any => exact(readJson(text));
 
-/** Of buffers, without garbage. */
+/** Bytes held by buffers after a garbage collection. */
 function heldBytes(): number {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();
@@ -37,7 +37,7 @@ function heldBytes(): number {
 const typed = (type: string) => (seen: readonly Seen[]) => seen.some((one) => parsed(one).type === type);
 const atLeast = (count: number) => (seen: readonly Seen[]) => seen.length >= count;
 
-/** Takes its time: it begins before the other tests, and ends with its own. */
+/** A slow scenario that begins before the other tests and ends with its own. */
 async function breakOfRedis(): Promise<void> {
   const feed = await freshRedisServer();
   const exchange = await openExchange(feed.url);
@@ -204,7 +204,7 @@ describe('the streams', function () {
       const openMs = bucketStartMs(timeframe, candle.time * 1_000);
       expect(tf).to.equal(timeframe);
       expect(candle.time * 1_000).to.equal(openMs);
-      // A kept frame is up to two seconds old: its bucket may be over by now.
+      // A cached frame is up to two seconds old, so its bucket may have ended.
       expect([Date.now(), Date.now() - 4_000].map((ms) => bucketStartMs(timeframe, ms))).to.include(openMs);
       const inside = trades.filter(({ timeMs }) => timeMs >= openMs);
       const volume = inside.reduce((sum, { sizeSteps }) => sum + Number(sizeSteps), 0) / 1_000;
@@ -321,7 +321,7 @@ describe('the streams', function () {
     };
     const [first, second] = [from('2001:db8:1:2::1'), from('2001:db8:1:2:ffff::9')];
     await inside(first, second);
-    // Of the same /64; and what a client says of itself counts for nothing.
+    // From the same /64. Headers from the client itself are ignored.
     expect(await refusal(from('2001:db8:1:2:3:4:5:6'))).to.deep.equal([429, 'RATE_LIMITED']);
     expect(await refusal(from('203.0.113.7, 2001:db8:1:2::1'))).to.deep.equal([429, 'RATE_LIMITED']);
     await inside(from('203.0.113.7'), from('2001:db8:1:3::1'));
@@ -380,17 +380,17 @@ describe('the streams', function () {
       await once(reading, 'open');
       const frame = JSON.stringify({ filler: 'x'.repeat(1_000_000) });
       const begunBytes = heldBytes();
-      // Frames so large and so many that no kernel hides who does not read.
+      // Enough large frames to fill the kernel's buffers of clients that do not read.
       for (let tick = 1; tick <= 120; tick += 1) {
         await redis.publish(GENERAL, writeMessage(tick, ['{}', frame]));
-        // At the pace of this machine; what comes before the last has left is skipped for whoever reads, too.
+        // Paced by this machine: readers, too, skip a frame that arrives before the last one is sent.
         const endMs = Date.now() + 1_000;
         do await sleep(10);
         while (received + skipped < tick && Date.now() < endMs);
         skipped = tick - received;
       }
-      // Each of 20 deaf clients may hold a frame of its own that its kernel has not taken, and the feed the newest ones.
-      // If all frames were kept for them, 120 megabytes would be held.
+      // Each of 20 deaf clients may hold one frame that its kernel has not taken, and the feed holds the newest ones.
+      // Keeping all frames for them would hold 120 megabytes.
       expect(heldBytes() - begunBytes).to.be.below(60_000_000);
       expect(skipped).to.be.below(20);
       expect(patient!.streams.clients().general).to.equal(11);

@@ -1,4 +1,4 @@
-/** Frames that are written as bytes are read by a WebSocket client as the texts they were made of. */
+/** Proves that a WebSocket client reads frames written as bytes as the original texts. */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** A client of a stream that writes down what it gets, and when. */
+/** A stream client that records its messages and their times. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientOptions, WebSocket } from 'ws';

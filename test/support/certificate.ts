@@ -1,6 +1,7 @@
 /**
- * A certificate for 127.0.0.1 and localhost that is its own authority, made here: not every machine has openssl, and one
- * that is kept expires. Node makes keys and signatures; the structure around them (X.509, in DER) is little enough.
+ * Makes a self-signed certificate for 127.0.0.1 and localhost. It is generated because openssl is not installed
+ * everywhere and a stored certificate would expire. Node creates the key and the signature; this file writes the
+ * structure around them (X.509 in DER).
  */
 
 import { createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
@@ -13,7 +14,7 @@ const OCTET_STRING = 0x04;
 const OBJECT_ID = 0x06;
 const UTF8_TEXT = 0x0c;
 const UTC_TIME = 0x17;
-/** A field of the structure that has a number in place of a type, and holds others. */
+/** Tag of a structure field that is numbered instead of typed and contains other fields. */
 const numbered = (number: number): number => 0xa0 + number;
 
 const DAY_MS = 86_400_000;
@@ -25,7 +26,7 @@ function der(type: number, ...content: Buffer[]): Buffer {
   return Buffer.concat([Buffer.from([type, ...prefix, ...length]), body]);
 }
 
-/** The first two numbers share a byte; none of ours needs more than two bytes. */
+/** The first two numbers share a byte. No number used here needs more than two bytes. */
 function objectId(text: string): Buffer {
   const [first, second, ...rest] = text.split('.').map(Number) as [number, number, ...number[]];
   const bytes = rest.flatMap((part) => {

@@ -1,6 +1,6 @@
 /**
- * Holds what the tests are answered against the documents: whatever is not documented fails the test that met it.
- * Every reply that supertest reads is checked once this file is imported.
+ * Checks the replies of the tests against the API documents: anything undocumented fails the test that received it.
+ * Importing this file checks every reply that supertest reads.
  */
 
 import { Server } from 'node:http';
@@ -15,19 +15,19 @@ import type { HttpSettings } from '../../src/http/services.ts';
 
 export interface Reply {
   readonly method: string;
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string;
   readonly status: number;
-  /** By names in lower case. */
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Undefined: there was no body to read. */
+  /** Undefined if no body was read. */
   readonly text: string | undefined;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked by names that the document itself gives
 export type Node = any;
 
-/** Of HTTP itself, of browsers' rules, or the same on every reply. */
+/** Headers of HTTP itself, of browsers' rules, or equal on every reply. */
 const PLAIN_HEADERS = new Set([
   'connection',
   'keep-alive',
@@ -60,11 +60,11 @@ export const DOCUMENT_SETTINGS: HttpSettings = {
   demoFaucet: true,
 };
 
-/** A validator for the schemas of a document, by its components' names or for a schema inside it. */
+/** Returns validators for the schemas of a document, by component name or by a schema inside the document. */
 export function schemasOf(document: Node): (schema: Node) => ValidateFunction {
   const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true, allErrors: true });
   addFormats.default(ajv);
-  // References inside a document begin at its root, which is no schema: the components become schemas of their own.
+  // References inside a document start at its root, which is not a schema, so the components become separate schemas.
   const standing = (node: Node): Node => {
     if (Array.isArray(node)) return node.map(standing);
     if (typeof node !== 'object' || node === null) return node;
@@ -95,11 +95,11 @@ const complaints = (validate: ValidateFunction): string[] =>
       `${instancePath || 'the body'} ${message} ${JSON.stringify(params)}`,
   );
 
-/** @returns a function that tells what is not documented of a reply */
+/** @returns a function that returns the undocumented parts of a reply */
 export function contractOf(document: Node): (reply: Reply) => string[] {
   const schemaOf = schemasOf(document);
   const paths = Object.keys(document.paths)
-    // What is spelled out comes before what stands for anything.
+    // Literal paths take precedence over paths with parameters.
     .sort((one, other) => one.split('{').length - other.split('{').length)
     .map((path) => ({ path, pattern: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`) }));
 
@@ -138,7 +138,7 @@ export function contractOf(document: Node): (reply: Reply) => string[] {
     });
   };
 
-  /** What is answered before any route is found. */
+  /** True for replies that are sent before a route is found. */
   const isOfNoRoute = ({ status, text = '' }: Reply): boolean => {
     const { schemas } = document.components;
     if (status === 404) return text === '' || schemaOf(schemas.UnexpectedError)(JSON.parse(text)) === true;
@@ -161,7 +161,7 @@ type Contract = ReturnType<typeof contractOf>;
 
 const contracts = new Map<string, Contract>();
 
-/** The legacy prefix is the only setting that changes what is documented. */
+/** The legacy prefix is the only setting that changes the documented routes. */
 function contractUnder(legacyPrefix: string): Contract {
   let contract = contracts.get(legacyPrefix);
   if (contract === undefined) {
@@ -171,17 +171,17 @@ function contractUnder(legacyPrefix: string): Contract {
   return contract;
 }
 
-/** The documents, the page to read them and the trading page are no part of the API. */
+/** The documents, their reader page and the trading page are not part of the API. */
 const ABOUT = new Set(documentation(DOCUMENT_SETTINGS).map(([path]) => path));
 const PAGE = /^\/((trade|web)\/[^/?]+)?(\?.*)?$/;
 
-/** @throws Error saying what of it is not documented */
+/** @throws Error naming the undocumented parts of the reply */
 export function checkReply(reply: Reply, legacyPrefix = DOCUMENT_SETTINGS.legacyPrefix): void {
   if (ABOUT.has(reply.path) || PAGE.test(reply.path)) return;
   const problems = contractUnder(legacyPrefix)(reply);
   if (problems.length === 0) return;
   const { method, path, status, text } = reply;
-  // Too many requests for what does not exist are refused like any others.
+  // Requests to unknown routes are rate limited as well.
   if (status === 429 && problems.join() === 'the route is not documented') return;
   throw new Error(`${method} ${path} answered ${status}: ${problems.join('; ')}\n${text?.slice(0, 500)}`);
 }
@@ -189,7 +189,7 @@ export function checkReply(reply: Reply, legacyPrefix = DOCUMENT_SETTINGS.legacy
 const frames = asyncApiDocument(DOCUMENT_SETTINGS) as Node;
 const frameSchema = schemasOf(frames);
 
-/** @throws Error saying what of a stream's frame is not documented */
+/** @throws Error naming the undocumented parts of a stream's frame */
 export function checkFrame(text: string): void {
   const frame = JSON.parse(text);
   const name = `${frame.type?.[0]?.toUpperCase()}${frame.type?.slice(1)}Frame`;
@@ -201,13 +201,13 @@ export function checkFrame(text: string): void {
 
 const legacyPrefixes = new WeakMap<object, string>();
 
-/** Says which document an application answers by; without it, that of the tests' settings. */
+/** Sets the document that applies to an application; the default is that of the tests' settings. */
 export function documentedBy<App extends object>(app: App, { legacyPrefix }: HttpSettings): App {
   legacyPrefixes.set(app, legacyPrefix);
   return app;
 }
 
-/** From here on each reply that supertest reads is checked, where the test waits for it. */
+/** Checks each later reply that supertest reads, at the point where the test awaits it. */
 function checkEveryReply(): void {
   const { assert } = Test.prototype as Node;
   (Test.prototype as Node).assert = function (error: Error | null, response: Node, done: Node) {
@@ -217,7 +217,7 @@ function checkEveryReply(): void {
   };
 }
 
-/** supertest puts a server around an application. */
+/** supertest wraps an application in a server. */
 const applicationOf = (tested: Node): Node =>
   tested instanceof Server ? tested.listeners('request')[0] : tested;
 
@@ -232,7 +232,7 @@ function problemWith(response: Node, legacyPrefix: string | undefined): Error | 
   }
 }
 
-/** Of a body that a test reads as bytes. */
+/** Text of a body that a test reads as bytes. */
 function textOf(body: unknown): string | undefined {
   if (!Buffer.isBuffer(body)) return undefined;
   return (body[0] === 0x1f ? gunzipSync(body) : body).toString();

@@ -1,4 +1,4 @@
-/** All that an engine holds of an asset, or of live orders, put together from pages. For engines at rest. */
+/** Reads an engine's whole contents of an asset, or all live orders, page by page. Only for engines at rest. */
 
 import type { Market } from '../../src/domain/market.ts';
 import {
@@ -11,9 +11,9 @@ import {
 } from '../../src/engine/index.ts';
 
 export interface AssetContents {
-  /** Sequence of the last event that is included. */
+  /** Sequence of the last event included. */
   readonly sequence: number;
-  /** By wallet, and `house`. */
+  /** By wallet, including `house`. */
   readonly balances: ReadonlyMap<string, { readonly availableAtoms: bigint; readonly reservedAtoms: bigint }>;
   readonly supplyAtoms: bigint;
   /** Resting orders that reserve the asset: asks of its base markets, bids of its quote markets. */
@@ -44,7 +44,7 @@ async function membersOf(scan: (after: Buffer | null) => Promise<MemberPage>): P
   return members;
 }
 
-/** Asks for all at once: ten commands that are sent together take a third of the time that ten in turn take. */
+/** Sends all requests at once: ten concurrent commands take a third of the time of ten sequential ones. */
 export async function assetContents(engine: Engine, asset: string): Promise<AssetContents> {
   const [{ sequence, fields }, resting] = await Promise.all([
     fieldsOf(engine, { of: 'balances', asset }),
@@ -74,7 +74,7 @@ async function restingIn(engine: Engine, asset: string): Promise<AssetContents['
   return (await Promise.all(books)).flat();
 }
 
-/** Every order listed as live, by id, with its wallet. */
+/** Returns every live order by id, with its wallet. */
 export async function liveContents(engine: Engine): Promise<Map<string, { wallet: string }>> {
   const members = await membersOf((after) => engine.pages.scanLive(after));
   return new Map(members.map(readLiveMember).map(({ id, wallet }) => [id, { wallet }]));

@@ -1,4 +1,4 @@
-/** Waiting for a condition in place of sleeping for a time. */
+/** Waits for a condition instead of sleeping for a fixed time. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 

@@ -1,6 +1,7 @@
 /**
- * A server's clock that a test sets: Debian's libfaketime, preloaded into that one process. Taken from the system
- * or the cache, else fetched without root like the Redis server; where that cannot be, there is none.
+ * Sets the clock of a server with Debian's libfaketime, preloaded into that process only. The library comes from the
+ * system or the cache, or is downloaded without root like the Redis server. Without the library there is no faked
+ * clock.
  */
 
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,14 +12,14 @@ import { fetchPackage, findUnpacked } from '../../src/embedded/obtain/debian-pac
 const LIBRARY = 'faketime/libfaketime.so.1';
 
 export interface FakedClock {
-  /** What a process needs in its environment to live by this clock. */
+  /** Environment variables of a process that uses this clock. */
   readonly environment: Readonly<Record<string, string>>;
-  /** How far it is ahead of the real one, from now on; it runs at the same pace. */
+  /** Sets the clock ahead of the real one by this much from now on. Its speed stays the same. */
   setAhead(seconds: number): void;
   remove(): void;
 }
 
-/** @returns undefined where no library can be had */
+/** @returns undefined if the library is not available */
 export async function fakedClock(): Promise<FakedClock | undefined> {
   const library =
     libraryIn('/usr/lib') ??
@@ -32,8 +33,8 @@ export async function fakedClock(): Promise<FakedClock | undefined> {
   setAhead(0);
   return {
     environment: {
-      // The C library too, so that its allocator comes before any other: jemalloc asks for the time before
-      // libfaketime is ready to tell it, and neither gets out of that.
+      // The C library comes first so that its allocator is used: jemalloc asks for the time before libfaketime is
+      // ready, which deadlocks both.
       LD_PRELOAD: `${library}:libc.so.6`,
       FAKETIME_TIMESTAMP_FILE: file,
       FAKETIME_NO_CACHE: '1',
@@ -46,7 +47,7 @@ export async function fakedClock(): Promise<FakedClock | undefined> {
 
 const libraryBelow = (root: string): string | undefined => libraryIn(join(root, 'usr/lib'));
 
-/** The library in a folder of Debian's, where each architecture has one of its own. */
+/** Finds the library in Debian's folder, where each architecture has its own subfolder. */
 function libraryIn(libraries: string): string | undefined {
   if (!existsSync(libraries)) return undefined;
   const folders = readdirSync(libraries).filter((name) => name.includes('-linux-'));

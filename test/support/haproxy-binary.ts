@@ -1,4 +1,4 @@
-/** HAProxy as Debian packages it: what stands before the replicas in docker-compose.yml. */
+/** Obtains HAProxy as Debian packages it, the balancer of docker-compose.yml. */
 
 import { obtainProgram, type Program, type Wanted } from '../../src/embedded/obtain/program.mjs';
 
@@ -11,7 +11,7 @@ const HAPROXY: Wanted = {
   unpacked: 'usr/sbin/haproxy',
 };
 
-/** @throws with what to install, when there is none and none can be fetched */
+/** @throws Error naming what to install, if there is no HAProxy and none can be downloaded */
 export async function obtainHaproxy(onProgress: (line: string) => void = () => {}): Promise<Program> {
   try {
     return await obtainProgram(HAPROXY, onProgress);

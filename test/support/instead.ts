@@ -1,6 +1,6 @@
-/** Replaces single methods of one subject of the engine, so that a test decides what they answer. */
+/** Replaces single methods of an object of the engine, so that a test decides their answers. */
 
-/** The subject with some methods replaced. Every other call reaches the real subject. */
+/** Returns the subject with some methods replaced. Every other call reaches the real subject. */
 export const instead = <Subject extends object>(subject: Subject, methods: Partial<Subject>): Subject =>
   new Proxy(subject, {
     get(target, name) {

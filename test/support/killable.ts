@@ -1,17 +1,17 @@
-/** A server program that a test may end as roughly as it likes. */
+/** Starts a server program that a test can kill and restart. */
 
 import { launch, type ServerProgram, untilReady } from '../../src/embedded/run/supervise.ts';
 
 export interface Killable {
-  /** SIGKILL of the server; it stays down until `start`. */
+  /** Sends SIGKILL to the server, which stays down until `start`. */
   kill(): Promise<void>;
-  /** Again, on its own data and port. */
+  /** Restarts the server on the same data and port. */
   start(): Promise<void>;
-  /** Ends it in order. */
+  /** Stops the server gracefully. */
   stop(): Promise<void>;
 }
 
-/** @returns when it is ready */
+/** @returns the server once it is ready */
 export async function startKillable(program: ServerProgram): Promise<Killable> {
   const start = async () => {
     const incarnation = await launch(program);

@@ -1,16 +1,19 @@
-/** A way to a server that a test can cut, as when the server dies, or stall, as when it hangs or the network is lost. */
+/**
+ * A TCP proxy to a server. A test can cut it, as if the server died, or stall it, as if the server hung or the network
+ * was lost.
+ */
 
 import { connect, createServer, type Socket } from 'node:net';
 import { freePort } from './ports.ts';
 
 export interface Link {
-  /** Of the server, by way of the link. */
+  /** URL of the server through the link. */
   readonly url: string;
-  /** Connections break, and new ones are refused. */
+  /** Breaks connections and refuses new ones. */
   cut(): void;
-  /** Connections stay, and new ones are taken, but nothing comes through. */
+  /** Keeps connections and accepts new ones, but forwards nothing. */
   stall(): void;
-  /** Requests come through; replies do not. */
+  /** Forwards requests but no replies. */
   mute(): void;
   mend(): Promise<void>;
   close(): void;

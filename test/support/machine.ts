@@ -1,8 +1,8 @@
-/** How busy the machine is: what keeps this process from running keeps the others from it as well. */
+/** Measures delays of this process, which also affect the other processes on a busy machine. */
 
 const BEAT_MS = 50;
 
-/** @returns ends the watch, and tells for how long this process was kept from running, at most: milliseconds */
+/** @returns a function that ends the watch and returns the longest delay of this process in milliseconds */
 export function watchOverMachine(): () => number {
   let [lastMs, longestMs] = [performance.now(), 0];
   const beat = setInterval(() => {

@@ -1,8 +1,8 @@
-/** Ports for what tests start, which takes seconds until it listens: none is given out twice in a run. */
+/** Reserves ports for programs that take seconds until they listen. No port is reserved twice in a run. */
 
 import { freePort as anyFreePort } from '../../src/embedded/run/ports.ts';
 
-/** As many processes may run tests at a time; each gives out ports of its own. */
+/** Most concurrent test processes. Each reserves ports from its own range. */
 const PROCESSES = 4;
 const own = Number(process.env.MOCHA_WORKER_ID ?? 0) % PROCESSES;
 const given = new Set<number>();

@@ -1,4 +1,4 @@
-/** A Postgres for one test alone, which may do to it whatever a machine does to a server. */
+/** A Postgres for a single test, which may kill and damage it. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,12 +7,12 @@ import { openCluster, postgresProgram, postgresUrl } from '../../src/embedded/ru
 import { type Killable, startKillable } from './killable.ts';
 import { freePort } from './ports.ts';
 
-/** `kill` is of all its processes' parent; `stop` removes its data. */
+/** `kill` kills the parent of all its processes; `stop` removes its data. */
 export interface PostgresServer extends Killable {
   readonly url: string;
 }
 
-/** @param durable whether what it committed is on the disk, and its data outlive a kill as they would in production */
+/** @param durable true if commits reach the disk and survive a kill, as in production */
 export async function startPostgresServer({
   folder = mkdtempSync(join(tmpdir(), 'redbook-postgres-')),
   durable = true,

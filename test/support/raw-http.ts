@@ -1,31 +1,31 @@
-/** HTTP as bytes over one connection, for requests that no library would send. */
+/** Sends raw HTTP over one connection, for requests that no library would send. */
 
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface RawReply {
   readonly status: number;
-  /** By names in lower case; the last of several. */
+  /** By lower-case name; the last value of repeated headers. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
 export interface Talk {
-  /** In the order in which they came; those of status 100 left out. */
+  /** In order of arrival, without those of status 100. */
   readonly replies: readonly RawReply[];
-  /** Bytes that came and are no whole reply. */
+  /** Received bytes that are not a complete reply. */
   readonly rest: string;
-  /** True when the server ended the connection. */
+  /** True if the server ended the connection. */
   readonly isClosed: boolean;
 }
 
 const PATIENCE_MS = 5_000;
-/** For what may still come when all that was waited for is there. */
+/** Time to wait for unexpected bytes after the expected replies. */
 const AFTERWARDS_MS = 30;
 
 /**
- * Sends pieces, a number being a pause in milliseconds, and reads until `count` replies have come or the server ends
- * the connection.
+ * Sends pieces, where a number is a pause in milliseconds, and reads until `count` replies have arrived or the server
+ * ends the connection.
  */
 export async function talk(
   port: number,

@@ -1,4 +1,6 @@
-/** A Redis Cluster for one test alone: three primaries, and a replica of the one that has our keys where asked for. */
+/**
+ * A Redis Cluster for a single test: three primaries and, on request, a replica of the primary with the engine's keys.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -17,24 +19,24 @@ interface Node {
   readonly id: string;
   readonly port: number;
   readonly busPort: number;
-  /** `first-last`; empty of a replica. */
+  /** `first-last`; empty for a replica. */
   readonly slots: string;
 }
 
-/** Our keys' slot, 11640, is the second one's: a URL's first node is not the one to talk to. */
+/** The second node has the slot of the engine's keys, 11640. So the first node of a URL is the wrong one to use. */
 const SLOTS = ['0-5460', '10923-16383', '5461-10922'];
 const OWNER = 1;
 
 export interface RedisCluster extends RedisServer {
-  /** By node, the administrator's; the one that has our keys is the second. */
+  /** Administrator's connection by node. The second node has the engine's keys. */
   readonly nodes: readonly RedisServer[];
-  /** Of the node that has our keys; only where it was asked for. */
+  /** Replica of the node with the engine's keys, if requested. */
   readonly replica?: RedisServer;
 }
 
 /**
- * The nodes are told of each other by the file that they remember each other in, so that they need not meet; they take
- * two seconds before they serve in any case.
+ * Starts the nodes with a configuration file that names all of them, so that they need not discover each other. They
+ * need two seconds before they serve in any case.
  */
 export async function startRedisCluster(
   path: string,
@@ -92,7 +94,7 @@ vars currentEpoch ${nodes.length} lastVoteEpoch 0
   return startRedisServer(path, { ...asked, port: node.port, settings });
 }
 
-/** How a node remembers another, or itself. */
+/** Line of a node's configuration file that describes another node, or itself. */
 function lineOf(other: Node, node: Node, nodes: readonly Node[]): string {
   const { id, port, busPort, slots } = other;
   const role = slots === '' ? 'slave' : 'master';

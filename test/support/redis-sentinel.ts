@@ -1,4 +1,4 @@
-/** A primary, its replica, and a Sentinel that promotes the replica when the primary is gone. */
+/** A primary, its replica, and a Sentinel that promotes the replica when the primary fails. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,9 +9,9 @@ import { freePort } from './ports.ts';
 import { ADMIN, asReplica, PASSWORD, startRedisServer, untilInStep, untilSaid } from './redis-server.ts';
 
 export interface Watched {
-  /** Its administrator's, by way of the Sentinel. */
+  /** The administrator's URL through the Sentinel. */
   readonly url: string;
-  /** SIGKILL of the primary. */
+  /** Sends SIGKILL to the primary. */
   killPrimary(): Promise<void>;
   stop(): Promise<void>;
 }

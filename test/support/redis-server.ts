@@ -1,4 +1,4 @@
-/** A Redis for one test alone, which may do to it whatever a machine does to a server. */
+/** A Redis for a single test, which may kill and damage it. */
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,24 +12,27 @@ import { type Killable, startKillable } from './killable.ts';
 import { freePort } from './ports.ts';
 
 export const PASSWORD = 'test';
-/** Who prepares a test and looks behind the service's back. */
+/** The user that prepares tests and accesses Redis directly. */
 export const ADMIN = 'test';
 
-/** The users that operators are given, all with one password, and the tests' own. */
+/** Contents of the users file: the operators' users, all with one password, and the tests' own user. */
 export function usersFile(): string {
   const shipped = readFileSync(new URL('../../k8s/shared/users.acl', import.meta.url), 'utf8');
   const digest = createHash('sha256').update(PASSWORD).digest('hex');
   return `${shipped.replaceAll('SHA256', digest)}user ${ADMIN} on #${digest} ~* &* +@all\n`;
 }
 
-/** The same server as another user; one that was given to the tests knows none of them, and stays as it is. */
+/**
+ * Returns the URL of the same server for another user. An external server has none of these users, so its URL stays
+ * unchanged.
+ */
 export const asUser = (user: string, url: string): string => url.replaceAll(`//${ADMIN}:`, `//${user}:`);
 
-/** A connection as one of the users; what is sent before it is there waits. */
+/** Opens a connection as one of the users. Commands wait until it is established. */
 export const openRedis = (url: string, user = ADMIN, options: ServerOptions = {}): Redis =>
   new Redis({ ...serverOptions(asUser(user, url)), ...options });
 
-/** Where the Redis of `settings` is for a process of a role: each comes as users of its own. */
+/** URLs of the Redis in `settings` for a process of a role, each with its own user. */
 export function redisOf(role: string, settings: { readonly [name: string]: string }): Record<string, string> {
   const { REDIS_URL, QUEUE_REDIS_URL = REDIS_URL } = settings;
   if (REDIS_URL === undefined) return {};
@@ -39,10 +42,10 @@ export function redisOf(role: string, settings: { readonly [name: string]: strin
   };
 }
 
-/** Settings of a server that follows another, now or after a failover. */
+/** Settings of a server that is a replica now or after a failover. */
 export const asReplica = ['masteruser replica', `masterauth ${PASSWORD}`, 'repl-diskless-sync-delay 0'];
 
-/** Waits until a replica has what its primary has. */
+/** Waits until a replica has all data of its primary. */
 export const untilInStep = ({ url }: RedisServer): Promise<void> =>
   untilSaid(url, async (redis) => (await redis.info('replication')).includes('master_link_status:up'));
 
@@ -57,19 +60,19 @@ export async function untilSaid(url: string, holds: (redis: Redis) => Promise<bo
 }
 
 export interface RedisServer extends Killable {
-  /** Its administrator's. */
+  /** The administrator's URL. */
   readonly url: string;
 }
 
 export interface ServerStart {
-  /** Variables that it has besides its own. */
+  /** Additional environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly port?: number;
-  /** More lines of its configuration. */
+  /** Additional lines of its configuration. */
   readonly settings?: readonly string[];
 }
 
-/** @param path a folder for its data, created when missing */
+/** @param path a folder for its data, created if missing */
 export async function startRedisServer(path: string, asked: ServerStart = {}): Promise<RedisServer> {
   const port = asked.port ?? (await freePort());
   mkdirSync(path, { recursive: true });

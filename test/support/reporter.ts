@@ -1,4 +1,4 @@
-/** mocha's own reporter; it also tells which files took long, and how to repeat the run's random choices. */
+/** Extends mocha's reporter: lists slow files, and prints how to repeat the run's random choices. */
 
 import { relative } from 'node:path';
 import Mocha from 'mocha';
@@ -25,7 +25,7 @@ export default class Reporter extends Mocha.reporters.Spec {
     runner.on(EVENT_HOOK_END, add);
     // Also at the start, for a run that hangs.
     runner.once(EVENT_RUN_BEGIN, () => console.log(`\n  SEED=${runSeed()}`));
-    // A file that cannot be loaded, or whose process dies, has no test to tell its name.
+    // If a file cannot be loaded or its process dies, no test names the file.
     runner.prependListener(EVENT_TEST_FAIL, (test: Mocha.Test) => {
       if (test.parent?.root && test.file) test.title += ` (${relative('', test.file)})`;
     });

@@ -1,4 +1,7 @@
-/** An exchange with many resting orders, written into Postgres by one statement and from there into Redis. */
+/**
+ * Creates an exchange with many resting orders: writes them into Postgres with one statement and rebuilds Redis from
+ * there.
+ */
 
 import type { Redis } from 'ioredis';
 import { rebuildEngine } from '../../src/books/rebuild.ts';
@@ -13,7 +16,7 @@ export interface Exchange {
   readonly ledger: Ledger;
   readonly databaseUrl: string;
   readonly engine: Engine;
-  /** Another engine on the same server, of which the exchange is rebuilt. */
+  /** Another engine on the same server, from which the exchange is rebuilt. */
   readonly services: { readonly engine: Engine; readonly ledger: Ledger };
 }
 

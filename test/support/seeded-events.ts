@@ -1,6 +1,6 @@
 /**
- * A valid event stream of any length from a seed: markets, deposits, orders that rest, match, are
- * cancelled and refused, holds, switches. A matcher written to be read, with a plain array for a book.
+ * Generates a valid event stream of any length from a seed: markets, deposits, orders that rest, match, are cancelled
+ * and refused, holds, switches. Its matcher is written for clarity and uses a plain array as the book.
  */
 
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ export const ASSETS: readonly Asset[] = [
 ];
 export const MARKETS = [marketOf(0, 'ETH', 9), marketOf(1, 'BTC', 8)] as const;
 
-/** Texts that a careless writer of SQL or COPY would trip over. All are legal client order ids. */
+/** Texts that would break careless SQL or COPY writers. All are legal client order ids. */
 export const POISONED_TEXTS = [
   '\u{1f40b}'.repeat(128),
   `'; drop table orders; --`,
@@ -68,7 +68,7 @@ interface Resting {
 }
 
 export interface SeededEvents {
-  /** The next `count` events of the stream. */
+  /** Returns the next `count` events of the stream. */
   next(count: number): EngineEvent[];
 }
 
@@ -196,7 +196,7 @@ export function seededEvents(seed: number): SeededEvents {
   return { next: (count) => Array.from({ length: count }, next) };
 }
 
-/** What every stream begins with: assets, markets, and balances that no test can use up. */
+/** The first events of every stream: assets, markets, and balances that no test can use up. */
 function openingEvents(): EventBody[] {
   return [
     ...ASSETS.map((asset): EventBody => ({ kind: 'asset_changed', asset })),
@@ -259,7 +259,7 @@ function lotOf(market: Market): Lot {
   return { base: base.symbol, quote: quote.symbol, baseAtomsPerStep, quoteAtomsPerLot };
 }
 
-/** At most 128 code points, as the contract has it; cut between two of them, never within. */
+/** Truncates to 128 code points, the contract's maximum, without splitting a code point. */
 function idOf(sequence: number, text: string): string {
   return [...`${sequence} ${text}`].slice(0, 128).join('');
 }

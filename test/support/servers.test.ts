@@ -1,4 +1,4 @@
-/** A run of the tests starts no server before a test asks for one. */
+/** Proves that a run of the tests starts no server before a test needs one. */
 
 import { ChildProcess } from 'node:child_process';
 import { expect } from 'chai';

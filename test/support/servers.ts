@@ -1,7 +1,7 @@
 /**
- * Starts the servers of a run of the tests when a test first asks for them: one Postgres for the whole run, and a Redis
- * for each test file that needs one. Mocha loads this file first, in a parallel run in each of its processes.
- * DATABASE_URL names a Postgres to use instead; the databases that the tests create there are dropped.
+ * Starts the servers of a run when a test first needs them: one Postgres for the whole run, and a Redis for each test
+ * file that needs one. Mocha loads this file first, in a parallel run in each of its processes. DATABASE_URL names a
+ * Postgres to use instead; databases that the tests create there are dropped.
  */
 
 import { spawn } from 'node:child_process';
@@ -19,26 +19,26 @@ import { type RedisServer, startRedisServer } from './redis-server.ts';
 import { drawSeed } from './seed.ts';
 
 /**
- * Names the folder of the run, which the parent of a parallel run passes to its workers. It has the data of Redis
- * servers, built programs and the socket that answers with the URL of Postgres. It is removed when the run ends.
+ * Names the folder of the run, which the parent of a parallel run passes to its workers. The folder has the data of
+ * Redis servers, built programs and the socket that answers with the URL of Postgres. It is removed when the run ends.
  */
 const RUN_FOLDER = 'REDBOOK_TEST_RUN';
 const POSTGRES_SOCKET = 'postgres.sock';
-/** `cluster`: each Redis of the tests is a cluster of three primaries. */
+/** With the value `cluster`, each Redis of the tests is a cluster of three primaries. */
 const REDIS = 'REDBOOK_TEST_REDIS';
 const MEMORY = '/dev/shm';
 const PLENTY_BYTES = 2 ** 31;
 
 let run: Run | undefined;
 
-/** Made by the file, or the files, that this process runs. */
+/** Databases created by the file, or the files, that this process runs. */
 const databases: string[] = [];
 const redises: { server: RedisServer; path: string }[] = [];
 let shared: Promise<string> | undefined;
 let maintenance: Promise<string> | undefined;
 let migrated: Promise<string> | undefined;
 
-/** One run of the tests, in the process that mocha starts first. */
+/** One run of the tests, in mocha's main process. */
 export interface Run {
   readonly folder: string;
   end(): Promise<void>;
@@ -48,7 +48,7 @@ export function mochaGlobalSetup(): void {
   drawSeed();
   run = openRun();
   process.env[RUN_FOLDER] = run.folder;
-  // What was started ends with this process, which mocha, told to stop, may keep alive while it waits for its workers.
+  // Started servers end with this process, but a stopped mocha may keep it alive while it waits for its workers.
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.once(signal, () => {
       console.error(`\n  stopped by ${signal}`);
@@ -58,7 +58,7 @@ export function mochaGlobalSetup(): void {
 
 export const mochaGlobalTeardown = (): Promise<void> => run!.end();
 
-/** Makes the folders of a run and starts no server. */
+/** Creates the folders of a run and starts no server. */
 export function openRun(): Run {
   const folder = mkdtempSync(join(quickFolder(), 'redbook-test-'));
   const data = mkdtempSync(join(tmpdir(), 'redbook-test-'));
@@ -73,7 +73,7 @@ export function openRun(): Run {
   };
 }
 
-/** Starts Postgres for the first process of the run that connects, and sends each the URL of its server. */
+/** Starts Postgres when the first process of the run connects, and sends its URL to each process. */
 function postgresOnDemand(folder: string, data: string): { stop(): Promise<void> } {
   let postgres: Promise<PostgresServer> | undefined;
   const socket: Server = createServer(async (asking) => {
@@ -98,7 +98,7 @@ async function maintenanceUrl(): Promise<string> {
 }
 
 export const mochaHooks = {
-  /** Comes after each file in a parallel run, else after all of them. */
+  /** Runs after each file in a parallel run, otherwise after all files. */
   async afterAll(): Promise<void> {
     shared = undefined;
     for (const { server, path } of redises.splice(0)) {
@@ -115,13 +115,13 @@ export const mochaHooks = {
 /** @returns the URL of a new, empty database */
 export const freshDatabase = (): Promise<string> => createDatabase('template1');
 
-/** @returns the URL of a new database with the ledger's tables, all of them empty */
+/** @returns the URL of a new database with the ledger's empty tables */
 export async function freshLedgerDatabase(): Promise<string> {
   migrated ??= migratedDatabase();
   return createDatabase(new URL(await migrated).pathname.slice(1));
 }
 
-/** Migrated once in a process, and then copied: a copy takes a fifth of the processor time of the migrations. */
+/** Migrates one database per process, which is then copied. A copy takes a fifth of the migrations' processor time. */
 async function migratedDatabase(): Promise<string> {
   const { openLedger } = await import('../../src/ledger/index.ts');
   const databaseUrl = await freshDatabase();
@@ -140,26 +140,29 @@ async function createDatabase(template: string): Promise<string> {
   return url.href;
 }
 
-/** @returns the URL of an empty server with the engine's settings: FLUSHALL, CONFIG and scripts are nobody else's */
+/** @returns the URL of an empty server with the engine's settings, which no other test uses */
 export async function freshRedis(): Promise<string> {
   return (await freshRedisServer()).url;
 }
 
-/** As freshRedis, and a single server in any case: for tests that stand between it and its clients. */
+/** Like freshRedis, but always a single server: for tests with a proxy between the server and its clients. */
 export async function loneRedis(): Promise<string> {
   return (await freshRedisServer({}, startRedisServer)).url;
 }
 
-/** @returns the URL of a server that many tests in turn use and empty: starting one takes longer than most of them */
+/**
+ * @returns the URL of a server that many tests use and flush in turn, because starting one takes longer than most of
+ *   them
+ */
 export function sharedRedis(): Promise<string> {
   shared ??= freshRedis();
   return shared;
 }
 
 /**
- * As freshRedis, with handles to kill it and to start it again on its own data and port; of a cluster, the node that
- * has our keys.
- * @param environment variables that it has besides its own
+ * Like freshRedis, with functions to kill the server and to restart it on its data and port. In a cluster, it is the
+ * node with the engine's keys.
+ * @param environment additional environment variables
  */
 export async function freshRedisServer(
   environment: Readonly<Record<string, string>> = {},
@@ -181,9 +184,9 @@ function currentFolder(): string {
 export const runFolder = (): string | undefined => process.env[RUN_FOLDER];
 
 /**
- * The engine's Redis waits for the disk at every write. What that is good for, a power cut, no test makes; so its files
- * are in memory where there is plenty: a thousand orders then take a test one second, not six. A killed server finds
- * them there as well.
+ * Returns a folder in memory if there is enough of it. The engine's Redis waits for the disk at every write, which
+ * protects only against power failures, and no test causes one. In memory a thousand orders take one second instead of
+ * six, and the files survive a kill as well.
  */
 function quickFolder(): string {
   try {
@@ -196,8 +199,8 @@ function quickFolder(): string {
 }
 
 /**
- * Removes the folders when told to, or when this process is gone, whatever ended it: a shell of its own session, which
- * Ctrl-C does not reach, hears it by the end of its input. Servers that end at the same moment may still write.
+ * Removes the folders on request, or when this process ends for any reason: a shell in its own session, which Ctrl-C
+ * does not reach, notices the end of its input. Servers that end at the same moment may still write.
  */
 function sweeper(...folders: string[]): () => Promise<void> {
   const script = 'cat >/dev/null; until rm -rf "$@"; do sleep 0.1; done';

@@ -1,4 +1,4 @@
-/** Redbook as processes, driven from outside: by HTTP, by the operator's command line, and by signals. */
+/** Runs Redbook's roles as processes and drives them by HTTP, the operator's command line, and signals. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,25 +10,28 @@ import { program, ROOT } from './program.ts';
 import { redisOf } from './redis-server.ts';
 
 const START_PATIENCE_MS = 60_000;
-/** Of what a process that does not start has printed. */
+/** Number of output lines shown for a process that does not start. */
 const TOLD_LINES = 20;
 
 export interface Service {
   readonly child: ChildProcess;
   readonly url: string;
-  /** What it printed so far. */
+  /** Output so far. */
   output(): string;
-  /** Sends a signal and waits for the end. @returns the exit code, null after a SIGKILL */
+  /**
+   * Sends a signal and waits for the exit.
+   * @returns the exit code, null after a SIGKILL
+   */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Only what the process needs: the servers of the tests are not its business. */
+/** Returns only the variables that the process needs, without those of the tests' servers. */
 function environment(role: string, settings: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, LANG } = process.env;
   return { PATH, HOME, LANG, ...settings, ...redisOf(role, settings) };
 }
 
-/** Starts `redbook <role> …`, and does not wait until it is ready. */
+/** Starts `redbook <role> …` without waiting until it is ready. */
 export async function launchService(
   role: string,
   settings: Record<string, string>,
@@ -64,7 +67,7 @@ export async function launchService(
 
 /**
  * Starts `redbook <role>` and waits until it is ready.
- * @param folder of the release, this one unless given
+ * @param folder of the release, by default this one
  */
 export async function startService(
   role: string,
@@ -91,7 +94,10 @@ export const isReady = (url: string): Promise<boolean> =>
     () => false,
   );
 
-/** Runs an operator's command. @returns the document it answered with */
+/**
+ * Runs an operator's command.
+ * @returns its reply document
+ */
 export async function operate(settings: Record<string, string>, ...command: string[]): Promise<unknown> {
   const child = spawn(process.execPath, [...(await program()), ...command, '--json'], {
     cwd: ROOT,
@@ -116,7 +122,10 @@ export interface Reply {
 
 export type Call = (method: string, path: string, body?: object) => Promise<Reply>;
 
-/** Signs a wallet in at a service. @returns calls under its session, at any replica */
+/**
+ * Signs a wallet in.
+ * @returns calls with its session, at any replica
+ */
 export async function signIn(url: string, signer: Signer): Promise<(url: string) => Call> {
   const anonymous = callerOf(url, {});
   const { body } = await anonymous('POST', '/v1/auth/challenge', { address: signer.address });

@@ -1,4 +1,4 @@
-/** Settlement by a test, in its own process and as far as the test wants. */
+/** Settles events in the test's own process, as far as the test wants. */
 
 import type { Engine } from '../../src/engine/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
@@ -6,13 +6,13 @@ import type { Ledger } from '../../src/ledger/index.ts';
 const BATCH = 1_000;
 
 export interface SettleOptions {
-  /** The number of events at the end that are not settled. */
+  /** Number of events at the end to leave unsettled. */
   readonly behind?: number | undefined;
-  /** Default true: the engine forgets the events that are settled. */
+  /** True, the default, to trim settled events from the engine. */
   readonly trims?: boolean;
 }
 
-/** Settles the engine's events into Postgres until there is nothing more to settle. */
+/** Settles the engine's events into Postgres until nothing is left. */
 export async function settleAll(
   { engine, ledger }: { readonly engine: Engine; readonly ledger: Ledger },
   { behind = 0, trims = true }: SettleOptions = {},

@@ -1,6 +1,6 @@
-/** Tests that mostly wait, at the same time. */
+/** Runs tests that mostly wait concurrently. */
 
-/** Begins all scenarios with the first of these tests; each test then waits for its own. */
+/** Starts all scenarios with the first of these tests. Each test then awaits its own scenario. */
 export function sideBySide(scenarios: Readonly<Record<string, () => Promise<void>>>): void {
   const running = new Map<string, Promise<void>>();
   before(() => {
