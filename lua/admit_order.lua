@@ -1,7 +1,7 @@
 #!lua
 --[[
-Checks what only the engine knows about an order that the replica already knows to refuse, because the engine's
-refusals come first in the precedence. Writes nothing.
+Checks an order that the replica refuses for refusals that only the engine knows, because the engine's refusals come
+first in the precedence. Writes nothing.
 
 KEYS  engine, claims_0, claims_1, claim_filter
 ARGV  epoch

@@ -2,7 +2,7 @@
 --[[
 Takes live orders of one market off the book and releases what they hold, request by request. Skips orders that are not
 live any more, and orders of another wallet than the one that asks. Every request is atomic by itself: a request that
-fails leaves nothing and does not touch the others. The script stops before the next request once the requests
+fails writes nothing and does not affect the others. The script stops before the next request once the requests
 before have named as many orders as the call says.
 
 KEYS  engine, events, bids, asks, base_balances, quote_balances, live, unsettled_0, unsettled_1, bid_levels, ask_levels

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 --[[
-Gives the tick of this moment, by this server's clock, to the first process that asks for it.
+Gives the current tick, by this server's clock, to the first process that asks for it.
 
 KEYS  ticks
 ARGV  tick_ms   milliseconds between two ticks

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 --[[
-Ends a login. Tells whether the challenge that a client has answered is the current one of its wallet, and deletes it in
-the same step, so that one of any number of concurrent replays succeeds. The caller has verified the signature before: a
-bad signature never reaches this script and consumes nothing.
+Ends a login. Checks that the answered challenge is the current one of its wallet, and deletes it in the same step, so
+that only one of several concurrent replays succeeds. The caller has verified the signature before: a bad signature
+never reaches this script and consumes nothing.
 
 KEYS  challenge   record of one wallet in one flow
 ARGV  record      the record that was answered

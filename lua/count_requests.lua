@@ -24,8 +24,8 @@ shut a client out until the clock has caught up.
 A sorted set of times, as textbooks have it, took Redis three times as long in the same run (308 µs against 105 µs for a
 request, 200 clients, busy machine). A full log of 300 requests takes 40 KB as a sorted set, and 1.6 KB as a string.
 ]]
--- Not to the append-only file, nor to replicas: reading market data must not cost a disk write. A restart forgets
--- at most one window.
+-- The logs go neither to the append-only file nor to replicas: reading market data must not cost a disk write. A
+-- restart forgets at most one window.
 redis.set_repl(redis.REPL_NONE)
 
 local SPARE = 24
@@ -35,7 +35,7 @@ local time = call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
 local stamp = struct.pack('>I3', now % 16777216)
 
--- In one piece: Redis makes a script's functions anew on each run, and a call costs what two entries cost.
+-- Written without functions: Redis creates a script's functions on each run, and a call costs as much as two entries.
 local replies, held = {}, {}
 for first = 1, #KEYS, logs do
   local least, wait = math.huge, 0
@@ -47,7 +47,7 @@ for first = 1, #KEYS, logs do
     end
     local left = window - oldest
     if left <= 0 then
-      -- Seldom more than a few of the first: twice as far each time, then halfway between, to the first that is live.
+      -- Finds the first live time by doubling steps and then by bisection, because usually only a few have expired.
       local live = 1
       while live < length and (now - unpack_time('>I3', log, live * 3 + 1)) % 16777216 >= window do
         expired, live = live, live * 2

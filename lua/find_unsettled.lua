@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 --[[
 Finds the events that touch a wallet and may not be in Postgres yet, newest first, a page at a time. It looks at entries
-from the newest back to the first settled one, so it costs what is unsettled, however much the wallet did before.
+from the newest back to the first settled one, so its cost grows only with the number of unsettled events.
 
 KEYS  engine, unsettled_0, unsettled_1
 ARGV  wallet   20 bytes

@@ -19,7 +19,7 @@ if found[2] ~= ARGV.filter_layout then return { 'stale', 'filter' } end
 local offset, piece = tonumber(ARGV.offset), ARGV.bits
 local present = redis.call('GETRANGE', KEYS.filter, offset, offset + #piece - 1)
 redis.call('SETRANGE', KEYS.filter, offset, piece)
--- Few blocks have bits by now: only those are put together.
+-- Few blocks have bits already: only those are merged.
 local at = string.find(present, '[^%z]')
 while at do
   local first = at - (at - 1) % 8

@@ -2,7 +2,7 @@
 --[[
 Places orders of one market, in the order given: claims each client id, checks everything, matches, moves both sides'
 balances and the fee, rests what may rest, and appends an event for each. Every order is atomic by itself: all its
-checks come before its first write, and an order that fails leaves nothing and does not touch the others. The script
+checks come before its first write, and an order that fails writes nothing and does not affect the others. The script
 stops before the next order once the orders before have met as many makers as the call says.
 
 KEYS  engine, events, bids, asks, base_balances, quote_balances, live, claims_0, claims_1, unsettled_0, unsettled_1
@@ -60,7 +60,7 @@ local time, trade_before = event_time(state), state.trade
 -- bytes -> record), scores and members of the unsettled index. `live_counts`: number of live orders of each wallet,
 -- once counted.
 local claimed, live_added, live_counts, unsettled = {}, {}, {}, {}
--- Number of makers that the order in work has met.
+-- Number of makers that the current order has met.
 local makers_met = 0
 
 local function count_live(wallet)
@@ -89,7 +89,7 @@ local function read_ahead()
   for _, amounts in pairs(opened) do read_asked(amounts) end
 end
 
--- An order that needs a key which cannot be read fails by itself.
+-- An order that needs an unreadable key fails alone.
 if #ARGV > FIRST_ORDER then pcall(read_ahead) end
 local replies, met = { '' }, 0
 local place_any -- the whole command, once it is made

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 --[[
-Takes an engine of another format out of force, if Postgres has all of its events. No process of any release opens what
-is left before a rebuild has ended.
+Retires an engine of another format, if Postgres has all of its events. No process of any release opens the remains
+before a rebuild has ended.
 
 KEYS  engine, rebuilding, events, unsettled_0, unsettled_1, claims_0, claims_1
 ARGV  format     format of this release

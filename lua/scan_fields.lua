@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 --[[
-Reads a page of a hash, and the event that it is as of: for reconciling, so that no run is long. A field that is there all
-the time comes at least once. A field that comes or goes between two pages may come or not.
+Reads a page of a hash, and the event that it is as of: for reconciling, so that no run is long. A field that exists
+throughout is returned at least once. A field that is added or removed between two pages may be missed.
 
 KEYS  engine, hash
 ARGV  cursor   '0' for the first page

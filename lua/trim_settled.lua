@@ -21,7 +21,7 @@ if settled > state.sequence then return redis.error_reply('AHEAD Postgres has ev
 local now = redis.call('TIME')
 local time = now[1] * 1000 + math.floor(now[2] / 1000)
 
--- Drops the older generation of `name` when its time has come; `generations` are its two keys.
+-- Drops the older generation of `name` once it is ready; `generations` are its two keys.
 local function turn(name, generations, stay)
   local found = redis.call('HMGET', KEYS.engine, name .. ':turned_at', name .. ':ready_at')
   local current, turned_at, ready_at = state[name], tonumber(found[1] or 0), tonumber(found[2])
@@ -39,7 +39,7 @@ end
 turn('unsettled', { KEYS.unsettled_0, KEYS.unsettled_1 }, tonumber(ARGV.events_stay_ms))
 turn('claims', { KEYS.claims_0, KEYS.claims_1 }, tonumber(ARGV.claims_stay_ms))
 
--- Events: what was settled at the last mark goes, once the mark is old enough.
+-- Events: removes those that were settled at the last mark, once the mark is old enough.
 local mark = redis.call('HMGET', KEYS.engine, 'mark', 'mark:at')
 local gone = 0
 if not mark[1] or time - tonumber(mark[2]) >= tonumber(ARGV.events_stay_ms) then

@@ -1,4 +1,4 @@
--- Writes one order that plan_order has passed: nothing here may fail. Books, filters and events are written at once;
+-- Writes one order that plan_order has accepted: nothing here may fail. Books, filters and events are written at once;
 -- the next order of the call reads the books and filters. Amounts and lists change in memory; write_call writes them.
 
 -- Takes the wallet's own orders that plan_own listed off the book; returns their closed records.

@@ -1,6 +1,6 @@
--- Returns the atoms of the asset it pays with that must be available for the order: exactly its fills and its rest, the
--- fee included. An order that the engine rejects is checked as the documentation says: a post-only order as if it would
--- rest, an unfillable limit FOK whole at its limit price, a market FOK for the part that it could fill.
+-- Returns the atoms that the order needs of the asset it pays with: exactly its fills and its remainder, fee included.
+-- An order that the engine rejects is checked as the documentation says: a post-only order as if it would rest, an
+-- unfillable limit FOK whole at its limit price, a market FOK for the part that it could fill.
 local function needs_of(order, reject_reason, rest_steps)
   local whole_at_limit = reject_reason == POST_ONLY_WOULD_CROSS
     or (reject_reason == FOK_NOT_FILLED and order.kind == LIMIT_ORDER)

@@ -2,7 +2,7 @@
 -- place_usual makes the same writes as commit_order, in a straight line, and returns the outcome. It refuses nothing:
 -- when anything is not as usual, it returns nil before its first write, and the whole command decides.
 
--- True while the rules are in force and nothing that holds for all orders (pause, terms, pre-open) needs a check.
+-- True while the rules are in force and no condition of all orders (pause, terms, pre-open) needs a check.
 local is_open = rules == rules_in_force and not paused and not required_terms and pre_open == 0
 
 -- Lists and claims the order, appends its event and returns its outcome.

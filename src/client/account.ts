@@ -1,4 +1,4 @@
-/** The routes of a signed-in wallet, but for placing orders. Reads are repeated after a lost answer. */
+/** The routes of a signed-in wallet, except placing orders. Reads are repeated after a lost answer. */
 
 import type { AbortSignalLike } from './connection.ts';
 import { type ErrorCode, RedbookError } from './errors.ts';
@@ -17,8 +17,8 @@ import type {
 import { askAs, type Session, sendAs } from './session.ts';
 
 /**
- * Path of an order. An empty id would name the list of all orders, and cancelling that cancels all of them; so would
- * dots, which URLs drop.
+ * Returns the path of an order. An empty id would name the list of all orders, and cancelling that cancels all of them.
+ * So would ids of dots, which URLs drop.
  */
 function orderPath(orderId: string, code: ErrorCode): string {
   if (!/^\.{0,2}$/.test(orderId)) return `/v1/orders/${encodeURIComponent(orderId)}`;
@@ -35,7 +35,7 @@ export interface OrdersQuery {
   readonly status?: 'live' | 'closed';
   /** 1 to 100; 100 unless given. */
   readonly limit?: number;
-  /** `nextCursor` of the page before, with the same filters. */
+  /** `nextCursor` of the previous page, with the same filters. */
   readonly cursor?: string;
 }
 
@@ -68,7 +68,7 @@ export interface WalletTradesQuery {
   readonly orderId?: string;
   /** 1 to 500; 100 unless given. */
   readonly limit?: number;
-  /** `nextCursor` of the page before, with the same filters. */
+  /** `nextCursor` of the previous page, with the same filters. */
   readonly cursor?: string;
 }
 
@@ -82,13 +82,13 @@ export function getTrades(
   return askAs(session, { method: 'GET', path: '/v1/trades', query, signal }, true);
 }
 
-/** Requests to cancel one order, until the last lost answer is reported. */
+/** Most requests to cancel one order before a lost answer is reported. */
 const CANCEL_ATTEMPTS = 3;
 const CANCEL_PAUSE_MS = 250;
 
 /**
- * Cancels a live order. After a lost answer the request is sent again; when the order is closed by then, the order
- * tells whether it was cancelled.
+ * Cancels a live order. After a lost answer the request is sent again. If the order is closed by then, the order tells
+ * if it was cancelled.
  * @throws RedbookError `ORDER_NOT_FOUND` when the order was closed before
  */
 export async function cancel(
@@ -112,7 +112,7 @@ export async function cancel(
 
 /**
  * Returns the result of an earlier request whose answer was lost.
- * @throws RedbookError `refusal` when it cancelled nothing
+ * @throws RedbookError `refusal` when that request cancelled nothing
  */
 async function cancelledOrder(
   session: Session,
@@ -135,7 +135,7 @@ export interface CancelAllFilter {
 }
 
 /**
- * Cancels all live orders, those placed after the call excepted. It is sent once: after a lost answer a second request
+ * Cancels all live orders except those placed after the call. It is sent once: after a lost answer, a second request
  * could cancel orders that were placed in between.
  */
 export const cancelAll = (
@@ -167,7 +167,7 @@ export async function acceptTerms(
   await askAs(session, { method: 'POST', path: '/v1/account/terms', body: { version }, signal }, true);
 }
 
-/** Credits demo funds, where the service offers them. Each call that arrives is a credit of its own. */
+/** Credits demo funds, where the service offers them. Each call that arrives is a separate credit. */
 export const requestFunds = (
   session: Session,
   asset: string,

@@ -1,4 +1,4 @@
-/** Requests that may be repeated: reads, and the steps of signing in. */
+/** Sends requests that may be repeated: reads, and the steps of signing in. */
 
 import { type Connection, fraction } from './connection.ts';
 import { RedbookError } from './errors.ts';
@@ -11,17 +11,17 @@ interface Asking {
   readonly repeatable: boolean;
 }
 
-/** Attempts after lost answers, and after answers that say when to come back. */
+/** Most attempts after lost answers, and after answers that say when to retry. */
 const MOST_LOST = 3;
 const MOST_LIMITED = 5;
 const FIRST_PAUSE_MS = 250;
-/** A longer wait is the caller's to decide. */
+/** Longest pause before a retry; a longer one is the caller's decision. */
 const LONGEST_PAUSE_MS = 61_000;
 const AWAY: ReadonlySet<number> = /* @__PURE__ */ new Set([502, 503, 504]);
 
 /**
- * Sends a request until it is answered, as far as that is worth while. It waits as the service asks for.
- * @param send sends the request once; it may put a new token into it
+ * Sends a request until it is answered, with a limited number of retries and the pauses that the service asks for.
+ * @param send sends the request once; it may use a new token each time
  * @throws RedbookError
  */
 export async function ask(

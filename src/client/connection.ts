@@ -1,6 +1,9 @@
-/** A connection: the address of the service, and the surroundings of the client: fetch, WebSocket, time and chance. */
+/**
+ * A connection: the address of the service, and the environment of the client: fetch, WebSocket, clock and random
+ * bytes.
+ */
 
-/** `AbortSignal`, where the surroundings declare one. */
+/** `AbortSignal`, where the environment declares one. */
 export type AbortSignalLike = typeof globalThis extends { AbortSignal: { prototype: infer Signal } }
   ? Signal
   : {
@@ -10,7 +13,7 @@ export type AbortSignalLike = typeof globalThis extends { AbortSignal: { prototy
       removeEventListener(type: 'abort', listener: () => void): void;
     };
 
-/** The part of `fetch` that is used. */
+/** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 
 interface FetchInit {
@@ -27,7 +30,7 @@ interface FetchResponse {
   text(): Promise<string>;
 }
 
-/** The part of the `WebSocket` class that is used; that of the package `ws` fits, too. */
+/** The part of the `WebSocket` class that the client uses; the class of the package `ws` fits, too. */
 export type WebSocketClass = new (url: string) => WebSocketLike;
 
 export interface WebSocketLike {
@@ -51,8 +54,8 @@ export interface Clock {
   /** Resolves after that many milliseconds; rejects when the signal is aborted before. */
   sleep(ms: number, signal?: AbortSignalLike): Promise<void>;
   /**
-   * Calls back when timers may have stood still or the network is back, for example when a browser's tab is shown
-   * again. Returns a function that ends it.
+   * Registers a listener that is called when timers may have stood still or the network is back, for example when a
+   * browser's tab is shown again. Returns a function that removes the listener.
    */
   onWake?(listener: () => void): () => void;
 }
@@ -64,7 +67,7 @@ export interface ConnectionOptions {
   readonly streamUrl?: string;
   /** `globalThis.fetch` unless given. */
   readonly fetch?: Fetch;
-  /** `globalThis.WebSocket` unless given. Node.js 20 has none: give that of the package `ws`. */
+  /** `globalThis.WebSocket` unless given. Node.js 20 has none: pass the class of the package `ws`. */
   readonly WebSocket?: WebSocketClass;
   /** The system's clock unless given. */
   readonly clock?: Clock;
@@ -72,9 +75,9 @@ export interface ConnectionOptions {
   readonly random?: (bytes: Uint8Array) => void;
 }
 
-/** Made by `openConnection`. It holds no socket open: streams are watched by calls of their own. */
+/** Made by `openConnection`. It keeps no socket open: streams are watched by calls of their own. */
 export interface Connection {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly streamUrl: string;
   readonly fetch: Fetch;
@@ -89,7 +92,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   return {
     baseUrl,
     streamUrl: addressOf(options.streamUrl ?? baseUrl.replace(/^http/, 'ws'), ['ws:', 'wss:']),
-    // The browser's fetch insists on being called as a function of the window.
+    // The browser's fetch must be called as a function of the window.
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
     WebSocket: options.WebSocket ?? (globalThis as { WebSocket?: WebSocketClass }).WebSocket,
     clock: options.clock ?? systemClock,
@@ -97,7 +100,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   };
 }
 
-/** Returns an address without a slash at its end. Paths are appended to it, so it has neither a query nor a fragment. */
+/** Returns an address without a trailing slash. Paths are appended to it, so it has neither a query nor a fragment. */
 function addressOf(text: string, protocols: readonly string[]): string {
   const { href, protocol, username, password, search, hash } = new URL(text);
   if (!protocols.includes(protocol) || username + password + search + hash !== '')
@@ -147,14 +150,14 @@ function onWake(listener: () => void): () => void {
   };
 }
 
-/** A random number from 0 up to 1. */
+/** Returns a random number from 0 up to 1. */
 export function fraction({ random }: Connection): number {
   const bytes = new Uint8Array(4);
   random(bytes);
   return new DataView(bytes.buffer).getUint32(0) / 2 ** 32;
 }
 
-/** Random hex digits: 128 bits. */
+/** Returns random hex digits: 128 bits. */
 export function randomId({ random }: Connection): string {
   const bytes = new Uint8Array(16);
   random(bytes);

@@ -1,6 +1,6 @@
 /**
- * Writes the types of the package as one file without imports: the declarations that the compiler makes of the sources,
- * and interfaces made of the contract's schemas in place of the types that the sources derive from them.
+ * Writes the types of the package as one file without imports: the compiler's declarations of the sources, with
+ * interfaces generated from the contract's schemas in place of the derived types.
  */
 
 import { z } from 'zod';
@@ -14,19 +14,19 @@ type Schemas = Readonly<Record<string, z.ZodType>>;
 /** Texts by the names of their modules. */
 type Modules = Readonly<Record<string, string>>;
 
-/** A declaration of the top level, with its comment. */
+/** A top-level declaration with its comment. */
 interface Declaration {
   /** Without `export`. */
   readonly text: string;
-  /** Words of its code: the names of other types among them. */
+  /** Words of its code, which include the names of other types. */
   readonly names: ReadonlySet<string>;
   readonly isType: boolean;
 }
 
 /**
- * @param modules declarations that the compiler made, by the name of their source; `index` says what is public
- * @param sources the sources themselves, whose first comments are about files
- * @param schemas what `Read<typeof …>` refers to
+ * @param modules declarations that the compiler made, by the name of their source; `index` defines what is public
+ * @param sources the sources themselves, whose first comments describe files
+ * @param schemas schemas that `Read<typeof …>` refers to
  */
 export function flatDeclarations(modules: Modules, sources: Modules, schemas: Schemas): string {
   const named = namedSchemas(modules.replies!, schemas);
@@ -56,13 +56,13 @@ export function flatDeclarations(modules: Modules, sources: Modules, schemas: Sc
   return `/** The typed client of Redbook. */\n\n${parts.join('\n\n')}\n\nexport {};\n`;
 }
 
-/** All that the public names refer to, in the order of the sources. */
+/** Returns everything that the public names refer to, in the order of the sources. */
 function closure(published: ReadonlySet<string>, all: ReadonlyMap<string, Declaration>): Set<string> {
   const found = new Set<string>();
   const visit = (name: string): void => {
     const declaration = all.get(name);
     if (declaration === undefined || found.has(name)) return;
-    // A function is named where it is called, and so in no declaration: its name is there for something else.
+    // A function is named only where it is called, and so in no declaration: here its name stands for something else.
     if (!declaration.isType && !published.has(name)) return;
     found.add(name);
     for (const other of declaration.names) visit(other);
@@ -84,7 +84,9 @@ function publicNames({ index = '', replies = '' }: Modules): Set<string> {
 /** Types that derive the types of the sources. */
 const INTERNAL: ReadonlySet<string> = new Set(['Exact', 'PlainNumber', 'Read', 'NamesOfNumbers']);
 
-/** The compiler keeps the comment of a file, and it would pass for that of the first declaration. */
+/**
+ * Removes the comment of a file. The compiler keeps it, and it would be taken for the comment of the first declaration.
+ */
 function withoutFileComment(text: string, source: string): string {
   const [comment = ''] = /^\/\*\*[\s\S]*?\*\/\n/.exec(source) ?? [];
   return text.startsWith(comment) ? text.slice(comment.length) : text;
@@ -92,7 +94,7 @@ function withoutFileComment(text: string, source: string): string {
 
 const START = /^(?:export )?(?:declare )?(?:abstract )?(?:class|interface|type|const|function) (\w+)/m;
 
-/** The declarations of a file in their order, each with the comment before it. */
+/** Returns the declarations of a file in order, each with the comment before it. */
 function declarationsIn(text: string): [name: string, text: string][] {
   const pieces = text
     .replace(/^import [^;]*;\n/gm, '')
@@ -108,7 +110,7 @@ function declarationsIn(text: string): [name: string, text: string][] {
     });
 }
 
-/** Names of parameters that the sources take apart. */
+/** Names for parameters that the sources destructure. */
 const PARAMETERS: readonly (readonly [type: RegExp, name: string])[] = [
   [/Query$/, 'query'],
   [/Options$/, 'options'],
@@ -116,7 +118,7 @@ const PARAMETERS: readonly (readonly [type: RegExp, name: string])[] = [
 const parameterOf = (type: string): string =>
   PARAMETERS.find(([ending]) => ending.test(type))?.[1] ?? 'choice';
 
-/** Functions as functions, each parameter with a name, two spaces a level. */
+/** Writes functions as functions, with a name for each parameter and two spaces a level. */
 const readable = (declaration: string): string =>
   declaration
     .replace(/^declare const (\w+): (<.*>)?\((.*)\) => (.*);$/m, 'declare function $1$2($3): $4;')
@@ -126,7 +128,7 @@ const readable = (declaration: string): string =>
     )
     .replace(/^ +/gm, ({ length }) => ' '.repeat((length % 4) + Math.floor(length / 4) * 2));
 
-/** Names of types that stand for a schema: `type Market = Read<typeof marketSchema>`. */
+/** Returns the schemas by the names of the types that stand for them: `type Market = Read<typeof marketSchema>`. */
 function namedSchemas(replies: string, schemas: Schemas): Map<string, z.ZodType> {
   const named = new Map<string, z.ZodType>();
   for (const [, name, schema, member] of replies.matchAll(
@@ -169,7 +171,7 @@ function membersText(object: z.ZodObject, named: Names, indent: string): string 
   return `{\n${members.join('\n')}\n${indent}}`;
 }
 
-/** Said of every amount. */
+/** Descriptions that every amount has. */
 const OF_ALL_AMOUNTS = new Set(['exact decimal, not negative', 'exact plain decimal']);
 
 function memberDescription(schema: z.ZodType): string | undefined {
@@ -187,7 +189,7 @@ function commentText(description: string | undefined, indent: string): string {
   return `${indent}/** ${text.replaceAll('*/', '* /')}${/[.!?]$/.test(text) ? '' : '.'} */\n`;
 }
 
-/** @param member its name, which tells amounts from counts */
+/** @param member name of the member, which distinguishes amounts from counts */
 function typeText(schema: z.ZodType, member: string, named: Names, indent: string): string {
   for (const [name, other] of named) if (other._zod.def === schema._zod.def) return name;
   if (schema instanceof z.ZodNullable)

@@ -41,7 +41,7 @@ export class RedbookError extends Error {
   readonly code: ErrorCode | ClientErrorCode | (string & {});
   /** HTTP status of the answer; 0 when there was none. */
   readonly status: number;
-  /** Names the request in the service's log. */
+  /** Id of the request in the service's log. */
   readonly requestId: string | null;
   /** Milliseconds that the service asks callers to wait; null when it does not say. */
   readonly retryAfterMs: number | null;

@@ -1,9 +1,11 @@
-/** Reads JSON without loss: amounts become the decimal strings that the service wrote, counts and times numbers. */
+/**
+ * Reads JSON without loss: amounts become the decimal strings that the service wrote; counts and times become numbers.
+ */
 
 import { parse } from 'lossless-json';
 import type { PlainNumber } from './replies.ts';
 
-/** Members that stay numbers. The compiler holds the list against the contract; any other number is an amount. */
+/** Members that stay numbers. The compiler checks the list against the contract; any other number is an amount. */
 export const PLAIN_NUMBERS: { readonly [Name in PlainNumber]: true } = {
   baseScale: true,
   change24h: true,
@@ -21,7 +23,7 @@ export const PLAIN_NUMBERS: { readonly [Name in PlainNumber]: true } = {
   trade_id: true,
 };
 
-/** A number as it stands in the text. A string of the text could not be told from its bare digits. */
+/** A number as written in the text. The class keeps it apart from a string with the same digits. */
 class NumberLiteral {
   readonly text: string;
 

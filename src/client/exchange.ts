@@ -1,4 +1,4 @@
-/** One request and its answer. */
+/** Sends one request and reads its answer. */
 
 import { type AbortSignalLike, type Connection, randomId } from './connection.ts';
 import { RedbookError } from './errors.ts';
@@ -27,12 +27,12 @@ export interface Answer {
 }
 
 const ANSWER_WITHIN_MS = 10_000;
-/** Ids of so many requests are kept, to tell an answer that comes twice from the one that is awaited. */
+/** Number of request ids that are kept, to distinguish an answer that comes twice from the awaited one. */
 const KEPT_REQUEST_IDS = 1_000;
 
 const sentRequests = /* @__PURE__ */ new WeakMap<Connection, Set<string>>();
 
-/** Ids of the requests of a connection, the last ones. */
+/** Returns the ids of the connection's latest requests. */
 function requestsOf(connection: Connection): Set<string> {
   const sent = sentRequests.get(connection) ?? new Set();
   sentRequests.set(connection, sent);
@@ -41,12 +41,12 @@ function requestsOf(connection: Connection): Set<string> {
 }
 
 /**
- * Sends a request once and reads its whole answer, whatever its status.
+ * Sends a request once and reads its whole answer, with any status.
  * @throws RedbookError `NETWORK_ERROR`, `TIMEOUT`, `ABORTED` or `UNREADABLE_ANSWER`, each with an unknown outcome
  */
 export async function exchange(connection: Connection, call: Call): Promise<Answer> {
   const { method, path, query = {}, body, token } = call;
-  // Other headers would make a browser ask for leave first; routes with a session make it ask anyway.
+  // Other headers would make a browser send a preflight request first; routes with a session need one anyway.
   const requestId = token === undefined ? undefined : randomId(connection);
   const sent = requestsOf(connection);
   if (requestId !== undefined) sent.add(requestId);
@@ -66,7 +66,8 @@ export async function exchange(connection: Connection, call: Call): Promise<Answ
     const response = await connection.fetch(url, { ...init, signal });
     const text = await response.text();
     const answeredId = response.headers.get('X-Request-Id');
-    // Proxies may write ids of their own; one of another request of ours is that request's answer.
+    // Proxies may write ids of their own. The id of another request of ours means that this is the answer to that
+    // request.
     if (answeredId !== null && answeredId !== requestId && sent.has(answeredId))
       throw unreadable('the answer belongs to another request', { status: response.status });
     const header = (name: string): string | null => response.headers.get(name);
@@ -81,7 +82,7 @@ function queryText(values: QueryValues): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Runs what can be aborted. It ends in time even if `fetch` does not listen to its signal. */
+/** Runs an operation that can be aborted. It ends in time even if `fetch` ignores its signal. */
 async function inTime<Result>(
   { clock }: Connection,
   { signal, timeoutMs = ANSWER_WITHIN_MS, method, path }: Call,
@@ -131,7 +132,7 @@ export const aborted = (
   });
 
 /**
- * Ends with the promise, or when the signal is aborted. For what cannot be aborted itself, like a wallet's prompt.
+ * Waits for the promise, or until the signal is aborted. For operations that cannot be aborted, like a wallet's prompt.
  * @throws RedbookError `ABORTED`
  */
 export async function untilAborted<Result>(
@@ -167,7 +168,7 @@ export const unreadable = (
 export const isSuccess = ({ status }: Answer): boolean => status >= 200 && status < 300;
 
 /**
- * The value of a successful answer.
+ * Returns the value of a successful answer.
  * @throws RedbookError for any other answer
  */
 export function replyOf<Reply extends object>(answer: Answer): Reply {
@@ -182,12 +183,12 @@ export function replyOf<Reply extends object>(answer: Answer): Reply {
   throw unreadable('the answer is not JSON, or only a part of it', answer);
 }
 
-/** The error that an answer reports. Proxies before the service answer in their own words. */
+/** Returns the error that an answer reports. Proxies in front of the service have error texts of their own. */
 export function errorOf(answer: Answer): RedbookError {
   const { status, requestId } = answer;
   const { code, error, message } = errorBody(answer.text);
   const isOfService = typeof code === 'string';
-  // A proxy may have passed the request on before it answers in its own words, except for a limit of its own.
+  // A proxy may have forwarded the request before it answers by itself, except when it applies a limit of its own.
   const isRefused = status >= 400 && status < 500 && (isOfService || status === 429);
   return new RedbookError({
     code: isOfService ? code : status === 429 ? 'RATE_LIMITED' : 'UNREADABLE_ANSWER',

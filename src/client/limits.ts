@@ -1,6 +1,6 @@
 /**
- * Keeps to the limits of the routes that have them: those of the market data and of signing in. Orders and cancels
- * have none and never pass here.
+ * Keeps within the limits of the routes that have them: market data and signing in. Orders and cancels have no limits
+ * and never pass here.
  */
 
 import type { AbortSignalLike, Connection } from './connection.ts';
@@ -9,11 +9,11 @@ import { type Answer, aborted } from './exchange.ts';
 /** Routes that the service counts together. */
 export type Bucket = 'challenge' | 'verify' | 'market-data';
 
-/** The service counts over a minute. A longer wait could only come of clocks that disagree. */
+/** Longest wait. The service counts over a minute, so a longer wait could only come from clocks that disagree. */
 const LONGEST_WAIT_MS = 61_000;
 
 interface Count {
-  /** Number of requests that will still be let through; those under way are counted off. */
+  /** Number of requests that will still be let through, less those under way. */
   remaining: number;
   underWay: number;
   /** Time of the connection's clock at which the oldest request leaves the window. */
@@ -46,7 +46,7 @@ export async function withinLimits(
 ): Promise<Answer> {
   const count = countOf(connection, bucket);
   if (count.remaining > 0) return await counted(connection, count, send);
-  // One after the other: each answer tells whether there is room for the next request.
+  // One after the other: each answer tells if there is room for the next request.
   const before = count.queue;
   let leave: () => void = () => undefined;
   count.queue = new Promise((resolve) => {
@@ -78,7 +78,7 @@ async function counted(connection: Connection, count: Count, send: () => Promise
 function observe({ clock }: Connection, count: Count, { header }: Answer): void {
   const [remaining, reset] = [header('RateLimit-Remaining'), header('RateLimit-Reset')];
   if (remaining === null || reset === null) return;
-  // The one that was answered is among those under way.
+  // The answered request is among those under way.
   count.remaining = Number(remaining) - (count.underWay - 1);
   const now = clock.now();
   const serverNow = Date.parse(header('Date') ?? '');

@@ -15,15 +15,15 @@ const fitsPath = (id: string): boolean =>
   id !== '' && id !== '.' && id !== '..' && !/\p{Surrogate}/u.test(id);
 
 /**
- * The request. `POST /v1/orders` with the id alone answers a known id's order before it looks at anything else; of an
- * unknown id it is no order, for it has no market.
+ * Returns the look-up request. `POST /v1/orders` with the id alone returns the order of a known id before any other
+ * check. With an unknown id the request is no valid order, because it has no market.
  */
 export const lookupCall = (clientOrderId: string): Call =>
   fitsPath(clientOrderId)
     ? { method: 'GET', path: `/v1/orders/by-client-id/${encodeURIComponent(clientOrderId)}` }
     : { method: 'POST', path: '/v1/orders', body: { clientOrderId } };
 
-/** Answers of the service about an id that it does not know, to either call. */
+/** Codes that either call answers for an id that the service does not know. */
 const NOT_KNOWN: ReadonlySet<string> = /* @__PURE__ */ new Set(['NOT_FOUND', 'VALIDATION_ERROR']);
 
 /** @throws RedbookError for an answer that is not this order */
@@ -33,7 +33,7 @@ function orderOf(answer: Answer, clientOrderId: string): Order {
   return order;
 }
 
-/** Longest time of a look-up, since another one follows. */
+/** Longest time of a look-up; another one follows. */
 const LOOKUP_WITHIN_MS = 3_000;
 
 /** Looks once; null when the service does not know the id. @throws RedbookError when the service does not tell */

@@ -16,7 +16,7 @@ import type {
 } from './replies.ts';
 
 export interface CallOptions {
-  /** Ends the call: it throws `ABORTED`. */
+  /** Aborts the call, which then throws `ABORTED`. */
   readonly signal?: AbortSignalLike;
 }
 

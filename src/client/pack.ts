@@ -91,7 +91,7 @@ const sources = (): Record<string, string> =>
       .map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(SOURCES, file), 'utf8')]),
   );
 
-/** Everything that the contract exports: the schemas among it. */
+/** Returns everything that the contract exports, including the schemas. */
 async function contractSchemas(): Promise<Record<string, z.ZodType>> {
   const folder = join(ROOT, 'src/contract');
   const modules = await Promise.all(readdirSync(folder).map((file) => import(join(folder, file))));

@@ -1,4 +1,4 @@
-/** Placing orders, with an honest word about those whose answer was lost. */
+/** Places orders, and reports the outcome honestly when an answer was lost. */
 
 import { type AbortSignalLike, randomId } from './connection.ts';
 import { RedbookError } from './errors.ts';
@@ -18,7 +18,7 @@ export interface NewOrder {
   readonly price?: Amount;
   /** In base units: a multiple of the market's `sizeStep`. */
   readonly size?: Amount;
-  /** Market buys only, in place of `size`: what to spend, the fee apart. */
+  /** Market buys only, in place of `size`: the amount to spend, without the fee. */
   readonly quoteAmount?: Amount;
   /** `GTC` unless given. */
   readonly timeInForce?: 'GTC' | 'IOC' | 'FOK';
@@ -47,12 +47,12 @@ export interface OrderPlaced {
 export interface OrderRefused {
   readonly outcome: 'refused';
   readonly error: RedbookError;
-  /** The order as it is recorded, when the service recorded its rejection; null otherwise. */
+  /** The order as recorded, when the service recorded its rejection; null otherwise. */
   readonly order: Order | null;
   readonly clientOrderId: string;
 }
 
-/** Nobody can tell yet: the order may be in the book, and it may still be on its way. */
+/** The outcome is not known yet: the order may be in the book, and it may still be on its way. */
 export interface OrderUnknown {
   readonly outcome: 'unknown';
   /** The last failure. */
@@ -71,7 +71,7 @@ export type Placed = OrderPlaced | OrderRefused | OrderUnknown;
 
 export interface Lookup {
   readonly clientOrderId: string;
-  /** Why the order is looked up. */
+  /** Reason for the look-up. */
   readonly error: RedbookError;
 }
 
@@ -80,19 +80,19 @@ export interface PlaceOptions extends CallOptions {
   readonly onLookup?: (lookup: Lookup) => void;
 }
 
-/** Time after which an order without an answer is looked up. */
+/** Milliseconds without an answer after which an order is looked up. */
 const ANSWER_WITHIN_MS = 3_000;
-/** When the order is looked up, from the moment the answer is lost. */
+/** Times of the look-ups, counted from the moment the answer is lost. */
 const LOOKUPS_AT_MS = [500, 1_000, 3_000, 10_000] as const;
-/** No order is sent by itself later than this after its first sending. */
+/** An order is not sent again automatically later than this after its first sending. */
 const RESEND_WITHIN_MS = 5_000;
 
-/** One order on its way: its id, and what was sent for it. */
+/** An order in progress: its terms with its id, and its requests. */
 interface Errand {
   readonly session: Session;
   readonly body: NewOrder & { readonly clientOrderId: string };
   readonly firstSentAt: number;
-  /** Requests that were sent and not answered: any of them may still arrive. */
+  /** Number of requests that were sent and not answered: any of them may still arrive. */
   unanswered: number;
 }
 
@@ -100,11 +100,11 @@ interface Errand {
 type Result = OrderPlaced | OrderRefused | RedbookError;
 
 /**
- * Places an order and tells what became of it.
+ * Places an order and returns its outcome.
  *
  * The order's id is fixed before anything is sent. After a lost answer the order is looked up by that id, 0.5, 1, 3 and
- * 10 seconds later. An order that is not found may still be on its way. It is sent again by itself only if it can rest
- * (a GTC limit order), and only within five seconds of its first sending.
+ * 10 seconds later. An order that is not found may still be on its way. It is sent again automatically only if it can
+ * rest (a GTC limit order), and only within five seconds of its first sending.
  *
  * `refused` is reported only after a 4xx answer or a recorded rejection, and only while no other request of this order
  * can still arrive.
@@ -119,7 +119,7 @@ export async function place(session: Session, order: NewOrder, options: PlaceOpt
   return await follow(errand, await send(errand, options.signal), options);
 }
 
-/** The session could not be renewed: whatever became of that, the order was not sent. */
+/** Throws when the session could not be renewed: the order was not sent, whatever the cause. */
 function throwUnsent(cause: unknown): never {
   if (!(cause instanceof RedbookError)) throw cause;
   const { code, message, status, requestId, retryAfterMs } = cause;
@@ -132,7 +132,7 @@ const canRest = ({ type, timeInForce = 'GTC' }: NewOrder): boolean =>
 const isInTime = ({ session, firstSentAt }: Errand): boolean =>
   session.connection.clock.now() - firstSentAt <= RESEND_WITHIN_MS;
 
-/** Sends the order once, and once more after a 401 that a renewal mends. */
+/** Sends the order once, and once more after a 401 that a renewal fixes. */
 async function send(errand: Errand, signal: AbortSignalLike | undefined): Promise<Result> {
   const { session } = errand;
   const { token } = session;
@@ -196,7 +196,7 @@ function outcomeOf(
   return { outcome: 'refused', error, order, clientOrderId };
 }
 
-/** Follows an order up whose answer was lost. */
+/** Looks up an order whose answer was lost, until its outcome is known or the look-ups end. */
 async function follow(errand: Errand, first: Result, options: PlaceOptions): Promise<Placed> {
   if (!(first instanceof RedbookError)) return first;
   const { session, body } = errand;
@@ -208,7 +208,7 @@ async function follow(errand: Errand, first: Result, options: PlaceOptions): Pro
   for (const atMs of isPaused(first) ? LOOKUPS_AT_MS.slice(0, 1) : LOOKUPS_AT_MS) {
     if (error.code === 'ABORTED') break;
     const lookup = { clientOrderId: body.clientOrderId, error };
-    // An exception of the caller's must not hide what became of the order.
+    // An exception in the caller's function must not hide the outcome of the order.
     if (onLookup !== undefined) queueMicrotask(() => onLookup(lookup));
     const waitMs = Math.max(lostAt + atMs, notBefore) - clock.now();
     if (!(await slept(session, waitMs, signal))) return unknown(errand, aborted(signal));
@@ -226,7 +226,7 @@ async function follow(errand: Errand, first: Result, options: PlaceOptions): Pro
   return unknown(errand, error);
 }
 
-/** Trading is paused: nothing was placed by the request that was answered so, and nothing would be by another. */
+/** True when trading is paused: the request placed nothing, and another one would not either. */
 const isPaused = ({ code }: RedbookError): boolean => code === 'OPERATIONAL_PAUSED';
 
 /** @returns false when the signal ended the wait */

@@ -1,6 +1,6 @@
 /**
- * Replies and frames as this client hands them on: the types of the contract, in which every amount is a decimal
- * string. `pack.ts` writes the same types out as interfaces.
+ * Types of replies and frames as this client returns them: the types of the contract, with every amount as a decimal
+ * string. `pack.ts` writes the same types as interfaces.
  */
 
 import type { z } from 'zod';

@@ -21,8 +21,8 @@ interface Signer {
   /** `0x` and 40 hex digits, in any case. */
   readonly address: string;
   /**
-   * True when a signature asks a person, as browser wallets do. Such a session is renewed only by a call of `renew`;
-   * that of any other signer is renewed by itself.
+   * True when each signature asks a person, as browser wallets do. Such a session is renewed only by a call of `renew`;
+   * any other session renews itself.
    */
   readonly prompts: boolean;
 }
@@ -40,20 +40,20 @@ export interface MessageSigner extends Signer {
 }
 
 /**
- * A wallet that is signed in. Keep `token` secret: whoever has it trades for the wallet. The property is not enumerable,
- * so JSON, loggers and copies of the session leave it out.
+ * A wallet that is signed in. Keep `token` secret: anybody who has it can trade for the wallet. The property is not
+ * enumerable, so JSON, loggers and copies of the session leave it out.
  */
 export interface Session {
   readonly connection: Connection;
   /** Lower case. */
   readonly wallet: string;
-  /** Bearer token; another one after a renewal. */
+  /** Bearer token; changes with each renewal. */
   readonly token: string;
   /** Unix milliseconds by the connection's clock. */
   readonly expiresAt: number;
 }
 
-/** Renewed at this part of a token's life. */
+/** Part of a token's life after which it is renewed. */
 const RENEWED_AT = 0.9;
 
 interface Token {
@@ -153,22 +153,22 @@ export function renew(session: Session, { signal }: CallOptions = {}): Promise<v
 const renewsItself = ({ signIn, prompts }: Credentials): boolean => signIn !== undefined && !prompts;
 
 /**
- * Renews the token of a session that may be renewed by itself: in the background when it is old, and before this
- * returns when it is over.
+ * Renews the token of a session that renews itself: in the background when the token is old, and before this returns
+ * when it has expired.
  */
 export async function freshen(session: Session): Promise<void> {
   const credentials = credentialsOf.get(session)!;
   if (!renewsItself(credentials)) return;
   const now = session.connection.clock.now();
   if (now >= credentials.token.expiresAt) await renew(session);
-  // A failure shows when the token is over.
+  // A failure shows when the token has expired.
   else if (now >= credentials.token.renewsAt) renew(session).catch(() => undefined);
 }
 
 /**
- * After a 401: renews a session that may be renewed by itself, unless another request has done so.
- * @param token that was refused
- * @returns whether there is another token now
+ * After a 401: renews a session that renews itself, unless another request has done so.
+ * @param token token that was refused
+ * @returns true if there is another token now
  */
 export async function renewRefused(session: Session, token: string): Promise<boolean> {
   const credentials = credentialsOf.get(session)!;
@@ -176,7 +176,10 @@ export async function renewRefused(session: Session, token: string): Promise<boo
   return credentials.token.text !== token;
 }
 
-/** Sends a request with a session, once more after a 401 that a renewal mends: a 401 says that it had no effect. */
+/**
+ * Sends a request with a session, and once more after a 401 that a renewal fixes: a 401 means that the request had no
+ * effect.
+ */
 export async function exchangeAs(session: Session, call: Call): Promise<Answer> {
   await freshen(session);
   const { token } = session;
@@ -185,7 +188,10 @@ export async function exchangeAs(session: Session, call: Call): Promise<Answer> 
   return await exchange(session.connection, { ...call, token: session.token });
 }
 
-/** Asks with a session. @param repeatable whether the request may be sent again after a lost answer */
+/**
+ * Asks with a session.
+ * @param repeatable true if the request may be sent again after a lost answer
+ */
 export const askAs = async <Value extends object>(
   session: Session,
   call: Call,
@@ -200,7 +206,7 @@ export async function sendAs<Value extends object>(session: Session, call: Call)
 
 const signingIn = /* @__PURE__ */ new WeakMap<Connection, Map<string, Promise<unknown>>>();
 
-/** A new challenge replaces the one before, so that an address signs in once at a time. */
+/** Runs the sign-ins of an address one at a time, because a new challenge replaces the previous one. */
 async function inTurn<Result>(
   connection: Connection,
   address: string,
@@ -268,12 +274,12 @@ interface Claims {
   readonly exp: number;
 }
 
-/** @param address of who has just signed in with it; undefined for a token that was kept */
+/** @param address address that has just signed in with the token; undefined for a token that was kept */
 function readToken({ clock }: Connection, text: string, address: string | undefined): Token {
   const { sub, iat, exp } = claimsOf(text);
   if (address !== undefined && sub.toLowerCase() !== address.toLowerCase())
     throw unreadable('the answer has the token of another wallet', { status: 200 });
-  // The service's clock and this one may disagree; how long a new token lives is the same by both.
+  // The clocks of the service and of this machine may disagree; the lifetime of a new token is the same by both.
   const issuedAt = address === undefined ? iat * 1_000 : clock.now();
   const lifeMs = (exp - iat) * 1_000;
   const wallet = sub.toLowerCase();

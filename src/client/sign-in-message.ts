@@ -10,7 +10,7 @@ export interface SignInMessageOptions {
   /** 1 unless given. */
   readonly chainId?: number;
   readonly statement?: string;
-  /** ISO 8601: until when the message may be used. */
+  /** Time until which the message may be used, ISO 8601. */
   readonly expirationTime?: string;
 }
 
@@ -20,7 +20,7 @@ interface SignInMessageFacts extends SignInMessageOptions {
   readonly issuedAt: string;
 }
 
-/** The text of EIP-4361: lines that end with a single LF, none after the last. */
+/** Returns the text of EIP-4361: lines separated by a single LF, with none after the last. */
 export const signInMessage = (facts: SignInMessageFacts): string =>
   [
     `${facts.host} wants you to sign in with your Ethereum account:`,
@@ -38,7 +38,7 @@ export const signInMessage = (facts: SignInMessageFacts): string =>
 
 /**
  * Returns the second parameter of `eth_signTypedData_v4`: typed data as JSON with the type of its domain, which
- * libraries add by themselves. Without it wallets sign another digest, and the signature does not verify.
+ * libraries add by themselves. Without it, wallets sign another digest, and the signature does not verify.
  */
 export const walletTypedData = (typedData: LoginTypedData): string =>
   JSON.stringify({

@@ -1,4 +1,4 @@
-/** The public streams: a connection that is kept up, and an honest word about how fresh it is. */
+/** Watches the public streams: keeps a connection up, and reports how fresh its data is. */
 
 import { type Connection, fraction, type WebSocketLike } from './connection.ts';
 import { RedbookError } from './errors.ts';
@@ -17,22 +17,22 @@ export interface WatchState {
   readonly state: FeedState;
   /** Arrival of the last frame, in Unix milliseconds by the connection's clock; null before the first. */
   readonly lastFrameAt: number | null;
-  /** When the next attempt to connect begins, by the same clock; null while none is waited for. */
+  /** Time of the next attempt to connect, by the same clock; null while none is planned. */
   readonly retryAt: number | null;
-  /** Why the service does not show the stream, for example an unknown market: nothing is tried any more. */
+  /** Reason why the service does not offer the stream, for example an unknown market; no further attempt is made. */
   readonly error: RedbookError | null;
 }
 
 export interface WatchHandlers<Frame> {
   /** Called with each frame. Each is complete by itself. */
   readonly onFrame: (frame: Frame) => void;
-  /** Called when anything of it changes, and so after each frame. */
+  /** Called when any part of the state changes, and so after each frame. */
   readonly onState?: (state: WatchState) => void;
 }
 
 export interface Watch {
   readonly state: WatchState;
-  /** Ends it: nothing is called any more. */
+  /** Ends the watch: nothing is called any more. */
   close(): void;
 }
 
@@ -61,12 +61,12 @@ export function watchMarket(
 
 /** Frames come every two seconds. */
 const STALE_AFTER_MS = 5_000;
-/** A silent connection may be dead without anybody noticing. */
+/** A connection that is silent for this long is replaced, because it may be dead without notice. */
 const SILENT_FOR_MS = 10_000;
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [500, 15_000];
 /** A watchdog that is later than this did not run in time. */
 const LATE_MS = 1_000;
-/** The service asks clients to come back after a time of its choice when it goes away. */
+/** Matches the close reason of a service that goes away, which asks clients to come back after a time of its choice. */
 const ASKED_RETRY = /^reconnect in (\d{1,5}) ms$/;
 
 class StreamWatch<Frame> implements Watch {
@@ -77,9 +77,9 @@ class StreamWatch<Frame> implements Watch {
   readonly #unfollowWakes: () => void;
   #state: WatchState = { state: 'connecting', lastFrameAt: null, retryAt: null, error: null };
   #socket: WebSocketLike | undefined;
-  /** Attempts since the last frame. */
+  /** Number of attempts since the last frame. */
   #attempts = 0;
-  /** Since when silence is counted: the last frame, or the beginning of the attempt. */
+  /** Start of the silence: the last frame, or the beginning of the attempt. */
   #heardAt = 0;
   #isOpen = false;
   /** Ends the watchdog's or the back-off's sleep. */
@@ -143,10 +143,10 @@ class StreamWatch<Frame> implements Watch {
     void this.#watch(isCurrent);
   }
 
-  /** The watchdog of one connection. It goes by the clock: timers of a hidden tab may be a minute late. */
+  /** Watches one connection for silence, by the clock: timers of a hidden tab may be a minute late. */
   async #watch(isCurrent: () => boolean): Promise<void> {
     while (isCurrent()) {
-      // Time that goes back would hide a silence.
+      // A clock that is set back would hide a silence.
       this.#heardAt = Math.min(this.#heardAt, this.#now);
       const silentMs = this.#now - this.#heardAt;
       if (silentMs > STALE_AFTER_MS) this.#tell({ state: this.#silentState });
@@ -168,14 +168,14 @@ class StreamWatch<Frame> implements Watch {
     return this.#state.state === 'live' && this.#now - this.#heardAt > STALE_AFTER_MS + LATE_MS;
   }
 
-  /** Sleeps, or less when something wakes the watch. */
+  /** Sleeps until the time is over or something wakes the watch. */
   async #sleep(ms: number): Promise<void> {
     this.#nap.abort();
     this.#nap = new AbortController();
     await this.#connection.clock.sleep(ms, this.#nap.signal).catch(() => undefined);
   }
 
-  /** Timers may have stood still: looks at the clock again, or tries to connect at once. */
+  /** Called when timers may have stood still: checks the clock again, or tries to connect at once. */
   #wake(): void {
     this.#attempts = Math.min(this.#attempts, 1);
     if (this.#hasStoodStill) this.#reconnect();
@@ -229,14 +229,16 @@ class StreamWatch<Frame> implements Watch {
     if (!this.#end.signal.aborted) this.#connect();
   }
 
-  /** Doubles with each attempt; at random, so that clients do not come back all at once. */
+  /**
+   * Returns the back-off, which doubles with each attempt and is random, so that clients do not come back all at once.
+   */
   #backOffMs(): number {
     const longest = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#attempts);
     return longest * (0.5 + fraction(this.#connection) / 2);
   }
 }
 
-/** Undefined for a text that is no frame. */
+/** Returns undefined for a text that is not a frame. */
 function readFrame<Frame>(text: string): Frame | ErrorFrame | undefined {
   try {
     return readExactJson(text) as Frame | ErrorFrame;

@@ -44,7 +44,7 @@ export function App() {
 const PANELS = ['chart', 'book', 'trades'] as const;
 const PANEL_NAMES = { chart: 'Chart', book: 'Book', trades: 'Trades' };
 
-/** The panel that a phone shows; wider screens show them all. */
+/** The panel that is shown on a phone; wider screens show all panels. */
 const shownPanel = kept('panel', PANELS, 'book');
 
 /** Book at the left, chart over the wallet's tables in the middle, order form and tape at the right. */

@@ -34,9 +34,9 @@ const output = join(dist, 'web');
 const MAIN = 'src/web/main.tsx';
 const STYLE = 'src/web/style.css';
 const NO_EXPONENTS = './src/web/no-exponents.ts';
-/** Texts that whoever gets the bundle must get too. */
+/** Texts that must be distributed with the bundle. */
 const LICENCES = ['NOTICE', 'LICENSE'];
-/** Files that decide what the bundle is, beside the sources that it is made of. */
+/** Files that determine the bundle, besides its sources. */
 const DECISIVE = ['src/web/bundle.mjs', 'package-lock.json', ...LICENCES];
 const MANIFEST = 'manifest.json';
 const NOTICE = 'notice.txt';
@@ -44,7 +44,7 @@ const NOTICE = 'notice.txt';
 /** The page cannot be bundled; the message says why. */
 export class BundleTrouble extends Error {}
 
-/** The bundle cannot be written by this user; the one that stands, if any, stays. */
+/** This user cannot write the bundle; an existing one stays. */
 export class UnwritableTrouble extends BundleTrouble {}
 
 /**
@@ -69,9 +69,9 @@ export class UnwritableTrouble extends BundleTrouble {}
 const hashOf = (contents) => createHash('sha256').update(contents).digest('base64url').slice(0, 16);
 
 /**
- * Bundles the page unless the bundle in `dist/web` is of the present sources and packages. Commands may do so at the
- * same time: they write the same files, and each file is replaced at once.
- * @returns {Promise<boolean>} whether there was anything to do
+ * Bundles the page unless the bundle in `dist/web` matches the present sources and packages. Commands may do so at the
+ * same time: they write the same files, and each file is replaced atomically.
+ * @returns {Promise<boolean>} true if there was anything to do
  * @throws {BundleTrouble} when the sources are wrong, or the folder cannot be written
  */
 export async function bundlePage() {
@@ -98,7 +98,8 @@ const isWhole = ({ files }) => Object.keys(files).every((name) => existsSync(joi
 
 /**
  * @param {readonly string[]} sources
- * @returns {string} the hash of the sources and of what else decides; of a source that is gone, none that was given before
+ * @returns {string} hash of the sources and of what else determines the bundle; for a missing source, a hash that was
+ *   never given before
  */
 function inputsOf(sources) {
   const hash = createHash('sha256');
@@ -206,7 +207,7 @@ const dynamicImports = (esbuild, chunks) => ({
 });
 
 /**
- * A module in two files would be two modules with a state each.
+ * Checks that no module is in two files, where it would be two modules with a state each.
  * @param {readonly Output[]} outputs
  */
 function assertApart(outputs) {
@@ -247,11 +248,11 @@ function write({ manifest, outputs }) {
   const texts = [...outputs, { name: MANIFEST, contents: `${JSON.stringify(manifest, null, 2)}\n` }];
   const draft = mkdtempSync(join(dist, 'web-'));
   try {
-    // The manifest comes last: whoever finds it finds the files that it names.
+    // The manifest is written last, so that the files it names are there.
     for (const { name, contents } of texts) {
       const file = join(draft, name);
       writeFileSync(file, contents);
-      // Another user may run the service, whatever the umask of this one.
+      // Another user may run the service, so the umask of this one must not matter.
       chmodSync(file, 0o644);
       renameSync(file, join(output, name));
     }

@@ -1,4 +1,4 @@
-/** Ages of data in words. An age is counted from the arrival of the data, by the clock of the reader's own machine. */
+/** Ages of data in words. An age is counted from the arrival of the data, by the reader's own clock. */
 
 /** A moment by both clocks of the browser. */
 export interface Moment {
@@ -8,7 +8,10 @@ export interface Moment {
   readonly runningMs: number;
 }
 
-/** Milliseconds from one moment to another by the clock that moved on further, so that no clock makes data look young. */
+/**
+ * Returns the milliseconds from one moment to another by the clock that advanced further, so that no clock makes data
+ * look young.
+ */
 export const elapsedMs = (from: Moment, to: Moment): number =>
   Math.max(0, to.wallMs - from.wallMs, to.runningMs - from.runningMs);
 
@@ -25,11 +28,11 @@ export function durationWords(ms: number): string {
 
 export type FeedState = 'live' | 'stale' | 'offline';
 
-/** Frames come every two seconds; data without a new one for so long is stale. */
+/** Frames come every two seconds; data without a new frame for this long is stale. */
 const STALE_AFTER_MS = 5_000;
 
 /**
- * The state of the data on the screen.
+ * Returns the state of the data on the screen.
  * @param connection state of the stream as the client reports it
  * @param ageMs age of the latest frame, null before the first
  */
@@ -41,7 +44,7 @@ export function feedStateOf(
   return connection === 'stale' || ageMs > STALE_AFTER_MS ? 'stale' : 'live';
 }
 
-/** The line under the state: how old the data is, and when the next attempt to connect begins. */
+/** Returns the line under the state: the age of the data, and the time until the next attempt to connect. */
 export function ageWords(state: FeedState, ageMs: number | null, retryInMs: number | null): string {
   const retry = state === 'offline' && retryInMs !== null ? `retry in ${durationWords(retryInMs)}` : null;
   if (ageMs === null) return retry ?? 'connecting';

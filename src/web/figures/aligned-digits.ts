@@ -1,10 +1,10 @@
-/** Zeros behind a decimal that line the points of a column up. They are drawn, and are no part of the text. */
+/** Zeros behind a decimal that align the points of a column. They are drawn, and are no part of the text. */
 
-/** Beyond so many decimals the zeros would be wider than the figures. */
+/** Most decimals that are filled with zeros. Beyond them the zeros would be wider than the figures. */
 const MOST_PLACES = 6;
 
 /**
- * The zeros that a decimal lacks of `places` decimals: `.00` for `2000`, `0` for `2000.5`.
+ * Returns the zeros that a decimal lacks of `places` decimals: `.00` for `2000`, `0` for `2000.5`.
  * @param places decimals of the column's grid
  */
 export function missingZeros(decimal: string, places: number): string {

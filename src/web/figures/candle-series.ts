@@ -1,6 +1,6 @@
 /**
  * The candles of the chart: history of the REST route, joined with the current candle of the stream. The texts of the
- * wire are kept; only the drawing makes doubles of them.
+ * wire are kept; only the drawing converts them to doubles.
  */
 
 /** A candle of either source. Amounts are plain decimals. */
@@ -57,8 +57,8 @@ interface Joined {
 }
 
 /**
- * Joins the current candle of a frame. Frames that are older than the series, or say the same, leave it as it is. A
- * bucket without executions leaves no candle behind when it ends.
+ * Joins the current candle of a frame to the series. Frames that are older than the series or equal to its end change
+ * nothing. A bucket without executions leaves no candle behind when it ends.
  */
 export function joinFrame(series: CandleSeries, current: ChartCandle): Joined {
   const last = series.at(-1);
@@ -71,7 +71,7 @@ export function joinFrame(series: CandleSeries, current: ChartCandle): Joined {
   return { series: [...before, current], ended: last.time };
 }
 
-/** The smallest change of a drawing: the last candle is drawn anew or added, or everything is. */
+/** Returns the smallest redraw that is needed: the last candle is drawn anew or added, or everything is drawn. */
 export function drawingStep(drawn: CandleSeries, next: CandleSeries): 'none' | 'last' | 'all' {
   if (drawn === next) return 'none';
   const added = next.length - drawn.length;

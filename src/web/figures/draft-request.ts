@@ -1,4 +1,4 @@
-/** Reads the texts of the order form as an order request, and names what keeps the order from being sent. */
+/** Reads the texts of the order form as an order request, and names the problems that prevent sending it. */
 
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
@@ -22,12 +22,12 @@ export interface DraftTexts {
 /** A field of the form, or the form as a whole. */
 export type Place = 'side' | 'price' | 'size' | 'amount' | 'timeInForce' | 'clientOrderId' | 'form';
 
-/** Why an order is not sent, or was refused, and the field that shows it. */
+/** Reason why an order is not sent or was refused, and the field that shows it. */
 export interface Problem {
   readonly place: Place;
   readonly code: string;
   readonly message: string;
-  /** True for an empty field: a reader who has only begun to type is not told. */
+  /** True for an empty field, which is not reported to a reader who has only begun to type. */
   readonly isMissing?: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface ReadDraft {
 
 const MOST_ID_CHARACTERS = 128;
 
-/** `1,999` is a thousand times as much in one country as in another. */
+/** True for text like `1,999`, which means a thousand times as much in one country as in another. */
 const isAmbiguous = (text: string): boolean => /^[1-9]\d{0,2},\d{3}$/.test(text.trim());
 
 /** Reads a decimal as people type it: with a point or a comma, without separators. Undefined for other text. */
@@ -51,7 +51,7 @@ export function readAmount(text: string): Decimal | undefined {
   return isDecimal ? parseDecimal(trimmed.replace(',', '.')) : undefined;
 }
 
-/** The exact text of what was typed, as it is sent. */
+/** Returns the exact text that is sent for what was typed. */
 export function plainAmount(text: string): string {
   const decimal = readAmount(text);
   return decimal === undefined ? text : formatDecimal(decimal);
@@ -86,7 +86,10 @@ export function placeOf(code: string, message: string, isQuote: boolean): Place 
   }
 }
 
-/** These two codes stand for many faults, and their messages begin with the field or name it. */
+/**
+ * Finds the field in a message: these two codes stand for many faults, and their messages begin with the field or name
+ * it.
+ */
 function placeNamedIn(message: string, amount: Place): Place {
   if (/clientOrderId/.test(message)) return 'clientOrderId';
   if (/quoteAmount/.test(message)) return 'amount';
@@ -169,7 +172,7 @@ function requestOf(
   };
 }
 
-/** The refusal of the whole order, and that of its size alone, so that one wrong field does not hide another. */
+/** Returns the refusal of the whole order and that of its size alone, so that one wrong field does not hide another. */
 function ruleProblems(request: OrderRequest, market: Market, sizing: 'size' | 'amount'): Problem[] {
   const onGrid = { ...request, price: parseDecimal(market.tick)! };
   const asked = request.type === 'limit' ? [request, onGrid] : [request];

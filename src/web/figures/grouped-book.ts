@@ -1,4 +1,4 @@
-/** The rows of the order book: levels put together by price, with the size up to each of them. Integers throughout. */
+/** Computes the rows of the order book: levels grouped by price, with the cumulative size. Integers throughout. */
 
 import {
   countOf,
@@ -23,11 +23,11 @@ export interface BookGrid {
 export type BookSide = 'bid' | 'ask';
 
 export interface BookRow {
-  /** Plain decimal, and the key of the row. Of a group: the price that every order of the group is at least as good as. */
+  /** Plain decimal, and the key of the row. For a group: every order of the group has this price or a better one. */
   readonly price: string;
   /** Size of this row, base units. */
   readonly size: string;
-  /** Size from the best price up to and with this row. */
+  /** Size from the best price up to and including this row. */
   readonly total: string;
   /** Width of the depth bar in percent, 0 to 100. */
   readonly depth: number;
@@ -39,7 +39,10 @@ interface GroupedBook {
   readonly asks: readonly BookRow[];
 }
 
-/** Rows of a side that set the scale of the depth bars: about as many as fit on a screen. Deeper bars are full. */
+/**
+ * Number of rows of a side that set the scale of the depth bars: about as many as fit on a screen. Deeper bars are
+ * full.
+ */
 const ROWS_OF_SCALE = 24;
 
 interface Group {
@@ -48,7 +51,10 @@ interface Group {
   readonly totalSteps: bigint;
 }
 
-/** @throws RangeError when the text is no whole number of the grid's units: a level of other rules than the market's */
+/**
+ * @throws RangeError when the text is not a whole number of the grid's units, as for a level of other rules than the
+ *   market's
+ */
 function unitsOf(text: string, grid: Grid): bigint {
   const decimal = parseDecimal(text);
   const count = decimal === undefined ? undefined : countOf(decimal, grid);
@@ -56,7 +62,10 @@ function unitsOf(text: string, grid: Grid): bigint {
   return count;
 }
 
-/** Start of the group that a price lies in: bids are rounded down, asks up, so that no group looks better than it is. */
+/**
+ * Returns the start of the group that contains a price: bids are rounded down, asks up, so that no group looks better
+ * than it is.
+ */
 function groupOf(ticks: bigint, factor: bigint, side: BookSide): bigint {
   const rest = ticks % factor;
   if (rest === 0n) return ticks;
@@ -80,7 +89,7 @@ function groupSide(levels: readonly BookLevel[], side: BookSide, grid: BookGrid,
 const totalOfScale = (groups: readonly Group[]): bigint =>
   groups[Math.min(ROWS_OF_SCALE, groups.length) - 1]?.totalSteps ?? 0n;
 
-/** Part of the whole in percent with one decimal, at most 100. A width on the screen, not an amount. */
+/** Returns a part of the whole in percent with one decimal, at most 100. It is a width on the screen, not an amount. */
 const percentOf = (part: bigint, whole: bigint): number =>
   part >= whole ? 100 : Number((part * 1_000n) / whole) / 10;
 
@@ -110,7 +119,7 @@ export function groupBook(
 
 const MOST_GROUPINGS = 8;
 
-/** Numbers of ticks to group by: 1, 10, 100… while a group stays below a twentieth of the price. */
+/** Returns the numbers of ticks to group by: 1, 10, 100… while a group stays below a twentieth of the price. */
 export function groupingFactors(price: string | null, tick: Grid): bigint[] {
   const factors = [1n];
   if (price === null) return factors;
@@ -122,14 +131,14 @@ export function groupingFactors(price: string | null, tick: Grid): bigint[] {
 }
 
 interface Spread {
-  /** Best ask less best bid. */
+  /** Best ask minus best bid. */
   readonly spread: string;
   readonly mid: string;
   /** The spread as a percentage of the mid, three decimals, rounded down. */
   readonly percent: string;
 }
 
-/** The spread of a book with two sides; null for any other. */
+/** Returns the spread of a book with two sides; null for any other book. */
 export function spreadOf(bid: string | undefined, ask: string | undefined, tick: Grid): Spread | null {
   if (bid === undefined || ask === undefined) return null;
   const [bidTicks, askTicks] = [unitsOf(bid, tick), unitsOf(ask, tick)];
@@ -146,7 +155,7 @@ interface OwnOrder {
   readonly price: string | null;
 }
 
-/** Prices of the rows that hold an order of the reader, for one side of the book. */
+/** Returns the prices of the rows that hold an order of the reader, for one side of the book. */
 export function ownRows(
   orders: readonly OwnOrder[],
   side: BookSide,

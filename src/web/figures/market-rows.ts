@@ -5,7 +5,7 @@ interface ListedMarket {
 }
 
 /**
- * Markets whose symbol contains each word of the query, in whatever case; those that begin with it come first.
+ * Returns the markets whose symbol contains each word of the query, in any case; symbols that begin with it come first.
  * `eth usd`, `eth/usdc` and `eth_usdc` find `ETH/USDC`.
  */
 export function searchMarkets<T extends ListedMarket>(markets: readonly T[], query: string): readonly T[] {

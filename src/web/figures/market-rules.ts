@@ -21,7 +21,7 @@ interface PublishedRules {
   readonly networkId: string;
 }
 
-/** Not published, and without effect on what an order costs. */
+/** Rules that are not published and do not affect the cost of an order. */
 const UNPUBLISHED = { visible: true, selfTrade: 'expire_taker', referencePrice: null } as const;
 
 const composed = new WeakMap<PublishedRules, Market>();

@@ -19,7 +19,7 @@ interface OrderWords {
   readonly figures: readonly Figure[];
   /** Sentences on the book, and on figures that are bounds. */
   readonly notes: readonly string[];
-  /** Why the order would not be accepted as things stand; null: nothing shows that. */
+  /** Reason why the order would not be accepted as things stand; null when there is none to be seen. */
   readonly warning: { readonly code: string; readonly text: string } | null;
 }
 
@@ -29,7 +29,7 @@ const IN_FORCE = {
   FOK: 'all of it or nothing',
 } as const;
 
-/** Places behind the tick that an average is shown with. */
+/** Decimals beyond the tick's that an average is shown with. */
 const AVERAGE_PLACES = 2;
 
 const quoteText = (market: Market, atoms: bigint): string =>
@@ -38,7 +38,7 @@ const quoteText = (market: Market, atoms: bigint): string =>
 const baseText = (market: Market, atoms: bigint): string =>
   `${formatScaled(atoms, market.base.scale)} ${market.base.symbol}`;
 
-/** The average price of fills, rounded against the reader to two places behind the tick. */
+/** Returns the average price of fills, rounded against the reader to two places beyond the tick's. */
 function averagePrice(market: Market, side: 'buy' | 'sell', walk: Walk): string {
   const { tick } = marketGrid(market);
   const finer: Grid = { coefficient: tick.coefficient, places: tick.places + AVERAGE_PLACES };
@@ -50,7 +50,7 @@ function averagePrice(market: Market, side: 'buy' | 'sell', walk: Walk): string 
   return `${isExact ? '' : 'about '}${formatCount(rounded, finer)}`;
 }
 
-/** The order as one sentence: `Buy 0.5 ETH at 2000.05 USDC or better, until cancelled.` */
+/** Returns the order as one sentence: `Buy 0.5 ETH at 2000.05 USDC or better, until cancelled.` */
 export function orderSentence(texts: DraftTexts, market: Market): string {
   const verb = texts.side === 'buy' ? 'Buy' : 'Sell';
   const [base, quote] = [market.base.symbol, market.quote.symbol];
@@ -159,5 +159,5 @@ function warningOf({ refusal, rejectReason }: Preview): OrderWords['warning'] {
   return { code: rejectReason, text };
 }
 
-/** The API's own words for a code. */
+/** Returns the API's own words for a code. */
 const meaningOf = (code: ErrorCode): string => ERRORS[code].meaning;

@@ -1,8 +1,8 @@
 /**
- * A list that the API gives in pages, newest first, and whose pages are read again one at a time.
+ * A list that the API returns in pages, newest first, and whose pages are reread one at a time.
  *
- * When new items push others off the first page, those stand in no page until the second one is read again from where
- * the first one now ends. They are kept in between.
+ * When new items push others off the first page, the others are in no page until the second page is reread from the new
+ * end of the first. They are kept in between.
  */
 
 export interface Dated {
@@ -20,20 +20,20 @@ interface Page<Item> {
 }
 
 export interface PagedList<Item> {
-  /** Undefined for a page that is to be read. */
+  /** Undefined for a page that must be read. */
   readonly pages: readonly Page<Item>[];
 }
 
 export const EMPTY_LIST: PagedList<never> = { pages: [] };
 
-/** The cursor to read page `index` with; undefined for the first page, null when there is no such page. */
+/** Returns the cursor that reads page `index`; undefined for the first page, null when there is no such page. */
 export const cursorOf = (list: PagedList<Dated>, index: number): string | undefined | null =>
   index === 0 ? undefined : (list.pages[index - 1]?.nextCursor ?? null);
 
 export const hasMore = ({ pages }: PagedList<Dated>): boolean =>
   pages.length > 0 && pages[pages.length - 1]!.nextCursor !== null;
 
-/** Puts a page that was just read in its place. */
+/** Puts a page that was just read into the list. */
 export function withPage<Item extends Dated>(
   list: PagedList<Item>,
   index: number,
@@ -59,7 +59,7 @@ export function withPage<Item extends Dated>(
   return { pages: [...earlier, read, ...(nextCursor === null ? [] : pages.slice(index + 1))] };
 }
 
-/** All items, each once, newest first. */
+/** Returns all items, each once, newest first. */
 export function itemsOf<Item extends Dated>({ pages }: PagedList<Item>): Item[] {
   const items = new Map<string, Item>();
   for (const page of pages) {
@@ -68,7 +68,7 @@ export function itemsOf<Item extends Dated>({ pages }: PagedList<Item>): Item[] 
   return [...items.values()];
 }
 
-/** The list without some items, as after a cancel that was answered. */
+/** Returns the list without some items, as after an answered cancel. */
 export function without<Item extends Dated>(
   { pages }: PagedList<Item>,
   ids: ReadonlySet<string>,

@@ -55,7 +55,7 @@ export interface Preview {
   readonly walk: Walk;
   /** The engine would record the order as rejected, and nothing would move. */
   readonly rejectReason: RejectReason | null;
-  /** The service would refuse the order for what the book or the balance shows. */
+  /** Code with which the service would refuse the order, given the book and the balance that are shown. */
   readonly refusal: ErrorCode | null;
   /** Steps that the book would keep. */
   readonly restingSteps: bigint;
@@ -81,7 +81,7 @@ const notionalOf = (market: Market, ticks: bigint, steps: bigint): bigint =>
 const isFeeWhole = (market: Market, ticks: bigint): boolean =>
   (notionalOf(market, ticks, 1n) * BigInt(market.feeBps)) % 10_000n === 0n;
 
-/** The most that the fees of one level come to. Each fill adds less than an atom to the exact fee. */
+/** Returns the most that the fees of one level can be. Each fill adds less than an atom to the exact fee. */
 function mostFeeOf(market: Market, ticks: bigint, steps: bigint): bigint {
   const fee = feeAtomsOf(notionalOf(market, ticks, steps), market.feeBps);
   if (isFeeWhole(market, ticks)) return fee;
@@ -92,13 +92,13 @@ function mostFeeOf(market: Market, ticks: bigint, steps: bigint): bigint {
 const isWithin = (asked: Asked, limitTicks: bigint | null, ticks: bigint): boolean =>
   limitTicks === null || (asked.side === 'buy' ? ticks <= limitTicks : ticks >= limitTicks);
 
-/** Steps still wanted at a price: of the size, or of what is left of the quote amount. */
+/** Returns the steps still wanted at a price: of the size, or of what is left of the quote amount. */
 const wantedSteps = (market: Market, amounts: OrderAmounts, walk: Walk, ticks: bigint): bigint =>
   amounts.sizeSteps === null
     ? (amounts.budgetAtoms! - walk.notionalAtoms) / notionalOf(market, ticks, 1n)
     : amounts.sizeSteps - walk.steps;
 
-/** The walk after fills at one more level. */
+/** Returns the walk after fills at one more level. */
 function afterFill(market: Market, walk: Walk, ticks: bigint, steps: bigint): Walk {
   const notional = notionalOf(market, ticks, steps);
   return {
@@ -148,7 +148,7 @@ const isInexact = (market: Market, walk: Walk, reservedQuote: bigint): boolean =
   walk.notionalAtoms + walk.feeAtoms + reservedQuote >= EXACT_LIMIT ||
   walk.steps * market.baseAtomsPerStep >= EXACT_LIMIT;
 
-/** Why the service would refuse a quote amount, for the size that it comes to. */
+/** Returns the reason why the service would refuse a quote amount, for the size that it comes to. */
 function quoteRefusal(market: Market, walk: Walk): ErrorCode | null {
   const { minSteps, maxSteps } = marketGrid(market);
   if (walk.steps === 0n) return walk.isOutOfBudget ? 'QUOTE_AMOUNT_TOO_SMALL' : 'NO_LIQUIDITY';
@@ -157,7 +157,7 @@ function quoteRefusal(market: Market, walk: Walk): ErrorCode | null {
   return isInexact(market, walk, 0n) ? 'ORDER_ABOVE_MAX_SIZE' : null;
 }
 
-/** Refusals that come before the balance is looked at, in the order of the API. */
+/** Returns the first refusal that precedes the check of the balance, in the order of the API. */
 function bookRefusal(
   market: Market,
   amounts: OrderAmounts,
@@ -201,11 +201,14 @@ function splitOrder(market: Market, asked: Asked, amounts: OrderAmounts, other: 
   };
 }
 
-/** Atoms that a live order of this price and size holds. */
+/** Returns the atoms that a live order of this price and size holds. */
 const holdOf = (market: Market, asked: Asked, ticks: bigint | null, steps: bigint): bigint =>
   heldAtoms({ side: asked.side, priceTicks: ticks ?? 0n, remainingSteps: steps }, market);
 
-/** A limit FOK that cannot fill is held against the balance with its whole size at its limit, fee included. */
+/**
+ * Returns the amount needed for a limit FOK that cannot fill: the balance must cover its whole size at its limit, fee
+ * included.
+ */
 function unfillableNeed(market: Market, asked: Asked, { priceTicks, sizeSteps }: OrderAmounts): bigint {
   const held = holdOf(market, asked, priceTicks, sizeSteps!);
   return asked.side === 'buy' ? held + feeAtomsOf(held, market.feeBps) : held;

@@ -7,8 +7,9 @@ import { EXACT_LIMIT } from '../../domain/placing.ts';
 import { type Asked, type OtherSide, walkBook } from './preview.ts';
 
 /**
- * Quote atoms that a buy of this size needs, counted for the most fills that the levels may hold, so that a size made
- * of it is not refused by an atom. The rest of a limit order counts at its limit, also where it would be dropped.
+ * Returns the quote atoms that a buy of this size needs. It counts the most fills that the levels may hold, so that a
+ * size computed from it is not refused for one atom. The rest of a limit order counts at its limit, even where it would
+ * be dropped.
  */
 function quoteNeed(
   market: Market,
@@ -23,7 +24,7 @@ function quoteNeed(
   return walk.notionalAtoms + walk.mostFeeAtoms + heldAtoms(rest, market);
 }
 
-/** The largest count for which `fits` holds; it must hold for all smaller ones too. */
+/** Returns the largest count for which `fits` holds; it must hold for all smaller ones too. */
 function largest(most: bigint, fits: (count: bigint) => boolean): bigint {
   let [low, high] = [0n, most];
   while (low < high) {

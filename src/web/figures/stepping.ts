@@ -1,11 +1,11 @@
-/** Arrow keys in an amount field: to the next multiple of the market's tick or step. */
+/** Arrow keys in an amount field: steps to the next multiple of the market's tick or step. */
 
 import { floorCountOf, formatCount, type Grid, isPositive } from '../../domain/units.ts';
 import { readAmount } from './draft-request.ts';
 
 /**
- * The next multiple of the grid above or below an amount, and never below one unit.
- * @param text as typed; text that is no amount, and the empty one, stay at `start`
+ * Returns the next multiple of the grid above or below an amount, and never less than one unit.
+ * @param text as typed; empty text, or text that is no amount, gives `start`
  * @param start where an empty field begins, in units of the grid
  */
 export function stepped(text: string, grid: Grid, direction: 1 | -1, start: bigint): string {
@@ -17,7 +17,7 @@ export function stepped(text: string, grid: Grid, direction: 1 | -1, start: bigi
   return formatCount(next > 0n ? next : 1n, grid);
 }
 
-/** The amount without zeros at its ends, as `formatCount` writes it. */
+/** Returns the amount without zeros at its ends, as `formatCount` writes it. */
 const plain = (text: string): string => {
   const [whole = '', fraction = ''] = text.trim().replace(',', '.').split('.');
   const digits = fraction.replace(/0+$/, '');

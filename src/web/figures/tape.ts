@@ -8,8 +8,8 @@ interface Printed {
 }
 
 /**
- * A key for each execution that it keeps from frame to frame. Executions that agree in everything are numbered from
- * the oldest on, for new ones come in front.
+ * Returns a key for each execution, the same from frame to frame. Executions that agree in everything are numbered from
+ * the oldest on, because new ones come in front.
  * @param executions newest first
  */
 export function keysOf(executions: readonly Printed[]): string[] {

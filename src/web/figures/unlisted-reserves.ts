@@ -1,5 +1,5 @@
 /**
- * Computes the amounts that orders reserve which are not loaded: the reserved balance less the share of the listed
+ * Computes the amounts reserved by orders that are not loaded: the reserved balance less the share of the listed
  * orders.
  */
 
@@ -27,7 +27,7 @@ interface UnlistedReserve {
   readonly amount: string;
 }
 
-/** @param marketOf rules of a market, undefined for one that is not known; its orders are then not counted */
+/** @param marketOf returns the rules of a market, undefined for an unknown one, whose orders are not counted */
 export function unlistedReserves(
   balances: readonly ReservedBalance[],
   listed: readonly ListedOrder[],

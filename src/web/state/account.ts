@@ -51,7 +51,7 @@ interface PolledList<Item extends Dated> extends AccountList<Item> {
     asked: Session,
     cursor: string | undefined,
   ) => Promise<{ readonly items: readonly Item[]; readonly nextCursor: string | null }>;
-  /** Page behind the first that is read next. */
+  /** Index of the page, other than the first, that is read next. */
   turn: number;
 }
 
@@ -104,13 +104,13 @@ export const balances: ReadonlySignal<Portfolio['balances']> = computed(
   () => portfolio.value?.balances ?? [],
 );
 
-/** Why the figures on the screen are not the present ones; null when the last read succeeded. */
+/** Reason why the figures on the screen are outdated; null when the last read succeeded. */
 export const accountFault: Signal<string | null> = signal(null);
 
 /** The table on the screen. The history is read only while it is shown. */
 export const shownTable: Signal<ListName | 'balances'> = signal('orders');
 
-/** Orders whose cancel has not been answered. */
+/** Orders whose cancel has not been answered yet. */
 export const cancelling: Signal<ReadonlySet<string>> = signal(new Set());
 
 async function readPage<Item extends Dated>(
@@ -124,7 +124,7 @@ async function readPage<Item extends Dated>(
   if (session.peek() === asked) list.pages.value = withPage(list.pages.peek(), index, items, nextCursor);
 }
 
-/** The first page, and in turn one of the others, so that what was loaded stays true at a bounded cost. */
+/** Reads the first page and, in turn, one of the others, so that loaded pages stay current at a bounded cost. */
 async function readList<Item extends Dated>(list: PolledList<Item>, asked: Session): Promise<void> {
   await readPage(list, asked, 0);
   const further = list.pages.peek().pages.length - 1;
@@ -156,8 +156,8 @@ let isStale = false;
 let lastReadAt = 0;
 
 /**
- * Reads orders, fills and balances. A call during a read is answered by one more read after it, so that the result
- * always shows what the wallet did before the call.
+ * Reads orders, fills and balances. A call during a read causes one more read after it, so that the result always
+ * includes what the wallet did before the call.
  */
 export function refreshAccount(): Promise<void> {
   isStale = true;
@@ -196,7 +196,7 @@ function forget(ids: readonly string[]): void {
   lists.orders.pages.value = without(lists.orders.pages.peek(), new Set(ids));
 }
 
-/** Words of an order, as its cancel button has them: `buy 0.5 ETH at 2000`. */
+/** Describes an order as its cancel button does: `buy 0.5 ETH at 2000`. */
 export const nameOfOrder = ({ side, remainingSize, market, price }: Order): string =>
   `${side} ${remainingSize} ${market.split('/')[0]} at ${price}`;
 
@@ -242,7 +242,7 @@ export async function cancelEvery(market?: string): Promise<void> {
 }
 
 const HIDDEN_PAUSE_MS = 30_000;
-/** Without a frame of the stream, as on the list of markets, this is the pause. */
+/** Pause between reads while no frames come, as on the list of markets. */
 const FRAMELESS_PAUSE_MS = 5_000;
 
 function clear(): void {
@@ -254,7 +254,7 @@ function clear(): void {
   });
 }
 
-/** Polls for as long as the page is open and somebody is signed in. */
+/** Polls while the page is open and somebody is signed in. */
 export function startAccount(): void {
   effect(() => {
     const { value: opened } = session;

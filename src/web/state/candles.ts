@@ -56,7 +56,7 @@ async function read(of: Subject, range: { limit: number; endTime?: number }): Pr
 
 const RETRY_MS = 10_000;
 
-/** Reads the newest candles; tries again until they are read. Returns what ends it. */
+/** Reads the newest candles, and retries until it succeeds. Returns a function that ends the retries. */
 function readNewest(of: Subject): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let ended = false;
@@ -81,10 +81,10 @@ function readNewest(of: Subject): () => void {
   };
 }
 
-/** The subject whose history is read to its beginning, or whose older candles are being read now. */
+/** The subject whose history is complete, or whose older candles are being read. */
 let olderOf: Subject | null = null;
 
-/** Reads candles older than the first one shown. Does nothing at the beginning of the history, or while it reads. */
+/** Reads candles older than the first one shown. Does nothing at the beginning of the history, or during a read. */
 export async function readOlder(): Promise<void> {
   const of = subject.peek();
   const [first] = candles.peek();
@@ -99,7 +99,7 @@ export async function readOlder(): Promise<void> {
   }
 }
 
-/** Settled executions of a bucket may be known a moment after its end. */
+/** Time after the end of a bucket at which its settled executions are known. */
 const SETTLED_AFTER_MS = 3_000;
 const CANDLES_AFTER_END = 3;
 
@@ -112,7 +112,7 @@ function joinCurrent(of: Subject): void {
   if (joined.ended === null) return;
   setTimeout(() => {
     read(of, { limit: CANDLES_AFTER_END }).catch(() => {
-      // The candle stays as the stream last told it.
+      // The candle stays as the stream last showed it.
     });
   }, SETTLED_AFTER_MS);
 }
@@ -125,7 +125,7 @@ export function startCandles(): void {
     historyState.value = 'reading';
     olderOf = null;
   });
-  // Also after the page was hidden: the stream was closed meanwhile.
+  // Also after the page was hidden, because the stream was closed meanwhile.
   effect(() => {
     const of = subject.value;
     if (of === null || !visible.value) return;

@@ -12,13 +12,13 @@ export const isRequesting: Signal<boolean> = signal(false);
 /** Result of the last request; null before. */
 export const fundsNotice: Signal<string | null> = signal(null);
 
-/** Both assets of the selected market, or those of all markets. */
+/** Returns both assets of the selected market, or those of all markets. */
 function wantedAssets(): string[] {
   const of = currentMarket.peek() === null ? markets.peek() : [currentMarket.peek()!];
   return [...new Set(of.flatMap(({ quoteToken, baseToken }) => [quoteToken, baseToken]))];
 }
 
-/** Asks for each asset once. The faucet has the assets of the demo markets only, and says so of any other. */
+/** Requests each asset once. The faucet has only the assets of the demo markets, and refuses any other. */
 export async function getDemoFunds(): Promise<void> {
   const asked = session.peek();
   if (asked === null || isRequesting.peek()) return;

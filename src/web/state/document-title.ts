@@ -1,4 +1,4 @@
-/** The title of the document: the last price first, for it is read in a narrow tab. */
+/** The title of the document. The last price comes first, because a tab is narrow. */
 
 import { effect } from '@preact/signals';
 import { frame } from './market-feed.ts';

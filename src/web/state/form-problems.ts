@@ -1,4 +1,7 @@
-/** Problems that keep the order of the form from being sent, or would get it refused, by the field that shows them. */
+/**
+ * Problems of the order form, by the field that shows them: those that prevent sending the order, and those that would
+ * get it refused.
+ */
 
 import { computed, signal } from '@preact/signals';
 import { isQuoteOrder, type Place, type Problem, placeOf } from '../figures/draft-request.ts';
@@ -9,8 +12,9 @@ import { serverProblem } from './submissions.ts';
 export const tellsMissing = signal(false);
 
 /**
- * The problem that a field shows: that of the form as typed, then the refusal of the service, then what the book and
- * the balance let expect. The last does not keep the order from being sent, for both may have changed meanwhile.
+ * Returns the problem that a field shows: a problem of the form as typed, else the refusal of the service, else a
+ * refusal that the book and the balance let expect. An expected refusal does not prevent sending, because book and
+ * balance may have changed meanwhile.
  */
 export function problemAt(place: Place): Problem | undefined {
   const own = reading.value?.problems.find((one) => one.place === place);

@@ -62,7 +62,7 @@ function openStream(symbol: string, tf: Timeframe): () => void {
     connection,
     { symbol, tf },
     {
-      // Frames that waited for a busy page come together, and only the newest of them is worth drawing.
+      // Frames that waited for a busy page come together; only the newest of them is worth drawing.
       onFrame(received) {
         newest = { received, arrived: momentNow() };
         if (drawing === 0) drawing = requestAnimationFrame(draw);
@@ -70,7 +70,7 @@ function openStream(symbol: string, tf: Timeframe): () => void {
       onState(state) {
         batch(() => {
           watchState.value = state;
-          // The age is told as of the moment that made the data old.
+          // The age is computed at the moment that made the data old.
           if (state.state !== 'live') tick();
         });
       },
@@ -84,7 +84,7 @@ function openStream(symbol: string, tf: Timeframe): () => void {
 
 /** Follows the selected market for as long as the page is open. */
 export function startMarketFeed(): void {
-  // Another market: what is shown of the one before is no longer true.
+  // For another market, what is shown of the previous one is no longer true.
   effect(() => {
     void wantedSymbol.value;
     batch(() => {

@@ -40,7 +40,7 @@ const listShown = computed(() => visible.value && (pickerOpen.value || selectedT
 
 const marketsBySymbol = computed(() => new Map(markets.value.map((market) => [market.symbol, market])));
 
-/** The market of a symbol `BASE/QUOTE`; undefined when there is none. */
+/** Returns the market of a symbol `BASE/QUOTE`; undefined when there is none. */
 export const marketOf = (symbol: string): Market | undefined => marketsBySymbol.value.get(symbol);
 
 /** The market that the address names; null on the overview, while the markets are read, and for an unknown one. */
@@ -75,7 +75,7 @@ async function readSummary(): Promise<void> {
   summaries.value = new Map(Object.values(summary).map((entry) => [symbolOf(entry.ticker_id), entry]));
 }
 
-/** Ticker frames arrive one for each market; a burst of them is one change. */
+/** Ticker frames arrive one for each market; frames within this time are applied as one change. */
 const BURST_MS = 40;
 
 function followTickers(): () => void {
@@ -86,7 +86,7 @@ function followTickers(): () => void {
     tickers.value = new Map([...tickers.value, ...burst.map((ticker) => [ticker.symbol, ticker] as const)]);
     const created = burst.some(({ symbol }) => marketOf(symbol) === undefined);
     burst = [];
-    // The stream tells the markets only once, at its beginning.
+    // The stream sends the markets only once, at its beginning.
     if (created) void readMarkets();
   };
   const watch = watchMarkets(connection, {

@@ -20,7 +20,7 @@ export const draft = {
   clientOrderId: signal(''),
 };
 
-/** A field that the next drawing of the form focuses. */
+/** The field that the next render of the form focuses. */
 export const focusRequest = signal<AmountField | null>(null);
 
 export function chooseSide(side: Side): void {
@@ -53,7 +53,7 @@ export function chooseTimeInForce(timeInForce: TimeInForce): void {
 
 let lastTypedAt = Number.NEGATIVE_INFINITY;
 
-/** When a field was last typed into, by `performance.now()`. */
+/** Returns the time at which a field was last typed into, by `performance.now()`. */
 export const typedAt = (): number => lastTypedAt;
 
 /** Types into a field. An order has a size or a quote amount, so writing one empties the other. */
@@ -86,7 +86,7 @@ export function clearAmounts(): void {
   });
 }
 
-/** Empties what an answered order leaves behind, unless the reader has typed something else since. */
+/** Empties what an answered order leaves behind, unless the reader has typed something since. */
 export function clearSent(order: { readonly size?: string; readonly quoteAmount?: string }): void {
   batch(() => {
     if (order.size !== undefined && plainAmount(draft.size.value) === order.size) draft.size.value = '';

@@ -1,4 +1,4 @@
-/** The effect of the order in the form on the book that is shown. It is computed again with each frame and each key. */
+/** The effect of the form's order on the book that is shown, computed again with each frame and each key. */
 
 import { computed } from '@preact/signals';
 import type { Market as Rules } from '../../domain/market.ts';
@@ -65,12 +65,12 @@ export const availableAtoms = computed<bigint | null>(() => {
   return balance === undefined ? 0n : toScaled(parseDecimal(balance.available)!, scale)!;
 });
 
-/** The order that the form reads as; null while no market is known. */
+/** The order as read from the form; null while no market is known. */
 export const reading = computed(() =>
   rules.value === null ? null : readDraft(draftTexts.value, rules.value),
 );
 
-/** Words and figures of the order; null while it cannot be read, or the book is not known. */
+/** Words and figures of the order; null while the order cannot be read or the book is not known. */
 export const orderWords = computed(() => {
   const [market, read] = [rules.value, reading.value];
   if (market === null || read === null || read.amounts === null || frame.value === null) return null;

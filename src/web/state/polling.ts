@@ -5,9 +5,9 @@ import { visible } from './clock.ts';
 
 /**
  * Calls `read` at once, and again `pauseMs` after each call has ended, while the page is visible and `wanted` is true.
- * A failed read is the business of `read`; one that throws is tried again like any other.
+ * `read` handles its own failures; a call that throws is repeated like any other.
  * @param wanted read inside an effect: the reads start and stop with the signals it uses
- * @returns ends the reads
+ * @returns a function that ends the reads
  */
 export function pollWhileVisible(
   pauseMs: number,

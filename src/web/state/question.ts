@@ -1,11 +1,11 @@
-/** A question that must be answered before something is done that cannot be taken back. */
+/** Asks for confirmation before an action that cannot be undone. */
 
 import { type Signal, signal } from '@preact/signals';
 
 interface Question {
   readonly title: string;
   readonly text: string;
-  /** Words of the button that does it. */
+  /** Words of the button that confirms the action. */
   readonly action: string;
 }
 

@@ -1,4 +1,4 @@
-/** The market that the address of the page names, and the way from one market to another without a reload. */
+/** The market that the address of the page names, and navigation between markets without a reload. */
 
 import { signal } from '@preact/signals';
 
@@ -20,15 +20,18 @@ function tickerInPath(path: string): string | null {
 /** The service may live below a path of a proxy: everything before `/trade/…` belongs to the proxy. */
 const rootPath = (): string => location.pathname.replace(TICKER_PATH, '/').replace(/\/*$/, '/');
 
-/** Address of a market's page. @param ticker `BASE_QUOTE` */
+/**
+ * Returns the address of a market's page.
+ * @param ticker `BASE_QUOTE`
+ */
 export const marketAddress = (ticker: string): string => `${rootPath()}trade/${encodeURIComponent(ticker)}`;
 
 export const overviewAddress = (): string => rootPath();
 
-/** `ETH/USDC` from `ETH_USDC`. */
+/** Returns `ETH/USDC` for `ETH_USDC`. */
 export const symbolOf = (ticker: string): string => ticker.replace('_', '/');
 
-/** `ETH_USDC` from `ETH/USDC`. */
+/** Returns `ETH_USDC` for `ETH/USDC`. */
 export const tickerOf = (symbol: string): string => symbol.replace('/', '_');
 
 /** Shows another market, or the overview for null, and adds it to the browser's history. */

@@ -1,4 +1,4 @@
-/** The signed-in wallet: how it signed in, how long its session lasts, and why it ended. */
+/** The session of the signed-in wallet: how it signed in, how long the session lasts, and why it ended. */
 
 import { batch, type Signal, signal } from '@preact/signals';
 import {
@@ -24,16 +24,16 @@ export const walletName: Signal<string | null> = signal(null);
 /** True when the session belongs to the throw-away wallet of this tab. */
 export const isDemoSession: Signal<boolean> = signal(false);
 
-/** Why nobody is signed in, when that needs a word. */
+/** Reason why nobody is signed in, when the reader should know it. */
 export const sessionNotice: Signal<string | null> = signal(null);
 
-/** Name of the wallet that is asked to sign; null: none is. */
+/** Name of the wallet that is asked to sign; null when none is. */
 export const askedWallet: Signal<string | null> = signal(null);
 
 /** Minutes that the session still lasts, once they are 10 or fewer and it does not renew itself; null before. */
 export const minutesLeft: Signal<number | null> = signal(null);
 
-/** A reader who ticks the box keeps the token in this tab across reloads. */
+/** True to keep the token in this tab across reloads, as the reader chose with the box. */
 export const staysSignedIn: Signal<boolean> = signal(false);
 
 const KEPT = 'redbook:session';
@@ -120,7 +120,7 @@ export function signOut(reason?: string): void {
 }
 
 /**
- * Ends the session after an answer that says its token is not valid, and leaves all forms as they are.
+ * Ends the session after an answer that says its token is not valid. All forms stay as they are.
  * @returns true when the error was such an answer
  */
 export function endAfter(thrown: unknown, asked: Session): boolean {
@@ -191,7 +191,7 @@ function watchWallet(opened: Session, { name, provider }: DiscoveredWallet): voi
 
 // --- the throw-away wallet --------------------------------------------------------------------------------
 
-/** The wallet's code is a chunk of its own that most readers never load. */
+/** Loads the wallet's code, a chunk of its own that most readers never need. */
 async function openDemo(): Promise<DemoWallet> {
   const { openDemoWallet } = await import('../wallets/demo-wallet.ts');
   const kept = readStored(DEMO_KEY);
@@ -241,7 +241,7 @@ async function restore({ token, name, origin: from }: Kept): Promise<void> {
   watchWhenFound(restored, from);
 }
 
-/** After a reload the wallet announces itself some time later. */
+/** Watches a wallet once it announces itself, which after a reload takes some time. */
 function watchWhenFound(opened: Session, rdns: string): void {
   endWatch = discoveredWallets.subscribe((wallets) => {
     const wallet = wallets.find((one) => one.rdns === rdns && rdns !== '');
@@ -254,11 +254,11 @@ function rewatch(opened: Session, wallet: DiscoveredWallet): void {
   watchWallet(opened, wallet);
 }
 
-/** Ends a session whose time is over, and tells ten minutes before that it will end. */
+/** Ends an expired session, and warns ten minutes before a session ends. */
 function checkTime(): void {
   const { value: opened } = session;
   if (opened === null) return;
-  // A session that renews itself has another token now and then.
+  // A session that renews itself changes its token now and then.
   keep();
   if (isDemoSession.value) return;
   const leftMs = opened.expiresAt - Date.now();

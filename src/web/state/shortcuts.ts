@@ -81,7 +81,7 @@ function cancelFocused(): boolean {
 function onKeyDown(event: KeyboardEvent): void {
   if (shortcuts.value === 'off' || event.defaultPrevented || event.repeat) return;
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-  // The form and its keys are there only where a market is shown.
+  // The form and its keys exist only where a market is shown.
   if (event.key !== '?' && document.getElementById('order-form') === null) return;
   if (ACTIONS[event.key]?.() === true) event.preventDefault();
 }

@@ -1,4 +1,4 @@
-/** Orders that were sent, and what became of each. */
+/** Orders that were sent, with their outcomes. */
 
 import { type Signal, signal } from '@preact/signals';
 import {
@@ -23,7 +23,7 @@ interface Submission {
   readonly words: string;
   readonly stage: 'sending' | 'looking-up' | 'placed' | 'refused' | 'unknown';
   readonly text: string;
-  /** Looks an order of unknown outcome up once more. */
+  /** Looks up an order of unknown outcome once more. */
   readonly lookUp: (() => Promise<void>) | null;
 }
 
@@ -36,17 +36,17 @@ export const serverProblem: Signal<Problem | null> = signal(null);
 /** True until the order that was sent last is answered, or is being looked up. */
 export const isSending: Signal<boolean> = signal(false);
 
-/** Presses that follow an answer so soon may belong to a double click. */
+/** Milliseconds after an answer in which a press may belong to a double click. */
 const DOUBLE_CLICK_MS = 600;
 
 let sent = 0;
 let answeredAt = Number.NEGATIVE_INFINITY;
 
-/** True for the second press of a double click: nobody has typed since the answer to the first. */
+/** True for the second press of a double click: the reader has typed nothing since the answer to the first. */
 export const isSecondPress = (): boolean =>
   performance.now() - answeredAt < DOUBLE_CLICK_MS && typedAt() < answeredAt;
 
-/** An order with the same words whose outcome is not known yet. */
+/** Returns an order with the same words whose outcome is not known yet. */
 export const unsettledLike = (words: string): boolean =>
   submissions.value.some(
     (one) => one.words === words && (one.stage === 'looking-up' || one.stage === 'unknown'),
@@ -158,7 +158,7 @@ function refuse({ key, order }: Sent, { code, message }: RedbookError, how: stri
   else if (code !== 'UNAUTHORIZED') announce(`Refused: ${message}.`, 'alert');
 }
 
-/** The service answered that it places nothing while trading is paused. */
+/** True when the service placed nothing because trading is paused. */
 const isPaused = ({ code }: RedbookError): boolean => code === 'OPERATIONAL_PAUSED';
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

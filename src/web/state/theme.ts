@@ -1,4 +1,4 @@
-/** Light or dark: as the system says until the reader chooses, and then for good in this browser. */
+/** Light or dark theme: follows the system until the reader chooses; the choice is kept in this browser. */
 
 import { computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { kept } from './kept-choice.ts';

@@ -27,7 +27,7 @@ import { focusIfLost } from './lost-focus.ts';
 
 interface TableProps {
   readonly name: string;
-  /** Headings; those of columns with figures end with a `#`, which is not shown. */
+  /** Headings. A `#` at the end marks a column of figures and is not shown. */
   readonly columns: readonly string[];
   readonly isEmpty: boolean;
   readonly emptyText: string;
@@ -156,7 +156,7 @@ function OpenOrderRow({ order }: { order: Order }) {
   );
 }
 
-/** Returns the place of the focus when the row of a button is gone: the next row, the one before, or the table. */
+/** Returns the element to focus when the row of a button is gone: the next row, the previous one, or the table. */
 function neighbourOf(button: HTMLElement): () => HTMLElement | null {
   const row = button.closest('tr');
   const table = button.closest('table');
@@ -195,7 +195,7 @@ function OpenOrdersTools({ frame }: { frame: { readonly current: HTMLElement | n
   );
 }
 
-/** Only while there are orders that are not loaded: otherwise a difference is one of the moment of reading. */
+/** Computed only while some orders are not loaded: otherwise a difference only comes from the moment of reading. */
 const unlisted = computed(() =>
   moreOf('orders')
     ? unlistedReserves(balances.value, openOrders.value, (symbol) => {

@@ -45,7 +45,7 @@ export function Account() {
   );
 }
 
-/** Arrow keys go from tab to tab, as in every list of tabs. */
+/** The tabs. Arrow keys go from tab to tab, as in every list of tabs. */
 function Tabs() {
   const choose = (tab: Tab): void => {
     shownTable.value = tab;

@@ -9,7 +9,7 @@ import { serverProblem } from '../state/submissions.ts';
 
 interface AmountFieldProps {
   readonly name: AmountField;
-  /** The accessible name, and nothing else. */
+  /** The accessible name only. */
   readonly label: string;
   readonly unit: string;
   readonly grid: Grid;
@@ -64,7 +64,7 @@ export function AmountInput({ name, label, unit, grid, start, problem }: AmountF
   );
 }
 
-/** A refusal in the API's words, with its code. */
+/** Shows a refusal in the API's words, with its code. */
 export function ProblemText({ id, problem }: { id: string; problem: Problem | undefined }) {
   if (problem === undefined) return null;
   return (

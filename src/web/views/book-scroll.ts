@@ -1,7 +1,7 @@
 /**
  * Keeps the spread of the order book in its place while rows come and go above it: in the middle until the reader
- * scrolls, and then where the reader left it. A frame that changes no number of rows costs no layout: heights are
- * measured when the book changes its size, and rows are counted.
+ * scrolls, and then where the reader left it. A frame that does not change the number of rows causes no layout: heights
+ * are measured when the book is resized, and rows are counted.
  */
 export class BookScroll {
   readonly #table: HTMLTableElement;
@@ -34,7 +34,7 @@ export class BookScroll {
     if (shown === 0) return;
     const [asks, bids] = [this.#rowsOf(0) * row, this.#rowsOf(2) * row];
     const middle = Math.round((shown + row - spread) / 2);
-    // Few rows still leave the spread in the middle.
+    // With few rows, empty space keeps the spread in the middle.
     this.#leave('above', 0, middle - row - asks);
     this.#leave('below', 2, shown - middle - spread - bids);
     const target = this.#spreadTop() - (this.#distance ?? middle);
@@ -60,7 +60,7 @@ export class BookScroll {
 
   readonly #rowsOf = (body: number): number => this.#table.tBodies[body]!.rows.length;
 
-  /** The style sheet gives the space to the outer end of a side. */
+  /** Sets the empty space, which the style sheet puts at the outer end of a side. */
   #leave(where: 'above' | 'below', body: number, height: number): void {
     const space = Math.max(0, height);
     if (space === this.#space[where]) return;

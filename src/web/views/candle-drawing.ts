@@ -14,7 +14,7 @@ import type { Grid } from '../../domain/units.ts';
 import { formatGrid } from '../../domain/units.ts';
 import { type CandleSeries, type ChartCandle, drawingStep } from '../figures/candle-series.ts';
 
-/** Colours of the theme that is shown. The canvas cannot read the style sheet itself. */
+/** Returns the colours of the theme that is shown. The canvas cannot read the style sheet itself. */
 function themeColours(element: HTMLElement): (name: string) => string {
   const probe = document.createElement('span');
   probe.hidden = true;
@@ -28,16 +28,16 @@ function themeColours(element: HTMLElement): (name: string) => string {
   return (name) => colours.get(name)!;
 }
 
-/** Decimals that the price axis shows at most. */
+/** Most decimals on the price axis. */
 const MOST_PLACES = 8;
 
-/** Candles that are left at the left edge when older ones are asked for. */
+/** Number of candles left at the left edge when older ones are requested. */
 const EDGE = 30;
 
 interface DrawingEvents {
-  /** The reader nears the left edge. */
+  /** Called when the reader nears the left edge. */
   onEdge(): void;
-  /** The reader points at a candle, or at none. */
+  /** Called when the reader points at a candle, or at none. */
   onPoint(time: number | null): void;
 }
 
@@ -84,7 +84,7 @@ export class CandleDrawing {
     this.colour();
   }
 
-  /** Takes the colours of the theme over, which has changed. */
+  /** Applies the colours of a changed theme. */
   colour(): void {
     const colour = themeColours(this.#element);
     const label = { labelBackgroundColor: colour('edge'), color: colour('edge') };

@@ -60,7 +60,10 @@ const FIGURES = [
   ['V', 'volume'],
 ] as const;
 
-/** The candle that the reader points at, or the last one, in figures. The table below says the same to screen readers. */
+/**
+ * Shows the figures of the candle that the reader points at, or of the last one. The table below says the same to
+ * screen readers.
+ */
 function Legend() {
   const shown = candles.value.findLast(({ time }) => pointedAt.value === null || time === pointedAt.value);
   if (shown === undefined) return null;
@@ -107,7 +110,7 @@ function Drawing({ market }: { market: Market }) {
   });
   useSignalEffect(() => {
     void drawnTheme.value;
-    // After the effect that writes the theme on the root element.
+    // Runs after the effect that writes the theme on the root element.
     queueMicrotask(() => drawing.current?.colour());
   });
   return (

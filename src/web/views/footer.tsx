@@ -1,4 +1,4 @@
-/** Attribution of the chart, and the way to the documents of the API. */
+/** Attribution of the chart, and links to the documents of the API. */
 
 import { overviewAddress } from '../state/selected-market.ts';
 import { ReconcileBadge } from './reconcile-badge.tsx';

@@ -1,12 +1,12 @@
-/** Keeps the focus on the page when what had it is gone. */
+/** Keeps the focus on the page when the focused element is removed. */
 
 const LOOK_EVERY_MS = 40;
-/** A closing dialog and the drawing that removes a row take some frames until the focus is lost. */
+/** Number of frames to check: a closing dialog or a removed row takes some frames to lose the focus. */
 const LOOKS = 10;
 
 const isLost = (): boolean => document.activeElement === null || document.activeElement === document.body;
 
-/** Moves the focus once it is lost, which the browser shows by giving it to the body. */
+/** Moves the focus once it is lost, which means that the browser has given it to the body. */
 export function focusIfLost(next: () => HTMLElement | null | undefined, looks = LOOKS): void {
   setTimeout(() => {
     if (isLost()) next()?.focus();

@@ -21,7 +21,7 @@ export function MarketFigures() {
 
 const ARROWS = { up: '▲', down: '▼', flat: '' };
 
-/** The price of the latest execution, with the direction in which it differs from the one before. */
+/** Shows the price of the latest execution, and the direction in which it differs from the one before. */
 function LastPrice() {
   const market = currentMarket.value;
   const trades = frame.value?.trades ?? [];
@@ -40,7 +40,7 @@ function LastPrice() {
   );
 }
 
-/** Only the direction of an arrow: doubles are enough to tell it. */
+/** Compares two prices for the direction of an arrow, for which doubles are enough. */
 function compare(price: string, before: string): 'up' | 'down' | 'flat' {
   const difference = Number(price) - Number(before);
   return difference > 0 ? 'up' : difference < 0 ? 'down' : 'flat';
@@ -76,7 +76,7 @@ function Day() {
   );
 }
 
-/** A dot that tells at a glance what the book tells in words. */
+/** A dot that shows at a glance the state that the book gives in words. */
 function Pulse() {
   const state = feedState.value;
   return (

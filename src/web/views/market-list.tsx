@@ -14,7 +14,7 @@ export function MarketList() {
   );
 }
 
-/** Stands in the place of a market that does not exist. */
+/** Shown in place of a market that does not exist. */
 export function UnknownMarket() {
   return (
     <>

@@ -6,7 +6,7 @@ import { selectedTicker, symbolOf } from '../state/selected-market.ts';
 import { Dialog } from './dialog.tsx';
 import { MarketTable } from './market-table.tsx';
 
-/** Keys of the page count only where the reader is not typing. */
+/** True while the reader is typing, when keys of the page do not count. */
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && target.closest('input, select, textarea, [contenteditable]') !== null;
 

@@ -97,7 +97,7 @@ function fillShare(market: Rules, percent: number): void {
   }
 }
 
-/** Steps that a part of the available balance pays for, or why there are none. */
+/** Returns the steps that a part of the available balance pays for, or the reason why there are none. */
 function stepsOfShare(market: Rules, percent: number): bigint | string {
   const available = availableAtoms.value;
   if (available === null) return 'Your balance is not known yet.';

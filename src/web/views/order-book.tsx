@@ -23,7 +23,7 @@ import { BookScroll } from './book-scroll.ts';
 import { FeedState } from './feed-state.tsx';
 import { Scroller } from './scroller.tsx';
 
-/** Ticks in a row of the book. */
+/** Number of ticks in a row of the book. */
 const chosenFactor = signal(1n);
 
 /** Groupings that the price of the market allows. */
@@ -77,7 +77,7 @@ function Grouping({ market }: { market: Market }) {
   );
 }
 
-/** Both sides, the own rows and the spread of the frame on the screen. */
+/** Returns both sides, the reader's own rows and the spread of the frame on the screen. */
 function shownBook(market: Market) {
   const book = frame.value?.book ?? { bids: [], asks: [] };
   const grid = gridOfMarket(market);
@@ -145,10 +145,10 @@ function BookTable({ market }: { market: Market }) {
   );
 }
 
-/** Digits that fit into a third of the narrowest book. */
+/** Most digits that fit into a third of the narrowest book. */
 const MOST_DIGITS = 11;
 
-/** True when the figures need a smaller type, because no digit of them may be left out. */
+/** True when the figures need a smaller font, because no digit of them may be left out. */
 const isLong = (...sides: readonly (readonly BookRow[])[]): boolean =>
   sides.some((rows) =>
     rows.some(({ price, size, total }) => Math.max(price.length, size.length, total.length) > MOST_DIGITS),
@@ -202,7 +202,7 @@ interface RowProps extends BookRow {
   readonly sizePlaces: number;
 }
 
-/** One price. It is drawn again only when something of it changed. */
+/** One price row. It is drawn again only when something in it changed. */
 class Row extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {
     const names = Object.keys(next) as (keyof RowProps)[];

@@ -1,4 +1,4 @@
-/** Asks before something is done that cannot be taken back. */
+/** Asks for confirmation before an action that cannot be undone. */
 
 import { answerQuestion, question } from '../state/question.ts';
 import { Dialog } from './dialog.tsx';

@@ -1,11 +1,11 @@
-/** The last time that the service compared its books, and the differences that it found. */
+/** Shows when the service last compared its books, and how many differences it found. */
 
 import { serviceStatus } from '../state/service-status.ts';
 
 const timeOfDay = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
 const dateAndTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 
-/** A time of another day carries its date. */
+/** Formats a time; a time of another day includes its date. */
 function timeWords(at: Date): string {
   return at.toDateString() === new Date().toDateString() ? timeOfDay.format(at) : dateAndTime.format(at);
 }

@@ -1,12 +1,12 @@
 /**
- * Speaks announcements, and shows each for a while. Both regions stand in the document from the start, as screen
- * readers need.
+ * Speaks announcements and shows each for a while. Both regions are in the document from the start, as screen readers
+ * need.
  */
 
 import { useEffect } from 'preact/hooks';
 import { announcement } from '../state/announcements.ts';
 
-/** Time to read a sentence twice. */
+/** Milliseconds to show a sentence: enough to read it twice. */
 const SHOWN_MS = 10_000;
 
 export function StatusLine() {

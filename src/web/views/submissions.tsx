@@ -1,4 +1,4 @@
-/** Orders that were sent, newest first, and what became of each. */
+/** Lists the orders that were sent, newest first, with their outcomes. */
 
 import { dismiss, submissions } from '../state/submissions.ts';
 

@@ -1,4 +1,4 @@
-/** Changes between the themes: as the system says, light, dark. */
+/** Switches between the themes: as the system says, light, dark. */
 
 import { THEMES, theme } from '../state/theme.ts';
 

@@ -1,4 +1,7 @@
-/** Reads what a browser wallet says of itself (EIP-6963). All of it is foreign: any extension can announce anything. */
+/**
+ * Reads the announcements of browser wallets (EIP-6963). Nothing in them is trusted: any extension can announce
+ * anything.
+ */
 
 /** The part of an EIP-1193 provider that is used. */
 export interface Provider {
@@ -7,13 +10,16 @@ export interface Provider {
   removeListener?(event: 'accountsChanged', listener: (accounts: unknown) => void): void;
 }
 
-/** Name and icon are foreign text: shown as text nodes and as the source of an image, never as markup. */
+/**
+ * An announced wallet. Its name and icon are not trusted: they are shown as text nodes and as the source of an image,
+ * never as markup.
+ */
 export interface DiscoveredWallet {
   readonly uuid: string;
   readonly name: string;
   /** A `data:image/` URL; null when the wallet gave none that may be shown. */
   readonly icon: string | null;
-  /** Reverse domain name that names the product, the same on each visit. */
+  /** Reverse domain name of the product, the same on each visit. */
   readonly rdns: string;
   readonly provider: Provider;
 }
@@ -26,7 +32,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Reads an announcement; null when it is not one. */
+/** Reads an announcement; returns null for anything else. */
 export function readAnnouncement(detail: unknown): DiscoveredWallet | null {
   if (!isRecord(detail) || !isRecord(detail.info) || !isRecord(detail.provider)) return null;
   const { uuid, name, icon, rdns } = detail.info;

@@ -10,7 +10,7 @@ const firstAddress = (accounts: unknown): string | null => {
   return typeof first === 'string' && ADDRESS.test(first) ? first : null;
 };
 
-/** The account that the wallet gives this page. A locked wallet asks to be unlocked. */
+/** Returns the account that the wallet gives this page. A locked wallet asks to be unlocked. */
 export async function connectWallet({ name, provider }: DiscoveredWallet): Promise<TypedDataSigner> {
   const address = firstAddress(await provider.request({ method: 'eth_requestAccounts' }));
   if (address === null) throw new Error(`${name} gave no account: unlock it and choose an account`);
@@ -18,7 +18,7 @@ export async function connectWallet({ name, provider }: DiscoveredWallet): Promi
     address,
     prompts: true,
     async signTypedData(typedData) {
-      // The wallet finds the key by the address as it gave it.
+      // The wallet finds the key by the address exactly as it returned it.
       const params = [address, walletTypedData(typedData)];
       const signature = await provider.request({ method: 'eth_signTypedData_v4', params });
       if (typeof signature !== 'string') throw new Error(`${name} answered without a signature`);
@@ -30,7 +30,7 @@ export async function connectWallet({ name, provider }: DiscoveredWallet): Promi
 /**
  * Calls back once the wallet gives this page another account, or none.
  * @param address the account that is signed in, in any case
- * @returns ends it
+ * @returns a function that ends the watch
  */
 export function watchAccount(provider: Provider, address: string, onChange: () => void): () => void {
   const listener = (accounts: unknown): void => {

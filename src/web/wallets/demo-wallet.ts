@@ -77,14 +77,17 @@ export function typedDataDigest({ domain, types, primaryType, message }: TypedDa
   );
 }
 
-/** r, s and v as hex. The library puts the recovery bit first, and chooses the lower s, as wallets do since EIP-2. */
+/**
+ * Returns r, s and v as hex. The library puts the recovery bit first, and chooses the lower s, as wallets do since
+ * EIP-2.
+ */
 function signDigest(digest: Uint8Array, key: Uint8Array): string {
   const signature = sign(digest, key, { prehash: false, format: 'recovered' });
   const v = signature[0]! + RECOVERY_OFFSET;
   return `0x${bytesToHex(signature.slice(1))}${v.toString(16)}`;
 }
 
-/** The address is the end of the hash of the public key without its leading byte. */
+/** Returns the address: the end of the hash of the public key without its leading byte. */
 const addressOf = (key: Uint8Array): string =>
   `0x${bytesToHex(keccak_256(getPublicKey(key, false).slice(1)).slice(-ADDRESS_BYTES))}`;
 

@@ -13,7 +13,7 @@ export const discoveredWallets: ReadonlySignal<readonly DiscoveredWallet[]> = fo
 function onAnnouncement(event: Event): void {
   const wallet = readAnnouncement((event as CustomEvent<unknown>).detail);
   if (wallet === null) return;
-  // Wallets announce themselves again on each request; the first word of an id stands.
+  // Wallets announce themselves again on each request; the first announcement of an id is kept.
   if (found.value.some(({ uuid }) => uuid === wallet.uuid)) return;
   if (found.value.length < MOST_WALLETS) found.value = [...found.value, wallet];
 }

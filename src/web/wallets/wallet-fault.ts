@@ -1,4 +1,4 @@
-/** Says in plain words why a wallet did not sign. Codes are those of EIP-1193 and of JSON-RPC. */
+/** Explains in plain words why a wallet did not sign. Codes are those of EIP-1193 and of JSON-RPC. */
 
 const REFUSED = 4001;
 const UNAUTHORIZED = 4100;
@@ -6,10 +6,10 @@ const UNSUPPORTED = 4200;
 const DISCONNECTED = 4900;
 const PENDING = -32002;
 const NO_SUCH_METHOD = -32601;
-/** A wallet's own text is foreign, and may be long. */
+/** Most characters of a wallet's own text, which is not trusted and may be long. */
 const LONGEST_TEXT = 200;
 
-/** The wallet did what the reader asked: nothing is broken. */
+/** True when the reader refused in the wallet: nothing is broken. */
 export const isRefusal = (thrown: unknown): boolean => codeOf(thrown) === REFUSED;
 
 function codeOf(thrown: unknown): number | undefined {
