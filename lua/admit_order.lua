@@ -1,7 +1,7 @@
 #!lua
 --[[
-Checks an order that the replica refuses for refusals that only the engine knows, because the engine's refusals come
-first in the precedence. Writes nothing.
+Checks if the engine has a refusal of its own for an order that the replica is about to refuse, because the engine's
+refusals come first in the precedence. Writes nothing.
 
 KEYS  engine, claims_0, claims_1, claim_filter
 ARGV  epoch

@@ -27,7 +27,7 @@ local function event_time(state)
   return time < state.time and state.time or time
 end
 
--- Returns epoch (2) | sequence (6). Stamps sort by age, and go on rising after a rebuild.
+-- Returns epoch (2) | sequence (6). Stamps sort by age, and continue to rise after a rebuild.
 local function stamp_of(epoch, sequence)
   return struct.pack('>I2I6', epoch, sequence)
 end

@@ -25,8 +25,8 @@ export interface NewOrder {
   /** Refuses an order that would take liquidity at once. */
   readonly postOnly?: boolean;
   /**
-   * 1 to 128 characters, unique per wallet and remembered for good: an id that was used before stands for the order it
-   * was first given to. A new one is made unless given.
+   * 1 to 128 characters, unique per wallet and remembered permanently: a reused id stands for the order that it
+   * was first given to. A new id is made unless given.
    */
   readonly clientOrderId?: string;
   readonly reduceOnly?: boolean;
@@ -36,7 +36,7 @@ export interface NewOrder {
   readonly account?: string;
 }
 
-/** The service has the order. Its `status` tells whether it rests, was filled or has ended. */
+/** The service has the order. Its `status` shows if the order rests, was filled or has ended. */
 export interface OrderPlaced {
   readonly outcome: 'placed';
   readonly order: Order;

@@ -72,7 +72,7 @@ export async function beginRebuild(
 
 /**
  * Puts the rebuilt engine in force.
- * @param cursor the event that the engine goes on after
+ * @param cursor the event after which the engine continues
  * @throws OperatorRefusal REBUILD_REPLACED | ENGINE_NOT_EMPTY
  */
 export async function endRebuild(core: EngineCore, token: string, cursor: Cursor): Promise<void> {

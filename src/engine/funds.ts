@@ -41,7 +41,7 @@ export class EngineFunds {
 
   /**
    * Credits (a deposit) or debits (a withdrawal); a reference counts once.
-   * @param scale decimals of the asset that the amount was made with; unless given, whatever the engine has
+   * @param scale decimals of the asset that the amount was made with; unless given, the scale in the engine
    * @throws Refusal INSUFFICIENT_BALANCE | CUSTODY_HOLD;
    * OperatorRefusal SUPPLY_LIMIT | UNKNOWN_ASSET | SCALE_CHANGED | INVALID_AMOUNT
    */

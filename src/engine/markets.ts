@@ -87,7 +87,7 @@ export class EngineMarkets {
     return (number) => listing.byNumber.get(number);
   }
 
-  /** Reads all markets anew. */
+  /** Reads all markets again. */
   async refresh(): Promise<Listing> {
     const { tenure } = this.#core;
     const epoch = this.#core.isOpen() ? this.#core.epoch : 0;

@@ -27,7 +27,7 @@ export interface EntriesFilter {
   /** Unix milliseconds, exclusive. */
   readonly toMs: number;
   readonly asset?: string;
-  /** Entry id after which to go on. */
+  /** Entry id after which the list begins. */
   readonly after?: string;
 }
 

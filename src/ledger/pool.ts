@@ -64,7 +64,7 @@ export function openPool({
     ...(patienceMs > 0 && {
       statement_timeout: patienceMs,
       query_timeout: patienceMs + UNANSWERED_MS,
-      // A process that stops in mid-transaction must not hold its locks for ever.
+      // A process that stops in mid-transaction must not hold its locks forever.
       idle_in_transaction_session_timeout: patienceMs,
     }),
   });
@@ -112,7 +112,7 @@ const SNAPSHOT = 'begin isolation level repeatable read read only';
 
 /**
  * Runs `read` in one read-only snapshot: everything it asks is as of the same moment.
- * Throws `Refusal` SERVICE_UNAVAILABLE when Postgres is away.
+ * Throws `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable.
  */
 export const inSnapshot = <Result>(pool: pg.Pool, read: (ask: Ask) => Promise<Result>): Promise<Result> =>
   inTime(pool, snapshot(pool, SNAPSHOT, read));

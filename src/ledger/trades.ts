@@ -164,7 +164,7 @@ interface SettledSeconds {
   readonly cursor: Cursor;
   /** Seconds of each market in the order of time. */
   readonly seconds: SecondOfTrades[];
-  /** Trade after which the next read goes on; unchanged when no trade was found. */
+  /** Trade after which the next read continues; unchanged when no trade was found. */
   readonly lastTradeId: number;
   /** True when the limit was reached, so that more trades may follow. */
   readonly isPart: boolean;

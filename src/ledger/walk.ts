@@ -1,4 +1,4 @@
-/** Walks an index from its end: Postgres reads as many rows as are asked for, whatever its statistics say. */
+/** Walks an index from its end: Postgres reads only as many rows as requested, whatever its statistics say. */
 
 /**
  * Returns the end of an SQL condition, and its order: rows whose `columns` have these values, from the highest number

@@ -16,7 +16,7 @@ const folderName = (name) => `${name}-${process.platform}-${process.arch}`;
 
 /**
  * @template Found
- * @param {string} name what it was unpacked as
+ * @param {string} name name of the unpacked folder
  * @param {(root: string) => Found | undefined} look tells what is in the folder and runs here
  * @returns {Found | undefined}
  */
@@ -48,7 +48,7 @@ export function libraryPath(root) {
  * Downloads and unpacks a package, whole or not at all; findUnpacked finds it from then on.
  * @template Found
  * @param {object} wanted
- * @param {string} wanted.name what it is to be unpacked as
+ * @param {string} wanted.name name of the unpacked folder
  * @param {string[]} wanted.packages the first that the distribution has is taken
  * @param {(root: string) => void} [wanted.arrange] makes of what was unpacked what `look` looks for
  * @param {(root: string) => Found | undefined} wanted.look as findUnpacked's

@@ -133,7 +133,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // The process went by itself.
+    // The process has already ended.
   }
 }
 

@@ -21,7 +21,7 @@ export interface Level {
 /** The other side of the book, best price first. */
 export interface OtherSide {
   readonly levels: readonly Level[];
-  /** True when the book may go on behind the last level. */
+  /** True when the book may have levels beyond the last one. */
   readonly isCut: boolean;
   /** Steps of the reader's own orders by price in ticks: an order never trades with them. */
   readonly own: ReadonlyMap<bigint, bigint>;

@@ -46,7 +46,7 @@ const chartCandle = ({
   volume,
 });
 
-/** Adds candles of the route, unless the reader has gone on to another market or timeframe meanwhile. */
+/** Adds candles of the route, unless the reader has switched to another market or timeframe. */
 async function read(of: Subject, range: { limit: number; endTime?: number }): Promise<number | null> {
   const answer = await getCandles(connection, { tickerId: of.ticker, tf: of.tf, ...range });
   if (subject.peek() !== of) return null;

@@ -9,7 +9,7 @@ import { endAfter, session } from './session.ts';
 /** Version that the dialog asks to accept; null: it is closed. */
 export const askedTerms: Signal<string | null> = signal(null);
 
-/** Why accepting failed; null otherwise. */
+/** Reason why accepting failed; null otherwise. */
 export const termsFault: Signal<string | null> = signal(null);
 
 const textOf = (thrown: unknown): string =>
@@ -31,7 +31,7 @@ export function closeTerms(): void {
   askedTerms.value = null;
 }
 
-/** Accepts the version of the dialog. The order is not sent again by itself. */
+/** Accepts the version of the dialog. The order is not sent again automatically. */
 export async function acceptAskedTerms(): Promise<void> {
   const [asked, version] = [session.peek(), askedTerms.peek()];
   if (asked === null || version === null) return;
