@@ -39,7 +39,7 @@ local function refusal_of(order)
     if filled == 0 and not walk.out_of_budget then return 'NO_LIQUIDITY' end
     if filled == 0 then return 'QUOTE_AMOUNT_TOO_SMALL' end
     if filled < min_steps then return 'ORDER_BELOW_MIN_SIZE' end
-    if max_steps > 0 and filled > max_steps then return 'ORDER_ABOVE_MAX_SIZE' end
+    if filled > max_steps then return 'ORDER_ABOVE_MAX_SIZE' end
     if walk.inexact then return 'ORDER_ABOVE_MAX_SIZE' end
     order.size = filled
   end

@@ -16,7 +16,7 @@ export const PLACING_CALL = layout({
   /** Index in `SELF_TRADE_POLICIES`. */
   selfTrade: u8,
   minSteps: u56,
-  /** 0: no limit. */
+  /** 2^53, which no order reaches, where the market has no limit. 0 is a limit below one step. */
   maxSteps: u56,
   hasReference: u8,
   preOpen: u8,

@@ -4,7 +4,7 @@ import { Refusal } from '../domain/errors.ts';
 import { type Market, SELF_TRADE_POLICIES } from '../domain/market.ts';
 import { marketGrid } from '../domain/market-grid.ts';
 import { type Order, type OrderTerms, orderAfter, type RejectReason, type Trade } from '../domain/order.ts';
-import type { OrderAmounts, OrderRequest } from '../domain/placing.ts';
+import { EXACT_LIMIT, type OrderAmounts, type OrderRequest } from '../domain/placing.ts';
 import { toInteger } from '../domain/units.ts';
 import { Batches, UNTOUCHED } from './batches.ts';
 import { type Claim, checkedAtMs, type Moment, orderClaim } from './claims.ts';
@@ -156,7 +156,7 @@ export class PlacingCalls {
         feeBps: market.feeBps,
         selfTrade: SELF_TRADE_POLICIES.indexOf(market.selfTrade),
         minSteps: exactNumber(minSteps ?? 0n),
-        maxSteps: exactNumber(maxSteps ?? 0n),
+        maxSteps: exactNumber(maxSteps ?? EXACT_LIMIT),
         hasReference: market.referencePrice === null ? 0 : 1,
         preOpen: market.status === 'pre_open' ? 1 : 0,
         mostMakers: this.#limits.maxMakers,

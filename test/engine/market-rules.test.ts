@@ -157,6 +157,21 @@ describe('engine: rules of markets', function () {
     expect([order.sizeSteps, order.status]).to.deep.equal([3n, 'filled']);
     expect(await held(engine, BOB, 'USD')).to.deep.equal([10_000n - 303n, 0n]);
   });
+
+  it('refuses a quote amount that buys more than maxOrderSize, even when one step is more', async () => {
+    const { engine } = bench;
+    const market = await publish(rules(9, 6, '0.05', '0.003'));
+    await fund(engine, ALICE, { ETH: 10n ** 9n });
+    await fund(engine, BOB, { USD: 10n ** 9n });
+    await place(engine, ALICE, limit('ETH/USD', 'sell', '5', '0.9'));
+    const { size: _size, price: _price, ...buy } = limit('ETH/USD', 'buy', 1, 1);
+    const request = { ...buy, type: 'market' as const, quoteAmount: limit('', 'buy', '1', 1).price };
+    for (const maxOrderSize of ['0.1', '0.002']) {
+      await engine.markets.change(market.symbol, { maxOrderSize });
+      expect(await codeOf(place(engine, BOB, request)), maxOrderSize).to.equal('ORDER_ABOVE_MAX_SIZE');
+    }
+    expect(await held(engine, BOB, 'USD')).to.deep.equal([10n ** 9n, 0n]);
+  });
 });
 
 /** Half of a plain decimal that begins with digits. */
