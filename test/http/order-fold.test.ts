@@ -29,7 +29,7 @@ function momentOf(dice: Random): Moment {
   return { forgotten, engine, postgres };
 }
 
-describe('joining what is live and what is settled', () => {
+describe('merging live and settled reads', () => {
   let events: EngineEvent[];
   let texts: string[];
   let dice: Random;
@@ -46,7 +46,7 @@ describe('joining what is live and what is settled', () => {
   const touched = (wallet: string, from: number, to: number): EngineEvent[] =>
     events.slice(from, to).filter((_event, at) => texts[from + at]!.includes(wallet));
 
-  it('gives the orders of the later of the two moments, whole', () => {
+  it('returns the complete orders of the later time', () => {
     for (let round = 0; round < 60; round += 1) {
       const moment = momentOf(dice);
       const { forgotten, engine, postgres } = moment;
@@ -72,7 +72,7 @@ describe('joining what is live and what is settled', () => {
     }
   });
 
-  it('gives the trades of the later of the two moments, of all markets or of one', () => {
+  it('returns the trades of the later time, of all markets or of one', () => {
     for (let round = 0; round < 60; round += 1) {
       const moment = momentOf(dice);
       const { forgotten, engine, postgres } = moment;

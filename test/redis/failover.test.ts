@@ -24,7 +24,7 @@ import { asUser, openRedis } from '../support/redis-server.ts';
 const M = 'ETH/USD';
 const OUTAGE_MS = 30_000;
 
-describe('when another Redis takes over', function () {
+describe('a failover of Redis', function () {
   this.timeout(120_000);
   const folder = mkdtempSync(join(tmpdir(), 'redbook-failover-'));
   const closing: (() => unknown)[] = [];
@@ -109,7 +109,7 @@ describe('when another Redis takes over', function () {
     expect(await codeOf(trade(engine))).to.equal('SERVICE_UNAVAILABLE');
   });
 
-  it('nothing waits to be sent again', async () => {
+  it('no command is queued for a retry', async () => {
     const server = await cluster('broken');
     const redis = connect('engine-all', server.url);
     await ready(redis);
