@@ -1,0 +1,321 @@
+/**
+ * Clients and operators: each request is noted before it is sent and after it is answered, and what an answer promises is
+ * held against the events of the engine. A request whose answer is unknown is looked up and repeated under its id.
+ */
+
+import { OperatorRefusal, Refusal } from '../../../src/domain/errors.ts';
+import type { OrderRequest } from '../../../src/domain/placing.ts';
+import { atMarket, limit } from '../../engine/fixture.ts';
+import type { Journal } from './journal.ts';
+import type { MoveOperation, Operation, PlaceOperation } from './operations.ts';
+import type { PlaceAnswer, Service } from './service.ts';
+import { Violation } from './violation.ts';
+import type { World } from './world.ts';
+
+export interface Request {
+  readonly number: number;
+  readonly operation: Operation;
+  state: 'running' | 'unknown' | 'done' | 'refused' | 'given up';
+  /** Process that answers the present attempt. */
+  actor: string;
+  /** Attempts whose outcome is unknown: any of them may still take effect. */
+  unknowns: number;
+  attempts: number;
+}
+
+/** What was promised: held against the whole history at its end. */
+export interface Promises {
+  /** Orders that were answered as placed, or as known, by id. */
+  readonly orders: Map<string, { readonly operation: PlaceOperation; readonly answer: PlaceAnswer }>;
+  /** Movements that were answered as done. */
+  readonly movements: MoveOperation[];
+  /** Ids that were answered as cancelled, with the number of losses before. */
+  readonly cancelled: Map<string, number>;
+  /** Time at which the switch of a wallet is due as answered last; null: off. */
+  readonly switches: Map<string, number | null>;
+  /** Wallets with an unknown answer about their switch. */
+  readonly unsure: Set<string>;
+  /** Requests to place an order without a client order id, by wallet. */
+  readonly unnamed: Map<string, number>;
+}
+
+/** Requests that may be repeated after an unknown answer, because they count once. */
+const REPEATED = new Set<Operation['do']>(['place', 'credited', 'debited', 'switch']);
+
+export class Clients {
+  readonly requests: Request[] = [];
+  readonly promises: Promises = {
+    ...{ orders: new Map(), movements: [], cancelled: new Map(), switches: new Map() },
+    unsure: new Set(),
+    unnamed: new Map(),
+  };
+  /** The first broken promise, or unexpected error. */
+  violation: Violation | undefined;
+  readonly #world: World;
+  readonly #onActivity: () => void;
+
+  constructor(world: World, onActivity: () => void) {
+    this.#world = world;
+    this.#onActivity = onActivity;
+  }
+
+  get #journal(): Journal {
+    return this.#world.journal;
+  }
+
+  running(): number {
+    return this.requests.filter(({ state }) => state === 'running').length;
+  }
+
+  unknown(): Request[] {
+    return this.requests.filter(({ state }) => state === 'unknown');
+  }
+
+  start(operation: Operation, actor: string, service: Service): Request {
+    const request: Request = {
+      ...{ number: this.requests.length, operation, state: 'running', actor, unknowns: 0, attempts: 0 },
+    };
+    this.requests.push(request);
+    this.#attempt(request, service);
+    return request;
+  }
+
+  repeat(request: Request, actor: string, service: Service): void {
+    request.state = 'running';
+    request.actor = actor;
+    this.#attempt(request, service);
+  }
+
+  /** The process that would have answered is gone. */
+  loseActor(actor: string): void {
+    for (const request of this.requests)
+      if (request.actor === actor && request.state === 'running') this.#noAnswer(request);
+  }
+
+  #noAnswer(request: Request): void {
+    request.unknowns += 1;
+    request.state = this.#mayRepeat(request.operation) ? 'unknown' : 'given up';
+    if (request.operation.do === 'switch') this.promises.unsure.add(request.operation.wallet);
+  }
+
+  #mayRepeat(operation: Operation): boolean {
+    if (operation.do === 'place') return operation.clientOrderId !== null;
+    return REPEATED.has(operation.do);
+  }
+
+  #attempt(request: Request, service: Service): void {
+    request.attempts += 1;
+    const attempt = request.attempts;
+    // An attempt of a process that crashed is answered by nobody, and its request goes on elsewhere.
+    const isCurrent = (): boolean => request.state === 'running' && request.attempts === attempt;
+    this.#run(request, service).then(
+      () => {
+        this.#onActivity();
+        if (isCurrent()) request.state = 'done';
+      },
+      (error: unknown) => {
+        this.#onActivity();
+        if (isCurrent()) this.#fail(request, error);
+      },
+    );
+  }
+
+  #fail(request: Request, error: unknown): void {
+    if (error instanceof Refusal && error.code === 'SERVICE_UNAVAILABLE') this.#noAnswer(request);
+    else if (error instanceof Refusal || error instanceof OperatorRefusal) this.#refused(request, error);
+    else if (error instanceof Violation) this.violation ??= error;
+    else if (isLostConnection(error)) this.#noAnswer(request);
+    else this.violation ??= new Violation('no unexpected error', `${request.operation.do}: ${error}`);
+  }
+
+  /** A refusal means that this attempt did nothing, and none will do anything unless an earlier one may. */
+  #refused(request: Request, refusal: Refusal | OperatorRefusal): void {
+    request.state = 'refused';
+    const { operation, unknowns } = request;
+    if (operation.do === 'cancel' || operation.do === 'void') return;
+    if (unknowns > 0 || refusal.code === 'REFERENCE_CONFLICT') return;
+    if (refusal.code === 'SETTLEMENT_FAILED')
+      this.violation ??= new Violation('every reservation is there', operation.do);
+  }
+
+  async #run({ operation, attempts }: Request, service: Service): Promise<void> {
+    const { losses } = this.#journal;
+    switch (operation.do) {
+      case 'place':
+        return this.#place(operation, attempts > 1 && attempts % 2 === 0, service);
+      case 'credited':
+      case 'debited':
+        return this.#move(operation, service);
+      case 'cancel':
+      case 'void':
+        return this.#cancel(operation, service);
+      case 'cancel_all':
+        return this.#cancelAll(operation.wallet, operation.market, () =>
+          service.cancelAll(operation.wallet, operation.market),
+        );
+      case 'hold':
+        return this.#cancelAll(operation.wallet, null, () => service.hold(operation.wallet));
+      case 'clear':
+        return this.#closed(await service.clear(operation.market), losses);
+      case 'find':
+        return this.#find(operation.wallet, operation.clientOrderId, service);
+      case 'list':
+        return this.#list(operation.wallet, service);
+      case 'book':
+        return this.#book(operation.market, service);
+      case 'switch': {
+        const due = await service.setSwitch(operation.wallet, operation.timeoutMs);
+        this.promises.switches.set(operation.wallet, due);
+        return;
+      }
+      case 'release':
+        return service.release(operation.wallet);
+      case 'pause':
+      case 'resume':
+        return service.pause(operation.do === 'pause');
+      case 'fee':
+        return service.setMarket(operation.market, { feeBps: operation.feeBps });
+      case 'filter':
+        return service.rebuildFilter();
+      case 'rebuild':
+        return service.rebuild();
+    }
+  }
+
+  async #place(operation: PlaceOperation, looksFirst: boolean, service: Service): Promise<void> {
+    const { wallet, clientOrderId } = operation;
+    const journal = this.#journal;
+    const { losses } = journal;
+    const isSteady = this.#steady();
+    const { unnamed } = this.promises;
+    if (clientOrderId === null) unnamed.set(wallet, (unnamed.get(wallet) ?? 0) + 1);
+    if (looksFirst && clientOrderId !== null) {
+      const found = await service.find(wallet, clientOrderId);
+      if (found !== null) return this.#known(operation, { outcome: 'claimed', orderId: found }, losses);
+    }
+    const before = clientOrderId === null ? undefined : journal.orderIdOf(wallet, clientOrderId);
+    let answer: PlaceAnswer;
+    try {
+      answer = await service.place(wallet, requestOf(operation));
+    } catch (error) {
+      if (isSteady()) this.#refusedOrder(operation, before, error);
+      throw error;
+    }
+    if (answer.outcome === 'unchecked') throw new Refusal('SERVICE_UNAVAILABLE');
+    this.#known(operation, answer, losses);
+  }
+
+  /** A request whose id was used before is never refused: it is answered with its order. */
+  #refusedOrder({ clientOrderId }: PlaceOperation, before: string | undefined, error: unknown): void {
+    const isRefused = error instanceof Refusal && error.code !== 'SERVICE_UNAVAILABLE';
+    if (isRefused && clientOrderId !== null && before !== undefined)
+      throw new Violation('a used client id is answered with its order', `${before}, and ${error.code}`);
+  }
+
+  /** @returns a function that tells whether nothing was lost meanwhile, so that what was known before still holds */
+  #steady(): () => boolean {
+    const { losses, isLost } = this.#journal;
+    return () => !isLost && this.#journal.losses === losses;
+  }
+
+  #known(operation: PlaceOperation, answer: PlaceAnswer, losses: number): void {
+    const journal = this.#journal;
+    if (answer.outcome === 'unchecked') return;
+    const id = answer.outcome === 'placed' ? answer.order.id : answer.orderId;
+    this.promises.orders.set(id, { operation, answer });
+    if (journal.losses !== losses || journal.lost.has(id)) return;
+    const placed = journal.placed(id);
+    if (placed === undefined) throw new Violation('every acknowledged order is present', id);
+    const { order } = placed;
+    if (order.wallet !== operation.wallet || order.clientOrderId !== operation.clientOrderId)
+      throw new Violation('a client id names its own order', `${operation.clientOrderId} ${id}`);
+  }
+
+  async #move(operation: MoveOperation, service: Service): Promise<void> {
+    const { do: kind, wallet, asset, amount, reference } = operation;
+    const { losses } = this.#journal;
+    await service.move({ kind, wallet, asset, amountAtoms: BigInt(amount), reference });
+    this.promises.movements.push(operation);
+    if (this.#journal.losses === losses && !this.#journal.hasMovement(kind, reference))
+      throw new Violation('every acknowledged movement is present', `${kind} ${reference}`);
+  }
+
+  async #cancel(operation: Operation & { readonly do: 'cancel' | 'void' }, service: Service): Promise<void> {
+    const journal = this.#journal;
+    const { losses } = journal;
+    const isSteady = this.#steady();
+    const ids = journal.idsOf(operation.wallet);
+    const id = ids[operation.order % Math.max(1, ids.length)];
+    if (id === undefined) return;
+    try {
+      const closed = await (operation.do === 'void'
+        ? service.voidOrder(id)
+        : service.cancel(operation.wallet, id));
+      this.#closed(closed, losses);
+    } catch (error) {
+      const isUnfound = error instanceof Refusal && error.code === 'ORDER_NOT_FOUND';
+      if (isUnfound && isSteady() && journal.isLive(id))
+        throw new Violation('a live order can be cancelled', id);
+      throw error;
+    }
+  }
+
+  async #cancelAll(wallet: string, market: string | null, cancel: () => Promise<string[]>): Promise<void> {
+    const journal = this.#journal;
+    const { losses } = journal;
+    const isSteady = this.#steady();
+    const before = journal.liveOf(wallet, market);
+    this.#closed(await cancel(), losses);
+    const left = before.filter((id) => journal.isLive(id));
+    if (left.length > 0 && isSteady()) throw new Violation('a cancel of all leaves no order', left.join(' '));
+  }
+
+  #closed(ids: readonly string[], losses: number): void {
+    const journal = this.#journal;
+    for (const id of ids) {
+      this.promises.cancelled.set(id, losses);
+      if (journal.losses === losses && !journal.isClosed(id))
+        throw new Violation('every acknowledged cancel is present', id);
+    }
+  }
+
+  async #find(wallet: string, clientOrderId: string, service: Service): Promise<void> {
+    const journal = this.#journal;
+    const isSteady = this.#steady();
+    const before = journal.orderIdOf(wallet, clientOrderId);
+    const found = await service.find(wallet, clientOrderId);
+    if (!isSteady()) return;
+    const now = journal.orderIdOf(wallet, clientOrderId);
+    if (found === null ? before !== undefined : found !== now)
+      throw new Violation('a look for a client id finds its order', `${clientOrderId}: ${found}, not ${now}`);
+  }
+
+  async #list(wallet: string, service: Service): Promise<void> {
+    const journal = this.#journal;
+    const isSteady = this.#steady();
+    const before = journal.idsOf(wallet);
+    const listed = await service.list(wallet);
+    if (!isSteady()) return;
+    const missing = before.filter((id) => !listed.has(id));
+    if (missing.length > 0) throw new Violation('a list has every order', missing.join(' '));
+  }
+
+  async #book(market: string, service: Service): Promise<void> {
+    const { bid, ask } = await service.best(market);
+    if (bid !== undefined && ask !== undefined && bid >= ask)
+      throw new Violation('a book is never crossed', `${market}: ${bid} and ${ask}`);
+  }
+}
+
+/** Errors that a command of an operator ends with when a connection broke. */
+const isLostConnection = (error: unknown): boolean =>
+  error instanceof Error &&
+  /^Connection (terminated|is closed)|timed out|canceling statement/.test(error.message);
+
+export function requestOf(operation: PlaceOperation): OrderRequest {
+  const { market, side, price, size, timeInForce, postOnly, clientOrderId } = operation;
+  const own = { timeInForce, postOnly, clientOrderId };
+  return price === null
+    ? atMarket(market, side, size, { ...own, timeInForce: 'GTC' })
+    : limit(market, side, price, size, own);
+}

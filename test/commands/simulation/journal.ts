@@ -1,0 +1,169 @@
+/**
+ * Every event that the engine ever appended, as it appeared in the stream, folded into what may be known at any moment:
+ * live orders, used ids, closed orders. Ids and the lives of orders are checked with each event.
+ */
+
+import type { EngineEvent, OrderPlaced } from '../../../src/domain/event.ts';
+import type { Market } from '../../../src/domain/market.ts';
+import { isLive } from '../../../src/domain/order.ts';
+import { readEvent, type StreamEntry } from '../../../src/engine/event-codec.ts';
+import { Violation } from './violation.ts';
+
+interface Fold {
+  readonly events: EngineEvent[];
+  /** Remaining steps of each live order, by id. */
+  readonly live: Map<string, { readonly wallet: string; readonly market: string; steps: bigint }>;
+  readonly placed: Map<string, OrderPlaced>;
+  readonly closed: Set<string>;
+  /** `wallet client-order-id` -> order id; `kind reference` -> sequence. */
+  readonly used: Map<string, string>;
+}
+
+const nothing = (): Fold => ({
+  ...{ events: [], live: new Map(), placed: new Map(), closed: new Set(), used: new Map() },
+});
+
+export class Journal {
+  /** Orders and movements that were lost with a server, by id and by `kind reference`. */
+  readonly lost = new Set<string>();
+  /** Number of times that the server was lost. */
+  losses = 0;
+  /** Set after the server was lost, until its successor has appended an event. */
+  isLost = false;
+  lastId = '';
+  #fold = nothing();
+  readonly #markets: readonly Market[];
+
+  /** @param markets in the order of their numbers */
+  constructor(markets: readonly Market[]) {
+    this.#markets = markets;
+  }
+
+  get events(): readonly EngineEvent[] {
+    return this.#fold.events;
+  }
+
+  get last(): EngineEvent | undefined {
+    return this.#fold.events.at(-1);
+  }
+
+  isLive(id: string): boolean {
+    return this.#fold.live.has(id);
+  }
+
+  isClosed(id: string): boolean {
+    return this.#fold.closed.has(id);
+  }
+
+  placed(id: string): OrderPlaced | undefined {
+    return this.#fold.placed.get(id);
+  }
+
+  orderIdOf(wallet: string, clientOrderId: string): string | undefined {
+    return this.#fold.used.get(`${wallet} ${clientOrderId}`);
+  }
+
+  hasMovement(kind: string, reference: string): boolean {
+    return this.#fold.used.has(`${kind} ${reference}`);
+  }
+
+  liveOf(wallet: string, market: string | null): string[] {
+    return [...this.#fold.live]
+      .filter(([, order]) => order.wallet === wallet && (market ?? order.market) === order.market)
+      .map(([id]) => id);
+  }
+
+  /** Ids of the wallet's orders. */
+  idsOf(wallet: string): string[] {
+    return [...this.#fold.placed].filter(([, { order }]) => order.wallet === wallet).map(([id]) => id);
+  }
+
+  append(found: readonly StreamEntry[]): void {
+    for (const entry of found) {
+      const event = readEvent(entry, (number) => this.#markets[number]!);
+      this.#follow(event);
+      this.#add(event);
+      this.lastId = entry[0].toString();
+    }
+  }
+
+  #follow({ epoch, sequence, timeMs }: EngineEvent): void {
+    const { last } = this;
+    if (last === undefined) return;
+    if (this.isLost && epoch > last.epoch && sequence <= last.sequence + 1) {
+      this.forgetAfter(sequence - 1);
+      return;
+    }
+    if (sequence !== last.sequence + 1 || epoch < last.epoch)
+      throw new Violation(
+        'event ids without gaps',
+        `${epoch}-${sequence} follows ${last.epoch}-${last.sequence}`,
+      );
+    if (timeMs < last.timeMs)
+      throw new Violation(
+        'time does not run backwards',
+        `${timeMs} of event ${sequence} follows ${last.timeMs}`,
+      );
+  }
+
+  #add(event: EngineEvent): void {
+    this.#fold.events.push(event);
+    if (event.kind === 'order_placed') this.#addOrder(event);
+    else if (event.kind === 'orders_closed') for (const { id } of event.orders) this.#close(id);
+    else if (event.kind === 'credited' || event.kind === 'debited')
+      this.#use(`${event.kind} ${event.reference}`, `${event.sequence}`);
+  }
+
+  #addOrder(event: OrderPlaced): void {
+    const { order, status, filledSteps, trades, expired } = event;
+    if (this.#fold.placed.has(order.id)) throw new Violation('an order id is given once', order.id);
+    this.#fold.placed.set(order.id, event);
+    if (order.clientOrderId !== null) this.#use(`${order.wallet} ${order.clientOrderId}`, order.id);
+    for (const { makerOrderId, sizeSteps } of trades) {
+      const maker = this.#living(makerOrderId);
+      maker.steps -= sizeSteps;
+      if (maker.steps === 0n) this.#fold.live.delete(makerOrderId);
+      if (maker.steps < 0n) throw new Violation('no order is filled beyond its size', makerOrderId);
+    }
+    for (const { id } of expired) this.#close(id);
+    if (!isLive(status)) return;
+    const { wallet, market } = order;
+    this.#fold.live.set(order.id, { wallet, market, steps: order.sizeSteps - filledSteps });
+  }
+
+  #close(id: string): void {
+    this.#living(id);
+    this.#fold.live.delete(id);
+    this.#fold.closed.add(id);
+  }
+
+  #living(id: string): { steps: bigint } {
+    const found = this.#fold.live.get(id);
+    if (found === undefined) throw new Violation('a terminal order never lives again', id);
+    return found;
+  }
+
+  #use(name: string, meaning: string): void {
+    if (this.#fold.used.has(name)) throw new Violation('an id counts once for ever', name);
+    this.#fold.used.set(name, meaning);
+  }
+
+  /** The server and all it holds are gone. A rebuilt one goes on after what Postgres has. */
+  lose(): void {
+    this.isLost = true;
+    this.losses += 1;
+  }
+
+  /** The engine goes on after an event: later ones of the lost server are not in force. */
+  forgetAfter(sequence: number): void {
+    this.isLost = false;
+    const { events } = this.#fold;
+    this.#fold = nothing();
+    for (const event of events) {
+      if (event.sequence <= sequence) this.#add(event);
+      else if (event.kind === 'order_placed') this.lost.add(event.order.id);
+      else if (event.kind === 'credited' || event.kind === 'debited')
+        this.lost.add(`${event.kind} ${event.reference}`);
+    }
+  }
+}

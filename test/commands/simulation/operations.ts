@@ -1,0 +1,114 @@
+/** What clients and operators do in a history, drawn at random. */
+
+import type { Side, TimeInForce } from '../../../src/domain/order.ts';
+import type { Random } from '../../support/seed.ts';
+import { ASSETS, MARKETS, WALLETS } from './world.ts';
+
+export interface PlaceOperation {
+  readonly do: 'place';
+  readonly wallet: string;
+  readonly market: string;
+  readonly side: Side;
+  readonly price: number | null;
+  readonly size: number;
+  readonly timeInForce: TimeInForce;
+  readonly postOnly: boolean;
+  readonly clientOrderId: string | null;
+}
+
+export interface MoveOperation {
+  readonly do: 'credited' | 'debited';
+  readonly wallet: string;
+  readonly asset: string;
+  readonly amount: number;
+  readonly reference: string;
+}
+
+/** `order` counts the orders of the wallet, oldest first, modulo their number. */
+export type Operation =
+  | PlaceOperation
+  | MoveOperation
+  | { readonly do: 'cancel'; readonly wallet: string; readonly order: number }
+  | { readonly do: 'void'; readonly wallet: string; readonly order: number }
+  | { readonly do: 'cancel_all'; readonly wallet: string; readonly market: string | null }
+  | { readonly do: 'clear'; readonly market: string }
+  | { readonly do: 'find'; readonly wallet: string; readonly clientOrderId: string }
+  | { readonly do: 'list' | 'hold' | 'release'; readonly wallet: string }
+  | { readonly do: 'book'; readonly market: string }
+  | { readonly do: 'pause' | 'resume' }
+  | { readonly do: 'fee'; readonly market: string; readonly feeBps: number }
+  | { readonly do: 'switch'; readonly wallet: string; readonly timeoutMs: number }
+  | { readonly do: 'filter' | 'rebuild' };
+
+const MIDDLE: Readonly<Record<string, number>> = { [MARKETS[0]]: 20, [MARKETS[1]]: 5 };
+/** Ids are few, so that many requests repeat one. */
+const CLIENT_IDS = 12;
+
+export class Operations {
+  readonly #dice: Random;
+  readonly #hasSwitches: boolean;
+  #count = 0;
+
+  constructor(dice: Random, hasSwitches: boolean) {
+    this.#dice = dice;
+    this.#hasSwitches = hasSwitches;
+  }
+
+  next(): Operation {
+    const dice = this.#dice;
+    const [wallet, market] = [dice.pick(WALLETS), dice.pick(MARKETS)];
+    const draw = dice.below(100);
+    if (draw < 50) return this.#place(wallet, market);
+    if (draw < 60) return { do: 'cancel', wallet, order: dice.below(20) };
+    if (draw < 64) return { do: 'cancel_all', wallet, market: dice.pick([market, null]) };
+    if (draw < 76) return this.#move(wallet);
+    if (draw < 80) return { do: 'find', wallet, clientOrderId: this.#clientId() };
+    if (draw < 86) return { do: 'list', wallet };
+    if (draw < 90) return { do: 'book', market };
+    return this.#rare(wallet, market);
+  }
+
+  #rare(wallet: string, market: string): Operation {
+    const dice = this.#dice;
+    if (this.#hasSwitches && dice.chance(0.5))
+      return { do: 'switch', wallet, timeoutMs: dice.pick([0, 1_000, 5_000, 9_000]) };
+    return dice.pick<Operation>([
+      { do: 'hold', wallet },
+      { do: 'release', wallet },
+      { do: 'release', wallet },
+      { do: 'pause' },
+      { do: 'resume' },
+      { do: 'resume' },
+      { do: 'fee', market, feeBps: dice.pick([0, 30, 250]) },
+      { do: 'void', wallet, order: dice.below(20) },
+      { do: 'clear', market },
+    ]);
+  }
+
+  #clientId = (): string => `id ${this.#dice.below(CLIENT_IDS)}`;
+
+  #place(wallet: string, market: string): Operation {
+    const dice = this.#dice;
+    const side = dice.pick(['buy', 'sell'] as const);
+    const isMarket = dice.chance(0.1);
+    const timeInForce = isMarket ? 'IOC' : dice.pick(['GTC', 'GTC', 'GTC', 'GTC', 'IOC', 'FOK'] as const);
+    const around = MIDDLE[market]!;
+    return {
+      ...{ do: 'place', wallet, market, side, timeInForce },
+      price: isMarket ? null : Math.max(1, around + dice.below(7) - 3),
+      size: 1 + dice.below(dice.pick([3, 12])),
+      postOnly: timeInForce === 'GTC' && dice.chance(0.1),
+      clientOrderId: dice.chance(0.8) ? this.#clientId() : null,
+    };
+  }
+
+  #move(wallet: string): Operation {
+    const dice = this.#dice;
+    this.#count += 1;
+    const reference = dice.chance(0.8) ? `movement ${this.#count}` : `again ${dice.below(3)}`;
+    return {
+      ...{ do: dice.pick(['credited', 'debited'] as const), wallet, asset: dice.pick(ASSETS) },
+      ...{ amount: 1 + dice.below(400), reference },
+    };
+  }
+}

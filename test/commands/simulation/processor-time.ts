@@ -1,0 +1,65 @@
+/** Processor time of a simulation: of this process, of its Redis and of its Postgres. Linux tells it in /proc. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import type { World } from './world.ts';
+
+const TICKS_A_SECOND = 100;
+
+export class ProcessorTime {
+  readonly #world: World;
+  readonly #postmaster: number;
+  #before = 0;
+
+  private constructor(world: World, postmaster: number) {
+    this.#world = world;
+    this.#postmaster = postmaster;
+  }
+
+  static async of(world: World): Promise<ProcessorTime> {
+    const { rows } = await (await world.sessions.monitor()).query<{ pid: number }>(
+      'select pg_backend_pid() as pid',
+    );
+    const time = new ProcessorTime(world, parentOf(rows[0]!.pid));
+    time.#before = await time.#sum();
+    return time;
+  }
+
+  /** Seconds since this was made. */
+  async seconds(): Promise<number> {
+    return (await this.#sum()) - this.#before;
+  }
+
+  async #sum(): Promise<number> {
+    const { user, system } = process.cpuUsage();
+    const redis = await this.#world.redis.info('cpu');
+    const ofRedis = ['used_cpu_sys', 'used_cpu_user'].map((name) =>
+      Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(redis)?.[1] ?? 0),
+    );
+    const children = readdirSync('/proc')
+      .map(Number)
+      .filter((pid) => pid > 0 && parentOf(pid) === this.#postmaster);
+    const ofPostgres = [this.#postmaster, ...children].reduce((sum, pid) => sum + secondsOf(pid), 0);
+    return (user + system) / 1e6 + ofRedis[0]! + ofRedis[1]! + ofPostgres;
+  }
+}
+
+/** Fields of /proc/<pid>/stat after the name of the program. */
+function statOf(pid: number): number[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text
+      .slice(text.lastIndexOf(')') + 4)
+      .split(' ')
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+const parentOf = (pid: number): number => statOf(pid)[0] ?? 0;
+
+/** Of the process, and of those of its children that have ended. */
+const secondsOf = (pid: number): number =>
+  statOf(pid)
+    .slice(10, 14)
+    .reduce((sum, ticks) => sum + ticks, 0) / TICKS_A_SECOND;

@@ -1,0 +1,141 @@
+/** The product as the simulation drives it: one process of it, and what its clients and operators ask of it. */
+
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { rebuildClaimFilter } from '../../../src/books/claim-filter.ts';
+import { moveFundsOnce } from '../../../src/books/movements.ts';
+import { rebuildEngine } from '../../../src/books/rebuild.ts';
+import type { AccountMoved } from '../../../src/domain/event.ts';
+import type { MarketChange } from '../../../src/domain/market-rules.ts';
+import type { Order, Trade } from '../../../src/domain/order.ts';
+import type { OrderRequest } from '../../../src/domain/placing.ts';
+import { type Engine, openEngine } from '../../../src/engine/index.ts';
+import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
+import { keepEngineOpen } from '../../../src/roles/engine-gate.ts';
+import { startDueCancels } from '../../../src/workers/due-cancels.ts';
+import { createSettlement, type Settlement } from '../../../src/workers/settlement.ts';
+import type { SimulatedRedis } from './simulated-redis.ts';
+import { LIMITS, type World } from './world.ts';
+
+const silent = (): void => undefined;
+const LOG = { info: silent, warn: silent, error: silent, debug: silent, fatal: silent } as unknown as Logger;
+
+/** Small, so that a history has several batches and reads ahead. */
+const BATCH = { batchSize: 3, heldWeight: 10 };
+const PATIENCE_MS = 3_000;
+const MOST_LISTED = 1_000;
+
+export interface Parts {
+  readonly engine: Engine;
+  readonly ledger: Ledger;
+}
+
+/** Replaces pieces of the product, as a broken build does. */
+export type Sabotage = (parts: Parts, makePool: (config: pg.PoolConfig) => pg.Pool) => void;
+
+export type PlaceAnswer =
+  | { readonly outcome: 'placed'; readonly order: Order; readonly trades: readonly Trade[] }
+  | { readonly outcome: 'claimed'; readonly orderId: string }
+  | { readonly outcome: 'unchecked' };
+
+export interface ServiceOptions {
+  readonly world: World;
+  readonly redis: SimulatedRedis;
+  readonly makePool: (config: pg.PoolConfig) => pg.Pool;
+  readonly filterBytes: number;
+  readonly sabotage: Sabotage | undefined;
+}
+
+/** One process: its engine, its ledger, and the connections of both. */
+export class Service {
+  readonly #engine: Engine;
+  readonly #ledger: Ledger;
+  #settlement: Settlement | undefined;
+
+  constructor({ world, redis, makePool, filterBytes, sabotage }: ServiceOptions) {
+    const ledger = openLedger({ databaseUrl: world.databaseUrl, makePool });
+    this.#engine = openEngine({ redis, ...LIMITS, load: world.load, claimFilterBytes: filterBytes });
+    // The schema is there; a migration has a connection of its own.
+    this.#ledger = { ...ledger, migrate: async () => undefined };
+    sabotage?.(this.#parts, makePool);
+    keepEngineOpen({ redis, engine: this.#engine, ledger: this.#ledger, logger: LOG });
+  }
+
+  isOpen = (): boolean => this.#engine.lifecycle.isOpen();
+
+  /** One pass of settlement, as the role makes it when it is woken. */
+  async settle(): Promise<void> {
+    const { engine, ledger } = this.#parts;
+    this.#settlement ??= createSettlement({ engine, ledger: ledger.settlement, log: LOG, ...BATCH });
+    if (engine.lifecycle.isOpen()) await this.#settlement.run();
+  }
+
+  hasDiverged = (): boolean => this.#settlement?.diverged() ?? false;
+
+  startDueCancels(): void {
+    startDueCancels({ engine: this.#engine, log: LOG, wake: silent, leaseMs: 2_000 });
+  }
+
+  /** Places an order as the endpoint does: an id that the engine cannot tell is looked for in Postgres. */
+  async place(wallet: string, request: OrderRequest): Promise<PlaceAnswer> {
+    let placement = await this.#engine.orders.place({ wallet, request });
+    if (placement.outcome !== 'unchecked') return placement;
+    const settled = await this.#ledger.orders.placedId(wallet, request.clientOrderId!);
+    if (settled !== null) return { outcome: 'claimed', orderId: settled };
+    placement = await this.#engine.orders.place({ wallet, request, checked: placement.moment });
+    return placement;
+  }
+
+  /** @returns the id of the order that a client order id stands for; null when it was never used */
+  async find(wallet: string, clientOrderId: string): Promise<string | null> {
+    const found = await this.#engine.orders.find(wallet, clientOrderId);
+    if (found.outcome === 'claimed') return found.orderId;
+    if (found.outcome === 'unclaimed') return null;
+    return this.#ledger.orders.placedId(wallet, clientOrderId);
+  }
+
+  cancel = async (wallet: string, id: string): Promise<string[]> => [
+    (await this.#engine.orders.cancel(wallet, id)).id,
+  ];
+
+  cancelAll = async (wallet: string, market: string | null): Promise<string[]> =>
+    (await this.#engine.orders.cancelAll(wallet, market)).map(({ id }) => id);
+
+  hold = async (wallet: string): Promise<string[]> =>
+    (await this.#engine.switches.hold(wallet)).map(({ id }) => id);
+  release = (wallet: string): Promise<void> => this.#engine.switches.release(wallet);
+  voidOrder = async (id: string): Promise<string[]> => [(await this.#engine.orders.void(id)).id];
+  clear = async (market: string): Promise<string[]> =>
+    (await this.#engine.orders.clear(market)).map(({ id }) => id);
+  pause = (isPaused: boolean): Promise<void> =>
+    isPaused ? this.#engine.switches.pause() : this.#engine.switches.resume();
+  setMarket = async (market: string, change: MarketChange): Promise<void> =>
+    void (await this.#engine.markets.change(market, change));
+
+  setSwitch = (wallet: string, timeoutMs: number): Promise<number | null> =>
+    this.#engine.dueCancels.set(wallet, timeoutMs);
+
+  move = (movement: AccountMoved): Promise<{ duplicate: boolean }> => moveFundsOnce(this.#parts, movement);
+
+  /** Ids of a wallet's orders as a list has them: first the unsettled events, then Postgres. */
+  async list(wallet: string): Promise<Set<string>> {
+    const unsettled = await this.#engine.outbox.unsettledOf(wallet);
+    const { orders } = await this.#ledger.orders.ofWallet(wallet, { limit: MOST_LISTED });
+    const placed = unsettled.flatMap((event) => (event.kind === 'order_placed' ? [event.order.id] : []));
+    return new Set([...placed, ...orders.map(({ id }) => id)]);
+  }
+
+  /** Prices of the best bid and ask, in ticks. */
+  async best(market: string): Promise<{ bid: bigint | undefined; ask: bigint | undefined }> {
+    const book = await this.#engine.snapshots.book(market, 5);
+    return { bid: book?.bids[0]?.priceTicks, ask: book?.asks[0]?.priceTicks };
+  }
+
+  rebuild = async (): Promise<void> => void (await rebuildEngine(this.#parts));
+  rebuildFilter = async (): Promise<void> =>
+    void (await rebuildClaimFilter(this.#parts, { patienceMs: PATIENCE_MS }));
+
+  get #parts(): Parts {
+    return { engine: this.#engine, ledger: this.#ledger };
+  }
+}

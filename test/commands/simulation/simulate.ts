@@ -1,0 +1,62 @@
+/** Runs histories one after the other until one breaks an invariant, and shortens that one. */
+
+import type { BrokenBuild } from './broken.ts';
+import type { Decision } from './decisions.ts';
+import { History, type HistoryResult } from './history.ts';
+import { shrink } from './shrink.ts';
+import { World, type WorldOptions } from './world.ts';
+
+export interface SimulationOptions {
+  readonly world: World;
+  readonly histories: number;
+  /** Seed of the first history; the others have those that follow. */
+  readonly seed: number;
+  /** Decisions of a history before everything is brought to rest. */
+  readonly steps: number;
+  readonly build?: BrokenBuild | undefined;
+  /** Replays of a failing history in order to shorten it. */
+  readonly mostReplays: number;
+  readonly onHistory?: (result: HistoryResult, seed: number) => void;
+}
+
+export interface Failure {
+  readonly seed: number;
+  readonly steps: number;
+  readonly message: string;
+  /** Decisions of the shortest history that was found. */
+  readonly decisions: readonly Decision[];
+}
+
+export interface Simulated {
+  readonly histories: number;
+  /** Decisions of the scheduler, and commands and statements that the servers ran. */
+  readonly decisions: number;
+  readonly commands: number;
+  readonly failure: Failure | undefined;
+}
+
+export const openWorld = (options: WorldOptions, build?: BrokenBuild): Promise<World> =>
+  World.open({ ...options, load: build?.load, rewriteSql: build?.rewriteSql });
+
+export async function simulate(options: SimulationOptions): Promise<Simulated> {
+  const { world, histories, seed: first, steps, build, mostReplays, onHistory } = options;
+  const run = (seed: number, replay?: readonly Decision[]): Promise<HistoryResult> =>
+    new History({ world, seed, steps, sabotage: build?.sabotage, replay }).run();
+  let [decisions, commands] = [0, 0];
+  for (let done = 0; done < histories; done += 1) {
+    const seed = first + done;
+    const result = await run(seed);
+    decisions += result.decisions.length;
+    commands += result.commands;
+    onHistory?.(result, seed);
+    if (result.violation === undefined) continue;
+    const shortest = await shrink(result, (replay) => run(seed, replay), mostReplays);
+    const failure = { seed, steps, message: shortest.violation!.message, decisions: shortest.decisions };
+    return { histories: done + 1, decisions, commands, failure };
+  }
+  return { histories, decisions, commands, failure: undefined };
+}
+
+/** Replays decisions that a failure has printed. */
+export const replay = (world: World, { seed, steps, decisions }: Failure): Promise<HistoryResult> =>
+  new History({ world, seed, steps, replay: decisions }).run();

@@ -1,0 +1,87 @@
+/** A connection to the engine's Redis whose commands wait for the scheduler. The commands themselves are real. */
+
+import { type Command, Redis } from 'ioredis';
+import { loadScript, type Script, scriptOf } from '../../../src/redis/lua.ts';
+import { Link, type Outcome } from './link.ts';
+
+/** Hash with the clock of the simulated server: what TIME replies, in two fields. */
+export const CLOCK_KEY = '{redbook}:simulated-clock';
+
+const TIME_CALL = "redis.call('TIME')";
+const CLOCK_CALL = `redis.call('HMGET', '${CLOCK_KEY}', 'seconds', 'microseconds')`;
+
+/** The script with the scheduler's clock in place of the server's, and nothing else changed. */
+export const onSimulatedClock = (script: Script): Script =>
+  scriptOf(script.name, script.source.replaceAll(TIME_CALL, CLOCK_CALL));
+
+export const loadOnSimulatedClock = (name: string): Script => onSimulatedClock(loadScript(name));
+
+/** The server, as all connections share it. */
+export interface SimulatedServer {
+  /** The real connection that all commands run on, one at a time. */
+  readonly redis: Redis;
+  /** What INFO tells as the server's identity. */
+  runId: string;
+  /** Called before a command runs, in the same packet. */
+  beforeCommand(): void;
+  /** Called right after a command was sent to the real server, in the same packet. */
+  afterCommand(): Promise<unknown>;
+}
+
+const closed = (): Error => new Error('Connection is closed.');
+
+export class SimulatedRedis extends Redis {
+  readonly link: Link;
+  readonly #server: SimulatedServer;
+
+  constructor(name: string, server: SimulatedServer, onActivity: () => void) {
+    super({ lazyConnect: true, enableReadyCheck: false });
+    this.link = new Link(name, closed, onActivity);
+    this.#server = server;
+    this.status = 'ready';
+    // Writers cork the stream of a ready connection; here there is none.
+    this.stream = { writableCorked: 1 } as unknown as Redis['stream'];
+  }
+
+  override sendCommand(command: Command): Promise<unknown> {
+    return this.link.ask(labelOf(command), () => this.#run(command));
+  }
+
+  async #run(command: Command): Promise<Outcome> {
+    this.#server.beforeCommand();
+    const reply = (this.#server.redis.sendCommand(command) as Promise<unknown>).then(
+      (value): Outcome => ({ value: command.name === 'info' ? this.#asThisServer(String(value)) : value }),
+      (error: unknown): Outcome => ({ error }),
+    );
+    const [outcome] = await Promise.all([reply, this.#server.afterCommand()]);
+    return outcome;
+  }
+
+  #asThisServer(info: string): string {
+    return info.replace(/^run_id:\w+/m, `run_id:${this.#server.runId}`);
+  }
+
+  /** The connection breaks, as the client sees it. */
+  breakOff(kept: number, isCrash: boolean): void {
+    this.status = 'reconnecting';
+    this.link.cut(kept, isCrash);
+    if (!isCrash) this.emit('close');
+  }
+
+  comeBack(): void {
+    this.link.isOpen = true;
+    this.status = 'ready';
+    this.emit('ready');
+  }
+}
+
+const names = new Map<string, string>();
+
+/** Remembers the name of a script, for labels. */
+export function nameScript({ name, sha }: Script): void {
+  names.set(sha, name);
+}
+
+function labelOf({ name, args }: Command): string {
+  return names.get(String(args[0])) ?? name;
+}

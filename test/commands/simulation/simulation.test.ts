@@ -1,0 +1,53 @@
+/** The short form of `npm run simulation`: seeded histories, and proof that it finds what is broken. */
+
+import { expect } from 'chai';
+import { freshDatabase, loneRedis } from '../../support/servers.ts';
+import { BROKEN_BUILDS } from './broken.ts';
+import { History } from './history.ts';
+import { openWorld, simulate } from './simulate.ts';
+import type { World, WorldOptions } from './world.ts';
+
+const STEPS = 200;
+/** Builds that are found within few histories. */
+const QUICK = ['settles in two processes at once', 'moves the cursor after the transaction'];
+const HISTORIES = 150;
+
+describe('simulated histories', function () {
+  this.timeout(600_000);
+  let servers: WorldOptions;
+  let world: World;
+
+  before(async () => {
+    servers = { redisUrl: await loneRedis(), databaseUrl: await freshDatabase(), freshDatabase };
+    world = await openWorld(servers);
+  });
+  after(() => world.close());
+
+  it('repeats a history by its seed', async () => {
+    const run = (seed: number) => new History({ world, seed, steps: STEPS }).run();
+    const first = await run(5);
+    await run(6);
+    const second = await run(5);
+    expect(second.trace).to.equal(first.trace);
+  });
+
+  it(`breaks no invariant in ${HISTORIES} histories`, async () => {
+    const { failure } = await simulate({ world, histories: HISTORIES, seed: 1, steps: STEPS, mostReplays: 200 });
+    expect(failure, JSON.stringify(failure)).to.equal(undefined);
+  });
+
+  for (const build of BROKEN_BUILDS.filter(({ name }) => QUICK.includes(name)))
+    it(`finds a build that ${build.name}`, async () => {
+      const broken = await openWorld(servers, build);
+      try {
+        const found = await simulate({
+          ...{ world: broken, histories: 100, seed: 1, steps: STEPS },
+          build,
+          mostReplays: 0,
+        });
+        expect(found.failure, 'a broken invariant').to.not.equal(undefined);
+      } finally {
+        await broken.close();
+      }
+    });
+});

@@ -1,0 +1,212 @@
+/**
+ * The servers of a simulation: one real Redis and one real Postgres. Each history begins with the same contents: two
+ * markets and three wallets with funds, settled. The database is made anew from a template every few hundred histories.
+ */
+
+import { readdirSync } from 'node:fs';
+import pg from 'pg';
+import type { Market } from '../../../src/domain/market.ts';
+import type { StreamEntry } from '../../../src/engine/event-codec.ts';
+import { openEngine } from '../../../src/engine/index.ts';
+import { KEYS } from '../../../src/engine/keys.ts';
+import { openLedger } from '../../../src/ledger/index.ts';
+import type { Script } from '../../../src/redis/lua.ts';
+import { limit, movement, spec } from '../../engine/fixture.ts';
+import { TABLES } from '../../ledger/tables.ts';
+import { openRedis } from '../../support/redis-server.ts';
+import { Journal } from './journal.ts';
+import { type RewriteSql, Sessions } from './simulated-postgres.ts';
+import { CLOCK_KEY, loadOnSimulatedClock, nameScript, type SimulatedServer } from './simulated-redis.ts';
+import { BEGINNING_MS } from './virtual-time.ts';
+
+/** Awkward bytes, at the edges of the order that lists are kept in. */
+export const WALLETS = [`0x${'00'.repeat(20)}`, `0x${'ff'.repeat(20)}`, `0x${'5b'.repeat(20)}`] as const;
+export const ASSETS = ['AAA', 'BBB', 'QQQ'] as const;
+export const MARKETS = ['AAA/QQQ', 'BBB/QQQ'] as const;
+/** Tight, so that histories meet them. */
+export const LIMITS = { maxMakers: 4, maxLiveOrders: 6 };
+export const FIRST_RUN_ID = 'a'.repeat(40);
+/** Blocks of 64 bits: so few that ids which were never used look used now and then. */
+export const FILTER_BYTES = 256;
+const EVENTS_KEY = KEYS.events;
+const FUNDS = 1_000n;
+const HISTORIES_OF_A_DATABASE = 300;
+
+export interface WorldOptions {
+  readonly redisUrl: string;
+  /** A maintenance database on the server. */
+  readonly databaseUrl: string;
+  /** Makes an empty database and returns its URL. */
+  readonly freshDatabase: () => Promise<string>;
+  /** Loads the scripts; a broken build gives altered ones. */
+  readonly load?: ((name: string) => Script) | undefined;
+  readonly rewriteSql?: RewriteSql | undefined;
+}
+
+const SCRIPTS = readdirSync(new URL('../../../lua/', import.meta.url))
+  .filter((name) => name.endsWith('.lua'))
+  .map((name) => name.replace('.lua', ''));
+
+export class World implements SimulatedServer {
+  readonly redis: ReturnType<typeof openRedis>;
+  readonly load: (name: string) => Script;
+  runId = FIRST_RUN_ID;
+  /** Unix milliseconds of the server's clock; written before the next command. */
+  nowMs = BEGINNING_MS;
+  journal = new Journal([]);
+  /** In the order of their numbers. */
+  markets: readonly Market[] = [];
+  /** Without scripts, a server that was started again asks for each of them. */
+  hasScripts = false;
+  sessions: Sessions;
+  databaseUrl = '';
+  readonly #options: WorldOptions;
+  readonly #scripts = new Map<string, Script>();
+  #template = '';
+  #contents: { key: Buffer; value: Buffer }[] = [];
+  #entries: StreamEntry[] = [];
+  #writtenMs = 0;
+  #histories = 0;
+
+  private constructor(options: WorldOptions) {
+    this.#options = options;
+    this.redis = openRedis(options.redisUrl);
+    this.sessions = new Sessions('', undefined);
+    const load = options.load ?? loadOnSimulatedClock;
+    this.load = (name) => {
+      const known = this.#scripts.get(name) ?? load(name);
+      this.#scripts.set(name, known);
+      nameScript(known);
+      return known;
+    };
+  }
+
+  static async open(options: WorldOptions): Promise<World> {
+    const world = new World(options);
+    await world.#setUp();
+    await world.#remakeDatabase();
+    return world;
+  }
+
+  async #setUp(): Promise<void> {
+    this.#template = await this.#options.freshDatabase();
+    const ledger = openLedger({ databaseUrl: this.#template });
+    try {
+      await ledger.migrate();
+      await this.redis.flushall();
+      await this.#writeClock();
+      await this.#begin(ledger);
+    } finally {
+      await ledger.close();
+    }
+    const keys = (await this.redis.keysBuffer('*')) as Buffer[];
+    const values = await Promise.all(keys.map((key) => this.redis.dumpBuffer(key)));
+    this.#contents = keys.map((key, at) => ({ key, value: values[at]! }));
+    const copies = TABLES.map((table) => `create table saved.${table} as table ${table};`).join(' ');
+    await this.#onDatabase(this.#template, `create schema saved; ${copies}`);
+  }
+
+  /** Publishes the markets, funds the wallets, places a first order and settles all of it. */
+  async #begin(ledger: ReturnType<typeof openLedger>): Promise<void> {
+    const redis = Object.create(this.redis, {
+      info: {
+        value: async (part: string) =>
+          (await this.redis.info(part)).replace(/run_id:\w+/, `run_id:${this.runId}`),
+      },
+    }) as typeof this.redis;
+    const engine = openEngine({ redis, ...LIMITS, load: this.load, claimFilterBytes: FILTER_BYTES });
+    await engine.lifecycle.open(await ledger.settlement.cursor());
+    for (const symbol of ASSETS) await engine.markets.setAsset({ symbol, scale: 0 });
+    await engine.markets.create(spec(MARKETS[0], { feeBps: 100, selfTrade: 'expire_maker' }));
+    await engine.markets.create(spec(MARKETS[1], { feeBps: 0, selfTrade: 'expire_both' }));
+    for (const wallet of WALLETS)
+      for (const asset of ASSETS)
+        await engine.funds.move(movement('credited', wallet, asset, FUNDS, `first ${wallet} ${asset}`));
+    const request = limit(MARKETS[0], 'sell', 20, 3, { clientOrderId: 'first' });
+    let placed = await engine.orders.place({ wallet: WALLETS[0], request });
+    if (placed.outcome === 'unchecked')
+      placed = await engine.orders.place({ wallet: WALLETS[0], request, checked: placed.moment });
+    await ledger.settlement.settle(await engine.outbox.readEvents({ epoch: 0, sequence: 0 }, 1_000));
+    this.markets = await engine.markets.all();
+    this.#entries = await this.redis.xrangeBuffer(EVENTS_KEY, '-', '+');
+  }
+
+  /** Brings both servers back to the beginning. */
+  async reset(): Promise<void> {
+    if (this.#histories > 0 && this.#histories % HISTORIES_OF_A_DATABASE === 0) await this.#remakeDatabase();
+    this.#histories += 1;
+    this.runId = FIRST_RUN_ID;
+    this.nowMs = BEGINNING_MS;
+    this.journal = new Journal(this.markets);
+    this.journal.append(this.#entries);
+    const pipeline = this.redis.pipeline().flushdb();
+    for (const { key, value } of this.#contents) pipeline.restore(key, 0, value);
+    if (!this.hasScripts) for (const name of SCRIPTS) pipeline.script('LOAD', this.load(name).source);
+    this.hasScripts = true;
+    this.#writtenMs = 0;
+    await pipeline.exec();
+    const rows = TABLES.map((table) => `delete from ${table}; insert into ${table} table saved.${table};`);
+    await (await this.sessions.monitor()).query(`set session_replication_role = replica; ${rows.join(' ')}`);
+  }
+
+  async #remakeDatabase(): Promise<void> {
+    await this.sessions.close();
+    const url = new URL(this.#template);
+    const template = url.pathname.slice(1);
+    const name = `${template}_history`;
+    await this.#onDatabase(this.#options.databaseUrl, `drop database if exists ${name} with (force)`);
+    await this.#onDatabase(this.#options.databaseUrl, `create database ${name} template ${template}`);
+    url.pathname = `/${name}`;
+    this.databaseUrl = url.href;
+    this.sessions = new Sessions(url.href, this.#options.rewriteSql);
+  }
+
+  async #onDatabase(connectionString: string, statement: string): Promise<void> {
+    const client = new pg.Client({ connectionString });
+    await client.connect();
+    try {
+      await client.query(statement);
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Everything that the engine's Redis holds is gone, the scheduler's clock excepted. */
+  async loseRedis(): Promise<void> {
+    await this.redis.flushdb();
+    this.journal.lose();
+    this.#writtenMs = 0;
+  }
+
+  async forgetScripts(): Promise<void> {
+    this.hasScripts = false;
+    await this.redis.script('FLUSH');
+  }
+
+  beforeCommand(): void {
+    if (this.nowMs !== this.#writtenMs) void this.#writeClock();
+  }
+
+  afterCommand(): Promise<void> {
+    return this.#observe();
+  }
+
+  #writeClock(): Promise<unknown> {
+    this.#writtenMs = this.nowMs;
+    const seconds = Math.floor(this.nowMs / 1_000);
+    return this.redis.hset(CLOCK_KEY, 'seconds', seconds, 'microseconds', (this.nowMs % 1_000) * 1_000);
+  }
+
+  /** Reads what was appended to the stream since the last look. */
+  async #observe(): Promise<void> {
+    this.journal.append(await this.redis.xrangeBuffer(EVENTS_KEY, `(${this.journal.lastId}`, '+'));
+  }
+
+  async close(): Promise<void> {
+    await this.sessions.close();
+    this.redis.disconnect();
+    const name = new URL(this.databaseUrl || this.#template).pathname.slice(1);
+    if (this.databaseUrl !== '')
+      await this.#onDatabase(this.#options.databaseUrl, `drop database if exists ${name} with (force)`);
+  }
+}
