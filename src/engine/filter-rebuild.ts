@@ -12,8 +12,7 @@ import {
   LARGEST_FILTER_BYTES,
   writeFilterState,
 } from './filter-layout.ts';
-import { KEYS } from './keys.ts';
-import { MERGE_FILTER, SET_FILTER } from './scripts.ts';
+import { MERGE_FILTER, NUMBER_FILTER, SET_FILTER } from './scripts.ts';
 
 /** Source of the ids. */
 export interface FilterSource {
@@ -99,7 +98,8 @@ export class FilterRebuild {
   static async begin(core: EngineCore): Promise<FilterRebuild> {
     const { epoch, filterBytes: bytes } = core;
     await checkMemory(core, bytes);
-    const generation = await core.call(() => core.redis.hincrby(KEYS.engine, 'filter:generations', 1));
+    const generation = await core.run(NUMBER_FILTER, { epoch });
+    if (generation === null) throw replaced();
     const next: FilterLayout = { generation, bytes };
     try {
       await allocate(core, next);

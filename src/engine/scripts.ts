@@ -298,6 +298,13 @@ export const SET_CANCEL_AFTER = describeScript({
   read: currentOutcomes({ set: ([due]: [Buffer]) => ({ dueMs: timeOrNull(due) }) }),
 });
 
+export const NUMBER_FILTER = describeScript({
+  name: 'number_filter',
+  keys: [],
+  args: ['epoch'],
+  read: outcomes({ numbered: ([generation]: [Buffer]) => Number(generation), stale: () => null }),
+});
+
 export const SET_FILTER = describeScript({
   name: 'set_filter',
   keys: [],

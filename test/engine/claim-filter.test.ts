@@ -13,7 +13,7 @@ import {
 } from '../../src/engine/filter-layout.ts';
 import { fillFilter } from '../../src/engine/filter-rebuild.ts';
 import { openEngine } from '../../src/engine/index.ts';
-import { ALICE, type Bench, fund, LIMITS, limit, openBench, place, publishPlain } from './fixture.ts';
+import { ALICE, type Bench, codeOf, fund, LIMITS, limit, openBench, place, publishPlain } from './fixture.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -133,5 +133,17 @@ describe('the claim filter', () => {
       expect(load.falsePositiveRatio).to.be.closeTo(0.5 ** 5, 1e-9);
       expect(await bench.redis.info('commandstats')).to.match(/cmdstat_getrange:calls=16,/);
     });
+  });
+
+  it('is not made anew on a server that was emptied, where a lone field would pass for another format', async () => {
+    const bench = await openBench();
+    try {
+      await bench.redis.flushdb();
+      const source = { untilSettled: async () => undefined, async *usedIds() {} };
+      expect(await codeOf(bench.engine.claimFilter.rebuild(source))).to.equal('REBUILD_REPLACED');
+      expect(await bench.redis.keys('*')).to.deep.equal([]);
+    } finally {
+      bench.close();
+    }
   });
 });

@@ -13,7 +13,7 @@ import { type Engine, openEngine } from '../../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
 import { keepEngineOpen } from '../../../src/roles/engine-gate.ts';
 import { startDueCancels } from '../../../src/workers/due-cancels.ts';
-import { createSettlement, type Settlement } from '../../../src/workers/settlement.ts';
+import { createSettlement } from '../../../src/workers/settlement.ts';
 import type { SimulatedRedis } from './simulated-redis.ts';
 import { LIMITS, type World } from './world.ts';
 
@@ -50,7 +50,7 @@ export interface ServiceOptions {
 export class Service {
   readonly #engine: Engine;
   readonly #ledger: Ledger;
-  #settlement: Settlement | undefined;
+  #settlement: ReturnType<typeof createSettlement> | undefined;
 
   constructor({ world, redis, makePool, filterBytes, sabotage }: ServiceOptions) {
     const ledger = openLedger({ databaseUrl: world.databaseUrl, makePool });

@@ -32,7 +32,13 @@ describe('simulated histories', function () {
   });
 
   it(`breaks no invariant in ${HISTORIES} histories`, async () => {
-    const { failure } = await simulate({ world, histories: HISTORIES, seed: 1, steps: STEPS, mostReplays: 200 });
+    const { failure } = await simulate({
+      world,
+      histories: HISTORIES,
+      seed: 1,
+      steps: STEPS,
+      mostReplays: 200,
+    });
     expect(failure, JSON.stringify(failure)).to.equal(undefined);
   });
 
