@@ -11,6 +11,7 @@ const ALONE = 'test/stream/cadence.test.ts';
 
 const TIMED = ['http/limits', 'queue/queue', 'workers/snapshot', 'commands/drill/drill', 'roles/outages'];
 const LONG = [
+  'commands/campaign/campaign',
   'equivalence/equivalence',
   'roles/processes',
   'equivalence/mutations',

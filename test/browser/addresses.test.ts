@@ -16,7 +16,7 @@ describe('addresses of the page', () => {
     await stage.market({ symbol: 'HOME/USDC' }, { HOME: 8, USDC: 6 });
   });
 
-  browserTest('begin with the list of markets, which links to each market', async (open) => {
+  browserTest('begin with the list of markets, which leads to a market', async (open) => {
     const { page } = await open(`${stage.url}/`);
     await page.getByRole('table', { name: 'Markets' }).getByText('HOME/USDC').click();
     await bookState(page, 'live').waitFor();
@@ -36,7 +36,7 @@ describe('addresses of the page', () => {
       .waitFor();
   });
 
-  browserTest('load at most 120 KB, gzipped, and nothing twice', async (open) => {
+  browserTest('load at most 120 KB, gzipped, of which nothing comes twice', async (open) => {
     const bodies: { url: string; body: Promise<Buffer> }[] = [];
     await open(`${stage.url}/trade/HOME_USDC`, {
       prepare: async ({ page }) => {

@@ -39,7 +39,7 @@ describe('a wallet with 10,000 live orders', () => {
     await placeMany(stage, wallet.addresses[0]!);
   });
 
-  browserTest('sees its newest 100, loads more, and sees the reservations of the others', async (open) => {
+  browserTest('sees its newest 100, loads more, and learns what the others reserve', async (open) => {
     const { page } = await open(`${stage.url}/trade/CROWD_USDC`, { wallets: [wallet] });
     await bookState(page, 'live').waitFor();
     await signIn(page, wallet);

@@ -113,7 +113,7 @@ describe('frames of the market stream', () => {
     return columnOf(await readTable(page, 'Trades'), /size/i)[0]!;
   }
 
-  browserTest('do not leak memory when 1,000 of them arrive without a pause', async (open) => {
+  browserTest('leave nothing behind when 1,000 of them come without a pause', async (open) => {
     let route: WebSocketRoute | undefined;
     const { page, context } = await open(`${stage.url}/trade/FRAME_USDC`, {
       prepare: async ({ page }) => {

@@ -23,7 +23,7 @@ describe('the browser tests without a Chromium', () => {
     return { status, said: stdout + stderr };
   };
 
-  it('are skipped, and one line reports it', () => {
+  it('are left out, which one line says', () => {
     expect(runMain({})).to.deep.equal({ status: 0, said: LEFT_OUT });
   });
 

@@ -110,7 +110,7 @@ describe('the page during outages', () => {
     ],
   );
 
-  browserTest('finds an order whose answer was lost with the api, and places it only once', async (open) => {
+  browserTest('finds an order whose answer was lost with the api, and has placed it once', async (open) => {
     const wallet = createWallet();
     await stage.credit(wallet.addresses[0]!, { USDC: '10000' });
     const { page, tolerate } = await open(url, { wallets: [wallet] });
@@ -135,7 +135,7 @@ describe('the page during outages', () => {
     expect((await readTable(page, 'Open orders')).rows).to.have.length(1);
   });
 
-  browserTest('resends a lost order that can rest', async (open) => {
+  browserTest('sends an order that can rest again by itself when it did not arrive', async (open) => {
     const wallet = createWallet();
     await stage.credit(wallet.addresses[0]!, { USDC: '10000' });
     const { page, tolerate } = await open(url, { wallets: [wallet] });

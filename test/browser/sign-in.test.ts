@@ -36,7 +36,7 @@ describe('signing in', () => {
     expect(wallets[1]!.calls).to.include.members(['eth_requestAccounts', 'eth_signTypedData_v4']);
   });
 
-  browserTest('accepts signatures that end with 0 or 1', async (open) => {
+  browserTest('takes signatures that end with 0 or 1', async (open) => {
     const wallet = createWallet({ recoveryBase: 0 });
     const { page } = await open(url, { wallets: [wallet] });
     await signIn(page, wallet);
@@ -123,7 +123,7 @@ describe('signing in', () => {
     await expectSignedOut(page);
   });
 
-  browserTest('shows names and icons of wallets safely as text and images', async (open) => {
+  browserTest('shows names and icons of wallets as text and pictures, whatever is in them', async (open) => {
     const script = 'document.title="owned"';
     const hostile = createWallet({
       name: `<img src=x onerror='${script}'>`,

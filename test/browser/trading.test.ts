@@ -132,7 +132,7 @@ describe('trading on the page', () => {
       );
     });
 
-  browserTest('shows refusals at the field, cancels one order, cancels all of the market', async (open) => {
+  browserTest('refuses beside the field, cancels one order, and cancels all of the market', async (open) => {
     const grid: Grid = {
       ...{ symbol: 'FORM/USDC', tickSize: '0.01', sizeStep: '0.0001', scales: { FORM: 8, USDC: 6 } },
       ...{ price: '2000', asks: ['2001'], bids: ['1999'], size: '1', funds: { FORM: '10', USDC: '10000' } },

@@ -40,7 +40,7 @@ describe('the injected wallet', () => {
     expect(await signerOf(TYPED_DATA.types)).to.not.equal(address);
   });
 
-  it('ends signatures with 0 or 1 if configured to', async () => {
+  it('ends signatures with 0 or 1 where it is told to', async () => {
     const old = createWallet({ recoveryBase: 0 });
     const payload = JSON.stringify({
       ...TYPED_DATA,
@@ -51,7 +51,7 @@ describe('the injected wallet', () => {
     expect(signature.slice(-2)).to.be.oneOf(['00', '01']);
   });
 
-  it('signs only for its own accounts', async () => {
+  it('signs for no account that it does not hold', async () => {
     const stranger = createWallet().addresses[0];
     const signing = wallet.answer('eth_signTypedData_v4', [stranger, '{}']);
     const error = await signing.then(

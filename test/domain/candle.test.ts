@@ -72,7 +72,7 @@ describe('the start of a bucket', () => {
     });
   }
 
-  it('is on the UTC grid of its timeframe and not after the time', () => {
+  it('is of UTC, on the grid of its timeframe and not after the time, whatever the time', () => {
     const dice = random(runSeed());
     for (let index = 0; index < 5_000; index += 1) {
       const timeMs = dice.below(4_200_000_000) * 1000 + dice.below(1000);

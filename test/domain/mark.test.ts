@@ -35,7 +35,7 @@ describe('mark', () => {
     });
   }
 
-  it('is null if there is none of these', () => {
+  it('is nothing where there is none of these', () => {
     expect(markOf(market(null), NONE)).to.equal(null);
   });
 });

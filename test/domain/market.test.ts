@@ -80,7 +80,7 @@ describe('market rules', () => {
     }
   });
 
-  it('number markets from 0 up to the maximum', () => {
+  it('number as many markets as there may be, from 0', () => {
     const one = drawn.find((other) => refusalOf(other) === undefined)!;
     expect(compose(one, MOST_MARKETS - 1).number).to.equal(31_999);
     expect(() => compose(one, MOST_MARKETS)).to.throw(OperatorRefusal, 'more than 32000 markets');
@@ -98,7 +98,7 @@ describe('market rules', () => {
     }
   });
 
-  it('choose the finest exact tick if none is published', () => {
+  it('choose the finest exact tick where none is published', () => {
     for (const one of drawn) {
       if (one.spec.tickSize !== null || refusalOf(one) !== undefined) continue;
       const { tick, step } = compose(one);

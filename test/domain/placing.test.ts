@@ -53,7 +53,7 @@ function brokenRule(market: Market, price: bigint, size: bigint): string | undef
 }
 
 describe('an order before it reaches the engine', () => {
-  it('is converted exactly, or refused by the first rule that it breaks', () => {
+  it('is measured exactly, or refused by the first rule that it breaks', () => {
     const dice = random(runSeed());
     const seen = new Set<string>();
     for (let round = 0; round < 6_000; round += 1) {

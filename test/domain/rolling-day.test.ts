@@ -60,7 +60,7 @@ describe('the rolling day', () => {
     }
   });
 
-  it('keeps only the last price when its window is empty', () => {
+  it('keeps the last price when its window is empty, and no other', () => {
     const day = new RollingDay(null);
     expect(day.figures([], 0)).to.equal(null);
     day.add(execution(10, 7n, 1n));

@@ -8,7 +8,7 @@ const NEVER = new Promise<never>(() => undefined);
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
 describe('domain: a wait with a time limit', () => {
-  it('returns the answer or throws its error, and leaves no timer', async () => {
+  it('gives the answer, or its error, and leaves no timer', async () => {
     // Mocha sets the timer of this test.
     await nextTurn();
     const before = timers();
@@ -20,7 +20,7 @@ describe('domain: a wait with a time limit', () => {
     expect(timers()).to.equal(before);
   });
 
-  it('returns the fallback when the limit passes', async () => {
+  it('ends late with what stands for the answer', async () => {
     expect(await withTimeLimit(1, NEVER, () => 'late')).to.equal('late');
     const late = new Error('too late');
     const thrown = withTimeLimit(1, NEVER, () => {
@@ -29,7 +29,7 @@ describe('domain: a wait with a time limit', () => {
     expect(await thrown.catch((error) => error)).to.equal(late);
   });
 
-  it('ignores an error after the limit', async () => {
+  it('ignores an error that comes after the limit', async () => {
     let fail!: (error: Error) => void;
     const answer = new Promise<never>((_resolve, reject) => {
       fail = reject;

@@ -45,7 +45,7 @@ const readings = (value: Decimal): readonly unknown[] => [
 ];
 
 describe('decimals', () => {
-  it('of few digits equal those of decimal.js', () => {
+  it('of few digits are what decimal.js reads in the same digits', () => {
     const dice = random(runSeed());
     const edges = ['0', '00', '0.0', '999999999999999', '9999999999999999', '0.0000000000001', '10.00'];
     for (const text of [...edges, ...Array.from({ length: 2_000 }, () => decimalText(dice))]) {
@@ -54,7 +54,7 @@ describe('decimals', () => {
     }
   });
 
-  it('of many digits, signs and exponents equal those of decimal.js', () => {
+  it('of many digits, signs and exponents are what decimal.js makes of them', () => {
     const Exact = DecimalJs.clone({ precision: 1200, toExpNeg: -9e15, toExpPos: 9e15 });
     const dice = random(runSeed());
     const others = ['0', '1', '-1', '123456789012345678901', '0.00000000000000000001'];
@@ -117,7 +117,7 @@ describe('decimals', () => {
       expect(parseDecimal(text), text).to.equal(undefined);
   });
 
-  it('are rejected if the text is not a decimal', () => {
+  it('are refused when the text is none', () => {
     for (const text of [
       '',
       '.',
@@ -141,7 +141,7 @@ describe('decimals', () => {
     }
   });
 
-  it('are written without trailing zeros, for small and large integers', () => {
+  it('are written without zeros at the end, small integers as large ones', () => {
     const dice = random(runSeed());
     const edges = [0n, 1n, 10n, -1n, 2n ** 53n - 1n, 2n ** 53n, 10n ** 18n, -(10n ** 18n)];
     const drawn = Array.from({ length: 2_000 }, () => BigInt(digits(dice, 20)));

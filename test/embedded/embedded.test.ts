@@ -42,7 +42,7 @@ describe('the embedded servers', () => {
     expect(Buffer.byteLength(second.jwtSecret)).to.be.at.least(32);
   });
 
-  it('run with settings that lose no acknowledged write', async () => {
+  it('run on the settings under which nothing answered is lost', async () => {
     const servers = await startEmbedded({ dataDir });
     const settings = await onRedis(servers, async (redis) => [
       await redis.config('GET', 'appendonly', 'appendfsync', 'maxmemory-policy', 'save', 'bind'),
@@ -72,7 +72,7 @@ describe('the embedded servers', () => {
     await servers.stop();
   });
 
-  it('require the password, and do not reveal it', async () => {
+  it('let nobody in without the password, and show it to nobody', async () => {
     const servers = await startEmbedded({ dataDir, durable: false });
     for (const name of ['secrets.json', 'servers.json', 'redis/redis.conf'])
       expect(statSync(join(dataDir, name)).mode & 0o077, name).to.equal(0);
@@ -93,7 +93,7 @@ describe('the embedded servers', () => {
     expect(findEmbedded(dataDir)).to.equal(undefined);
   });
 
-  it('start only the servers that no setting names', async () => {
+  it('start only what is not given', async () => {
     const redisUrl = 'redis://redis.example:6379';
     const servers = await startEmbedded({ dataDir, redisUrl, durable: false });
     expect(servers.redisUrl).to.equal(redisUrl);
@@ -102,7 +102,7 @@ describe('the embedded servers', () => {
     await servers.stop();
   });
 
-  it('restart on their data and ports when they are killed, and stop on request', async () => {
+  it('come back on their data and ports when they are killed, and stop when told to', async () => {
     const lines: string[] = [];
     const servers = await startEmbedded({ dataDir, onProgress: (line) => lines.push(line) });
     await write(servers, 'kept');
@@ -120,7 +120,7 @@ describe('the embedded servers', () => {
     expect([isAlive(last.redis), isAlive(last.postgres)]).to.deep.equal([false, false]);
   });
 
-  it('restart when their guards are killed', async function () {
+  it('come back when their guards are killed', async function () {
     if (process.platform !== 'linux') this.skip();
     const servers = await startEmbedded({ dataDir, durable: false });
     await write(servers, 'kept');
@@ -132,7 +132,7 @@ describe('the embedded servers', () => {
     await servers.stop();
   });
 
-  it('stop on request, also while they are being restarted', async () => {
+  it('stop when told to, also while they are being restarted', async () => {
     const servers = await startEmbedded({ dataDir, durable: false });
     const { redis, postgres } = await serverProcesses(servers);
     process.kill(redis.pid, 'SIGKILL');
@@ -154,7 +154,7 @@ describe('the embedded servers', () => {
     await servers.stop();
   });
 
-  it('give the folder to one of many concurrent starts after a crash', async () => {
+  it('let one of many that start at once after a crash have the folder', async () => {
     const crashed = await allInOne(dataDir);
     await killed(crashed.process, 'SIGKILL');
     const starts = await Promise.all([1, 2, 3, 4].map(() => allInOne(dataDir)));
@@ -164,7 +164,7 @@ describe('the embedded servers', () => {
     await Promise.all(started.map(({ process }) => killed(process, 'SIGTERM')));
   });
 
-  it('report the reason if a server does not start', async () => {
+  it('say what is wrong when a server does not start', async () => {
     const servers = await startEmbedded({ dataDir, durable: false });
     await servers.stop();
     const manifest = join(dataDir, 'redis/appendonlydir/appendonly.aof.manifest');
@@ -192,7 +192,7 @@ describe('the embedded servers', () => {
       await servers.stop();
     });
 
-  it('stop orphaned servers of an earlier run', async function () {
+  it('end those of a run in which nobody was left to do so', async function () {
     if (process.platform !== 'linux') this.skip();
     const { process: parent, urls } = await allInOne(dataDir, pathWithout('setpriv', join(dataDir, '..')));
     const { redis, postgres } = await serverProcesses(urls!);

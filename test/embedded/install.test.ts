@@ -96,7 +96,7 @@ describe('the installation before a command', () => {
     writeFileSync(join(project, 'node_modules/.package-lock.json'), JSON.stringify({ packages }));
   };
 
-  it('installs the lock file once, and reports it on stderr', () => {
+  it('installs what the lock file says, once, and says so on stderr', () => {
     const first = install();
     expect(first).to.deep.include({ status: 0, stdout: '' });
     expect(first.stderr).to.match(/^Installing the packages.*\nThe packages are installed/);
@@ -205,7 +205,7 @@ describe('the installation before a command', () => {
 
   const NOBODY = 65_534;
   const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  it('keeps a bundle that cannot be written, and reports it only if it is out of date', function () {
+  it('leaves the bundle as it is where it cannot be written, and says so only if it is out of date', function () {
     if (spawnSync(process.execPath, ['-e', ''], asNobody).status !== 0) this.skip();
     present(all);
     prepare();

@@ -127,7 +127,7 @@ describe('the queue of a market', () => {
     for (const seed of [runSeed(), 1]) await runQueue({ Batches, UNTOUCHED }, seed);
   });
 
-  it('refuses commands that have waited for over a second, and sends later and skipped ones', async () => {
+  it('refuses what has waited for over a second, and sends what came later or was left out', async () => {
     const market = { symbol: 'a' } as Market;
     let [now, finish] = [0, (): void => undefined];
     const calls: string[][] = [];

@@ -112,7 +112,7 @@ describe('engine: orders of one turn', function () {
   let bench: Bench;
   afterEach(() => bench?.close());
 
-  it('are sent together at the end of the turn, 64 in a call, in order, one call after the other', async () => {
+  it('leave together at the end of the turn, 64 in a call, first come first, one call after the other', async () => {
     bench = await openRecorded();
     const { engine, calls } = bench;
     bench.hold();
@@ -136,7 +136,7 @@ describe('engine: orders of one turn', function () {
     expect(sequences).to.deep.equal([...sequences].sort((a, b) => a - b));
   });
 
-  it('that arrive during a call form the next one; another market does not wait', async () => {
+  it('that come while a call is on its way form the next one; another market does not wait', async () => {
     bench = await openRecorded();
     const { engine, calls } = bench;
     const placing = [place(engine, BOB, limit(M, 'buy', 1, 1))];
@@ -166,12 +166,12 @@ describe('engine: orders of one turn', function () {
     await placing;
   });
 
-  it('meet 200 makers in a call plus those of one order, and skipped orders lead the next call', async () => {
+  it('meet 200 makers in a call and those of one order more, and what is left out heads the next', async () => {
     bench = await openRecorded();
     await meetMany(bench, random(runSeed()));
   });
 
-  it('do so in the run that the broken scripts must fail', async () => {
+  it('do so in the run that broken scripts are given', async () => {
     bench = await openRecorded();
     await meetMany(bench, random(1));
   });
@@ -254,7 +254,7 @@ async function closeMany({ engine, calls }: Bench, dice: Random): Promise<void> 
   expect(whole, 'calls that left requests out').to.be.above(0);
 }
 
-describe('engine: a lost answer', function () {
+describe('engine: an answer that is lost', function () {
   this.timeout(120_000);
   let link: Link;
   let direct: Redis;
@@ -309,7 +309,7 @@ describe('engine: a lost answer', function () {
   const known = async (ids: readonly string[]): Promise<string[]> =>
     Promise.all(ids.map(async (id) => (await engine.orders.find(ALICE, id)).outcome));
 
-  it('fails every order of its call, each found by its client order id; waiting orders were not placed', async () => {
+  it('fails every order of its call, which the client order id finds; those that waited were not placed', async () => {
     await openThrough(2_000);
     const events = await direct.xlen(KEYS.events);
     link.mute();
@@ -329,7 +329,7 @@ describe('engine: a lost answer', function () {
     expect((await eventsOf(engine)).length).to.equal(events + 4);
   });
 
-  it('that is only late fails only its call: waiting orders are sent', async () => {
+  it('that is only late fails its call alone: the orders that wait are sent on', async () => {
     await openThrough(400);
     const events = await direct.xlen(KEYS.events);
     link.mute();

@@ -23,13 +23,13 @@ function* someIds(count: number): Generator<UsedId> {
 }
 
 describe('the claim filter', () => {
-  it('keeps the layout of an engine without configurable sizes', () => {
+  it('keeps the layout of an engine that knows no sizes', () => {
     const { current, next } = readFilterState(null);
     expect({ current, next }).to.deep.equal({ current: { generation: 0, bytes: 16 * MIB }, next: null });
     expect(filterKeys(current)).to.deep.equal(['{redbook}:claim-filter']);
   });
 
-  it('finds the ids that it has added', () => {
+  it('reads what it writes', () => {
     const [current, next] = [
       { generation: 3, bytes: MIB },
       { generation: 7, bytes: 64 * MIB },
@@ -92,7 +92,7 @@ describe('the claim filter', () => {
       expect(errs / asked).to.be.closeTo(load.falsePositiveRatio, 0.015);
     });
 
-  it('is at most full: an unbounded load is still a number', () => {
+  it('is full at most: a load without end is a number', () => {
     const full = loadOf({ generation: 0, bytes: 64 * KIB }, [Buffer.alloc(64 * KIB, 0xff)]);
     expect(full).to.include({ setRatio: 1, falsePositiveRatio: 1 });
     expect(Number.isFinite(full.ids)).to.equal(true);
@@ -107,7 +107,7 @@ describe('the claim filter', () => {
     });
     afterEach(() => bench.close());
 
-    it('has the size configured in the first process, also for processes with another setting', async () => {
+    it('has the size that the first process was set to, for those of another setting too', async () => {
       const other = openEngine({ redis: bench.redis, ...LIMITS, claimFilterBytes: 64 * KIB });
       await other.lifecycle.open({ epoch: 0, sequence: 0 });
       for (let at = 0; at < 50; at += 1) {
@@ -123,7 +123,7 @@ describe('the claim filter', () => {
       }
     });
 
-    it('estimates its load from 64 KiB of it', async () => {
+    it('tells its load by 64 KiB of it', async () => {
       await bench.redis.hset('{redbook}:engine', 'filter', `5/${32 * MIB}`);
       for (const part of [0, 1])
         await bench.redis.setrange(`{redbook}:claim-filter:5:${part}`, 0, Buffer.alloc(16 * MIB, 0x0f));

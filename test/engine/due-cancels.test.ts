@@ -75,7 +75,7 @@ describe('engine: dead-man switches', function () {
   };
   const liveIds = async (): Promise<string[]> => [...(await liveContents(one)).keys()];
 
-  it('are one per wallet, set, renewed and cleared by any replica, without an event', async () => {
+  it('are one a wallet: set, renewed and switched off by any replica, and no event', async () => {
     const events = await eventsOf(one);
     const beforeMs = await one.snapshots.time();
     const first = await one.dueCancels.set(ALICE, 5_000);
@@ -104,7 +104,7 @@ describe('engine: dead-man switches', function () {
     expect(await bench.redis.zcard(KEYS.cancelAfterLeases)).to.equal(100);
   });
 
-  it('cancel in pages all orders that were live when they were taken, in every market, and no later ones', async () => {
+  it('cancel in pages what stood when they were taken, in every market, and nothing that came later', async () => {
     const before = [...(await rest(ALICE, M, 130)), ...(await rest(ALICE, N, 95))];
     const foreign = await rest(BOB, M, 2);
     await makeDue(ALICE);

@@ -107,7 +107,7 @@ describe('engine: epochs', function () {
       }
     });
 
-    it('keeps every acknowledged command, and never reissues an id', async () => {
+    it('keeps all that was answered, and never gives an id twice', async () => {
       const seed = runSeed();
       const dice = random(seed);
       const engine = openEngine({ redis, ...LIMITS });
@@ -244,7 +244,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('does not use rules of an emptied engine under the same epoch, number and symbol', async () => {
+  it('meets no rules of an emptied engine under the same epoch, number and symbol', async () => {
     const bench = await openBench();
     try {
       const { engine } = bench;
@@ -289,7 +289,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('shows no book and no quotes of a lost market, or under lost rules', async () => {
+  it('shows no book and no quotes of a market that is gone, or under rules that were lost', async () => {
     const bench = await openBench();
     try {
       await publishPlain(bench.engine, M);
@@ -309,7 +309,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('does not trust a look-up in Postgres under an earlier epoch', async () => {
+  it('trusts no look into Postgres that was made under an earlier epoch', async () => {
     const bench = await openBench();
     try {
       const { engine } = bench;
@@ -336,7 +336,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('moves no amount computed with the scale of a lost engine', async () => {
+  it('moves no amount that was made with a scale of a lost engine', async () => {
     const bench = await openBench();
     try {
       const { engine } = bench;

@@ -25,7 +25,7 @@ import {
 
 const M = 'ETH/USD';
 
-describe('engine: a full Redis', function () {
+describe('engine: a Redis that is full', function () {
   this.timeout(60_000);
   let server: RedisServer;
   let redis: Redis;

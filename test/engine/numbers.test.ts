@@ -34,7 +34,7 @@ function largestSize(price: bigint, bps: bigint): bigint {
   return size;
 }
 
-describe('engine: numbers at their limits', function () {
+describe('engine: numbers at their edges', function () {
   this.timeout(60_000);
   let bench: Bench;
 
@@ -277,7 +277,7 @@ describe('engine: numbers at their limits', function () {
     }
   });
 
-  it('treats an amount that no engine can have written as missing, and writes nothing', async () => {
+  it('takes an amount that no engine can have written for none, and writes nothing', async () => {
     const { engine, redis } = bench;
     await publishPlain(engine, 'ETH/USD');
     await fund(engine, BOB, { USD: 1_000n });

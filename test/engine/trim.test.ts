@@ -116,7 +116,7 @@ describe('engine: trimming', function () {
     }
   });
 
-  it('requires a look-up in Postgres once it has dropped an id, and trusts it for a while', async () => {
+  it('asks for a look into Postgres once it has forgotten an id, and trusts it for a while', async () => {
     const { engine } = bench;
     const request = limit(M, 'sell', 10, 1, { clientOrderId: 'forgotten' });
     const { order } = await place(engine, ALICE, request);

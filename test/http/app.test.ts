@@ -51,7 +51,7 @@ describe('the application', () => {
       }
     });
 
-    it('does not treat DELETE /v1/orders/ as cancel-all', async () => {
+    it('does not take DELETE /v1/orders/ for cancel-all', async () => {
       const { body: order } = await trader.order();
       expect((await trader.delete('/v1/orders/')).body).to.deep.equal(FOUR_FIELDS_404);
       expect((await trader.get('/v1/orders')).body.orders[0].status).to.equal('resting');

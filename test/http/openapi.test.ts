@@ -171,7 +171,7 @@ describe('the documents', () => {
         expect(open.map(({ way }) => way.join('/'))).to.deep.equal([]);
       });
 
-      it('has examples and defaults that match their schemas', () => {
+      it('has examples and defaults that are what their schemas say', () => {
         const schemaOf = schemasOf(document);
         const wrong = nodes(document).flatMap(({ node, way }) => {
           if (!isSchema(way)) return [];
@@ -460,12 +460,12 @@ describe('the check of replies', () => {
     change24h: -1,
   };
 
-  it('accepts documented replies', () => {
+  it('passes what is documented', () => {
     expect(problemsOf(reply)).to.deep.equal([]);
     checkFrame(JSON.stringify(ticker));
   });
 
-  it('finds an undocumented status, header, type, property, amount and code', () => {
+  it('finds a status, a header, a type, a property, an amount and a code that are not', () => {
     const found = (changed: Partial<Reply>) => problemsOf({ ...reply, ...changed }).join();
     const refused = (code: string) => found({ status: 400, text: JSON.stringify({ error: 'x', code }) });
     expect(found({ status: 201 })).to.equal('the status 201 is not documented');

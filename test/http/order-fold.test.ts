@@ -29,7 +29,7 @@ function momentOf(dice: Random): Moment {
   return { forgotten, engine, postgres };
 }
 
-describe('merging live and settled reads', () => {
+describe('joining what is live and what is settled', () => {
   let events: EngineEvent[];
   let texts: string[];
   let dice: Random;
@@ -46,7 +46,7 @@ describe('merging live and settled reads', () => {
   const touched = (wallet: string, from: number, to: number): EngineEvent[] =>
     events.slice(from, to).filter((_event, at) => texts[from + at]!.includes(wallet));
 
-  it('returns the complete orders of the later time', () => {
+  it('gives the orders of the later of the two moments, whole', () => {
     for (let round = 0; round < 60; round += 1) {
       const moment = momentOf(dice);
       const { forgotten, engine, postgres } = moment;
@@ -72,7 +72,7 @@ describe('merging live and settled reads', () => {
     }
   });
 
-  it('returns the trades of the later time, of all markets or of one', () => {
+  it('gives the trades of the later of the two moments, of all markets or of one', () => {
     for (let round = 0; round < 60; round += 1) {
       const moment = momentOf(dice);
       const { forgotten, engine, postgres } = moment;

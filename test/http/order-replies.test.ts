@@ -125,7 +125,7 @@ const membersOf = (order: OrderWithTrades) => ({
 });
 
 describe('replies about orders', () => {
-  it('equal the output of their schemas for the same order in every status', () => {
+  it('are what their schemas write of the same order, whatever its status', () => {
     const dice = random(runSeed());
     for (const status of ORDER_STATUSES) {
       for (let round = 0; round < 50; round += 1) {

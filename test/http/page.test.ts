@@ -139,7 +139,7 @@ describe('the trading page', () => {
       expect(offers).to.deep.equal(['true', 'false', 'false']);
     });
 
-    it('is served while the engine is down', async () => {
+    it('is there while the engine is away', async () => {
       const replica = await fixture.replica();
       replica.engineRedis.disconnect();
       expect((await request(replica.app).get('/v1/markets')).status).to.equal(503);
@@ -170,7 +170,7 @@ describe('the trading page', () => {
       });
     }
 
-    it('is compressed on request, and has an ETag', async () => {
+    it('is compressed for those who ask, and has a tag', async () => {
       const path = `/web/main.js?v=${manifest.files['main.js']}`;
       const plain = await get(path, { 'Accept-Encoding': 'identity' });
       expect(plain.headers['content-type']).to.equal('text/javascript; charset=utf-8');

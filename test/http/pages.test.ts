@@ -186,7 +186,7 @@ describe('pages of orders and trades', () => {
     await expectLists();
   });
 
-  it('refuse an invalid cursor, and one of another wallet, list or filter', async () => {
+  it('refuse a cursor of another wallet, list or filter, and one that is none', async () => {
     await rest(alice, 3);
     await rest(bob, 3);
     for (let at = 0; at < 2; at += 1) {
@@ -333,7 +333,7 @@ describe('pages of orders and trades', () => {
       }
     });
 
-    it('show its changes at once', async () => {
+    it('see at once what became of it', async () => {
       const { body: maker } = await alice.order({ side: 'sell', price: 2000, size: 1, clientOrderId: 'one' });
       const now = async () => (await alice.get(`/v1/orders/${maker.id}`)).body.order;
       for (const settle of [async () => undefined, () => fixture.settle()]) {
@@ -427,7 +427,7 @@ describe('pages of orders and trades', () => {
       }
     });
 
-    it('merge settled and unsettled ones', async () => {
+    it('join those that are settled with those that are not', async () => {
       const { body: maker } = await alice.order({ side: 'sell', price: 2000, size: 1 });
       const fills: string[] = [];
       for (let count = 1; count <= 6; count += 1) {
@@ -440,7 +440,7 @@ describe('pages of orders and trades', () => {
       }
     });
 
-    it('are the same when an order is placed, replayed, listed and looked up', async () => {
+    it('answer the same to who places, replays, lists and looks up', async () => {
       for (let count = 0; count < 6; count += 1)
         await alice.order({ side: 'sell', price: 2000 + count, size: 0.1 });
       const taker = { price: 2100, size: 0.6, clientOrderId: 'sweep' };

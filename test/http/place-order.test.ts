@@ -194,7 +194,7 @@ describe('POST /v1/orders', () => {
       }
     });
 
-    it('the unfilled rest of IOC and market orders is dropped', async () => {
+    it('what IOC and market orders cannot fill is dropped', async () => {
       expect((await buy({ timeInForce: 'IOC' })).body.status).to.equal('expired');
       await sell({ size: 0.4 });
       const partly = await buy({ timeInForce: 'IOC' });
@@ -417,7 +417,7 @@ describe('POST /v1/orders', () => {
       }
     });
 
-    it('malicious client order ids are stored unchanged, and settle', async () => {
+    it('client order ids made to break stores are kept as they are, and settle', async () => {
       for (const clientOrderId of POISONED_TEXTS) {
         expect((await buy({ clientOrderId })).body.clientOrderId).to.equal(clientOrderId);
       }

@@ -28,7 +28,7 @@ describe('portfolio and markets', () => {
       });
     });
 
-    it('shows balance and reservations of each asset, and keeps assets with a zero balance', async () => {
+    it('tells what each asset holds, what orders reserve of it, and keeps assets that are used up', async () => {
       const trader = await fixture.trader({ USDC: '10000.000001', ETH: '2.5', BTC: '1' });
       await trader.order({ price: 1000.01, size: 1.5 });
       await trader.order({ side: 'sell', price: 9000, size: 1 });
@@ -122,7 +122,7 @@ describe('portfolio and markets', () => {
   });
 
   describe('GET /v1/markets', () => {
-    it('returns every rule without a session, null if it is not enforced', async () => {
+    it('tells every rule, null where it is not enforced, to anyone', async () => {
       await fixture.market({
         symbol: 'DOGE/USDC',
         tickSize: '0.000001',

@@ -156,7 +156,7 @@ describe('replaying a client order id', () => {
     });
   }
 
-  describe('while Postgres is down', () => {
+  describe('while Postgres is away', () => {
     it('trading goes on, with and without client order ids', async () => {
       const placed = await buy({ size: 2 }, withoutPostgres);
       expect([placed.status, placed.body.status]).to.deep.equal([200, 'resting']);
@@ -171,7 +171,7 @@ describe('replaying a client order id', () => {
       expect((await at(withoutPostgres, bidder).get(`/v1/portfolio/${bidder.wallet}`)).status).to.equal(200);
     });
 
-    it('ids that only Postgres has get SERVICE_UNAVAILABLE, and nothing is placed', async () => {
+    it('what only Postgres knows is SERVICE_UNAVAILABLE, and nothing is placed', async () => {
       await buy();
       await forget();
       const replies = [

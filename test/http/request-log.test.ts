@@ -113,7 +113,7 @@ describe('request log', () => {
     });
   });
 
-  it('admits exactly the limit, however many requests are concurrent', async () => {
+  it('gives exactly as many places as there are, to however many ask at once', async () => {
     const connections = [0, 1, 2].map(() => openRedis(url, 'queue-api'));
     const counters = connections.map((connection) => open([300], WINDOW_MS, connection));
     const counts = await Promise.all(
@@ -151,7 +151,7 @@ describe('request log', () => {
     expect(heaviest).to.be.within(900, 2_150);
   });
 
-  it('is deleted three windows after its last use, never earlier', async () => {
+  it('is gone three windows after it was needed, and while it is needed never', async () => {
     const windowMs = 400;
     const count = open([999], windowMs);
     const beganMs = Date.now();

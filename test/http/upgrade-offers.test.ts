@@ -210,7 +210,7 @@ for (const takesWebSockets of [false, true])
       expect(await answers).to.deep.equal(['GET /slow ', 'POST /b one', 'GET /c ', 'GET /d ', 'POST /e two']);
     });
 
-    it('survives a client that disconnects while its request waits for the previous reply', async () => {
+    it('outlives a client that leaves while its request waits for the reply before it', async () => {
       for (const leave of ['destroy', 'resetAndDestroy', 'end'] as const) {
         answerSlow = undefined;
         const socket = connect(listening.port, '127.0.0.1');

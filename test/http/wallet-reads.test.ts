@@ -75,7 +75,7 @@ describe('reads of wallets', () => {
     expect(reads.begun).to.have.length(4);
   });
 
-  it('are limited in number overall, and wallets take turns', async () => {
+  it('are so many at a time in all, and wallets take turns', async () => {
     const turns = new WalletReads({ atOnce: 2 });
     const ask = (wallet: string, name: string) => turns.read(wallet, name, reads.read(`${wallet} ${name}`));
     const asked = ['1', '2', '3'].map((name) => ask('alice', name));

@@ -7,7 +7,7 @@ import { refusedWhileAway } from '../../src/ledger/away.ts';
 
 const away = (): Promise<never> => Promise.reject(new Refusal('SERVICE_UNAVAILABLE'));
 
-describe('reads while Postgres is down', () => {
+describe('reads while Postgres is away', () => {
   const counted = () => {
     const calls = { reads: 0, looks: 0 };
     const server = { read: async (): Promise<number> => 7, look: async (): Promise<unknown> => 1 };
@@ -29,7 +29,7 @@ describe('reads while Postgres is down', () => {
       (error) => error.code ?? error.message,
     );
 
-  it('are refused without a query, and only one check is in flight', async () => {
+  it('are refused without a read of their own, and only one look is under way', async () => {
     const { calls, server, read } = counted();
     [server.read, server.look] = [away, () => new Promise(() => undefined)];
     expect(await codeOf(read())).to.equal('SERVICE_UNAVAILABLE');
@@ -38,7 +38,7 @@ describe('reads while Postgres is down', () => {
     expect(calls).to.deep.equal({ reads: 1, looks: 1 });
   });
 
-  it('are made again once a check was answered', async () => {
+  it('are made again once a look was answered', async () => {
     const { calls, server, read } = counted();
     [server.read, server.look] = [away, away];
     expect(await codeOf(read())).to.equal('SERVICE_UNAVAILABLE');

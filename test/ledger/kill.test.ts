@@ -54,7 +54,7 @@ describe('ledger processes', function () {
     for (const child of children) child.kill('SIGKILL');
   });
 
-  it('killed at any moment leave no half-written state, and their successors continue', async () => {
+  it('killed at any moment leave nothing half, and their successors go on', async () => {
     const seed = runSeed();
     const dice = random(seed);
     const count = 6_000;

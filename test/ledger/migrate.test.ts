@@ -118,7 +118,7 @@ describe('migrations', () => {
     expect(row!.triggers).to.deep.equal([]);
   });
 
-  it('that remove something say so in their name', () => {
+  it('say by their name when they take something away', () => {
     const silent = OURS.filter((file) => {
       return !file.includes('_breaking_') && TAKES_AWAY.test(readFileSync(join(FOLDER, file), 'utf8'));
     });

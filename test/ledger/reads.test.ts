@@ -265,7 +265,7 @@ describe('ledger reads', () => {
     });
   });
 
-  it('stores each poisoned text unchanged, and settles invalid texts', async () => {
+  it('keeps each poisoned text to the letter, and settles what no text should be', async () => {
     const own = openLedger({ databaseUrl: await freshDatabase() });
     await own.migrate();
     const opening = seededEvents(5).next(30);

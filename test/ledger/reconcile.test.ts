@@ -121,7 +121,7 @@ describe('ledger check', () => {
   });
 
   for (const [name, { sql, seenBy }] of Object.entries(DAMAGE)) {
-    it(`detects that ${name}`, async () => {
+    it(`sees that ${name}`, async () => {
       const restore = await remembered(databaseUrl);
       await query(databaseUrl, `set session_replication_role = replica; ${sql}`);
       const { checks } = await ledger.checks.run();

@@ -145,7 +145,7 @@ describe('settle', () => {
     expect(await ledger.settlement.settle(events)).to.include({ sequence: 400 });
   });
 
-  it('sends Postgres two queries for a batch of any size', async () => {
+  it('asks Postgres twice for a batch of any size', async () => {
     const { ledger } = await freshLedger();
     const events = seededEvents(5).next(700);
     await ledger.settlement.settle(events.slice(0, 50));

@@ -12,7 +12,7 @@ import { openStage } from './stage.ts';
 const STEPS = 40;
 const DAY_SECONDS = 86_400;
 
-describe('days on a faked clock', () => {
+describe('days on a clock of ours', () => {
   let clock: FakedClock | undefined;
 
   before(async () => {

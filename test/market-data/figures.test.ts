@@ -87,7 +87,7 @@ describe('figures of the last 24 hours', () => {
     }
   });
 
-  it('are read once a second for all callers', async () => {
+  it('are read once for all who ask, and once for each second', async () => {
     const market = await opened(12, START_MS);
     await market.happen(Array.from({ length: 100 }, (_, index) => START_MS + index));
     let reads = 0;
@@ -124,7 +124,7 @@ describe('figures of the last 24 hours', () => {
     await agree(market, market.replica(small), 'seven at a time');
   });
 
-  it('are refused while Postgres is down, and exact again when it is back', async () => {
+  it('are refused while Postgres is away, and exact again when it is back', async () => {
     const server = await startPostgresServer();
     const market = await simulatedMarket(14, START_MS, server.url);
     await market.happen(Array.from({ length: 300 }, (_, index) => START_MS + index * 1_000));

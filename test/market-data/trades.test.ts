@@ -90,7 +90,7 @@ describe('the trades of a market', () => {
       await agree('settled');
     });
 
-    it('are there when the engine has trimmed them', async () => {
+    it('are there when the engine has let go of them', async () => {
       const { epoch, sequence } = await stage.ledger.settlement.cursor();
       await stage.redis.xtrim('{redbook}:events', 'MINID', `${epoch}-${sequence}`);
       await agree('trimmed');

@@ -145,7 +145,7 @@ describe('unsettled trades', () => {
     expect(await codeOf(stores.reader.read())).to.equal('SERVICE_UNAVAILABLE');
   });
 
-  it('have a time that never goes back, nor behind the last event', async () => {
+  it('tell a time that never goes back, nor behind the last event', async () => {
     const stores = new Stores();
     const times: number[] = [];
     for (const timeMs of [events[99]!.timeMs + 5_000, events[99]!.timeMs - 5_000]) {

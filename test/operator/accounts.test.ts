@@ -36,7 +36,7 @@ describe('operator: accounts', () => {
     expect(stdout).to.equal(`credited 3 ETH to ${BOB} (reference in-2)\n`);
   });
 
-  it('applies a reference once, and reports the second time', async () => {
+  it('counts a reference once, and says so the second time', async () => {
     const again = credit(BOB, 'ETH', '3.0', '--reference', 'in-2');
     expect(await desk.ask(...again)).to.include({ amount: '3', duplicate: true });
     expect((await desk.run(...again)).stdout).to.contain('nothing moved now');
@@ -151,7 +151,7 @@ describe('operator: accounts', () => {
     expect((await desk.ask('account', 'show', ALICE)).liveOrders).to.deep.equal(expected);
   });
 
-  it('removes terminal control characters from its output', async () => {
+  it('shows nothing to people that could command their terminal', async () => {
     const { stdout } = await desk.run('account', 'show', ALICE);
     expect(stdout).to.contain('mine \\u{1b}[2J').and.not.to.contain('\u001b');
   });
@@ -175,7 +175,7 @@ describe('operator: accounts', () => {
     await desk.ask(...debit(ALICE, 'USDC', '1', '--reference', 'held'));
   });
 
-  it('shows an unknown wallet', async () => {
+  it('shows a wallet that never did anything', async () => {
     expect(await desk.ask('account', 'show', WALLET(9))).to.deep.equal({
       wallet: WALLET(9),
       held: false,
@@ -185,7 +185,7 @@ describe('operator: accounts', () => {
     });
   });
 
-  it('explains what to do if the outcome of a movement is unknown', async () => {
+  it('says what to do when the outcome of a movement is unknown', async () => {
     const { services } = desk;
     const move = async (): Promise<never> => {
       throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine is temporarily unavailable');

@@ -136,7 +136,7 @@ describe('operator: the command line', () => {
       expect(JSON.parse(stdout)).to.deep.equal({ markets: [] });
     });
 
-    it('uses colours only on a terminal that shows them', async () => {
+    it('paints only for a terminal that shows colours', async () => {
       const plain = await desk.run('market', 'list');
       expect(plain.stdout).to.equal('(no markets)\n');
       const out = Object.assign(new Capture(), { isTTY: true, hasColors: () => true });
@@ -144,7 +144,7 @@ describe('operator: the command line', () => {
       expect(out.text).to.contain('\u001b[').and.to.contain('(no markets)');
     });
 
-    it('exits quietly when its output pipe is closed', async () => {
+    it('ends quietly when the reader has gone', async () => {
       const out = new Writable({
         write: (_chunk, _encoding, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
       });

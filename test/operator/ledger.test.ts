@@ -118,7 +118,7 @@ describe('operator: status', () => {
     await desk.settle();
   });
 
-  it('shows it as text', async () => {
+  it('shows it to people', async () => {
     await desk.ask('market', 'set', 'BTC/USDC', '--status', 'halted');
     Object.assign(desk.services, {
       queueCounts: async () => ({ waiting: 1, active: 0, delayed: 1 }),
@@ -135,7 +135,7 @@ describe('operator: status', () => {
     expect(stdout).to.match(/^snapshots {2}1.2 s old$/m);
   });
 
-  it('omits unknown values', async () => {
+  it('does without what cannot be known', async () => {
     const queueCounts = async (): Promise<never> => {
       throw new Error('no queue');
     };
@@ -143,7 +143,7 @@ describe('operator: status', () => {
     expect(await desk.ask('status')).to.include({ queue: null });
   });
 
-  it('shows the rest and fails while a server is down', async () => {
+  it('is of use when a server is away, and fails all the same', async () => {
     desk.operating.disconnect();
     const { status, stdout, stderr } = await desk.run('status', '--json');
     expect(status).to.equal(1);

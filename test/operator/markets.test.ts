@@ -183,7 +183,7 @@ describe('operator: markets, assets, orders, switches', () => {
     await desk.place({ wallet: WALLET(1) });
   });
 
-  it('requires terms and removes the requirement', async () => {
+  it('requires terms and lets go of them', async () => {
     expect(await desk.ask('terms', 'require', '2026-01')).to.deep.equal({ requiredVersion: '2026-01' });
     await refuses('STALE_TERMS_VERSION', () => desk.place({ wallet: WALLET(1) }));
     await desk.engine.switches.acceptTerms(WALLET(1), '2026-01');

@@ -66,7 +66,7 @@ describe('queue', function () {
     await redis.stop();
   });
 
-  it('keeps one job, however often and by however many replicas it is requested', async () => {
+  it('keeps one job however often and by however many replicas it is asked for', async () => {
     const replicas = [wakeUps(), wakeUps(), wakeUps()];
     for (let round = 0; round < 20; round += 1) {
       for (const replica of replicas) for (let times = 0; times < 100; times += 1) replica.wake();
@@ -88,7 +88,7 @@ describe('queue', function () {
     expect(await wakes.counts()).to.include({ completed: 0, failed: 0 });
   });
 
-  it('runs again after a wake-up during a run, and never runs concurrently', async () => {
+  it('looks again for what came during a run, and never runs twice at once', async () => {
     const seen = worker(100);
     const wakes = wakeUps();
     const asking = setInterval(() => wakes.wake(), 25);

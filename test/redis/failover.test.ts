@@ -24,7 +24,7 @@ import { asUser, openRedis } from '../support/redis-server.ts';
 const M = 'ETH/USD';
 const OUTAGE_MS = 30_000;
 
-describe('a failover of Redis', function () {
+describe('when another Redis takes over', function () {
   this.timeout(120_000);
   const folder = mkdtempSync(join(tmpdir(), 'redbook-failover-'));
   const closing: (() => unknown)[] = [];
@@ -109,7 +109,7 @@ describe('a failover of Redis', function () {
     expect(await codeOf(trade(engine))).to.equal('SERVICE_UNAVAILABLE');
   });
 
-  it('no command is queued for a retry', async () => {
+  it('nothing waits to be sent again', async () => {
     const server = await cluster('broken');
     const redis = connect('engine-all', server.url);
     await ready(redis);

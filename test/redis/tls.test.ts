@@ -90,7 +90,7 @@ describe('a Redis behind TLS', function () {
     }
   };
 
-  it('is not trusted without its authority, or under another', async () => {
+  it('is not believed without its authority, or under another', async () => {
     expect(await outcome({ url, ca: certificate })).to.equal('ready');
     expect(await outcome({ url: url.replace('127.0.0.1', 'localhost'), ca: certificate })).to.equal('ready');
     expect(await outcome(url)).to.match(/self-signed certificate/);

@@ -55,7 +55,7 @@ describe('the first minute', function () {
     return { status, text: service.output() };
   };
 
-  it('reports in one line why it does not start, and which setting to change', async () => {
+  it('tells in one line why it does not start, and which setting to change', async () => {
     mkdirSync(pathOf('other'));
     mkdirSync(pathOf('held'));
     writeFileSync(pathOf('file'), '');
@@ -105,7 +105,7 @@ describe('the first minute', function () {
     }
   });
 
-  it('reports it in the log of a role as well', async () => {
+  it('tells it in the log of a role as well', async () => {
     const { status, text } = await refusalOf('stream', {
       REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
       PORT: takenPort,

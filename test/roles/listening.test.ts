@@ -37,7 +37,7 @@ describe('a server that listens', () => {
     return socket;
   };
 
-  it('dismisses clients with its replies instead of closing connections with a possible request', async () => {
+  it('turns clients away by its replies, not by closing connections on which a request may be coming', async () => {
     expect(await ask('/')).to.include({ connection: 'keep-alive' });
     listening.turnAway();
     expect(await ask('/')).to.deep.equal({ text: 'quick', connection: 'close' });
@@ -45,7 +45,7 @@ describe('a server that listens', () => {
     await listening.close();
   });
 
-  it('finishes requests in flight, and does not wait for idle clients', async () => {
+  it('finishes requests under way, and waits for nobody who is silent', async () => {
     const silent = await dial('');
     expect(await ask('/')).to.include({ text: 'quick' });
     const [slow, idle] = [ask('/slow'), await dial('GET / HTTP/1.1\r\nHost: x\r\n\r\n')];
@@ -62,7 +62,7 @@ describe('a server that listens', () => {
     await closed;
   });
 
-  it('exits although a client never completes its request', async () => {
+  it('ends although somebody never ends a request', async () => {
     const halves = [
       await dial('GET / HTTP/1.1\r\nHo'),
       await dial('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n'),

@@ -20,8 +20,6 @@ import { isReady } from '../support/service.ts';
 const ROLES: readonly StandaloneRole[] = ['api', 'stream', 'settlement', 'snapshot'];
 const SILENT: Logger = pino({ level: 'silent' });
 const SCRAPES = 300;
-/** Bound on the commands that a second costs. If each scrape read the servers, the scrapes would cost 3,000. */
-const COMMANDS_A_SECOND = 75;
 
 describe('/metrics and /readyz', () => {
   let settings: Record<string, string>;
@@ -123,26 +121,22 @@ describe('/metrics and /readyz', () => {
 
     it(`reads its servers once a second for ${SCRAPES} scrapes`, async () => {
       const redis = openRedis(settings.REDIS_URL!);
-      try {
-        const commands = async (): Promise<number> =>
-          Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))![1]);
-        const [commandsBefore, readsBefore, begunMs] = [await commands(), reads, performance.now()];
-        const texts = new Set<string>();
-        for (let left = SCRAPES; left > 0; left -= 50)
-          for (const reply of await Promise.all(
-            Array.from({ length: 50 }, () => fetch(`http://127.0.0.1:${port}/metrics`)),
-          ))
-            texts.add(await reply.text());
-        const seconds = Math.ceil((performance.now() - begunMs) / 1_000);
-        expect(texts.size).to.be.at.most(1 + seconds);
-        // Two of the gauges report the last reconcile.
-        expect(reads - readsBefore).to.be.at.most(2 * (1 + seconds));
-        // Each read sends Redis about 10 commands; the number of all others depends on time alone.
-        const commandsSent = (await commands()) - commandsBefore;
-        expect(commandsSent).to.be.below(COMMANDS_A_SECOND * (1 + seconds));
-      } finally {
-        redis.disconnect();
-      }
+      const commands = async (): Promise<number> =>
+        Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))![1]);
+      const [commandsBefore, readsBefore, begunMs] = [await commands(), reads, performance.now()];
+      const texts = new Set<string>();
+      for (let left = SCRAPES; left > 0; left -= 50)
+        for (const reply of await Promise.all(
+          Array.from({ length: 50 }, () => fetch(`http://127.0.0.1:${port}/metrics`)),
+        ))
+          texts.add(await reply.text());
+      const seconds = Math.ceil((performance.now() - begunMs) / 1_000);
+      expect(texts.size).to.be.at.most(1 + seconds);
+      // Two of the gauges report the last reconcile.
+      expect(reads - readsBefore).to.be.at.most(2 * (1 + seconds));
+      // Each read sends Redis about 10 commands; everything else in the process sends about 10 a second.
+      expect((await commands()) - commandsBefore).to.be.below(SCRAPES);
+      redis.disconnect();
     });
 
     it('says that Postgres does not answer, and in the log alone why', async () => {

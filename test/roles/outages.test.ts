@@ -23,7 +23,7 @@ const named = (): object => {
   return { ...order(), clientOrderId: `outage ${numbers}` };
 };
 
-describe('an api whose servers are down', function () {
+describe('an api whose servers are away', function () {
   this.timeout(120_000);
   const alice = ethersSigner();
   const links = {} as Record<Server, Link>;

@@ -83,7 +83,7 @@ describe('the all-in-one', function () {
     expect(service.output()).to.include(`http://localhost:${settings.PORT}`).and.to.include('npm run demo');
   });
 
-  it('keeps everything over a stop and a start', async () => {
+  it('finds everything as it was after it was stopped and started again', async () => {
     await call('POST', '/v1/orders', order('buy', 2000, 1, 'kept'));
     const before = await call('GET', '/v1/orders');
     const pids = serversOf(settings.DATA_DIR!);
@@ -113,7 +113,7 @@ describe('the all-in-one', function () {
     expect(holds).to.equal(true);
   });
 
-  it('leaves no server running when it is killed, and continues at the next start', async () => {
+  it('leaves no server behind when it is killed, and goes on at the next start', async () => {
     const pids = serversOf(settings.DATA_DIR!);
     const { cancelAt } = (await call('POST', '/v1/orders/cancel-after', { timeoutMs: 5_000 })).body;
     await service.end('SIGKILL');
@@ -187,7 +187,7 @@ describe('roles as processes', function () {
   });
   after(() => Promise.all(running.map((service) => service.end('SIGKILL'))));
 
-  it('share sessions, orders and ids, and are replaced one by one without losing a request', async () => {
+  it('share sessions, orders and ids, and go one by one without losing a request', async () => {
     const [first, second] = await Promise.all([start('api'), start('api')]);
     const [worker] = await Promise.all([start('settlement'), start('settlement')]);
     await operate(shared, 'asset', 'set', 'USDC', '--scale', '6');
@@ -237,7 +237,7 @@ describe('roles as processes', function () {
     expect(status.replicas).to.deep.equal({ api: 1, settlement: 1 });
   });
 
-  it('stop on request, although they still wait for their dependencies', async () => {
+  it('end when they are told to, although they still wait for what they depend on', async () => {
     const away = `127.0.0.1:${await freePort()}`;
     const settings = { ...shared, REDIS_URL: `redis://${away}`, DATABASE_URL: `postgres://nobody@${away}/x` };
     for (const role of ['api', 'settlement', 'migrate']) {

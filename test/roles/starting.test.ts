@@ -63,7 +63,7 @@ interface Start {
   readonly postgres: Link;
 }
 
-describe('a process that starts while its servers are down', function () {
+describe('a process that starts while its servers are away', function () {
   this.timeout(120_000);
   const folder = mkdtempSync(join(tmpdir(), 'redbook-starting-'));
   const running: Service[] = [];

@@ -285,7 +285,7 @@ describe('the streams', function () {
     expect(response.headers['x-request-id']).to.equal('abc-1');
   });
 
-  it('are at no other address', async () => {
+  it('are nowhere else', async () => {
     const paths = ['/', '/ws/', '/ws/market/', '/ws/other', '/WS', '/v1/markets', '//ws'];
     const ends = await Promise.all(paths.map((path) => see(replica.port, path).ended));
     for (const { code, reason } of ends) {
@@ -296,7 +296,7 @@ describe('the streams', function () {
     expect(response.status).to.equal(404);
   });
 
-  it('ignore messages, and close on a client that sends more than a kilobyte', async () => {
+  it('do not listen, and close on whoever says more than a kilobyte', async () => {
     const [quiet, loud, piecemeal] = [1, 2, 3].map(() => see(replica.port, market('ETH/USDC')));
     await Promise.all([quiet, loud, piecemeal].map((one) => one!.until(atLeast(1))));
     quiet!.ws.send('{"op":"subscribe"}');
@@ -335,7 +335,7 @@ describe('the streams', function () {
     expect(limited.streams.clients().general).to.equal(3);
   });
 
-  it('drop clients that do not answer a ping', async () => {
+  it('drop whoever does not answer a ping', async () => {
     const strict = await exchange.replica({ heartbeatMs: 300 });
     const [alive, dead] = [see(strict.port, '/ws'), see(strict.port, '/ws', { autoPong: false })];
     expect((await dead.ended).code).to.equal(1006);
@@ -343,7 +343,7 @@ describe('the streams', function () {
     expect(alive.ws.readyState).to.equal(alive.ws.OPEN);
   });
 
-  it('tell clients to reconnect when they shut down, one after the other', async () => {
+  it('tell everybody to reconnect when they go away, one after the other', async () => {
     const leaving = await exchange.replica();
     const opened = Array.from({ length: 20 }, () => see(leaving.port, '/ws'));
     await Promise.all(opened.map((one) => one.until(typed('ticker'))));
@@ -362,7 +362,7 @@ describe('the streams', function () {
     expect(leaving.streams.clients()).to.deep.equal({ general: 0, market: 0 });
   });
 
-  it('skip frames for a client that does not read, hold nothing for it, and drop it after a while', async () => {
+  it('lose frames for whoever does not read, hold nothing for it, and drop it after a while', async () => {
     const redisUrl = await freshRedis();
     const redis = connectRedis(redisUrl, 'test', () => undefined);
     await once(redis, 'ready');
@@ -407,5 +407,5 @@ describe('the streams', function () {
     }
   });
 
-  it('keep their clients while their Redis is down, and resume automatically', () => broken);
+  it('keep their clients while their Redis is away, and go on by themselves', () => broken);
 });

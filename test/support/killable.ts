@@ -3,6 +3,8 @@
 import { launch, type ServerProgram, untilReady } from '../../src/embedded/run/supervise.ts';
 
 export interface Killable {
+  /** Process number of the server, or of the one that ended last. */
+  pid(): number;
   /** Sends SIGKILL to the server, which stays down until `start`. */
   kill(): Promise<void>;
   /** Restarts the server on the same data and port. */
@@ -20,6 +22,7 @@ export async function startKillable(program: ServerProgram): Promise<Killable> {
   };
   let current = await start();
   return {
+    pid: () => current.pid,
     async kill() {
       if (current.alive) process.kill(current.pid, 'SIGKILL');
       await current.gone;

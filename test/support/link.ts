@@ -4,6 +4,7 @@
  */
 
 import { connect, createServer, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
 import { freePort } from './ports.ts';
 
 export interface Link {
@@ -15,8 +16,20 @@ export interface Link {
   stall(): void;
   /** Forwards requests but no replies. */
   mute(): void;
+  /**
+   * New and present connections are slow, and break after so many more bytes, in the middle of whatever is under way.
+   * Ends with `mend`.
+   */
+  limp(lameness: Lameness): void;
   mend(): Promise<void>;
   close(): void;
+}
+
+export interface Lameness {
+  /** Milliseconds that each piece of data waits. */
+  readonly delayMs: number;
+  /** Bytes of both directions after which a connection breaks; infinite: never. */
+  readonly cutAfterBytes: number;
 }
 
 export async function openLink(target: string): Promise<Link> {
@@ -24,6 +37,11 @@ export async function openLink(target: string): Promise<Link> {
   const port = await freePort();
   const pairs = new Set<readonly [Socket, Socket]>();
   let isStalled = false;
+  let lameness: Lameness | undefined;
+  const join = (pair: readonly [Socket, Socket]): void => {
+    if (lameness === undefined) release(pair);
+    else releaseLame(pair, lameness);
+  };
 
   const server = createServer((client) => {
     const upstream = connect(Number(targetPort), hostname);
@@ -37,7 +55,7 @@ export async function openLink(target: string): Promise<Link> {
       });
     }
     if (isStalled) hold(pair);
-    else release(pair);
+    else join(pair);
   });
   const listen = (): Promise<void> => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
   const breakAll = (): void => {
@@ -60,8 +78,15 @@ export async function openLink(target: string): Promise<Link> {
     mute() {
       for (const [client, upstream] of pairs) upstream.unpipe(client).pause();
     },
+    limp(how) {
+      lameness = how;
+      for (const pair of pairs) {
+        hold(pair);
+        join(pair);
+      }
+    },
     async mend() {
-      isStalled = false;
+      [isStalled, lameness] = [false, undefined];
       for (const pair of pairs) {
         hold(pair);
         release(pair);
@@ -77,6 +102,27 @@ export async function openLink(target: string): Promise<Link> {
 
 function hold([client, upstream]: readonly [Socket, Socket]): void {
   for (const socket of [client, upstream]) socket.unpipe().pause();
+}
+
+/** The pieces keep their order, because each waits for the piece before it as well. */
+function releaseLame(
+  [client, upstream]: readonly [Socket, Socket],
+  { delayMs, cutAfterBytes }: Lameness,
+): void {
+  let left = cutAfterBytes;
+  const slow = (): Transform =>
+    new Transform({
+      transform(piece: Buffer, _encoding, done) {
+        const kept = piece.subarray(0, Math.max(0, left));
+        left -= piece.length;
+        setTimeout(() => {
+          done(null, kept);
+          if (left <= 0) setImmediate(() => upstream.destroy());
+        }, delayMs);
+      },
+    });
+  client.pipe(slow()).pipe(upstream);
+  upstream.pipe(slow()).pipe(client);
 }
 
 function release([client, upstream]: readonly [Socket, Socket]): void {

@@ -12,11 +12,16 @@ export interface PostgresServer extends Killable {
   readonly url: string;
 }
 
-/** @param durable true if commits reach the disk and survive a kill, as in production */
-export async function startPostgresServer({
-  folder = mkdtempSync(join(tmpdir(), 'redbook-postgres-')),
-  durable = true,
-} = {}): Promise<PostgresServer> {
+export interface PostgresStart {
+  /** Where its data are; it may hold those of an earlier server. */
+  readonly folder?: string;
+  /** What it committed is on the disk, and its data outlive a kill as they would in production. */
+  readonly durable?: boolean;
+  readonly port?: number;
+}
+
+export async function startPostgresServer(asked: PostgresStart = {}): Promise<PostgresServer> {
+  const { folder = mkdtempSync(join(tmpdir(), 'redbook-postgres-')), durable = true } = asked;
   const password = 'test';
   const cluster = await openCluster({
     path: join(folder, 'postgres'),
@@ -25,7 +30,7 @@ export async function startPostgresServer({
     durable,
     onProgress: () => {},
   });
-  const port = await freePort();
+  const port = asked.port ?? (await freePort());
   const server = await startKillable(postgresProgram(cluster, port));
   return {
     ...server,

@@ -39,18 +39,26 @@ const COMMONJS = [
 ].join('\n');
 
 const builds = new Map<string, Promise<string>>();
+let ownHome: string | undefined;
+
+/** Lets a command that is no run of mocha build too. It removes the folder when it ends. */
+export function keepBuildsIn(folder: string): void {
+  ownHome = folder;
+}
 
 /**
  * Builds an entry once in a run of the tests, from the files as they are when the run first needs it. The build is
- * removed with the folder of the run, so no run starts the code of an earlier one. Commands outside mocha, such as `npm
- * run drill`, get the sources. A folder without sources, such as that of the image, runs its compiled code. //
+ * removed with the folder of the run, so no run starts the code of an earlier one. Commands that are no run of mocha,
+ * such as `npm run drill`, get the sources unless they say where builds are kept. A folder without sources, such as that
+ * of the image, runs what is compiled.
+ *
  * @param entry a source, relative to the folder
  * @param folder of a checkout, by default this one
  * @returns arguments for node that run the entry
  */
 export async function program({ entry = MAIN, folder = ROOT } = {}): Promise<string[]> {
   if (!existsSync(join(folder, entry))) return ['--enable-source-maps', join(folder, COMPILED)];
-  const home = runFolder();
+  const home = ownHome ?? runFolder();
   if (home === undefined) return ['--import=tsx', join(folder, entry)];
   const out = join(home, `program${join(folder, entry).replaceAll('/', '-')}`);
   if (!builds.has(out)) builds.set(out, buildOnce(entry, folder, out));

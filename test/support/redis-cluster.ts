@@ -60,6 +60,7 @@ export async function startRedisCluster(
     url: primaries.map(({ url }) => url.replace(/\/0$/, '')).join(','),
     nodes: primaries,
     ...(replica && { replica }),
+    pid: () => owner.pid(),
     kill: () => owner.kill(),
     async start() {
       await owner.start();

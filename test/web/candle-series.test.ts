@@ -1,4 +1,4 @@
-/** Tests the candles of the chart: the current candle of the stream joined with the history from REST. */
+/** The candles of the chart: the current candle of the stream joined with the history from REST. */
 
 import { expect } from 'chai';
 import { addHistory, type ChartCandle, drawingStep, joinFrame } from '../../src/web/figures/candle-series.ts';
@@ -60,7 +60,7 @@ describe('the candles of the chart', () => {
     expect(told(joinFrame(series, candle(180, '11')).series)).to.deep.equal(['60 10', '180 11']);
   });
 
-  it('are redrawn only as far as they changed', () => {
+  it('are drawn anew only as far as they changed', () => {
     const series = [candle(60, '10'), candle(120, '11')];
     expect(drawingStep([], series)).to.equal('all');
     expect(drawingStep(series, series)).to.equal('none');

@@ -1,4 +1,4 @@
-/** Proves that the demo wallet signs as ethers does, so that the service treats it like any other wallet. */
+/** The demo wallet signs what ethers signs, so that the service takes it for any other wallet. */
 
 import { expect } from 'chai';
 import { TypedDataEncoder, verifyTypedData, Wallet } from 'ethers';
@@ -23,7 +23,7 @@ const challengeOf = (address: string, nonce = 'f'.repeat(32)) => ({
 });
 
 describe('the demo wallet', () => {
-  it('has the same address and digest as ethers, and signs for that address, with 20 random keys', () => {
+  it('has the address and the digest that ethers has, and signs for that address, with 20 random keys', () => {
     for (let round = 0; round < 20; round += 1) {
       const wallet = openDemoWallet();
       const other = new Wallet(wallet.privateKey);

@@ -1,4 +1,4 @@
-/** Tests how the order form parses, steps and words amounts, and how the account's lists add up. */
+/** How the order form reads, steps and words amounts, and what the account's lists add up to. */
 
 import { expect } from 'chai';
 import type { Market } from '../../src/domain/market.ts';
@@ -67,7 +67,7 @@ describe('the order form reads', () => {
     }
   });
 
-  it('refusals beside each field, where one invalid field does not hide another', () => {
+  it('each refusal beside its field, one wrong field not hiding another', () => {
     expect(problemsOf({ price: '2000.001', size: '0.00005' })).to.deep.equal([
       'price PRICE_TICK',
       'size SIZE_STEP',
@@ -167,7 +167,7 @@ describe('the lists of the account', () => {
     list = withPage(list, 1, items(6, 5, 4), 'after 4');
     list = withPage(list, 0, items(11, 10, 9), 'after 9');
     expect(idsOf(list)).to.equal('11 10 9 8 7 6 5 4');
-    // Item 8 was closed meanwhile, which the second page reveals.
+    // Item 8 was closed meanwhile, and the second page tells.
     list = withPage(list, 1, items(7, 6, 5), 'after 5');
     expect(idsOf(list)).to.equal('11 10 9 7 6 5');
     expect(idsOf(without(list, new Set(['9', '6'])))).to.equal('11 10 7 5');

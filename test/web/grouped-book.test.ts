@@ -1,4 +1,4 @@
-/** Tests the rows of the order book: grouping, depth, the spread and the marks of own orders. */
+/** The rows of the order book: grouping, depth, the spread and the marks of own orders. */
 
 import { expect } from 'chai';
 import { gridOf } from '../../src/domain/units.ts';

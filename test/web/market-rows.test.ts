@@ -1,4 +1,4 @@
-/** Tests the market list, its search, and the alignment of figures. */
+/** The market list, its search, and the alignment of figures. */
 
 import { expect } from 'chai';
 import { missingZeros } from '../../src/web/figures/aligned-digits.ts';
@@ -9,11 +9,11 @@ describe('the market list', () => {
   const markets = ['WETH/USDC', 'BTC/USDC', 'ETH/USDC', 'ETH/BTC'].map((symbol) => ({ symbol }));
   const found = (query: string): string[] => searchMarkets(markets, query).map(({ symbol }) => symbol);
 
-  it('is in alphabetical order', () => {
+  it('is in the order of the alphabet', () => {
     expect(found(' ')).to.deep.equal(['BTC/USDC', 'ETH/BTC', 'ETH/USDC', 'WETH/USDC']);
   });
 
-  it('finds each word in any case and notation, beginnings first', () => {
+  it('finds each word in whatever case and notation, beginnings first', () => {
     expect(found('eth')).to.deep.equal(['ETH/BTC', 'ETH/USDC', 'WETH/USDC']);
     for (const query of ['eth usd', 'ETH/USDC', 'eth_usdc', 'eth-usdc']) {
       expect(found(query), query).to.deep.equal(['ETH/USDC', 'WETH/USDC']);
@@ -21,7 +21,7 @@ describe('the market list', () => {
     expect(found('doge')).to.deep.equal([]);
   });
 
-  it('shows the sign of changes', () => {
+  it('tells changes by their sign', () => {
     expect(changeWords('1.25')).to.deep.equal({ text: '+1.25 %', direction: 'up' });
     expect(changeWords('-0.4')).to.deep.equal({ text: '-0.4 %', direction: 'down' });
     expect(changeWords('0.00')).to.deep.equal({ text: '0 %', direction: 'flat' });

@@ -1,6 +1,6 @@
 /**
- * Proves that the order form's preview equals the engine's result: fills, fee, reservation, balances and refusals, to
- * the atom, on books with one order per level, including own orders.
+ * What the order form shows before an order is sent is what the engine then does: fills, fee, reservation, balances
+ * and refusals, to the atom, on books with one order a level, own orders among them.
  */
 
 import { expect } from 'chai';
@@ -34,7 +34,7 @@ interface Grid {
   readonly name: string;
   readonly scales: readonly [base: number, quote: number];
   readonly rules: Partial<MarketSpec>;
-  /** The price around which prices lie, in ticks. */
+  /** Around which prices lie, in ticks. */
   readonly middle: bigint;
 }
 
@@ -96,7 +96,7 @@ describe('the preview of an order', () => {
   });
 });
 
-/** Publishes a market, and returns its rules as the page derives them from the published record. */
+/** Publishes a market, and returns its rules as the page makes them of the published record. */
 async function publish({ engine }: Bench, index: number, grid: Grid): Promise<Market> {
   const [base, quote] = [`B${index}`, `Q${index}`];
   await engine.markets.setAsset({ symbol: base, scale: grid.scales[0] });
@@ -124,7 +124,7 @@ async function publish({ engine }: Bench, index: number, grid: Grid): Promise<Ma
   return rules;
 }
 
-/** Places up to five price levels that the order can meet, best first: by BOB, and some by ALICE herself. */
+/** Offers at up to five prices on the side that the order meets, best first: of BOB, and some of ALICE herself. */
 async function fillBook(
   { engine }: Bench,
   market: Market,
@@ -171,7 +171,7 @@ function drawTexts(market: Market, side: 'buy' | 'sell', middle: bigint, random:
     postOnly,
     clientOrderId: '',
     timeInForce: postOnly ? 'GTC' : random.pick(['GTC', 'IOC', 'FOK'] as const),
-    // A comma is the decimal point, unless it could separate thousands.
+    // A comma stands for the point, unless it could separate thousands.
     price: random.chance(0.5) || /\.\d{3}$/.test(price) ? price : price.replace('.', ','),
     size: isQuote ? '' : formatCount(BigInt(1 + random.below(40)), step),
     amount: isQuote ? spent : '',
@@ -259,7 +259,7 @@ function expectSame(
   if (side === 'buy') expect(preview.receivedAtoms, told).to.equal(sum(baseAtoms));
 }
 
-/** Checks that the engine accepts the share of 100 percent and rejects one more step, with and without a spare atom. */
+/** The share of 100 percent is accepted by the engine, and one more step is not, with and without an atom to spare. */
 async function tryShare(bench: Bench, market: Market, middle: bigint): Promise<void> {
   const { engine } = bench;
   await engine.markets.change(market.symbol, { minOrderSize: null });
@@ -270,7 +270,7 @@ async function tryShare(bench: Bench, market: Market, middle: bigint): Promise<v
   const fillAtoms = (ticks: bigint): bigint => ticks * lot + feeAtomsOf(ticks * lot, market.feeBps);
   const need = offers.reduce((sum, ticks) => sum + fillAtoms(ticks), 3n * (middle + 3n) * lot);
   for (const available of [need, need - 1n]) {
-    // One order for each step, so that the fees of a level are rounded up as often as possible.
+    // One order for each step: the fees of a level are rounded up as often as they can be.
     for (const ticks of offers) {
       await place(engine, BOB, limit(market.symbol, 'sell', formatCount(ticks, tick), formatGrid(step)));
     }

@@ -1,4 +1,4 @@
-/** Tests the announcements of browser wallets, and the messages for requests that they do not carry out. */
+/** What browser wallets say of themselves, and of requests that they do not carry out. */
 
 import { expect } from 'chai';
 import { RedbookError } from '../../src/client/index.ts';
@@ -58,7 +58,7 @@ describe('a browser wallet', () => {
     ]);
   });
 
-  it('that returns no account, or another one, is not signed in', async () => {
+  it('that gives no account, or another one, is not signed in', async () => {
     const error = await connectWallet({ ...info, provider: { request: async () => [] } }).catch((one) => one);
     expect(walletFault(error, 'Alpha')).to.include('gave no account');
     const listeners: ((accounts: unknown) => void)[] = [];
@@ -73,7 +73,7 @@ describe('a browser wallet', () => {
     expect(changes).to.equal(3);
   });
 
-  it('that does not sign gets a plain explanation', () => {
+  it('is explained in plain words when it does not sign', () => {
     const fault = (code: number) => walletFault({ code, message: 'x' }, 'Alpha');
     expect(fault(4001)).to.include('refused in Alpha');
     expect(fault(-32002)).to.include('A prompt is open already in your wallet');

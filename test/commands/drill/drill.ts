@@ -6,10 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { pino } from 'pino';
-import { readConfig, requireFor } from '../../../src/config.ts';
-import { openBackends } from '../../../src/roles/backends.ts';
 import { eventually } from '../../support/eventually.ts';
+import { fundMarkets } from '../../support/funded-markets.ts';
 import { watchOverMachine } from '../../support/machine.ts';
 import { startPostgresServer } from '../../support/postgres-server.ts';
 import { startRedisServer } from '../../support/redis-server.ts';
@@ -80,7 +78,6 @@ export interface Outcome {
   readonly reconciles: boolean;
 }
 
-const DEEP = 10n ** 15n;
 const SECRET = 'a secret of the cluster, and of nothing else';
 /** Time from a burst to the kill: every replica has orders by then, and few are answered. */
 const INTO_BURST_MS = 8;
@@ -123,28 +120,6 @@ async function openStage(drainMs: number): Promise<Stage> {
   };
 }
 
-/** Publishes the markets and credits each wallet with more than it can spend. */
-async function fund(settings: Readonly<Record<string, string>>, wallets: readonly string[]): Promise<void> {
-  const config = requireFor('settlement', readConfig(settings));
-  const { engine, close } = openBackends('operator', config, pino({ level: 'silent' }));
-  await eventually('the engine is open', async () => engine.lifecycle.isOpen());
-  await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
-  for (const symbol of MARKETS) {
-    const rules = { tickSize: '0.01', sizeStep: '0.0001', minOrderSize: null, maxOrderSize: null };
-    await engine.markets.create({
-      ...{ ...rules, symbol, status: 'active', sellEnabled: true, visible: true, feeBps: 10 },
-      ...{ selfTrade: 'expire_maker', referencePrice: null, networkId: '1' },
-    });
-  }
-  for (const wallet of wallets) {
-    for (const asset of ['USDC', ...MARKETS.map((symbol) => symbol.split('/')[0]!)]) {
-      const reference = `${wallet} ${asset}`;
-      await engine.funds.move({ kind: 'credited', wallet, asset, amountAtoms: DEEP, reference });
-    }
-  }
-  await close();
-}
-
 export async function runDrill(plan: Plan, say: (line: string) => void): Promise<Outcome> {
   const closing: (() => unknown)[] = [];
   try {
@@ -158,7 +133,7 @@ export async function runDrill(plan: Plan, say: (line: string) => void): Promise
       ? [slots.findLast(({ role }) => role === 'api')!, slots.findLast(({ role }) => role === 'stream')!]
       : [];
     const standing = slots.filter((slot) => !spares.includes(slot));
-    const processes = openProcesses(stage.settings);
+    const processes = openProcesses(() => stage.settings);
     closing.push(processes.stop);
     say(`Starting ${standing.length} processes …`);
     // Role by role: if all processes started at once, each would take as long as all of them.
@@ -170,7 +145,7 @@ export async function runDrill(plan: Plan, say: (line: string) => void): Promise
     for (const spare of spares) await eventually('it is missed', async () => !(await balancer.isUp(spare)));
     const load = openLoad(balancer.port, plan.wallets, random(plan.seed));
     closing.push(load.stop);
-    await fund(stage.settings, load.wallets);
+    await fundMarkets(stage.settings, MARKETS, load.wallets);
     await load.signIn();
     const screens = openScreens(balancer.port);
     closing.push(screens.close);

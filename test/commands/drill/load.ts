@@ -3,11 +3,12 @@
  * by address. Requests are never retried; failures are recorded.
  */
 
-import { Agent, request as send } from 'node:http';
+import { Agent } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoginTypedData } from '../../../src/auth/index.ts';
 import { ethersSigner, type Signer } from '../../auth/signers.ts';
+import { Broken, exchange } from '../../support/http-exchange.ts';
 import type { Random } from '../../support/seed.ts';
 
 export const MARKETS = ['ETH/USDC', 'BTC/USDC'] as const;
@@ -97,14 +98,6 @@ const MARKET_DATA = [
 /** Refusals that are not failures: the order was filled in the meantime. */
 const EXPECTED_REFUSALS = new Set(['ORDER_NOT_FOUND']);
 
-interface Reply {
-  readonly status: number;
-  readonly body: Record<string, unknown>;
-}
-
-/** The connection broke or timed out, so the outcome is unknown. */
-class Broken extends Error {}
-
 interface Wallet {
   readonly signer: Signer;
   readonly address: string;
@@ -145,9 +138,11 @@ export function openLoad(port: number, wallets: number, random: Random): Load {
     };
     sent += 1;
     try {
-      const reply = await exchange(port, wallet, method, path, body, (socket) => {
+      const onSocket = (socket: Socket): void => {
         connection = `${socket.localAddress}:${socket.localPort}`;
-      });
+      };
+      const patienceMs = PATIENCE_MS;
+      const reply = await exchange(port, wallet, { method, path, body, patienceMs, onSocket });
       tookMs.get(kind)!.push(performance.now() - begunMs);
       const isExpected = reply.status < 400 || EXPECTED_REFUSALS.has(String(reply.body.code));
       return isExpected ? reply : fail(`${reply.status} ${reply.body.code ?? 'of the balancer'}`);
@@ -247,7 +242,8 @@ export function openLoad(port: number, wallets: number, random: Random): Load {
       const wallet = crowd.find((one) => one.address === address)!;
       for (const endMs = Date.now() + AGAIN_WITHIN_MS; Date.now() < endMs; await sleep(100)) {
         const sentAtMs = Date.now();
-        const reply = await exchange(port, wallet, 'POST', '/v1/orders', order).catch(() => undefined);
+        const asked = { method: 'POST', path: '/v1/orders', body: order, patienceMs: PATIENCE_MS };
+        const reply = await exchange(port, wallet, asked).catch(() => undefined);
         if (reply?.status === 200) {
           const { id, createdAt } = reply.body as { id: string; createdAt: string };
           answered.push({ wallet: address, clientOrderId: order!.clientOrderId, id });
@@ -262,50 +258,4 @@ export function openLoad(port: number, wallets: number, random: Random): Load {
       for (const { agent } of crowd) agent.destroy();
     },
   };
-}
-
-/** @throws Broken */
-function exchange(
-  port: number,
-  { agent, token }: Wallet,
-  method: string,
-  path: string,
-  body?: object,
-  onSocket: (socket: Socket) => void = () => undefined,
-): Promise<Reply> {
-  const text = body === undefined ? undefined : JSON.stringify(body);
-  const headers = {
-    ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
-    ...(text === undefined
-      ? {}
-      : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
-  };
-  return new Promise((resolve, reject) => {
-    const fail = (error: Error): void => reject(new Broken(error.message));
-    const options = { host: '127.0.0.1', port, method, path, headers, agent, timeout: PATIENCE_MS };
-    const request = send(options, (response) => {
-      let received = '';
-      response.setEncoding('utf8').on('error', fail);
-      response.on('data', (chunk: string) => {
-        received += chunk;
-      });
-      response.on('end', () => resolve({ status: response.statusCode!, body: parse(received) }));
-    });
-    request.on('socket', (socket) => {
-      if (socket.connecting) socket.once('connect', () => onSocket(socket));
-      else onSocket(socket);
-    });
-    request.on('timeout', () => request.destroy(new Error('no answer')));
-    request.on('error', fail);
-    request.end(text);
-  });
-}
-
-/** The balancer's own replies are HTML pages. */
-function parse(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
-  }
 }

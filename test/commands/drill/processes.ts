@@ -33,6 +33,8 @@ export interface Processes {
   end(slot: Slot, signal: NodeJS.Signals): Promise<Exit>;
   /** Stops the process gracefully, starts its successor and waits for it. */
   roll(slot: Slot): Promise<void>;
+  /** Process number of the process in a slot. */
+  pidOf(slot: Slot): number;
   readonly exits: readonly Exit[];
   /** The processes' log lines, for debugging. */
   output(): string;
@@ -57,7 +59,14 @@ const LAST_LINES = 10;
 /** Excludes the access log: a refused request has another line with the reason. */
 const isTrouble = (line: string): boolean => line !== '' && !line.includes('"msg":"request"');
 
-export function openProcesses(settings: Readonly<Record<string, string>>): Processes {
+/**
+ * @param settingsOf environment of the process in a slot; the port is that of the slot
+ * @param folderOf folder of the release that the next process in a slot is of, this one unless given
+ */
+export function openProcesses(
+  settingsOf: (slot: Slot) => Readonly<Record<string, string>>,
+  folderOf: (slot: Slot) => string | undefined = () => undefined,
+): Processes {
   const running = new Map<Slot, Service>();
   const everyone: [Slot, Service][] = [];
   const exits: Exit[] = [];
@@ -65,7 +74,11 @@ export function openProcesses(settings: Readonly<Record<string, string>>): Proce
   const processes: Processes = {
     exits,
     async start(slot) {
-      const service = await startService(slot.role, { ...settings, PORT: String(slot.port) });
+      const service = await startService(
+        slot.role,
+        { ...settingsOf(slot), PORT: String(slot.port) },
+        folderOf(slot),
+      );
       running.set(slot, service);
       everyone.push([slot, service]);
     },
@@ -91,6 +104,7 @@ export function openProcesses(settings: Readonly<Record<string, string>>): Proce
       await processes.end(slot, 'SIGTERM');
       await processes.start(slot);
     },
+    pidOf: (slot) => running.get(slot)!.child.pid!,
     output: () =>
       everyone
         .map(([{ name }, service]) => ({ name, lines: service.output().split('\n').filter(isTrouble) }))

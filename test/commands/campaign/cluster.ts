@@ -1,0 +1,265 @@
+/** The service as an operator runs it: real servers and a process of each role, which faults may treat as they like. */
+
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import pg from 'pg';
+import { eventually } from '../../support/eventually.ts';
+import { freePort } from '../../support/ports.ts';
+import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
+import { openRedis, type RedisServer, startRedisServer } from '../../support/redis-server.ts';
+import { launchService, operate } from '../../support/service.ts';
+import { openProcesses, type Processes, type Role, type Slot, slotsFor } from '../drill/processes.ts';
+import { type ServerProxy, startProxy } from './proxies.ts';
+
+/** Failures are expected of a machine that runs much else: no figure depends on this patience. */
+export const PATIENCE_MS = 120_000;
+const REPLICAS: Readonly<Record<Role, number>> = { api: 2, stream: 2, settlement: 1, snapshot: 1 };
+
+export interface ClusterPlan {
+  /** Folder of its data, which may be that of a run that ended. */
+  readonly folder: string;
+  /** Each process reaches its servers through a proxy of its own. */
+  readonly isProxied?: boolean;
+  /** Folder of the sources that the processes run, this checkout unless given. */
+  readonly release?: string;
+  /** The same for the next process in a slot. */
+  readonly releaseOf?: (slot: Slot) => string | undefined;
+  readonly replicas?: Partial<Record<Role, number>> | undefined;
+  /** Further environment of all processes. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Lines of the configuration of the engine's Redis. */
+  readonly engineSettings?: readonly string[];
+  /** Environment of the process in a slot, over all others. */
+  readonly settingsOf?: (slot: Slot) => Readonly<Record<string, string>>;
+  /** Folder of the servers' data, where it is not below `folder`: a file system of its own. */
+  readonly engineFolder?: string;
+  readonly postgresFolder?: string;
+}
+
+export interface Cluster {
+  readonly plan: ClusterPlan;
+  /** Of the operator, who reaches the servers without a proxy. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly engine: RedisServer;
+  readonly queue: RedisServer;
+  readonly postgres: PostgresServer;
+  readonly engineFolder: string;
+  readonly postgresFolder: string;
+  readonly slots: readonly Slot[];
+  readonly processes: Processes;
+  readonly proxies: ReadonlyMap<Slot, ServerProxy>;
+  /** Administrator's connection to the engine's Redis. */
+  readonly redis: Redis;
+  readonly queueRedis: Redis;
+  of(role: Role): Slot[];
+  sql<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  operate(...command: string[]): Promise<unknown>;
+  /** Waits until Postgres has every event of the engine. */
+  untilSettled(): Promise<void>;
+  /** Waits until each process says that it is ready. A settlement that stopped for good is not waited for. */
+  untilReady(): Promise<void>;
+  /** True when a settlement found that engine and ledger contradict each other: it stopped for good. */
+  hasDiverged(): Promise<boolean>;
+  /** @param keepsData whether the servers are killed and their files left as they are */
+  stop(keepsData?: boolean): Promise<void>;
+}
+
+const STATE_SEQUENCE_AT = 2;
+
+/** The sequence of the last event that the engine has; undefined while it has no state. */
+export async function engineSequence(redis: Redis): Promise<number | undefined> {
+  const state = await redis.hgetBuffer('{redbook}:engine', 'state');
+  return state?.readUIntBE(STATE_SEQUENCE_AT, 6);
+}
+
+interface Ports {
+  readonly engine: number;
+  readonly queue: number;
+  readonly postgres: number;
+  readonly slots: readonly Slot[];
+}
+
+/** The ports of an earlier run on the same folder stay, because the entries of its journal name none. */
+async function portsFor(plan: ClusterPlan): Promise<Ports> {
+  const file = join(plan.folder, 'ports.json');
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8'));
+  const slots = await slotsFor({ ...REPLICAS, ...plan.replicas });
+  const ports: Ports = {
+    engine: await freePort(),
+    queue: await freePort(),
+    postgres: await freePort(),
+    slots,
+  };
+  writeFileSync(file, JSON.stringify(ports));
+  return ports;
+}
+
+interface Servers {
+  readonly engine: RedisServer;
+  readonly queue: RedisServer;
+  readonly postgres: PostgresServer;
+}
+
+async function startServers(plan: ClusterPlan, ports: Ports, folders: Folders): Promise<Servers> {
+  const { engineSettings = [] } = plan;
+  const [engine, queue, postgres] = await Promise.all([
+    startRedisServer(folders.engine, { port: ports.engine, settings: engineSettings }),
+    startRedisServer(join(plan.folder, 'queue'), {
+      port: ports.queue,
+      settings: ['appendonly no', 'appendfsync no'],
+    }),
+    startPostgresServer({ folder: folders.postgres, port: ports.postgres }),
+  ]);
+  return { engine, queue, postgres };
+}
+
+interface Folders {
+  readonly engine: string;
+  readonly postgres: string;
+}
+
+export async function startCluster(plan: ClusterPlan): Promise<Cluster> {
+  mkdirSync(plan.folder, { recursive: true });
+  const folders: Folders = {
+    engine: plan.engineFolder ?? join(plan.folder, 'engine'),
+    postgres: plan.postgresFolder ?? join(plan.folder, 'postgres'),
+  };
+  mkdirSync(folders.postgres, { recursive: true });
+  const ports = await portsFor(plan);
+  const servers = await startServers(plan, ports, folders);
+  const { engine, queue, postgres } = servers;
+  const targets = { engine: engine.url, queue: queue.url, postgres: postgres.url };
+  const settings = {
+    REDIS_URL: engine.url,
+    QUEUE_REDIS_URL: queue.url,
+    DATABASE_URL: postgres.url,
+    JWT_SECRET: 'a secret of the campaign, and of nothing else',
+    WEB_HOSTS: 'redbook.example',
+    DRAIN_MS: '300',
+    LOG_LEVEL: 'warn',
+    WS_MAX_CLIENTS_PER_ADDRESS: '1000',
+    ...plan.settings,
+  };
+  await migrate(settings);
+  const proxies = new Map<Slot, ServerProxy>();
+  if (plan.isProxied)
+    await Promise.all(ports.slots.map(async (slot) => proxies.set(slot, await startProxy(targets))));
+  const settingsOf = (slot: Slot): Record<string, string> => {
+    const urls = proxies.get(slot)?.urls;
+    const way =
+      urls === undefined
+        ? {}
+        : { REDIS_URL: urls.engine!, QUEUE_REDIS_URL: urls.queue!, DATABASE_URL: urls.postgres! };
+    return { ...settings, ...way, ...plan.settingsOf?.(slot) };
+  };
+  const processes = openProcesses(settingsOf, (slot) => plan.releaseOf?.(slot) ?? plan.release);
+  await Promise.all(ports.slots.map(processes.start));
+  return clusterOf({ plan, settings, servers, folders, slots: ports.slots, processes, proxies });
+}
+
+async function migrate(settings: Record<string, string>): Promise<void> {
+  const migrating = await launchService('migrate', settings);
+  const [code] = await once(migrating.child, 'exit');
+  if (code !== 0) throw new Error(`the migration ended with ${code}:\n${migrating.output()}`);
+}
+
+interface Parts {
+  readonly plan: ClusterPlan;
+  readonly settings: Record<string, string>;
+  readonly servers: Servers;
+  readonly folders: Folders;
+  readonly slots: readonly Slot[];
+  readonly processes: Processes;
+  readonly proxies: Map<Slot, ServerProxy>;
+}
+
+function clusterOf({ plan, settings, servers, folders, slots, processes, proxies }: Parts): Cluster {
+  const { engine, queue, postgres } = servers;
+  const redis = patientRedis(engine.url);
+  const queueRedis = patientRedis(queue.url);
+  const sql = async <Row extends pg.QueryResultRow>(
+    text: string,
+    values: readonly unknown[] = [],
+  ): Promise<Row[]> => {
+    const client = new pg.Client({ connectionString: postgres.url });
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      return (await client.query<Row>(text, [...values])).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  const hasDiverged = async (): Promise<boolean> => (await Promise.all(slots.map(isDiverged))).includes(true);
+  return {
+    plan,
+    settings,
+    engine,
+    queue,
+    postgres,
+    slots,
+    processes,
+    proxies,
+    redis,
+    queueRedis,
+    sql,
+    engineFolder: folders.engine,
+    postgresFolder: folders.postgres,
+    of: (role) => slots.filter((slot) => slot.role === role),
+    operate: (...command) => operate(settings, ...command),
+    async untilSettled() {
+      const rests = async (): Promise<boolean> => (await isSettled(redis, sql)) || (await hasDiverged());
+      await eventually('every event is settled', rests, PATIENCE_MS);
+      if (!(await isSettled(redis, sql))) throw new Error('settlement stopped');
+    },
+    untilReady: async () => {
+      for (const slot of slots)
+        await eventually(
+          `${slot.name} is ready`,
+          async () => (await isReady(slot.port)) || (await isDiverged(slot)),
+          PATIENCE_MS,
+        );
+    },
+    hasDiverged,
+    async stop(keepsData = false) {
+      for (const proxy of proxies.values()) proxy.close();
+      await processes.stop();
+      for (const connection of [redis, queueRedis]) connection.disconnect();
+      const servers = [engine, queue, postgres];
+      await Promise.all(servers.map((server) => (keepsData ? server.kill() : server.stop())));
+    },
+  };
+}
+
+const isReady = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+const isDiverged = ({ role, port }: Slot): Promise<boolean> =>
+  role !== 'settlement'
+    ? Promise.resolve(false)
+    : fetch(`http://127.0.0.1:${port}/readyz`).then(
+        async (response) => (await response.text()).includes('contradict each other'),
+        () => false,
+      );
+
+async function isSettled(redis: Redis, sql: Cluster['sql']): Promise<boolean> {
+  const [cursor] = await sql<{ sequence: string }>('select sequence from engine_cursor');
+  return Number(cursor!.sequence) === (await engineSequence(redis));
+}
+
+/** What it is asked while its server is away waits. */
+function patientRedis(url: string): Redis {
+  const redis = openRedis(url, undefined, { maxRetriesPerRequest: null });
+  redis.on('error', () => undefined);
+  return redis;
+}
+
+/** Waits for a moment that the dice choose. */
+export const moment = (dice: { below(end: number): number }, mostMs: number): Promise<void> =>
+  sleep(dice.below(mostMs));

@@ -1,0 +1,353 @@
+/**
+ * The clients of a campaign. Each wallet sends one request at a time, writes its intent into the journal before it and
+ * the outcome after it, and holds each reply against what it was told before.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Broken, type Reply } from '../../support/http-exchange.ts';
+import type { Intent, Journal, OrderBody, Outcome, Shown } from './journal.ts';
+import { isLive, type Model, type Told } from './model.ts';
+import { type Answers, ask, signIn, type Wallet, walletOf } from './wallet.ts';
+
+export const MARKETS = ['ETH/USDC', 'BTC/USDC'] as const;
+const MID = 2_000;
+/** A wallet cancels rather than places beyond this many resting orders. */
+const MOST_RESTING = 12;
+/** A replica that was not reached is left alone for a moment. */
+const SHY_MS = 250;
+const RESOLVE_WITHIN_MS = 60_000;
+
+/** What a wallet does next; how often, in a hundred. */
+const MIX = {
+  rest: 30,
+  cross: 18,
+  ioc: 6,
+  fok: 4,
+  'post-only': 6,
+  'market order': 4,
+  poor: 3,
+  repeat: 6,
+  cancel: 12,
+  'cancel all': 1,
+  list: 6,
+  book: 4,
+} as const;
+type Act = keyof typeof MIX;
+const DECK = Object.entries(MIX).flatMap(([act, share]) => Array<Act>(share).fill(act as Act));
+
+export interface DriverParts {
+  readonly seed: number;
+  /** Wallets that do whatever traders do. */
+  readonly traders: number;
+  /** Ports of the api replicas. */
+  readonly ports: readonly number[];
+  readonly journal: Journal;
+  readonly model: Model;
+  /** Told of each contradiction at once. */
+  readonly onViolation: (invariant: string, detail: string) => void;
+}
+
+type Draft = Intent extends infer One
+  ? One extends Intent
+    ? Omit<One, 'entry' | 'n' | 'wallet'>
+    : never
+  : never;
+
+export class Driver {
+  /** The traders, then the owners of the marker market and of the dead-man switch. */
+  readonly wallets: readonly Wallet[];
+  readonly marker: Wallet;
+  readonly deadMan: Wallet;
+  readonly answers: Answers = { longestMs: 0, count: 0 };
+  readonly #parts: DriverParts;
+  #working: Promise<unknown> = Promise.resolve();
+  #stopping = true;
+  #n: number;
+
+  constructor(parts: DriverParts) {
+    this.#parts = parts;
+    this.#n = parts.model.lastIntent;
+    const { seed, traders } = parts;
+    this.wallets = Array.from({ length: traders + 2 }, (_none, index) => walletOf(seed, index));
+    [this.marker, this.deadMan] = this.wallets.slice(traders) as [Wallet, Wallet];
+  }
+
+  get model(): Model {
+    return this.#parts.model;
+  }
+
+  get ports(): readonly number[] {
+    return this.#parts.ports;
+  }
+
+  async signIn(): Promise<void> {
+    await Promise.all(
+      this.wallets.map(async (wallet) => {
+        const endMs = Date.now() + RESOLVE_WITHIN_MS;
+        while (!(await signIn(wallet, wallet.dice.pick(this.ports)))) {
+          if (Date.now() > endMs) throw new Error('a wallet cannot sign in');
+          await sleep(250);
+        }
+      }),
+    );
+  }
+
+  /** All wallets together send so many requests a second, at most. */
+  begin(perSecond: number): void {
+    this.#stopping = false;
+    const traders = this.wallets.slice(0, this.#parts.traders);
+    const everyMs = (1_000 * traders.length) / perSecond;
+    this.#working = Promise.all(traders.map((wallet) => this.#work(wallet, everyMs)));
+  }
+
+  /** Stops when each request under way has its outcome. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await this.#working;
+  }
+
+  close(): void {
+    for (const { agent } of this.wallets) agent.destroy();
+  }
+
+  async #work(wallet: Wallet, everyMs: number): Promise<void> {
+    const { dice } = wallet;
+    await sleep(dice.below(everyMs));
+    while (!this.#stopping) {
+      const begunMs = performance.now();
+      await this.#act(wallet, dice.pick(DECK));
+      await sleep(Math.max(0, begunMs + everyMs * (0.5 + dice.below(100) / 100) - performance.now()));
+    }
+  }
+
+  async #act(wallet: Wallet, act: Act): Promise<unknown> {
+    const { dice } = wallet;
+    const side = dice.pick(['buy', 'sell'] as const);
+    const away = (1 + dice.below(40)) / 4;
+    const passive = side === 'buy' ? MID - away : MID + away;
+    const aggressive = side === 'buy' ? MID + 20 : MID - 20;
+    const size = (1 + dice.below(300)) / 10_000;
+    const limit = (more: Partial<OrderBody>): Promise<unknown> =>
+      this.#placeNew(wallet, {
+        market: dice.pick(MARKETS),
+        side,
+        type: 'limit',
+        price: passive,
+        size,
+        ...more,
+      });
+    switch (act) {
+      case 'rest':
+        return wallet.resting.length > MOST_RESTING ? this.#act(wallet, 'cancel') : limit({});
+      case 'cross':
+        return limit({ price: aggressive, size: size * 2 });
+      case 'ioc':
+        return limit({ price: aggressive, timeInForce: 'IOC' });
+      case 'fok':
+        return limit({ price: aggressive, timeInForce: 'FOK' });
+      case 'post-only':
+        return limit({ price: dice.chance(0.3) ? aggressive : passive, postOnly: true });
+      case 'market order':
+        return this.#placeNew(wallet, { market: dice.pick(MARKETS), side, type: 'market', size });
+      case 'poor':
+        return this.#placePoor(wallet);
+      case 'repeat':
+        return this.#repeat(wallet);
+      case 'cancel': {
+        const id = wallet.resting.shift();
+        return id === undefined ? limit({}) : this.cancel(wallet, id);
+      }
+      case 'cancel all':
+        return this.#cancelAll(wallet);
+      case 'list':
+        return this.#list(wallet);
+      case 'book':
+        return this.#book(wallet);
+    }
+  }
+
+  /** An id that no other request of the wallet has, in any run of the same campaign. */
+  #freshId(): string {
+    return `c${this.#n + 1}`;
+  }
+
+  #placeNew(wallet: Wallet, order: Omit<OrderBody, 'clientOrderId'>): Promise<Outcome> {
+    const sized = order.size === undefined ? {} : { size: Math.round(order.size * 10_000) / 10_000 };
+    return this.place(wallet, { ...order, ...sized, clientOrderId: this.#freshId() });
+  }
+
+  /** A refusal uses no id: an order that the wallet can pay is placed under it afterwards. */
+  async #placePoor(wallet: Wallet): Promise<void> {
+    const clientOrderId = this.#freshId();
+    const order = { market: MARKETS[0], side: 'buy', type: 'limit', clientOrderId } as const;
+    const poor = await this.place(wallet, { ...order, price: 1_000, size: 500_000_000 });
+    if (poor.is !== 'refused') {
+      if (poor.is === 'ok') this.#parts.onViolation('funds', `an order beyond all funds was accepted`);
+      return;
+    }
+    const again = await this.place(wallet, { ...order, price: MID - 15, size: 0.0001 });
+    if (again.is === 'refused' && again.code !== 'RATE_LIMITED')
+      this.#parts.onViolation('client ids', `${clientOrderId} is refused with ${again.code} after a refusal`);
+  }
+
+  /** A request is sent again as it was: the reply shows the same order. */
+  async #repeat(wallet: Wallet): Promise<void> {
+    const { dice } = wallet;
+    const back = 1 + dice.below(400);
+    for (let n = Math.max(1, this.#n - back); n <= this.#n; n += 1) {
+      const told = this.model.orders.get(this.model.keyOf(wallet.index, `c${n}`));
+      if (told?.state !== 'placed') continue;
+      await this.place(wallet, told.order);
+      return;
+    }
+  }
+
+  /** An order that the wallet was told of is in its next list, while it is among the newest. */
+  async #list(wallet: Wallet): Promise<void> {
+    const placed = await this.#placeNew(wallet, {
+      market: wallet.dice.pick(MARKETS),
+      side: 'buy',
+      type: 'limit',
+      price: MID - 10 - wallet.dice.below(10) / 4,
+      size: 0.001,
+    });
+    const reply = await this.read(wallet, '/v1/orders?limit=20');
+    if (reply?.status !== 200 || placed.is !== 'ok') return;
+    const orders = reply.body.orders as Shown[];
+    const [shown] = placed.shown;
+    if (!orders.some(({ id }) => id === shown!.id))
+      this.#parts.onViolation('read your writes', `${shown!.id} is placed and in no list`);
+  }
+
+  async #book(wallet: Wallet): Promise<void> {
+    const ticker = wallet.dice.pick(MARKETS).replace('/', '_');
+    const reply = await this.read(wallet, `/v1/market-data/orderbook/${ticker}`);
+    if (reply?.status !== 200) return;
+    const { bids, asks } = reply.body as { bids: string[][]; asks: string[][] };
+    if (bids[0] && asks[0] && Number(bids[0][0]) >= Number(asks[0][0]))
+      this.#parts.onViolation('book', `${ticker} is crossed in a reply: ${bids[0][0]} and ${asks[0][0]}`);
+  }
+
+  /** @returns undefined when no answer came */
+  async read(wallet: Wallet, path: string, port = wallet.dice.pick(this.ports)): Promise<Reply | undefined> {
+    try {
+      const reply = await ask(port, wallet, 'GET', path, undefined, this.answers);
+      this.#noteFault(reply, path);
+      return reply;
+    } catch (error) {
+      if (!(error instanceof Broken)) throw error;
+      await sleep(SHY_MS);
+      return undefined;
+    }
+  }
+
+  async place(wallet: Wallet, order: OrderBody, port?: number): Promise<Outcome> {
+    const outcome = await this.#change(wallet, { does: 'place', order }, 'POST', '/v1/orders', order, port);
+    if (outcome.is === 'ok') {
+      const [{ id, status }] = outcome.shown as [Shown];
+      if (isLive(status) && !wallet.resting.includes(id)) wallet.resting.push(id);
+    }
+    return outcome;
+  }
+
+  cancel(wallet: Wallet, id: string, port?: number): Promise<Outcome> {
+    return this.#change(wallet, { does: 'cancel', id }, 'DELETE', `/v1/orders/${id}`, undefined, port);
+  }
+
+  #cancelAll(wallet: Wallet): Promise<Outcome> {
+    wallet.resting.length = 0;
+    return this.#change(wallet, { does: 'cancel all' }, 'DELETE', '/v1/orders');
+  }
+
+  async #change(
+    wallet: Wallet,
+    draft: Draft,
+    method: string,
+    path: string,
+    body?: object,
+    port = wallet.dice.pick(this.ports),
+  ): Promise<Outcome> {
+    const intent = this.begun(wallet.index, draft);
+    try {
+      const reply = await ask(port, wallet, method, path, body, this.answers);
+      this.#noteFault(reply, path);
+      return this.ended(outcomeOf(intent.n, reply));
+    } catch (error) {
+      if (!(error instanceof Broken)) throw error;
+      const outcome = this.ended({ entry: 'outcome', n: intent.n, is: 'unknown', why: error.message });
+      await sleep(SHY_MS);
+      return outcome;
+    }
+  }
+
+  /** Writes an intent, before anything is sent. */
+  begun(wallet: number, draft: Draft): Intent {
+    this.#n += 1;
+    const intent = { entry: 'intent', n: this.#n, wallet, ...draft } as Intent;
+    this.#parts.journal.write(intent);
+    this.model.apply(intent);
+    return intent;
+  }
+
+  /** Writes an outcome. */
+  ended(outcome: Outcome): Outcome {
+    this.#parts.journal.write(outcome);
+    this.model.apply(outcome);
+    for (const what of this.model.contradictions.splice(0)) this.#parts.onViolation('replies', what);
+    return outcome;
+  }
+
+  /** No fault excuses an answer that the service itself calls unexpected. */
+  #noteFault({ status, body }: Reply, path: string): void {
+    if (status === 500) this.#parts.onViolation('answers', `${path} answered 500 ${body.code}`);
+  }
+
+  /** Looks up each order whose outcome is unknown, and asks for it again under its client order id. */
+  async resolve(): Promise<void> {
+    const asked = [...this.model.orders.values()].filter(({ state }) => state === 'asked');
+    await Promise.all(
+      this.wallets.map(({ index }) => this.#resolveAll(asked.filter(({ wallet }) => wallet === index))),
+    );
+    // What has no outcome by now was under way when an earlier run of the campaign was killed.
+    for (const { n, does } of [...this.model.open.values()])
+      if (does !== 'move') this.ended({ entry: 'outcome', n, is: 'unknown', why: 'the campaign was killed' });
+  }
+
+  async #resolveAll(orders: readonly Told[]): Promise<void> {
+    for (const told of orders) {
+      for (const endMs = Date.now() + RESOLVE_WITHIN_MS; told.state === 'asked'; await sleep(20)) {
+        if (Date.now() > endMs) {
+          this.#parts.onViolation('lookup', `${told.order.clientOrderId} cannot be resolved in a minute`);
+          return;
+        }
+        await this.#resolveOne(told);
+      }
+    }
+  }
+
+  async #resolveOne(told: Told): Promise<void> {
+    const wallet = this.wallets[told.wallet]!;
+    const { clientOrderId } = told.order;
+    const found = await this.read(wallet, `/v1/orders/by-client-id/${clientOrderId}`);
+    if (found?.status !== 200 && found?.status !== 404) return;
+    const outcome = await this.place(wallet, told.order);
+    if (found.status !== 200 || outcome.is === 'unknown') return;
+    const { id } = found.body.order as Shown;
+    if (outcome.is === 'refused' || outcome.shown[0]!.id !== id)
+      this.#parts.onViolation('client ids', `${clientOrderId} is ${id} by look-up and not by its repetition`);
+  }
+}
+
+/** 503 leaves the outcome open, unless it says that trading is paused. */
+function outcomeOf(n: number, { status, body }: Reply): Outcome {
+  const code = String(body.code);
+  if (status === 200) {
+    const shown = body.cancelled === undefined ? [body] : (body.cancelled as object[]);
+    return { entry: 'outcome', n, is: 'ok', shown: shown.map(shownOf as (order: object) => Shown) };
+  }
+  if (status >= 500 && code !== 'OPERATIONAL_PAUSED')
+    return { entry: 'outcome', n, is: 'unknown', why: `${status} ${code}` };
+  return { entry: 'outcome', n, is: 'refused', code };
+}
+
+const shownOf = ({ id, status }: Shown): Shown => ({ id, status });

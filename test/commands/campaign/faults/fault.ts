@@ -1,0 +1,78 @@
+/** A fault: what is done to the service while clients trade, and what it may honestly break. */
+
+import type { Random } from '../../../support/seed.ts';
+import type { Cluster, ClusterPlan } from '../cluster.ts';
+import type { Driver } from '../driver.ts';
+
+/** What this machine can do, for faults that need more than an ordinary process has. */
+export interface Machine {
+  readonly isRoot: boolean;
+  /** The kernel can lose packets of the loopback interface: `tc netem`. */
+  readonly hasNetem: boolean;
+  readonly hasTmpfs: boolean;
+  readonly hasFakedClock: boolean;
+}
+
+export interface Scene {
+  readonly cluster: Cluster;
+  readonly driver: Driver;
+  readonly dice: Random;
+  /** Number of the last intent of the last rest: what was told before is settled. */
+  readonly sinceIntent: number;
+  /** Rounds of the fault that were asked for are fewer than its own: long waits are made short. */
+  readonly isShort: boolean;
+  /** Waits until every process is ready again and answers. */
+  untilHealed(): Promise<unknown>;
+  /** Ends the load, so that nothing new is placed on an engine before its loss is noted. */
+  quiet(): Promise<void>;
+  /** Notes that the engine lost the events after one, so replies since the last rest may not hold. */
+  lost(afterSequence: number): void;
+  /** A violation that the fault itself sees. */
+  violation(invariant: string, detail: string): void;
+  /** A figure for the table. */
+  note(figure: string): void;
+}
+
+export interface Fault {
+  readonly name: string;
+  /** Rounds of a whole campaign. */
+  readonly rounds: number;
+  /** Rounds between two rests at which everything is checked. 1 where a round may lose something. */
+  readonly restEvery?: number;
+  /** The invariants that the fault excuses, in words for the table; everything else must hold. */
+  readonly mayBreak: string;
+  /** The queue's Redis may lose its counts. */
+  readonly forgetsLimits?: boolean;
+  /** @returns the reason why this machine cannot run it */
+  readonly lacks?: (machine: Machine) => string | undefined;
+  /** A cluster that differs from the one that most faults share. */
+  readonly plan?: (base: ClusterPlan) => Promise<OwnPlan>;
+  /** Name of that cluster, where several faults in a row share it. */
+  readonly shares?: string;
+  /** Does the harm, under load. @returns what undoes it */
+  inject(scene: Scene): Promise<() => Promise<void>>;
+}
+
+export interface OwnPlan {
+  readonly plan: ClusterPlan;
+  /** Called when the cluster has stopped. */
+  readonly close?: () => Promise<void>;
+}
+
+/** Several faults in turn, each healed before the next one, as one fault with one rest. None of them may lose anything. */
+export const inTurn = (name: string, faults: readonly Fault[]): Fault => ({
+  name,
+  rounds: 1,
+  mayBreak: NOTHING,
+  forgetsLimits: faults.some(({ forgetsLimits }) => forgetsLimits === true),
+  async inject(scene) {
+    for (const fault of faults) {
+      const heal = await fault.inject(scene);
+      await heal();
+      await scene.untilHealed();
+    }
+    return async () => undefined;
+  },
+});
+
+export const NOTHING = 'nothing';

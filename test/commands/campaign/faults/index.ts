@@ -1,0 +1,26 @@
+/** All faults, in the order in which a campaign runs them. */
+
+import { clocksApart } from './clocks.ts';
+import type { Fault } from './fault.ts';
+import { KILLS } from './kills.ts';
+import { LOAD } from './load.ts';
+import { NETWORK } from './network.ts';
+import { RECOVERY } from './recovery.ts';
+import { REFUSALS } from './refusals.ts';
+import { STORAGE } from './storage.ts';
+
+/** Faults that share a cluster stand together. */
+const all: readonly Fault[] = [
+  ...KILLS,
+  ...REFUSALS,
+  ...STORAGE,
+  ...RECOVERY,
+  ...NETWORK,
+  ...LOAD,
+  clocksApart,
+];
+
+export const FAULTS: readonly Fault[] = [
+  ...all.filter(({ plan }) => plan === undefined),
+  ...all.filter(({ plan }) => plan !== undefined),
+];

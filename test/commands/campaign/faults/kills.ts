@@ -1,0 +1,156 @@
+/** Processes and servers killed under load. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Role } from '../../drill/processes.ts';
+import { moment } from '../cluster.ts';
+import { type Fault, NOTHING, type Scene } from './fault.ts';
+
+const LONGEST_MOMENT_MS = 700;
+
+/** Each process of the role that dies leaves requests behind; its successor has its port. */
+const killOf = (role: Role, rounds: number): Fault => ({
+  name: `kill ${role}`,
+  rounds,
+  restEvery: 5,
+  mayBreak: NOTHING,
+  async inject({ cluster, dice }) {
+    const slot = dice.pick(cluster.of(role));
+    await moment(dice, LONGEST_MOMENT_MS);
+    await cluster.processes.end(slot, 'SIGKILL');
+    return () => cluster.processes.start(slot);
+  },
+});
+
+const killAll: Fault = {
+  name: 'kill all processes',
+  rounds: 10,
+  mayBreak: NOTHING,
+  async inject({ cluster, dice }) {
+    await moment(dice, LONGEST_MOMENT_MS);
+    await Promise.all(cluster.slots.map((slot) => cluster.processes.end(slot, 'SIGKILL')));
+    return async () => {
+      await Promise.all(cluster.slots.map(cluster.processes.start));
+    };
+  },
+};
+
+const killEngine: Fault = {
+  name: 'kill the engine Redis',
+  rounds: 50,
+  restEvery: 5,
+  mayBreak: NOTHING,
+  async inject({ cluster, dice }) {
+    await moment(dice, LONGEST_MOMENT_MS);
+    await cluster.engine.kill();
+    await moment(dice, LONGEST_MOMENT_MS);
+    return () => cluster.engine.start();
+  },
+};
+
+const killEngineAndApi: Fault = {
+  name: 'kill the engine Redis and an api',
+  rounds: 20,
+  restEvery: 5,
+  mayBreak: NOTHING,
+  async inject({ cluster, dice }) {
+    const slot = dice.pick(cluster.of('api'));
+    await moment(dice, LONGEST_MOMENT_MS);
+    await Promise.all([cluster.engine.kill(), cluster.processes.end(slot, 'SIGKILL')]);
+    return async () => {
+      await cluster.engine.start();
+      await cluster.processes.start(slot);
+    };
+  },
+};
+
+const killQueue: Fault = {
+  name: 'kill the queue Redis',
+  rounds: 20,
+  restEvery: 5,
+  mayBreak: 'request limits forget their counts, sign-ins under way',
+  forgetsLimits: true,
+  async inject({ cluster, dice }) {
+    await moment(dice, LONGEST_MOMENT_MS);
+    await cluster.queue.kill();
+    await moment(dice, LONGEST_MOMENT_MS);
+    return () => cluster.queue.start();
+  },
+};
+
+const killPostgres: Fault = {
+  name: 'kill Postgres',
+  rounds: 45,
+  restEvery: 5,
+  mayBreak: NOTHING,
+  async inject({ cluster, dice }) {
+    await moment(dice, LONGEST_MOMENT_MS);
+    await cluster.postgres.kill();
+    await moment(dice, LONGEST_MOMENT_MS);
+    return () => cluster.postgres.start();
+  },
+};
+
+const OUTAGE_MS = 120_000;
+const SHORT_OUTAGE_MS = 5_000;
+
+const longOutage: Fault = {
+  name: 'Postgres away for two minutes',
+  rounds: 5,
+  mayBreak: NOTHING,
+  async inject({ cluster, isShort, note }) {
+    const outageMs = isShort ? SHORT_OUTAGE_MS : OUTAGE_MS;
+    await cluster.postgres.kill();
+    await sleep(outageMs);
+    return async () => {
+      await cluster.postgres.start();
+      const begunMs = Date.now();
+      await cluster.untilSettled();
+      note(
+        `lag gone ${((Date.now() - begunMs) / 1_000).toFixed(1)} s after an outage of ${outageMs / 1_000} s`,
+      );
+    };
+  },
+};
+
+/** SIGSTOP: it hangs, keeps its connections and locks, and goes on later where it was. */
+const hang = (what: string, stop: (scene: Scene) => Promise<() => Promise<void>>): Fault => ({
+  name: `${what} hangs`,
+  rounds: 10,
+  mayBreak: NOTHING,
+  inject: stop,
+});
+
+const HANG_MS = 3_500;
+
+const hangSettlement = hang('settlement', async ({ cluster, dice }) => {
+  const pid = cluster.processes.pidOf(cluster.of('settlement')[0]!);
+  process.kill(pid, 'SIGSTOP');
+  await moment(dice, HANG_MS);
+  return async () => {
+    process.kill(pid, 'SIGCONT');
+  };
+});
+
+const hangApi = hang('an api', async ({ cluster, dice }) => {
+  const pid = cluster.processes.pidOf(dice.pick(cluster.of('api')));
+  process.kill(pid, 'SIGSTOP');
+  await sleep(1_000 + dice.below(HANG_MS));
+  return async () => {
+    process.kill(pid, 'SIGCONT');
+  };
+});
+
+export const KILLS: readonly Fault[] = [
+  killOf('api', 200),
+  killOf('settlement', 100),
+  killOf('snapshot', 20),
+  killOf('stream', 20),
+  killAll,
+  killEngine,
+  killEngineAndApi,
+  killQueue,
+  killPostgres,
+  longOutage,
+  hangSettlement,
+  hangApi,
+];

@@ -1,0 +1,87 @@
+/** The network between a process and its servers: each process has a proxy of its own. */
+
+import { spawnSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServerProxy } from '../proxies.ts';
+import { type Fault, NOTHING, type OwnPlan, type Scene } from './fault.ts';
+
+const SERVERS = ['engine', 'queue', 'postgres'] as const;
+const LIMITS = 'request limits of whoever cannot reach the queue Redis';
+
+const proxied: NonNullable<Fault['plan']> = async (base): Promise<OwnPlan> => ({
+  plan: { ...base, folder: base.folder, isProxied: true },
+});
+
+const someProxy = ({ cluster, dice }: Scene): ServerProxy => cluster.proxies.get(dice.pick(cluster.slots))!;
+
+/** The faults share one cluster with proxies: it is started for the first of them. */
+const onLinks = (
+  name: string,
+  rounds: number,
+  inject: (scene: Scene, proxy: ServerProxy) => Promise<() => Promise<void>>,
+): Fault => ({
+  name,
+  rounds,
+  mayBreak: LIMITS,
+  forgetsLimits: true,
+  plan: proxied,
+  restEvery: 2,
+  shares: 'proxied',
+  inject: (scene) => inject(scene, someProxy(scene)),
+});
+
+const PARTITION_MS = 4_000;
+
+const partition = onLinks('partition: the proxy of a process stops', 20, async ({ dice }, proxy) => {
+  proxy.signal('SIGSTOP');
+  await sleep(500 + dice.below(PARTITION_MS));
+  return async () => proxy.signal('SIGCONT');
+});
+
+const LAME_MS = 2_000;
+
+/** One server of one process, for some seconds. */
+const lame = (
+  name: string,
+  doTo: (proxy: ServerProxy, server: string, scene: Scene) => Promise<void>,
+): Fault =>
+  onLinks(name, 20, async (scene, proxy) => {
+    const server = scene.dice.pick(SERVERS);
+    await doTo(proxy, server, scene);
+    await sleep(LAME_MS);
+    return () => proxy.do('mend');
+  });
+
+const MOST_DELAY_MS = 120;
+const MOST_BYTES = 60_000;
+
+export const NETWORK: readonly Fault[] = [
+  partition,
+  lame('a server is cut off from a process', (proxy, server) => proxy.do('cut', server)),
+  lame('a server hangs for a process', (proxy, server) => proxy.do('stall', server)),
+  lame('replies of a server are lost', (proxy, server) => proxy.do('mute', server)),
+  lame('replies are slow', (proxy, server, { dice }) =>
+    proxy.do('limp', server, {
+      delayMs: 1 + dice.below(MOST_DELAY_MS),
+      cutAfterBytes: Number.MAX_SAFE_INTEGER,
+    }),
+  ),
+  lame('connections break at random bytes', (proxy, server, { dice }) =>
+    proxy.do('limp', server, { delayMs: 1, cutAfterBytes: 1 + dice.below(MOST_BYTES) }),
+  ),
+  {
+    name: 'packets are lost (tc netem)',
+    rounds: 5,
+    mayBreak: NOTHING,
+    lacks: ({ isRoot, hasNetem }) =>
+      hasNetem ? undefined : isRoot ? 'the kernel has no netem' : 'needs root and netem',
+    async inject() {
+      const netem = (verb: string, ...how: string[]): void => {
+        spawnSync('tc', ['qdisc', verb, 'dev', 'lo', 'root', 'netem', ...how]);
+      };
+      netem('add', 'loss', '5%');
+      await sleep(LAME_MS);
+      return async () => netem('del');
+    },
+  },
+];

@@ -1,0 +1,201 @@
+/** Disks: files that end too early, and disks that are full. */
+
+import { spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { engineSequence, moment } from '../cluster.ts';
+import { expectClosed } from './closed-engine.ts';
+import { type Fault, NOTHING, type Scene } from './fault.ts';
+
+const MOST_CUT_BYTES = 6_000;
+
+/** The part of the append-only file that is written now. */
+function appendedFile(engineFolder: string): string {
+  const folder = join(engineFolder, 'appendonlydir');
+  const parts = readdirSync(folder).filter((file) => file.endsWith('.incr.aof'));
+  return join(folder, parts.sort().at(-1)!);
+}
+
+/**
+ * The end of the file is cut off. The engine opens when it has all that Postgres has; then the orders after the cut are
+ * honestly lost. Otherwise it stays closed until the file is as it was.
+ */
+const cutFile: Fault = {
+  name: 'the append-only file is cut at random bytes',
+  rounds: 200,
+  mayBreak: 'what was acknowledged and not settled, when the engine opens',
+  async inject(scene) {
+    const { cluster, dice } = scene;
+    const { engine, engineFolder, redis } = cluster;
+    // Settlement stands still in half of the rounds: the cut is behind its cursor or before it.
+    const settlement = cluster.of('settlement')[0]!;
+    const isBehind = dice.chance(0.5);
+    if (!isBehind) process.kill(cluster.processes.pidOf(settlement), 'SIGSTOP');
+    await moment(dice, 1_000);
+    await engine.kill();
+    const [cursor] = await cluster.sql<{ sequence: string }>('select sequence from engine_cursor');
+    const file = appendedFile(engineFolder);
+    const whole = `${file}.whole`;
+    cpSync(file, whole);
+    truncateSync(file, Math.max(0, statSync(file).size - 1 - dice.below(MOST_CUT_BYTES)));
+    await scene.quiet();
+    await engine.start();
+    const sequence = (await engineSequence(redis)) ?? 0;
+    const settled = Number(cursor!.sequence);
+    if (sequence < settled) {
+      await expectClosed(scene, `the engine is at event ${sequence}, Postgres at ${settled}`);
+      await engine.kill();
+      cpSync(whole, file);
+      await engine.start();
+    } else scene.lost(sequence);
+    rmSync(whole);
+    return async () => {
+      if (!isBehind) process.kill(cluster.processes.pidOf(settlement), 'SIGCONT');
+    };
+  },
+};
+
+const queueDeleted: Fault = {
+  name: 'all keys of BullMQ are deleted',
+  rounds: 10,
+  mayBreak: NOTHING,
+  async inject({ cluster: { queueRedis }, dice }) {
+    for (let turns = 0; turns < 3; turns += 1) {
+      const keys = await queueRedis.keys('*bull*');
+      const queued = keys.length > 0 ? keys : await queueRedis.keys('{redbook}:*queue*');
+      if (queued.length > 0) await queueRedis.del(...queued);
+      await moment(dice, 600);
+    }
+    return async () => undefined;
+  },
+};
+
+const flushQueue: Fault = {
+  name: 'the queue Redis is emptied',
+  rounds: 5,
+  mayBreak: 'request limits forget their counts, sign-ins under way',
+  forgetsLimits: true,
+  async inject({ cluster: { queueRedis }, dice }) {
+    await moment(dice, 600);
+    await queueRedis.flushall();
+    return async () => undefined;
+  },
+};
+
+const REDIS_MB = 48;
+const POSTGRES_MB = 320;
+const FULL_MS = 1_500;
+
+interface Disk {
+  readonly folder: string;
+  readonly close: () => Promise<void>;
+}
+
+/** A file system in memory, small enough to fill. */
+function smallDisk(folder: string, megabytes: number): Disk {
+  mkdirSync(folder, { recursive: true });
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', folder]);
+  if (mounted.status !== 0) throw new Error(`no file system at ${folder}: ${mounted.stderr}`);
+  return {
+    folder,
+    close: async () => {
+      spawnSync('umount', ['-l', folder]);
+    },
+  };
+}
+
+/** Takes all that is left of a disk. @returns gives it back */
+function fill(folder: string): () => void {
+  const file = join(folder, 'filler');
+  const descriptor = openSync(file, 'w');
+  const piece = Buffer.alloc(64 * 1024, 1);
+  try {
+    for (;;) writeSync(descriptor, piece);
+  } catch {
+    // The disk is full.
+  } finally {
+    closeSync(descriptor);
+  }
+  return () => rmSync(file);
+}
+
+const needsDisk: Fault['lacks'] = ({ hasTmpfs }) =>
+  hasTmpfs ? undefined : 'needs root, to mount a file system of its own';
+
+const fullEngine: Fault = {
+  name: 'the disk of the engine Redis is full',
+  rounds: 5,
+  mayBreak: NOTHING,
+  lacks: needsDisk,
+  async plan(base) {
+    const { folder, close } = smallDisk(join(base.folder, 'disk'), REDIS_MB);
+    return { plan: { ...base, engineFolder: join(folder, 'engine') }, close };
+  },
+  async inject({ cluster }: Scene) {
+    const free = fill(join(cluster.engineFolder, '..'));
+    await sleep(FULL_MS);
+    return async () => {
+      free();
+      // It ends by itself when it cannot write what it is to answer for.
+      await cluster.engine.kill();
+      await cluster.engine.start();
+    };
+  },
+};
+
+const fullPostgres: Fault = {
+  name: 'the disk of Postgres is full',
+  rounds: 5,
+  mayBreak: NOTHING,
+  lacks: needsDisk,
+  async plan(base) {
+    const { folder, close } = smallDisk(join(base.folder, 'disk'), POSTGRES_MB);
+    return { plan: { ...base, postgresFolder: join(folder, 'postgres') }, close };
+  },
+  async inject({ cluster }: Scene) {
+    const free = fill(join(cluster.postgresFolder, '..'));
+    await sleep(FULL_MS * 2);
+    return async () => {
+      free();
+      await cluster.postgres.kill();
+      await cluster.postgres.start();
+    };
+  },
+};
+
+/** Without root: the server may make no file longer than it is now. */
+const limitedEngine: Fault = {
+  name: 'the engine Redis may write no more (RLIMIT_FSIZE)',
+  rounds: 5,
+  mayBreak: NOTHING,
+  async inject({ cluster }) {
+    const { size } = statSync(appendedFile(cluster.engineFolder));
+    const limited = spawnSync('prlimit', ['--pid', String(cluster.engine.pid()), `--fsize=${size + 200}`]);
+    if (limited.status !== 0) throw new Error(`prlimit: ${limited.stderr}`);
+    await sleep(FULL_MS);
+    return async () => {
+      await cluster.engine.kill();
+      await cluster.engine.start();
+    };
+  },
+};
+
+export const STORAGE: readonly Fault[] = [
+  cutFile,
+  queueDeleted,
+  flushQueue,
+  limitedEngine,
+  fullEngine,
+  fullPostgres,
+];

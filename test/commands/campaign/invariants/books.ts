@@ -1,0 +1,141 @@
+/** Books: what rests is what is live, no side crosses the other, and each order met those who were first. */
+
+import { type Rest, told } from './rest.ts';
+
+const MOST_LEVELS = 500;
+
+/** The book by REST is the sum of the live orders of the ledger, and is not crossed. */
+export async function booksAreOfLiveOrders({ cluster, driver }: Rest): Promise<string[]> {
+  const levels = await cluster.sql<{ market: string; side: string; price: string; size: string }>(`
+    select market, side, price_ticks::text as price, sum(size_steps - filled_steps)::text as size
+    from orders where closed_sequence is null group by 1, 2, price_ticks
+    order by market, case side when 'buy' then -price_ticks else price_ticks end`);
+  const found: string[] = [];
+  for (const market of new Set(levels.map((level) => level.market))) {
+    const ticker = market.replace('/', '_');
+    const reply = await driver.read(
+      driver.wallets[0]!,
+      `/v1/market-data/orderbook/${ticker}?depth=${MOST_LEVELS}`,
+    );
+    if (reply?.status === 429) continue;
+    const book = reply?.body as { bids?: [string, string][]; asks?: [string, string][] } | undefined;
+    for (const [side, shown] of [
+      ['buy', book?.bids],
+      ['sell', book?.asks],
+    ] as const) {
+      const kept = levels.filter((level) => level.market === market && level.side === side);
+      const asShown = (shown ?? []).map(
+        ([price, size]) => `${Math.round(Number(price) * 100)} ${Math.round(Number(size) * 10_000)}`,
+      );
+      const asKept = kept.slice(0, MOST_LEVELS / 2).map(({ price, size }) => `${price} ${size}`);
+      if (asShown.join() !== asKept.join())
+        found.push(`the ${side} side of ${market} is not that of the live orders`);
+    }
+    const best = (side: string): number =>
+      Number(levels.find((level) => level.market === market && level.side === side)?.price ?? Number.NaN);
+    if (best('buy') >= best('sell')) found.push(`${market} is crossed: ${best('buy')} and ${best('sell')}`);
+  }
+  return told(found);
+}
+
+interface Row {
+  id: string;
+  wallet: string;
+  market: string;
+  side: 'buy' | 'sell';
+  type: string;
+  time_in_force: string;
+  post_only: boolean;
+  price_ticks: string | null;
+  size_steps: string;
+  sequence: string;
+  closed_sequence: string | null;
+  status: string;
+}
+
+interface Resting {
+  readonly id: string;
+  readonly wallet: string;
+  readonly ticks: number;
+  readonly sequence: number;
+  left: number;
+}
+
+type Book = Record<'buy' | 'sell', Resting[]>;
+
+/**
+ * Runs the accepted orders and the cancels of the ledger again, through a book that is a sorted list, and compares
+ * the executions. The markets expire an own resting order that an incoming one would meet.
+ */
+export async function prioritiesHold({ cluster }: Rest): Promise<string[]> {
+  const rows = await cluster.sql<Row>('select * from orders order by sequence');
+  const trades = await cluster.sql<{
+    sequence: string;
+    maker_order_id: string;
+    size_steps: string;
+    price_ticks: string;
+  }>('select sequence, maker_order_id, size_steps, price_ticks from trades order by trade_id');
+  const byEvent = new Map<string, string[]>();
+  for (const { sequence, maker_order_id, size_steps, price_ticks } of trades) {
+    const list = byEvent.get(sequence) ?? [];
+    list.push(`${maker_order_id} ${size_steps} ${price_ticks}`);
+    byEvent.set(sequence, list);
+  }
+  const books = new Map<string, Book>();
+  const found: string[] = [];
+  for (const step of stepsOf(rows)) {
+    const { row } = step;
+    const book = books.get(row.market) ?? { buy: [], sell: [] };
+    books.set(row.market, book);
+    if (step.ends) {
+      book[row.side] = book[row.side].filter(({ id }) => id !== row.id);
+      continue;
+    }
+    const expected = match(book, row).join();
+    const executed = (byEvent.get(row.sequence) ?? []).join();
+    if (expected !== executed)
+      found.push(`order ${row.id} met ${executed || 'nobody'}, first in line: ${expected || 'nobody'}`);
+  }
+  return told(found);
+}
+
+/** Placings and ends in the order of their events. An order's own placing comes before its end. */
+function stepsOf(rows: readonly Row[]): { at: number; ends: boolean; row: Row }[] {
+  const steps = rows.flatMap((row) => [
+    { at: Number(row.sequence), ends: false, row },
+    ...(row.closed_sequence === null ? [] : [{ at: Number(row.closed_sequence), ends: true, row }]),
+  ]);
+  return steps.sort((one, other) => one.at - other.at || Number(one.ends) - Number(other.ends));
+}
+
+/** Matches an order and lets the rest of it rest. @returns its executions as texts */
+function match(book: Book, row: Row): string[] {
+  const isBuy = row.side === 'buy';
+  const limit = row.price_ticks === null ? undefined : Number(row.price_ticks);
+  const makers = isBuy ? book.sell : book.buy;
+  if (row.status === 'rejected') return [];
+  let left = Number(row.size_steps);
+  const executions: string[] = [];
+  while (left > 0 && makers[0] !== undefined) {
+    const [maker] = makers as [Resting];
+    if (limit !== undefined && (isBuy ? maker.ticks > limit : maker.ticks < limit)) break;
+    if (maker.wallet === row.wallet) {
+      makers.shift();
+      continue;
+    }
+    const steps = Math.min(left, maker.left);
+    executions.push(`${maker.id} ${steps} ${maker.ticks}`);
+    left -= steps;
+    maker.left -= steps;
+    if (maker.left === 0) makers.shift();
+  }
+  if (left > 0 && limit !== undefined && row.time_in_force === 'GTC') {
+    const own = isBuy ? book.buy : book.sell;
+    own.push({ id: row.id, wallet: row.wallet, ticks: limit, sequence: Number(row.sequence), left });
+    own.sort(
+      (one, other) =>
+        (isBuy ? other.ticks - one.ticks : one.ticks - other.ticks) || one.sequence - other.sequence,
+    );
+  }
+  return executions;
+}

@@ -1,0 +1,44 @@
+/** All that must hold at rest: one function each, which returns what does not. */
+
+import { booksAreOfLiveOrders, prioritiesHold } from './books.ts';
+import { eventsAreWhole } from './events.ts';
+import { dataIsTrue } from './market-data.ts';
+import {
+  conservationInPostgres,
+  conservationInRedis,
+  movementsAreThere,
+  reconcileHolds,
+  reservedIsOfLiveOrders,
+  transactionsSumToZero,
+} from './money.ts';
+import {
+  acknowledgedOrdersAreThere,
+  endsStay,
+  fillsArePairs,
+  listsAreTrue,
+  replaysAreTheSame,
+} from './orders.ts';
+import type { Rest } from './rest.ts';
+
+export interface Invariant {
+  readonly name: string;
+  check(rest: Rest): Promise<string[]>;
+}
+
+export const INVARIANTS: readonly Invariant[] = [
+  { name: 'ledger reconcile', check: reconcileHolds },
+  { name: 'transactions sum to zero', check: transactionsSumToZero },
+  { name: 'conservation in Postgres', check: conservationInPostgres },
+  { name: 'conservation in Redis', check: conservationInRedis },
+  { name: 'reserved = live orders', check: reservedIsOfLiveOrders },
+  { name: 'acknowledged orders and cancels', check: acknowledgedOrdersAreThere },
+  { name: 'acknowledged credits and debits', check: movementsAreThere },
+  { name: 'client ids', check: replaysAreTheSame },
+  { name: 'terminal orders stay so', check: endsStay },
+  { name: 'fills pair up', check: fillsArePairs },
+  { name: 'price-time priority', check: prioritiesHold },
+  { name: 'book', check: booksAreOfLiveOrders },
+  { name: 'events', check: eventsAreWhole },
+  { name: 'candles and 24 h figures', check: dataIsTrue },
+  { name: 'lists', check: listsAreTrue },
+];

@@ -1,0 +1,173 @@
+/** Money in exact integers: each store is added up by itself, and then they are compared. */
+
+import { type Rest, told } from './rest.ts';
+
+interface CheckDocument {
+  readonly holds: boolean;
+  readonly checks: readonly {
+    readonly name: string;
+    readonly count: number;
+    readonly differences: unknown;
+  }[];
+}
+
+export async function reconcileHolds({ cluster }: Rest): Promise<string[]> {
+  try {
+    const { holds } = (await cluster.operate('ledger', 'reconcile', '--patience', '60')) as CheckDocument;
+    return holds ? [] : ['not everything holds'];
+  } catch (error) {
+    return [(error as Error).message.slice(0, 600)];
+  }
+}
+
+export async function transactionsSumToZero({ cluster }: Rest): Promise<string[]> {
+  const rows = await cluster.sql<{ transaction_id: string; asset: string; sum: string }>(`
+    select transaction_id, asset, sum(amount_atoms) from ledger_entries
+    group by 1, 2 having sum(amount_atoms) <> 0`);
+  return told(rows.map(({ transaction_id, asset, sum }) => `${transaction_id} leaves ${sum} ${asset}`));
+}
+
+interface Held {
+  account: string;
+  asset: string;
+  atoms: string;
+}
+
+const heldIn = ({ cluster }: Rest): Promise<Held[]> =>
+  cluster.sql<Held>(
+    'select account, asset, sum(amount_atoms)::text as atoms from ledger_entries group by 1, 2',
+  );
+
+/** Custody owes what came in and did not go out. No other account is below zero. */
+export async function conservationInPostgres(rest: Rest): Promise<string[]> {
+  const held = await heldIn(rest);
+  const moved = await rest.cluster.sql<{ asset: string; atoms: string }>(`
+    select asset, sum(case kind when 'credited' then amount_atoms else -amount_atoms end)::text as atoms
+    from movements group by 1`);
+  const found: string[] = [];
+  for (const { asset, atoms } of moved) {
+    const accounts = held.filter((one) => one.asset === asset);
+    const sum = accounts.reduce((total, one) => total + BigInt(one.atoms), 0n);
+    const custody = accounts.find(({ account }) => account === 'custody')?.atoms ?? '0';
+    if (sum !== 0n) found.push(`all accounts together hold ${sum} atoms of ${asset}`);
+    if (BigInt(custody) !== -BigInt(atoms)) found.push(`custody of ${asset} is ${custody}, moved ${atoms}`);
+    for (const { account, atoms: own } of accounts)
+      if (account !== 'custody' && BigInt(own) < 0n) found.push(`${account} holds ${own} atoms of ${asset}`);
+  }
+  return told(found);
+}
+
+interface Balances {
+  readonly supply: bigint;
+  readonly house: bigint;
+  /** Of wallets, in lower case. */
+  readonly available: ReadonlyMap<string, bigint>;
+  readonly reserved: ReadonlyMap<string, bigint>;
+}
+
+const WALLET_BYTES = 20;
+
+/** The balances of an asset as the engine keeps them. */
+async function balancesOf({ cluster }: Rest, asset: string): Promise<Balances> {
+  const entries = Object.entries(await readBalances(cluster, asset));
+  const of = (ending: string): Map<string, bigint> =>
+    new Map(
+      entries
+        .filter(([field]) => field.length === WALLET_BYTES * 2 + 1 && field.endsWith(ending))
+        .map(([field, value]) => [`0x${field.slice(0, -1)}`, value]),
+    );
+  const named = (name: string): bigint => entries.find(([field]) => field === name)?.[1] ?? 0n;
+  return { supply: named('supply'), house: named('house'), available: of('a'), reserved: of('r') };
+}
+
+/** Field names are binary, so they are read as buffers: wallets as hex digits, then `a` or `r`. */
+async function readBalances(cluster: Rest['cluster'], asset: string): Promise<Record<string, bigint>> {
+  const flat = (await cluster.redis.callBuffer('HGETALL', `{redbook}:balances:${asset}`)) as Buffer[];
+  const read: Record<string, bigint> = {};
+  for (let at = 0; at < flat.length; at += 2) {
+    const [field, value] = [flat[at]!, BigInt(flat[at + 1]!.toString())];
+    const isWallet = field.length === WALLET_BYTES + 1;
+    const name = isWallet
+      ? field.toString('hex', 0, WALLET_BYTES) + field.toString('latin1', WALLET_BYTES)
+      : field.toString();
+    read[name] = value;
+  }
+  return read;
+}
+
+const assetsOf = async ({ cluster }: Rest): Promise<string[]> =>
+  (await cluster.sql<{ symbol: string }>('select symbol from assets')).map(({ symbol }) => symbol);
+
+const sumOf = (amounts: Iterable<bigint>): bigint => [...amounts].reduce((sum, one) => sum + one, 0n);
+
+/** All balances are the supply, none is negative, and each is what the ledger says. */
+export async function conservationInRedis(rest: Rest): Promise<string[]> {
+  const held = await heldIn(rest);
+  const found: string[] = [];
+  for (const asset of await assetsOf(rest)) {
+    const { supply, house, available, reserved } = await balancesOf(rest, asset);
+    const sum = house + sumOf(available.values()) + sumOf(reserved.values());
+    if (sum !== supply) found.push(`balances of ${asset} add up to ${sum}, the supply is ${supply}`);
+    for (const [name, amounts] of [
+      ['available', available],
+      ['reserved', reserved],
+    ] as const)
+      for (const [wallet, atoms] of amounts)
+        if (atoms < 0n) found.push(`${name} ${asset} of ${wallet} is ${atoms}`);
+    for (const { account, asset: of, atoms } of held) {
+      if (of !== asset || account === 'custody') continue;
+      const inRedis =
+        account === 'house' ? house : (available.get(account) ?? 0n) + (reserved.get(account) ?? 0n);
+      if (inRedis !== BigInt(atoms))
+        found.push(`${account} has ${inRedis} atoms of ${asset} in Redis, ${atoms} in Postgres`);
+    }
+  }
+  return told(found);
+}
+
+/** A live bid holds its price times what is left of it; a live ask holds what is left of it. */
+export async function reservedIsOfLiveOrders(rest: Rest): Promise<string[]> {
+  const needs = await rest.cluster.sql<{ wallet: string; asset: string; atoms: string }>(`
+    select wallet, case side when 'buy' then quote else base end as asset,
+      sum((size_steps - filled_steps) * case side when 'buy' then price_ticks * quote_atoms_per_lot
+        else base_atoms_per_step end)::text as atoms
+    from orders where closed_sequence is null group by 1, 2`);
+  const found: string[] = [];
+  for (const asset of await assetsOf(rest)) {
+    const { reserved } = await balancesOf(rest, asset);
+    const needed = new Map(
+      needs.filter((one) => one.asset === asset).map(({ wallet, atoms }) => [wallet, BigInt(atoms)]),
+    );
+    for (const wallet of new Set([...reserved.keys(), ...needed.keys()])) {
+      const [has, needs] = [reserved.get(wallet) ?? 0n, needed.get(wallet) ?? 0n];
+      if (has !== needs) found.push(`${wallet} has ${has} ${asset} reserved, its live orders hold ${needs}`);
+    }
+  }
+  return told(found);
+}
+
+/** Each credit and debit that an operator was told of counts once, with its amount. */
+export async function movementsAreThere({ cluster, model, driver }: Rest): Promise<string[]> {
+  const rows = await cluster.sql<{
+    kind: string;
+    wallet: string;
+    reference: string;
+    atoms: string;
+    scale: number;
+  }>(`
+    select kind, wallet, reference, amount_atoms::text as atoms, scale
+    from movements join assets on symbol = asset`);
+  const found: string[] = [];
+  for (const [reference, { state, wallet, movement }] of model.movements) {
+    const kind = movement.kind === 'credit' ? 'credited' : 'debited';
+    const row = rows.find((one) => one.kind === kind && one.reference === reference);
+    if (state === 'moved' && row === undefined) found.push(`${kind} ${reference} is not in the ledger`);
+    if (row === undefined) continue;
+    const atoms = BigInt(Math.round(Number(movement.amount) * 10 ** row.scale));
+    if (BigInt(row.atoms) !== atoms || row.wallet !== driver.wallets[wallet]!.address)
+      found.push(
+        `${kind} ${reference} is ${row.atoms} atoms for ${row.wallet}, asked for ${movement.amount}`,
+      );
+  }
+  return told(found);
+}

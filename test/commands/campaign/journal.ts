@@ -1,0 +1,89 @@
+/**
+ * The log of a campaign: each request before it is sent, and its outcome after it. Each entry is one write to a file
+ * that is open for appending, so a kill of the campaign loses no entry that it acted on.
+ */
+
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
+
+export interface OrderBody {
+  readonly market: string;
+  readonly side: 'buy' | 'sell';
+  readonly type: 'limit' | 'market';
+  readonly price?: number;
+  readonly size?: number;
+  readonly quoteAmount?: number;
+  readonly timeInForce?: 'GTC' | 'IOC' | 'FOK';
+  readonly postOnly?: boolean;
+  readonly clientOrderId: string;
+}
+
+export interface Movement {
+  readonly kind: 'credit' | 'debit';
+  readonly asset: string;
+  /** Decimal text. */
+  readonly amount: string;
+  readonly reference: string;
+}
+
+/** A request that changes something, by the index of its wallet. */
+export type Intent = { readonly entry: 'intent'; readonly n: number; readonly wallet: number } & (
+  | { readonly does: 'place'; readonly order: OrderBody }
+  | { readonly does: 'cancel'; readonly id: string }
+  | { readonly does: 'cancel all' }
+  | { readonly does: 'move'; readonly movement: Movement }
+);
+
+/** An order as a reply shows it. */
+export interface Shown {
+  readonly id: string;
+  readonly status: string;
+}
+
+export type Outcome = {
+  readonly entry: 'outcome';
+  readonly n: number;
+} /** `shown`: the order that was placed, or the orders that were cancelled. */ & (
+  | { readonly is: 'ok'; readonly shown: readonly Shown[] }
+  | { readonly is: 'refused'; readonly code: string }
+  /** No answer, 503 or 500: it may have happened. */
+  | { readonly is: 'unknown'; readonly why: string }
+);
+
+/** Marks of the run: rounds, and losses that a fault may honestly cause. */
+export type Mark =
+  | { readonly entry: 'round'; readonly fault: string; readonly round: number }
+  | { readonly entry: 'held'; readonly fault: string; readonly round: number }
+  /** The engine lost the events after this one. */
+  | { readonly entry: 'lost'; readonly afterSequence: number; readonly sinceIntent: number };
+
+export type Entry = Intent | Outcome | Mark;
+
+export interface Journal {
+  write(entry: Entry): void;
+  close(): void;
+}
+
+export function openJournal(file: string): Journal {
+  const descriptor = openSync(file, 'a');
+  return {
+    write: (entry) => {
+      writeSync(descriptor, `${JSON.stringify({ at: Date.now(), ...entry })}\n`);
+    },
+    close: () => closeSync(descriptor),
+  };
+}
+
+/** Reads the entries of a file. A kill may leave a last line that is not whole; it was never acted on. */
+export function readJournal(file: string): Entry[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return lines.flatMap((line, index) => {
+    if (line === '') return [];
+    try {
+      return [JSON.parse(line) as Entry];
+    } catch (error) {
+      if (index === lines.length - 1) return [];
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,27 @@
+/** What this machine lets a campaign do. */
+
+import { spawnSync } from 'node:child_process';
+import { fakedClock } from '../../support/faked-clock.ts';
+import type { Machine } from './faults/fault.ts';
+
+export async function lookAtMachine(): Promise<Machine> {
+  const isRoot = process.getuid?.() === 0;
+  const clock = await fakedClock();
+  clock?.remove();
+  return {
+    isRoot,
+    hasNetem: isRoot && canNetem(),
+    hasTmpfs: isRoot && canMount(),
+    hasFakedClock: clock !== undefined,
+  };
+}
+
+/** In a network namespace of its own, so that nobody else's loopback interface is touched. */
+const canNetem = (): boolean =>
+  succeeds('unshare', ['--net', 'tc', 'qdisc', 'add', 'dev', 'lo', 'root', 'netem', 'loss', '1%']);
+
+const canMount = (): boolean =>
+  succeeds('unshare', ['--mount', 'mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', '/mnt']);
+
+const succeeds = (command: string, args: readonly string[]): boolean =>
+  spawnSync(command, args, { stdio: 'ignore' }).status === 0;

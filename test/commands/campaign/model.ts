@@ -1,0 +1,174 @@
+/** What the clients of a campaign were told: the journal, folded. */
+
+import type { Entry, Intent, Movement, OrderBody, Outcome, Shown } from './journal.ts';
+
+/** An order under its client order id. */
+export interface Told {
+  readonly wallet: number;
+  /** As it was asked for first, or as it was placed. */
+  order: OrderBody;
+  /** Number of the intent that first asked for it. */
+  readonly n: number;
+  /** `asked`: the outcome of at least one request is unknown, and no request was answered with an order. */
+  state: 'asked' | 'placed' | 'refused';
+  id: string | undefined;
+  /** The last terminal status that a reply showed. */
+  ended: string | undefined;
+  /** Number of the intent whose reply showed it. */
+  endedBy: number;
+}
+
+export interface ToldMovement {
+  readonly wallet: number;
+  readonly movement: Movement;
+  readonly n: number;
+  state: 'asked' | 'moved' | 'refused';
+}
+
+const LIVE = new Set(['open', 'resting', 'partially_filled']);
+export const isLive = (status: string): boolean => LIVE.has(status);
+
+/** The sequence of the event that placed an order: the last 12 hex digits of its id. */
+export const sequenceOf = (id: string): number => Number.parseInt(id.slice(-12), 16);
+
+export class Model {
+  readonly orders = new Map<string, Told>();
+  readonly movements = new Map<string, ToldMovement>();
+  /** Requests without an outcome. */
+  readonly open = new Map<number, Intent>();
+  /** Contradictions between two replies. */
+  readonly contradictions: string[] = [];
+  readonly held = new Set<string>();
+  lastIntent = 0;
+  requests = 0;
+  unknowns = 0;
+  readonly #byId = new Map<string, Told>();
+  readonly #intents = new Map<number, Intent>();
+  /** Orders of which a request had an unknown outcome: one that was held up may still arrive. */
+  readonly unsure = new Set<Told>();
+
+  apply(entry: Entry): void {
+    switch (entry.entry) {
+      case 'intent':
+        this.#begin(entry);
+        return;
+      case 'outcome':
+        this.#end(entry);
+        return;
+      case 'lost':
+        this.#lose(entry.afterSequence, entry.sinceIntent);
+        return;
+      case 'held':
+        this.held.add(`${entry.fault} ${entry.round}`);
+        return;
+      case 'round':
+        return;
+    }
+  }
+
+  keyOf(wallet: number, clientOrderId: string): string {
+    return `${wallet} ${clientOrderId}`;
+  }
+
+  #begin(intent: Intent): void {
+    this.lastIntent = Math.max(this.lastIntent, intent.n);
+    this.requests += 1;
+    this.open.set(intent.n, intent);
+    this.#intents.set(intent.n, intent);
+    const { wallet, n } = intent;
+    if (intent.does === 'place') {
+      const key = this.keyOf(wallet, intent.order.clientOrderId);
+      if (!this.orders.has(key)) {
+        const told = { wallet, order: intent.order, n, state: 'asked' as const };
+        this.orders.set(key, { ...told, id: undefined, ended: undefined, endedBy: 0 });
+      }
+    } else if (intent.does === 'move' && !this.movements.has(intent.movement.reference)) {
+      this.movements.set(intent.movement.reference, { wallet, movement: intent.movement, n, state: 'asked' });
+    }
+  }
+
+  #end(outcome: Outcome): void {
+    const intent = this.#intents.get(outcome.n);
+    if (intent === undefined) return;
+    this.open.delete(outcome.n);
+    this.#intents.delete(outcome.n);
+    if (outcome.is === 'unknown') this.unknowns += 1;
+    switch (intent.does) {
+      case 'place':
+        this.#endPlacing(intent.wallet, intent.order, outcome);
+        return;
+      case 'move':
+        this.#endMovement(intent.movement, outcome);
+        return;
+      default:
+        if (outcome.is === 'ok') for (const shown of outcome.shown) this.#show(shown, outcome.n);
+    }
+  }
+
+  #endPlacing(wallet: number, order: OrderBody, outcome: Outcome): void {
+    const told = this.orders.get(this.keyOf(wallet, order.clientOrderId))!;
+    switch (outcome.is) {
+      case 'unknown':
+        if (told.state === 'refused') told.state = 'asked';
+        if (told.state !== 'placed') this.unsure.add(told);
+        return;
+      case 'refused':
+        if (told.state === 'placed') this.#contradict(told, `was placed and is refused with ${outcome.code}`);
+        else told.state = 'refused';
+        return;
+      case 'ok': {
+        const [shown] = outcome.shown;
+        if (told.id !== undefined && told.id !== shown!.id)
+          this.#contradict(told, `is answered as ${shown!.id}`);
+        if (told.id === undefined) told.order = order;
+        told.state = 'placed';
+        told.id = shown!.id;
+        this.#byId.set(told.id, told);
+        this.#show(shown!, outcome.n);
+      }
+    }
+  }
+
+  #endMovement({ reference }: Movement, outcome: Outcome): void {
+    const told = this.movements.get(reference)!;
+    if (outcome.is === 'ok') told.state = 'moved';
+    else if (outcome.is === 'unknown') {
+      if (told.state !== 'moved') told.state = 'asked';
+    } else if (told.state === 'moved')
+      this.contradictions.push(`movement ${reference} was done and is refused with ${outcome.code}`);
+    else told.state = 'refused';
+  }
+
+  #show({ id, status }: Shown, n: number): void {
+    const told = this.#byId.get(id);
+    if (told === undefined || isLive(status)) {
+      // A reply may overtake a later one, so a live status after a terminal one is judged at rest.
+      return;
+    }
+    if (told.ended !== undefined && told.ended !== status)
+      this.#contradict(told, `ended as ${told.ended} and is answered as ${status}`);
+    told.ended = status;
+    told.endedBy = n;
+  }
+
+  #contradict(told: Told, what: string): void {
+    this.contradictions.push(
+      `order ${told.order.clientOrderId} of wallet ${told.wallet} (${told.id}) ${what}`,
+    );
+  }
+
+  /** Forgets what a loss may have undone: orders of later events, and ends and movements of later requests. */
+  #lose(afterSequence: number, sinceIntent: number): void {
+    for (const told of this.orders.values()) {
+      if (told.id !== undefined && told.n > sinceIntent && sequenceOf(told.id) > afterSequence) {
+        this.#byId.delete(told.id);
+        told.id = undefined;
+        told.state = 'asked';
+        told.ended = undefined;
+        this.unsure.add(told);
+      } else if (told.endedBy > sinceIntent) told.ended = undefined;
+    }
+    for (const told of this.movements.values())
+      if (told.n > sinceIntent && told.state === 'moved') told.state = 'asked';
+  }
+}

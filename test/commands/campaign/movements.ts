@@ -1,0 +1,58 @@
+/** Credits and debits by the operator's command line, while everything else goes on. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../../support/seed.ts';
+import type { Cluster } from './cluster.ts';
+import type { Driver } from './driver.ts';
+import type { Movement, Outcome } from './journal.ts';
+
+/** A command takes most of a second of a processor. */
+const EVERY_MS = 4_000;
+
+export function openMovements(cluster: Cluster, driver: Driver, dice: Random): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const work = async (): Promise<void> => {
+    await sleep(dice.below(EVERY_MS), undefined, { signal }).catch(() => undefined);
+    while (!signal.aborted) {
+      const reference = `campaign ${driver.model.lastIntent + 1}`;
+      const amount = `${1 + dice.below(1_000)}.${dice.below(10)}`;
+      const kind = dice.pick(['credit', 'debit'] as const);
+      const wallet = dice.below(driver.wallets.length);
+      await move(cluster, driver, wallet, { kind, amount, reference, asset: dice.pick(['USDC', 'ETH']) });
+      await sleep(EVERY_MS, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  const working = work();
+  return {
+    async stop() {
+      stopping.abort();
+      await working;
+    },
+  };
+}
+
+/** Asks for a movement once. */
+export async function move(
+  cluster: Cluster,
+  driver: Driver,
+  wallet: number,
+  movement: Movement,
+): Promise<Outcome> {
+  const { n } = driver.begun(wallet, { does: 'move', movement });
+  const { kind, asset, amount, reference } = movement;
+  const { address } = driver.wallets[wallet]!;
+  try {
+    await cluster.operate('account', kind, address, asset, amount, '--reference', reference);
+    return driver.ended({ entry: 'outcome', n, is: 'ok', shown: [] });
+  } catch (error) {
+    const { message } = error as Error;
+    const code = /"code":\s*"(\w+)"/.exec(message)?.[1];
+    const isKnown = code !== undefined && code !== 'SERVICE_UNAVAILABLE';
+    return driver.ended(
+      isKnown
+        ? { entry: 'outcome', n, is: 'refused', code }
+        : { entry: 'outcome', n, is: 'unknown', why: message.slice(0, 200) },
+    );
+  }
+}

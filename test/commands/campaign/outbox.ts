@@ -1,0 +1,76 @@
+/** Reads the engine's events as they come, as settlement does, and holds their numbers against each other. */
+
+import { createHash } from 'node:crypto';
+import type { Redis } from 'ioredis';
+
+const PAGE = 500;
+const EVERY_MS = 250;
+/** The first byte of an event is its kind. */
+const ORDER_PLACED = 1;
+const MOVEMENTS: readonly number[] = [3, 4];
+
+export interface Tailed {
+  /** Digest of the event as Postgres keeps it. */
+  readonly digest: string;
+  readonly kind: number;
+}
+
+export interface Outbox {
+  /** Reads up to the last event. */
+  read(): Promise<void>;
+  /** Events by sequence, since the tail began or since the last loss. */
+  readonly events: ReadonlyMap<number, Tailed>;
+  /** Sequence of the first event that was read. */
+  first(): number | undefined;
+  counts(): { readonly orders: number; readonly movements: number };
+  /** Events after the sequence are lost; those that follow are others. */
+  forget(): void;
+  close(): void;
+}
+
+export function openOutbox(redis: Redis, onViolation: (invariant: string, detail: string) => void): Outbox {
+  const events = new Map<number, Tailed>();
+  let last: { epoch: number; sequence: number } | undefined;
+  let reading: Promise<void> | undefined;
+
+  const take = ([id, [, bytes]]: [Buffer, Buffer[]]): void => {
+    const [epoch = 0, sequence = 0] = id.toString().split('-').map(Number);
+    if (last !== undefined && (sequence !== last.sequence + 1 || epoch < last.epoch))
+      onViolation('events', `event ${epoch}-${sequence} follows ${last.epoch}-${last.sequence}`);
+    last = { epoch, sequence };
+    const digest = createHash('sha256').update(id).update('\n').update(bytes!).digest('hex');
+    events.set(sequence, { digest, kind: bytes![0]! });
+  };
+  const readAll = async (): Promise<void> => {
+    for (;;) {
+      const from = last === undefined ? '-' : `(${last.epoch}-${last.sequence}`;
+      const page = await redis.xrangeBuffer('{redbook}:events', from, '+', 'COUNT', PAGE);
+      for (const entry of page) take(entry);
+      if (page.length < PAGE) return;
+    }
+  };
+  const read = (): Promise<void> => {
+    reading ??= readAll().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
+  const beat = setInterval(() => read().catch(() => undefined), EVERY_MS);
+  return {
+    read,
+    events,
+    first: () => events.keys().next().value,
+    counts() {
+      const kinds = [...events.values()].map(({ kind }) => kind);
+      return {
+        orders: kinds.filter((kind) => kind === ORDER_PLACED).length,
+        movements: kinds.filter((kind) => MOVEMENTS.includes(kind)).length,
+      };
+    },
+    forget() {
+      events.clear();
+      last = undefined;
+    },
+    close: () => clearInterval(beat),
+  };
+}

@@ -1,0 +1,59 @@
+/** Proxies between a process of the service and its servers. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Lameness } from '../../support/link.ts';
+import { program } from '../../support/program.ts';
+
+export interface ProxyCommand {
+  readonly id: number;
+  /** Of the server; undefined: all of them. */
+  readonly name: string | undefined;
+  readonly action: 'cut' | 'stall' | 'mute' | 'mend' | 'limp';
+  readonly lameness: Lameness | undefined;
+}
+
+export interface ServerProxy {
+  /** Addresses of the servers by way of the proxy, by their names. */
+  readonly urls: Readonly<Record<string, string>>;
+  do(action: ProxyCommand['action'], name?: string, lameness?: Lameness): Promise<void>;
+  /** Stops the process as a whole, or lets it go on. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
+  close(): void;
+}
+
+export async function startProxy(targets: Readonly<Record<string, string>>): Promise<ServerProxy> {
+  const built = await program({ entry: 'test/commands/campaign/proxy-process.ts' });
+  const args = Object.entries(targets).map(([name, url]) => `${name}=${url}`);
+  const child = spawn(process.execPath, [...built, ...args], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const [{ urls }] = (await once(child, 'message')) as [{ urls: Record<string, string> }];
+  let id = 0;
+  return {
+    urls,
+    async do(action, name, lameness) {
+      id += 1;
+      const command: ProxyCommand = { id, name, action, lameness };
+      const done = doneWith(child, id);
+      child.send(command);
+      await done;
+    },
+    signal: (signal) => {
+      child.kill(signal);
+    },
+    close: () => {
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+const doneWith = (child: ChildProcess, id: number): Promise<void> =>
+  new Promise((resolve) => {
+    const hear = (message: { id?: number }): void => {
+      if (message.id !== id) return;
+      child.off('message', hear);
+      resolve();
+    };
+    child.on('message', hear);
+  });
