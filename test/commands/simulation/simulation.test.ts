@@ -10,7 +10,7 @@ import type { World, WorldOptions } from './world.ts';
 const STEPS = 200;
 /** Builds that are found within few histories. */
 const QUICK = ['settles in two processes at once', 'moves the cursor after the transaction'];
-const HISTORIES = 150;
+const HISTORIES = 50;
 
 describe('simulated histories', function () {
   this.timeout(600_000);
