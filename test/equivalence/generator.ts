@@ -131,8 +131,8 @@ export class Generator {
       [10, () => this.#cancelAll()],
       [9, () => ({ do: 'void', order: this.#someOrder() })],
       [1, () => ({ do: 'clear', market: this.#dice.pick([...BUSY, PRE_OPEN]) })],
-      [60, () => this.#credit()],
-      [40, () => this.#debit()],
+      [70, () => this.#credit()],
+      [46, () => this.#debit()],
       [26, () => ({ do: 'hold', wallet: this.#dice.pick(WALLETS) })],
       [20, () => ({ do: 'pause' })],
       [21, () => ({ do: 'require_terms', version: `v${this.#dice.below(4)}` })],
@@ -475,7 +475,7 @@ export class Generator {
     const movement = { kind, wallet, asset, atoms, reference };
     const earlier = this.#movements.length > 0 && this.#dice.chance(0.2) && this.#dice.pick(this.#movements);
     if (earlier) {
-      const again = this.#dice.chance(0.5) ? earlier : { ...movement, reference: earlier.reference };
+      const again = this.#dice.chance(0.7) ? earlier : { ...movement, reference: earlier.reference };
       return { do: 'move', movement: again };
     }
     this.#movements.push(movement);
