@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { privateKeyToAccount } from 'viem/accounts';
 import { CHALLENGE_LIFETIME_MS } from '../../src/auth/challenges.ts';
 import type { Auth, LoginMessage, LoginTypedData } from '../../src/auth/index.ts';
-import { type AuthFixture, openFixture, outcome, refusalOf } from './fixture.ts';
+import { type AuthFixture, openSignIn, outcome, refusalOf } from './fixture.ts';
 import { withV, wrongForms } from './signature-forms.ts';
 import { ethersSigner, SIGNERS } from './signers.ts';
 
@@ -15,7 +15,7 @@ describe('sign-in by EIP-712', () => {
   let auth: Auth;
 
   before(async () => {
-    fixture = await openFixture();
+    fixture = await openSignIn();
     auth = fixture.open();
   });
   after(() => fixture.close());

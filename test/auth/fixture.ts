@@ -22,7 +22,7 @@ export interface AuthFixture {
   close(): Promise<void>;
 }
 
-export async function openFixture(): Promise<AuthFixture> {
+export async function openSignIn(): Promise<AuthFixture> {
   const url = await freshRedis();
   const connections = [openRedis(url)];
   const redis = connections[0]!;

@@ -9,7 +9,7 @@ import { SiweMessage } from 'siwe';
 import { type SiweMessage as Reading, readSiweMessage } from '../../src/auth/siwe.ts';
 import { Refusal } from '../../src/domain/errors.ts';
 import { type Random, random } from '../support/seed.ts';
-import { type AuthFixture, openFixture, outcome } from './fixture.ts';
+import { type AuthFixture, openSignIn, outcome } from './fixture.ts';
 import { ethersSigner, siweText } from './signers.ts';
 
 const PIECES = [
@@ -137,7 +137,7 @@ describe('malicious sign-in messages', () => {
   describe('with signatures', () => {
     let fixture: AuthFixture;
     before(async () => {
-      fixture = await openFixture();
+      fixture = await openSignIn();
     });
     after(() => fixture.close());
 

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { readSiweMessage } from '../../src/auth/siwe.ts';
-import { type AuthFixture, openFixture, outcome } from './fixture.ts';
+import { type AuthFixture, openSignIn, outcome } from './fixture.ts';
 import { ethersSigner, type SiweFields, siweText } from './signers.ts';
 
 /** Reads a file of `test/vectors/siwe`: cases by name. */
@@ -67,7 +67,7 @@ describe('EIP-4361 vectors of the reference implementation', () => {
   let fixture: AuthFixture;
 
   before(async () => {
-    fixture = await openFixture();
+    fixture = await openSignIn();
   });
   after(() => fixture.close());
 

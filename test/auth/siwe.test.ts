@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { CHALLENGE_LIFETIME_MS, EXPIRED_RECORD_KEPT_MS } from '../../src/auth/challenges.ts';
 import type { Auth } from '../../src/auth/index.ts';
 import { readSiweMessage } from '../../src/auth/siwe.ts';
-import { type AuthFixture, openFixture, outcome, refusalOf } from './fixture.ts';
+import { type AuthFixture, openSignIn, outcome, refusalOf } from './fixture.ts';
 import { withV, wrongForms } from './signature-forms.ts';
 import { ethersSigner, loginText, SIGNERS, type Signer, type SiweFields } from './signers.ts';
 
@@ -20,7 +20,7 @@ describe('sign-in by EIP-4361', () => {
   let signer: Signer;
 
   before(async () => {
-    fixture = await openFixture();
+    fixture = await openSignIn();
     auth = fixture.open();
   });
   beforeEach(() => {

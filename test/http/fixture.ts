@@ -18,10 +18,9 @@ import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { openMarketData } from '../../src/market-data/index.ts';
 import { ethersSigner, type Signer } from '../auth/signers.ts';
 import { documentedBy } from '../support/contract.ts';
+import { openExchange } from '../support/exchange.ts';
 import { marketSpec } from '../support/market-spec.ts';
 import { openRedis } from '../support/redis-server.ts';
-import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
-import { settleAll } from '../support/settle-all.ts';
 
 const LIMITS = { maxMakers: 1_000, maxLiveOrders: 10_000 };
 const SECRET = 'a secret of the tests, 32 bytes or more';
@@ -80,7 +79,8 @@ export interface Fixture extends Replica {
 }
 
 export async function openFixture(settings: Partial<HttpSettings> = {}): Promise<Fixture> {
-  const [redisUrl, databaseUrl] = await Promise.all([freshRedis(), freshLedgerDatabase()]);
+  const exchange = await openExchange();
+  const { redisUrl, databaseUrl, engine } = exchange;
   const redis = openRedis(redisUrl);
   const replicas: Replica[] = [];
   const replica: Fixture['replica'] = async (more = {}, instead = {}) => {
@@ -95,9 +95,6 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
   };
   const first = await replica();
   const { ledger } = first.services;
-  const operating = openRedis(redisUrl, 'engine-all');
-  const engine = openEngine({ redis: operating, ...LIMITS });
-  await engine.lifecycle.open(await ledger.settlement.cursor());
   // The Redis user of an api process may not credit anybody.
   const faucet = openFaucet({ engine, ledger });
   await engine.markets.setAsset({ symbol: 'USDC', scale: 6 });
@@ -129,14 +126,15 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
       await credit(trader.wallet, funds);
       return trader;
     },
-    settle: () => settleAll({ engine, ledger }),
+    settle: () => exchange.settle(),
     async forgetRequests() {
       const logs = await redis.keys('{redbook}:limit:*');
       if (logs.length > 0) await redis.del(logs);
     },
     async close() {
       await Promise.all(replicas.map((opened) => opened.close()));
-      for (const connection of [redis, operating]) connection.disconnect();
+      await exchange.close();
+      redis.disconnect();
     },
   };
 }

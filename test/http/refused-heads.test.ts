@@ -7,7 +7,7 @@ import { createProbeApp } from '../../src/http/app.ts';
 import { openMetrics } from '../../src/http/metrics.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { type Listening, listen } from '../../src/roles/listening.ts';
-import { openReplica, type Replica as StreamReplica } from '../stream/exchange.ts';
+import { openReplica, type Replica as StreamReplica } from '../stream/fixture.ts';
 import { type RawReply, talk } from '../support/raw-http.ts';
 import { freshRedis } from '../support/servers.ts';
 import { type Fixture, openFixture, type Trader } from './fixture.ts';

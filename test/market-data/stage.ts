@@ -1,47 +1,30 @@
 /** A real engine and a real ledger, settled as far as a test wants, and processes that read their market data. */
 
-import type { Redis } from 'ioredis';
 import type { Trade } from '../../src/domain/order.ts';
-import { type Engine, openEngine } from '../../src/engine/index.ts';
-import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { type MarketData, openMarketData } from '../../src/market-data/index.ts';
-import { ALICE, BOB, fund, LIMITS, limit, place, publishPlain } from '../engine/fixture.ts';
-import { openRedis } from '../support/redis-server.ts';
-import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
-import { settleAll } from '../support/settle-all.ts';
+import { ALICE, BOB, fund, limit, place, publishPlain } from '../engine/fixture.ts';
+import { type Exchange, openExchange } from '../support/exchange.ts';
 
-export interface Stage {
-  readonly redis: Redis;
-  readonly engine: Engine;
-  readonly ledger: Ledger;
-  readonly databaseUrl: string;
+export interface Stage extends Omit<Exchange, 'settle'> {
   /** The market data of another process. */
   replica(): MarketData;
   /** Settles all but the last `behind` events. */
   settle(behind?: number): Promise<void>;
   /** Executes one step at each price in order: Alice is the maker, Bob the taker. */
   trade(market: string, side: 'buy' | 'sell', prices: readonly number[]): Promise<Trade[]>;
-  close(): Promise<void>;
 }
 
 /** Opens a stage with plain markets `A/Q` and `B/Q`, where Alice and Bob have ample funds. */
 export async function openStage(redisUrl?: string): Promise<Stage> {
-  const [url, databaseUrl] = [redisUrl ?? (await freshRedis()), await freshLedgerDatabase()];
-  const redis = openRedis(url, 'engine-all');
-  redis.on('error', () => {});
-  const engine = openEngine({ redis, ...LIMITS });
-  const ledger = openLedger({ databaseUrl });
-  await engine.lifecycle.open(await ledger.settlement.cursor());
+  const exchange = await openExchange({ redisUrl });
+  const { engine, ledger } = exchange;
   for (const market of ['A/Q', 'B/Q']) await publishPlain(engine, market).catch(() => {});
   for (const wallet of [ALICE, BOB])
     await fund(engine, wallet, { A: 10n ** 9n, B: 10n ** 9n, Q: 10n ** 15n });
 
   return {
-    redis,
-    engine,
-    ledger,
-    databaseUrl,
-    settle: (behind) => settleAll({ engine, ledger }, { behind }),
+    ...exchange,
+    settle: (behind) => exchange.settle({ behind }),
     replica: () => openMarketData({ engine, ledger }),
     async trade(market, side, prices) {
       const trades: Trade[] = [];
@@ -51,10 +34,6 @@ export async function openStage(redisUrl?: string): Promise<Stage> {
         trades.push(...(await place(engine, BOB, limit(market, side, price, 1))).trades);
       }
       return trades;
-    },
-    async close() {
-      await ledger.close();
-      redis.disconnect();
     },
   };
 }

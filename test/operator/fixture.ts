@@ -6,11 +6,11 @@ import type { Redis } from 'ioredis';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { DEFAULT_FILTER_BYTES } from '../../src/engine/filter-layout.ts';
 import { type Engine, openEngine, type Placement } from '../../src/engine/index.ts';
-import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import type { Ledger } from '../../src/ledger/index.ts';
 import { type OperatorServices, runOperator } from '../../src/operator/command-line.ts';
+import { openExchange } from '../support/exchange.ts';
 import { openRedis } from '../support/redis-server.ts';
-import { freshDatabase, freshLedgerDatabase, freshRedis } from '../support/servers.ts';
-import { settleAll } from '../support/settle-all.ts';
+import { freshRedis } from '../support/servers.ts';
 
 export interface Outcome {
   readonly status: number;
@@ -80,27 +80,27 @@ export async function openDesk(
   filterBytes: FilterSizes = {},
   prepare?: (redis: Redis, databaseUrl: string) => Promise<void>,
 ): Promise<Desk> {
-  const url = await freshRedis();
-  const [redis, arranging, operating] = [undefined, 'engine-all', 'engine-operator'].map((user) =>
-    openRedis(url, user),
-  ) as [Redis, Redis, Redis];
-  const databaseUrl = await (prepare ? freshDatabase() : freshLedgerDatabase());
-  const ledger = openLedger({ databaseUrl });
-  await prepare?.(redis, databaseUrl);
-  const engineOn = async (connection: Redis, claimFilterBytes = DEFAULT_FILTER_BYTES): Promise<Engine> => {
-    const engine = openEngine({
-      redis: connection,
-      maxMakers: 1000,
+  const redisUrl = await freshRedis();
+  const [redis, operating] = [openRedis(redisUrl), openRedis(redisUrl, 'engine-operator')];
+  const exchange = await openExchange({
+    redisUrl,
+    claimFilterBytes: filterBytes.trading ?? DEFAULT_FILTER_BYTES,
+    prepare: prepare && ((databaseUrl) => prepare(redis, databaseUrl)),
+  });
+  const { engine, ledger, databaseUrl } = exchange;
+  const operatorsEngine = async (claimFilterBytes = DEFAULT_FILTER_BYTES): Promise<Engine> => {
+    const opened = openEngine({
+      redis: operating,
+      maxMakers: 1_000,
       maxLiveOrders: 10_000,
       claimFilterBytes,
     });
-    if (prepare === undefined) await engine.lifecycle.open(await ledger.settlement.cursor());
-    return engine;
+    if (prepare === undefined) await opened.lifecycle.open(await ledger.settlement.cursor());
+    return opened;
   };
-  const engine = await engineOn(arranging, filterBytes.trading);
   const opened = { times: 0, closed: 0 };
   const services: OperatorServices = {
-    engine: await engineOn(operating, filterBytes.operating),
+    engine: await operatorsEngine(filterBytes.operating),
     ledger,
     networkId: '31337',
     close: async () => {
@@ -118,10 +118,10 @@ export async function openDesk(
     return { status, stdout: out.text, stderr: err.text };
   };
 
-  const settle = (): Promise<void> => settleAll({ engine, ledger }, { trims: false });
+  const settle = (): Promise<void> => exchange.settle({ trims: false });
 
   const resizeFilter = async (bytes: number): Promise<void> => {
-    desk.services = { ...desk.services, engine: await engineOn(operating, bytes) };
+    desk.services = { ...desk.services, engine: await operatorsEngine(bytes) };
   };
 
   const desk: Desk = {
@@ -129,7 +129,7 @@ export async function openDesk(
     operating,
     engine,
     ledger,
-    redisUrl: url,
+    redisUrl,
     databaseUrl,
     services,
     opened,
@@ -191,8 +191,8 @@ export async function openDesk(
       return placement;
     },
     close: async () => {
-      for (const connection of [redis, arranging, operating]) connection.disconnect();
-      await ledger.close();
+      for (const connection of [redis, operating]) connection.disconnect();
+      await exchange.close();
     },
   };
   return desk;

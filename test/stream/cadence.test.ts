@@ -14,7 +14,7 @@ import { freePort } from '../support/ports.ts';
 import { type Service, startService } from '../support/service.ts';
 import { sideBySide } from '../support/side-by-side.ts';
 import { deaf } from './deaf.ts';
-import { type Exchange, openExchange } from './exchange.ts';
+import { openStreamExchange, type StreamExchange } from './fixture.ts';
 import { market, type Seen, type Watcher, watch } from './watcher.ts';
 
 const CROWD = 450;
@@ -50,8 +50,8 @@ const newestTrade = ({ text }: Seen): number => Number(/"trades":\[\{[^}]*"time"
 
 describe('the streams over time', function () {
   this.timeout(90_000);
-  let exchange: Exchange;
-  let other: Exchange;
+  let exchange: StreamExchange;
+  let other: StreamExchange;
   let replicas: Service[];
   /** Two workers of the first exchange, which survive, and three of the other, which are killed. */
   let workers: Service[];
@@ -66,7 +66,7 @@ describe('the streams over time', function () {
   };
 
   before(async () => {
-    [exchange, other] = await Promise.all([openExchange(), openExchange()]);
+    [exchange, other] = await Promise.all([openStreamExchange(), openStreamExchange()]);
     const { environment } = exchange;
     const others = Array<Record<string, string>>(3).fill(other.environment);
     [replicas, workers] = await Promise.all([

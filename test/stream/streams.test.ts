@@ -14,7 +14,7 @@ import { connectRedis } from '../../src/redis/connections.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshRedis, freshRedisServer } from '../support/servers.ts';
 import { deaf } from './deaf.ts';
-import { type Exchange, openExchange, openReplica, type Replica } from './exchange.ts';
+import { openReplica, openStreamExchange, type Replica, type StreamExchange } from './fixture.ts';
 import { market, parsed, type Seen, type Watcher, watch } from './watcher.ts';
 
 /** Converts numbers to their literals, digit for digit. */
@@ -40,7 +40,7 @@ const atLeast = (count: number) => (seen: readonly Seen[]) => seen.length >= cou
 /** A slow scenario that begins before the other tests and ends with its own. */
 async function breakOfRedis(): Promise<void> {
   const feed = await freshRedisServer();
-  const exchange = await openExchange(feed.url);
+  const exchange = await openStreamExchange(feed.url);
   try {
     const [replica] = await Promise.all([exchange.replica(), exchange.worker()]);
     const watchers = ['/ws', market('ETH/USDC')].map((path) => watch(replica.port, path));
@@ -73,7 +73,7 @@ async function breakOfRedis(): Promise<void> {
 describe('the streams', function () {
   this.timeout(60_000);
   const watchers: Watcher[] = [];
-  let exchange: Exchange;
+  let exchange: StreamExchange;
   let replica: Replica;
   let api: { port: number };
 
@@ -90,7 +90,7 @@ describe('the streams', function () {
   before(async () => {
     broken = breakOfRedis();
     broken.catch(() => undefined);
-    exchange = await openExchange();
+    exchange = await openStreamExchange();
     for (let level = 1; level <= 260; level += 1) {
       await exchange.quote('buy', (2000 - level / 100).toFixed(2), '0.123');
       await exchange.quote('sell', (2000.03 + level / 100).toFixed(2), '1.5');

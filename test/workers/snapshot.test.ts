@@ -16,7 +16,7 @@ import { openSnapshotTicker } from '../../src/queue/index.ts';
 import { connectRedis, connectSubscriber, queueConnection } from '../../src/redis/connections.ts';
 import type { Backends } from '../../src/roles/backends.ts';
 import { createSnapshots, type Snapshots } from '../../src/workers/snapshot.ts';
-import { type Exchange, openExchange } from '../stream/exchange.ts';
+import { openStreamExchange, type StreamExchange } from '../stream/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { asUser } from '../support/redis-server.ts';
 import { freshRedis } from '../support/servers.ts';
@@ -99,10 +99,10 @@ async function openRoom({ engine, marketData: real }: Backends): Promise<Room> {
 
 describe('snapshots', function () {
   this.timeout(60_000);
-  let exchange: Exchange;
+  let exchange: StreamExchange;
 
   before(async () => {
-    exchange = await openExchange();
+    exchange = await openStreamExchange();
     await exchange.quote('buy', '1999', '1');
     await exchange.quote('sell', '2001', '1');
     await exchange.take('buy', '0.5');

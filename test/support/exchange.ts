@@ -1,0 +1,58 @@
+/** A real engine and a real ledger on an empty Redis and a fresh database. Fixtures of rooms above the stores use it. */
+
+import type { Redis } from 'ioredis';
+import { type Engine, type EngineOptions, openEngine } from '../../src/engine/index.ts';
+import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { openRedis } from './redis-server.ts';
+import { freshDatabase, freshLedgerDatabase, freshRedis } from './servers.ts';
+import { type SettleOptions, settleAll } from './settle-all.ts';
+
+const LIMITS = { maxMakers: 1_000, maxLiveOrders: 10_000 };
+
+export interface Exchange {
+  readonly redisUrl: string;
+  readonly databaseUrl: string;
+  /** The engine's connection. Its Redis user may run every command of the service. */
+  readonly redis: Redis;
+  readonly engine: Engine;
+  readonly ledger: Ledger;
+  /** Settles the engine's events in the test's own process. */
+  settle(options?: SettleOptions): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ExchangeOptions extends Pick<EngineOptions, 'claimFilterBytes'> {
+  /** A Redis that has an engine already; an empty one unless given. */
+  readonly redisUrl?: string | undefined;
+  /** Most connections of each kind of reading. */
+  readonly poolSize?: number;
+  /**
+   * Puts an engine and a ledger of another release on the empty servers. The engine is then not opened, and the ledger
+   * is not migrated.
+   */
+  readonly prepare?: ((databaseUrl: string) => Promise<void>) | undefined;
+}
+
+export async function openExchange(options: ExchangeOptions = {}): Promise<Exchange> {
+  const { prepare, redisUrl = await freshRedis(), poolSize, ...engineOptions } = options;
+  const databaseUrl = await (prepare ? freshDatabase() : freshLedgerDatabase());
+  await prepare?.(databaseUrl);
+  const redis = openRedis(redisUrl, 'engine-all');
+  // A test may stop this Redis before it closes the exchange.
+  redis.on('error', () => undefined);
+  const engine = openEngine({ redis, ...LIMITS, ...engineOptions });
+  const ledger = openLedger({ databaseUrl, ...(poolSize === undefined ? {} : { poolSize }) });
+  if (prepare === undefined) await engine.lifecycle.open(await ledger.settlement.cursor());
+  return {
+    redisUrl,
+    databaseUrl,
+    redis,
+    engine,
+    ledger,
+    settle: (settling) => settleAll({ engine, ledger }, settling),
+    async close() {
+      await ledger.close();
+      redis.disconnect();
+    },
+  };
+}
