@@ -6,7 +6,7 @@ import { OperatorRefusal, Refusal } from '../../src/domain/errors.ts';
 /** The engine differs from the reference, or its state contradicts itself. */
 export class Divergence extends Error {
   override readonly name = 'Divergence';
-  /** What differed: `reply`, `events`, `balances of USD`, … */
+  /** Name of the part that differed: `reply`, `events`, `balances of USD`, … */
   readonly what: string;
 
   constructor(what: string, actual: unknown, expected: unknown) {

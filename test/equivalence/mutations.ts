@@ -3,7 +3,7 @@
 import { loadScript, type Script, scriptOf } from '../../src/redis/lua.ts';
 
 export interface Mutation {
-  /** What the broken engine does. */
+  /** Describes the fault of the broken engine. */
   readonly name: string;
   readonly script: string;
   /** Text that occurs exactly once in the script, and its replacement. */

@@ -17,25 +17,13 @@ import type { HttpSettings, Services } from '../../src/http/services.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { openMarketData } from '../../src/market-data/index.ts';
 import { ethersSigner, type Signer } from '../auth/signers.ts';
-import { documentedBy } from '../support/contract.ts';
+import { DOCUMENT_SETTINGS, documentedBy } from '../support/contract.ts';
 import { openExchange } from '../support/exchange.ts';
 import { marketSpec } from '../support/market-spec.ts';
 import { openRedis } from '../support/redis-server.ts';
 
 const LIMITS = { maxMakers: 1_000, maxLiveOrders: 10_000 };
 const SECRET = 'a secret of the tests, 32 bytes or more';
-
-const SETTINGS: HttpSettings = {
-  webHosts: ['redbook.example'],
-  trustProxyHops: 0,
-  blockedCountries: [],
-  webUrl: 'https://redbook.example',
-  serviceName: 'Redbook',
-  legacyPrefix: '/v1/coingecko',
-  maxFillsPerOrder: 1_000,
-  maxFillsPerReply: 5_000,
-  demoFaucet: true,
-};
 
 const MARKET = marketSpec('ETH/USDC', { minOrderSize: '0.002', maxOrderSize: '1000', networkId: '8453' });
 
@@ -87,7 +75,7 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
     const opened = await openReplica(
       redisUrl,
       databaseUrl,
-      { ...SETTINGS, ...settings, ...more },
+      { ...DOCUMENT_SETTINGS, ...settings, ...more },
       { faucet: { credit: (wallet, asset) => faucet.credit(wallet, asset) }, ...instead },
     );
     replicas.push(opened);

@@ -499,7 +499,7 @@ describe('request limits', function () {
       expect(statusesOf(burst)).to.deep.equal({ 200: 30 });
       const refused = await ask(first, NONCE, { from });
       expect(refused.status).to.equal(429);
-      // What every refusal says of the moment that it opens again, to the second and to when it was counted.
+      // Each refusal bounds the moment at which the window opens: to the second, and by the times of the request.
       let [afterMs, byMs] = [0, Number.POSITIVE_INFINITY];
       const learnFrom = ({ sentMs, answeredMs, retryAfter }: Reply): void => {
         afterMs = Math.max(afterMs, sentMs + (retryAfter - 1) * 1000);

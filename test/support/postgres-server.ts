@@ -15,7 +15,7 @@ export interface PostgresServer extends Killable {
 export interface PostgresStart {
   /** Where its data are; it may hold those of an earlier server. */
   readonly folder?: string;
-  /** What it committed is on the disk, and its data outlive a kill as they would in production. */
+  /** True to flush each commit to the disk, so that the data survive a kill as in production. */
   readonly durable?: boolean;
   readonly port?: number;
 }

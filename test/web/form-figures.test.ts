@@ -1,4 +1,4 @@
-/** How the order form reads, steps and words amounts, and what the account's lists add up to. */
+/** The order form reads, steps and words amounts, and the account's lists add up. */
 
 import { expect } from 'chai';
 import type { Market } from '../../src/domain/market.ts';

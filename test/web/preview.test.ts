@@ -1,6 +1,6 @@
 /**
- * What the order form shows before an order is sent is what the engine then does: fills, fee, reservation, balances
- * and refusals, to the atom, on books with one order a level, own orders among them.
+ * Before an order is sent, the order form shows its fills, fee, reservation, balances and refusals. The engine then does
+ * the same, to the atom, on books with one order a level, own orders among them.
  */
 
 import { expect } from 'chai';

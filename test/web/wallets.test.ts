@@ -1,4 +1,4 @@
-/** What browser wallets say of themselves, and of requests that they do not carry out. */
+/** Browser wallets announce themselves, and report the requests that they do not carry out. */
 
 import { expect } from 'chai';
 import { RedbookError } from '../../src/client/index.ts';

@@ -1,4 +1,4 @@
-/** What the request limits cost their Redis, for each request, as ratios to a no-op script in the same round. */
+/** Measures the cost of the request limits in Redis: ratios of one request to a no-op script in the same round. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -12,7 +12,7 @@ import { HISTORY, WALLETS, walletOf } from './driver-wallets.ts';
 import { marketSpec } from './market-spec.ts';
 
 /**
- * How calls are sent: in groups that share one turn of the event loop, each awaited, or with a constant number in
+ * Pace of the calls: groups that share one turn of the event loop and are awaited, or a constant number of calls in
  * flight.
  */
 export type Pace = { readonly together: number } | { readonly inFlight: number };

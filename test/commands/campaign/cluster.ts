@@ -41,7 +41,7 @@ export interface ClusterPlan {
 
 export interface Cluster {
   readonly plan: ClusterPlan;
-  /** Of the operator, who reaches the servers without a proxy. */
+  /** Environment of the operator's commands, which reach the servers without a proxy. */
   readonly settings: Readonly<Record<string, string>>;
   readonly engine: RedisServer;
   readonly queue: RedisServer;
@@ -253,7 +253,7 @@ async function isSettled(redis: Redis, sql: Cluster['sql']): Promise<boolean> {
   return Number(cursor!.sequence) === (await engineSequence(redis));
 }
 
-/** What it is asked while its server is away waits. */
+/** Opens a connection whose commands wait while the server is down. */
 function patientRedis(url: string): Redis {
   const redis = openRedis(url, undefined, { maxRetriesPerRequest: null });
   redis.on('error', () => undefined);

@@ -17,7 +17,7 @@ const MOST_RESTING = 12;
 const SHY_MS = 250;
 const RESOLVE_WITHIN_MS = 60_000;
 
-/** What a wallet does next; how often, in a hundred. */
+/** Share of each action among the next actions of a wallet, in percent. */
 const MIX = {
   rest: 30,
   cross: 18,
@@ -308,7 +308,7 @@ export class Driver {
     await Promise.all(
       this.wallets.map(({ index }) => this.#resolveAll(asked.filter(({ wallet }) => wallet === index))),
     );
-    // What has no outcome by now was under way when an earlier run of the campaign was killed.
+    // An intent without an outcome was under way when an earlier run of the campaign was killed.
     for (const { n, does } of [...this.model.open.values()])
       if (does !== 'move') this.ended({ entry: 'outcome', n, is: 'unknown', why: 'the campaign was killed' });
   }

@@ -1,16 +1,14 @@
 /** A client that asks for market data faster than it may, at all replicas: no minute serves it more than the limit. */
 
 import { Agent } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type Repeated, repeated } from './repeated.ts';
 import { addressOf, ask, unlessBroken } from './wallet.ts';
 
 const EVERY_MS = 150;
 const LIMIT = 300;
 const WINDOW_MS = 60_000;
 
-export interface GreedyReader {
-  begin(): void;
-  stop(): Promise<void>;
+export interface GreedyReader extends Repeated {
   /** The counts are lost or were not kept: the window begins anew. */
   forget(): void;
 }
@@ -27,34 +25,23 @@ export function openGreedyReader(
 ): GreedyReader {
   const agent = new Agent({ keepAlive: true, localAddress: addressOf(4, process.pid % 200) });
   let served: Served[] = [];
-  let isStopping = false;
-  let working: Promise<void> = Promise.resolve();
-  const work = async (): Promise<void> => {
-    for (let turn = 0; !isStopping; turn += 1) {
-      const sentMs = Date.now();
-      const port = ports[turn % ports.length]!;
-      const reply = await unlessBroken(ask(port, { agent, token: '' }, 'GET', '/v1/market-data/pairs'));
-      if (reply?.status === 200) {
-        served.push({ sentMs, answeredMs: Date.now() });
-        served = served.filter((one) => one.sentMs > Date.now() - 2 * WINDOW_MS);
-        const within = served.filter((one) => one.sentMs > Date.now() - WINDOW_MS).length;
-        if (within > LIMIT) {
-          onViolation('limits', `${within} requests of one address were served within a minute`);
-          served = [];
-        }
-      }
-      await sleep(EVERY_MS);
+  let turn = 0;
+  const readOnce = async (): Promise<void> => {
+    const sentMs = Date.now();
+    const port = ports[turn % ports.length]!;
+    turn += 1;
+    const reply = await unlessBroken(ask(port, { agent, token: '' }, 'GET', '/v1/market-data/pairs'));
+    if (reply?.status !== 200) return;
+    served.push({ sentMs, answeredMs: Date.now() });
+    served = served.filter((one) => one.sentMs > Date.now() - 2 * WINDOW_MS);
+    const within = served.filter((one) => one.sentMs > Date.now() - WINDOW_MS).length;
+    if (within > LIMIT) {
+      onViolation('limits', `${within} requests of one address were served within a minute`);
+      served = [];
     }
   };
   return {
-    begin() {
-      isStopping = false;
-      working = work();
-    },
-    async stop() {
-      isStopping = true;
-      await working;
-    },
+    ...repeated(EVERY_MS, readOnce),
     forget() {
       served = [];
     },

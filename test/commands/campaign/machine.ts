@@ -1,4 +1,4 @@
-/** What this machine lets a campaign do. */
+/** Finds out which faults this machine can inject. */
 
 import { spawnSync } from 'node:child_process';
 import { fakedClock } from '../../support/faked-clock.ts';

@@ -1,7 +1,7 @@
 /** A market in which prices only rise: a book of it tells its age by its best bid. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Driver } from './driver.ts';
+import { type Repeated, repeated } from './repeated.ts';
 import type { Wallet } from './wallet.ts';
 
 export const MARKER = 'UP/USDC';
@@ -9,36 +9,17 @@ const EVERY_MS = 300;
 /** Bids that stay below the best one. */
 const KEPT = 20;
 
-export interface Marker {
-  begin(): void;
-  stop(): Promise<void>;
-}
-
-export function openMarker(driver: Driver): Marker {
+export function openMarker(driver: Driver): Repeated {
   const wallet = driver.marker;
-  let [isStopping, cents] = [false, firstCents(driver, wallet)];
-  let working: Promise<void> = Promise.resolve();
+  let cents = firstCents(driver, wallet);
   const ids: string[] = [];
-  const work = async (): Promise<void> => {
-    while (!isStopping) {
-      cents += 1;
-      const order = { market: MARKER, side: 'buy', type: 'limit', price: cents / 100, size: 0.0001 } as const;
-      const outcome = await driver.place(wallet, { ...order, clientOrderId: `m${cents}` });
-      if (outcome.is === 'ok') ids.push(outcome.shown[0]!.id);
-      if (ids.length > KEPT) await driver.cancel(wallet, ids.shift()!);
-      await sleep(EVERY_MS);
-    }
-  };
-  return {
-    begin() {
-      isStopping = false;
-      working = work();
-    },
-    async stop() {
-      isStopping = true;
-      await working;
-    },
-  };
+  return repeated(EVERY_MS, async () => {
+    cents += 1;
+    const order = { market: MARKER, side: 'buy', type: 'limit', price: cents / 100, size: 0.0001 } as const;
+    const outcome = await driver.place(wallet, { ...order, clientOrderId: `m${cents}` });
+    if (outcome.is === 'ok') ids.push(outcome.shown[0]!.id);
+    if (ids.length > KEPT) await driver.cancel(wallet, ids.shift()!);
+  });
 }
 
 /** Above each bid of an earlier run of the same campaign. */

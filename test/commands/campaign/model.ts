@@ -1,4 +1,4 @@
-/** What the clients of a campaign were told: the journal, folded. */
+/** Folds the journal into the answers that clients of a campaign received. */
 
 import type { Entry, Intent, Movement, OrderBody, Outcome, Shown } from './journal.ts';
 

@@ -7,7 +7,7 @@ import { program } from '../../support/program.ts';
 
 export interface ProxyCommand {
   readonly id: number;
-  /** Of the server; undefined: all of them. */
+  /** Name of the server; undefined stands for all servers. */
   readonly name: string | undefined;
   readonly action: 'cut' | 'stall' | 'mute' | 'mend' | 'limp';
   readonly lameness: Lameness | undefined;

@@ -1,9 +1,9 @@
 /** Signs in with the same signature at all replicas at once: at most one session comes of a nonce. */
 
 import { Agent } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoginTypedData } from '../../../src/auth/index.ts';
 import { ethersSigner } from '../../auth/signers.ts';
+import { type Repeated, repeated } from './repeated.ts';
 import { addressOf, ask, unlessBroken } from './wallet.ts';
 
 const EVERY_MS = 1_500;
@@ -14,9 +14,7 @@ const ADDRESSES = 200;
 const CHALLENGES = 40;
 const MOST_CHALLENGES = 30;
 
-export interface SignInRace {
-  begin(): void;
-  stop(): Promise<void>;
+export interface SignInRace extends Repeated {
   /** Asks for more challenges from one new address than a minute may have, at all replicas. */
   probeLimit(): Promise<void>;
 }
@@ -27,8 +25,6 @@ export function openSignInRace(
 ): SignInRace {
   const signer = ethersSigner();
   const { address } = signer;
-  let isStopping = false;
-  let working: Promise<void> = Promise.resolve();
   let turn = 0;
   const caller = (): { agent: Agent; token: string } => {
     turn += 1;
@@ -50,21 +46,8 @@ export function openSignInRace(
     }
     one.agent.destroy();
   };
-  const work = async (): Promise<void> => {
-    while (!isStopping) {
-      await race();
-      await sleep(EVERY_MS);
-    }
-  };
   return {
-    begin() {
-      isStopping = false;
-      working = work();
-    },
-    async stop() {
-      isStopping = true;
-      await working;
-    },
+    ...repeated(EVERY_MS, race),
     async probeLimit() {
       turn += 1;
       const agent = new Agent({ keepAlive: true, localAddress: addressOf(3, turn) });

@@ -12,10 +12,11 @@ import { type GreedyReader, openGreedyReader } from './greedy-reader.ts';
 import { INVARIANTS } from './invariants/index.ts';
 import type { Rest } from './invariants/rest.ts';
 import { type Journal, openJournal, readJournal } from './journal.ts';
-import { MARKER, type Marker, openMarker } from './marker.ts';
+import { MARKER, openMarker } from './marker.ts';
 import { Model } from './model.ts';
 import { move, openMovements } from './movements.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
+import type { Repeated } from './repeated.ts';
 import { openScreens, type Screens } from './screens.ts';
 import { openSignInRace, type SignInRace } from './sign-in-race.ts';
 
@@ -42,7 +43,7 @@ export class Stage {
   /** Found since the last call of `violations`. */
   #found: Violation[] = [];
   readonly #options: StageOptions;
-  readonly #marker: Marker;
+  readonly #marker: Repeated;
   readonly #race: SignInRace;
   readonly #greedy: GreedyReader;
   readonly #deadMan: DeadMan;

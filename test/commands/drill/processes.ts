@@ -14,7 +14,7 @@ export interface Slot {
   readonly port: number;
 }
 
-/** How a process ended. */
+/** Exit of a process. */
 export interface Exit {
   readonly name: string;
   readonly signal: NodeJS.Signals;

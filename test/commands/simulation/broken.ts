@@ -7,7 +7,7 @@ import type { RewriteSql } from './simulated-postgres.ts';
 import { onSimulatedClock } from './simulated-redis.ts';
 
 export interface BrokenBuild {
-  /** What the broken build does. */
+  /** Names the fault of the build. */
   readonly name: string;
   readonly load?: (name: string) => Script;
   readonly rewriteSql?: RewriteSql;

@@ -23,7 +23,7 @@ export interface Request {
   attempts: number;
 }
 
-/** What was promised: held against the whole history at its end. */
+/** Answers that clients received. The whole history is checked against them at its end. */
 export interface Promises {
   /** Orders that were answered as placed, or as known, by id. */
   readonly orders: Map<string, { readonly operation: PlaceOperation; readonly answer: PlaceAnswer }>;

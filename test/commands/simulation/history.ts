@@ -69,7 +69,7 @@ const MOST_HEALING = 2_000;
 /** Longer than every switch of a history. */
 const AFTER_SWITCHES_MS = 20_000;
 
-/** What a history is about, so that rare things meet each other. Numbers are weights of the scheduler. */
+/** Emphasis of a history, so that rare events meet each other. Numbers are weights of the scheduler. */
 interface Flavour {
   /** Dead-man switches are set, and fire. */
   readonly switches: boolean;

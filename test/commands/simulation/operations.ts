@@ -1,4 +1,4 @@
-/** What clients and operators do in a history, drawn at random. */
+/** Draws the operations of clients and operators at random. */
 
 import type { Side, TimeInForce } from '../../../src/domain/order.ts';
 import type { Random } from '../../support/seed.ts';

@@ -1,6 +1,6 @@
 /**
- * What both servers must hold at the end of a history: the accepted events, replayed through the naive exchange of the
- * equivalence, tell every order, trade, balance and entry.
+ * Checks both servers at the end of a history. The accepted events are replayed through the naive exchange of the
+ * equivalence, which gives every order, trade, balance and entry that the servers must hold.
  */
 
 import type { EngineEvent, OrderPlaced } from '../../../src/domain/event.ts';

@@ -58,7 +58,7 @@ function statOf(pid: number): number[] {
 
 const parentOf = (pid: number): number => statOf(pid)[0] ?? 0;
 
-/** Of the process, and of those of its children that have ended. */
+/** Returns the processor time of the process and of its children that have ended. */
 const secondsOf = (pid: number): number =>
   statOf(pid)
     .slice(10, 14)

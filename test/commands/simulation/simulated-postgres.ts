@@ -20,7 +20,7 @@ interface Session {
   readonly client: pg.Client;
   readonly kind: string;
   readonly pid: number;
-  /** What a submitted query writes to, with texts rewritten; prepared statements are remembered by it. */
+  /** Receives the messages of a submitted query, and rewrites their texts. The driver keeps prepared statements on it. */
   readonly connection: object | undefined;
 }
 
@@ -124,7 +124,7 @@ const labelOf = (query: Query): string => {
   return text.trim().replace(/\s+/g, ' ').slice(0, 48);
 };
 
-/** What pools need of the history that they belong to. */
+/** Services of the history that its pools use. */
 export interface PoolHost {
   readonly sessions: Sessions;
   readonly actor: string;

@@ -20,7 +20,7 @@ export const loadOnSimulatedClock = (name: string): Script => onSimulatedClock(l
 export interface SimulatedServer {
   /** The real connection that all commands run on, one at a time. */
   readonly redis: Redis;
-  /** What INFO tells as the server's identity. */
+  /** Identity of the server in the reply to INFO. */
   runId: string;
   /** Called before a command runs, in the same packet. */
   beforeCommand(): void;

@@ -4,7 +4,7 @@ import type { Random } from '../../../support/seed.ts';
 import type { Cluster, ClusterPlan } from '../cluster.ts';
 import type { Driver } from '../driver.ts';
 
-/** What this machine can do, for faults that need more than an ordinary process has. */
+/** Abilities of this machine that some faults need beyond those of an ordinary process. */
 export interface Machine {
   readonly isRoot: boolean;
   /** The kernel can lose packets of the loopback interface: `tc netem`. */

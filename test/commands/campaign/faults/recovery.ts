@@ -183,7 +183,7 @@ const restoreTooOld: Fault = {
     await redis.config('SET', 'auto-aof-rewrite-percentage', '0');
     await ownLike(folder, copy);
     const copied = await settledIn(cluster);
-    // What is settled by now is in no copy.
+    // The copy lacks the events that are settled from here on.
     for (let looks = 0; looks < 600 && (await settledIn(cluster)) < copied + 30; looks += 1) await sleep(100);
     await sleep(dice.below(500));
     await engine.kill();

@@ -60,7 +60,7 @@ export async function conservationInPostgres(rest: Rest): Promise<string[]> {
 interface Balances {
   readonly supply: bigint;
   readonly house: bigint;
-  /** Of wallets, in lower case. */
+  /** Atoms of each wallet. Addresses are in lower case. */
   readonly available: ReadonlyMap<string, bigint>;
   readonly reserved: ReadonlyMap<string, bigint>;
 }

@@ -1,4 +1,4 @@
-/** What the invariants look at when nothing is under way. */
+/** State that the invariants check while no request is under way. */
 
 import type { Cluster } from '../cluster.ts';
 import type { Driver } from '../driver.ts';
