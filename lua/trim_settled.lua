@@ -39,8 +39,10 @@ end
 turn('unsettled', { KEYS.unsettled_0, KEYS.unsettled_1 }, tonumber(ARGV.events_stay_ms))
 turn('claims', { KEYS.claims_0, KEYS.claims_1 }, tonumber(ARGV.claims_stay_ms))
 
--- Events: removes those that were settled at the last mark, once the mark is old enough.
+-- Events: removes those that were settled at the last mark, once the mark is old enough. A mark ahead of the cursor was
+-- set before Postgres was restored to an earlier moment: the events up to the mark are not all settled any more.
 local mark = redis.call('HMGET', KEYS.engine, 'mark', 'mark:at')
+if mark[1] and tonumber(string.match(mark[1], '%d+$')) > settled then mark = {} end
 local gone = 0
 if not mark[1] or time - tonumber(mark[2]) >= tonumber(ARGV.events_stay_ms) then
   if mark[1] then gone = redis.call('XTRIM', KEYS.events, 'MINID', '=', mark[1]) end

@@ -65,6 +65,21 @@ describe('engine: trimming', function () {
     );
   });
 
+  it('keeps the events that a Postgres restored to an earlier moment has yet to settle', async () => {
+    const { engine } = bench;
+    const restored = await cursor();
+    for (let orders = 0; orders < 5; orders += 1) await place(engine, ALICE, limit(M, 'sell', 10, 1));
+    const lost = await cursor();
+    expect(await engine.outbox.trim(lost)).to.equal(0);
+    await ageAll();
+    expect(await engine.outbox.trim(restored)).to.equal(0);
+    await ageAll();
+    // All is settled up to `restored` by now, but for the event at the cursor.
+    expect(await engine.outbox.trim(restored)).to.equal(restored.sequence - 1);
+    const left = await engine.outbox.readEvents(restored, 10);
+    expect(left.map((event) => event.sequence)).to.deep.equal([restored.sequence, ...range(restored, lost)]);
+  });
+
   it('refuses a cursor that is ahead of the engine', async () => {
     const { epoch, sequence } = await cursor();
     const trimmed = await bench.engine.outbox
