@@ -4,7 +4,7 @@
  * clock.
  */
 
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fetchPackage, findUnpacked } from '../../src/embedded/obtain/debian-package.mjs';
@@ -28,8 +28,11 @@ export async function fakedClock(): Promise<FakedClock | undefined> {
   if (library === undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'redbook-clock-'));
   const file = join(folder, 'time');
-  const setAhead = (seconds: number): void =>
-    writeFileSync(file, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}\n`);
+  // Replaced as a whole, because the library may read the file at any moment.
+  const setAhead = (seconds: number): void => {
+    writeFileSync(`${file}.next`, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}\n`);
+    renameSync(`${file}.next`, file);
+  };
   setAhead(0);
   return {
     environment: {

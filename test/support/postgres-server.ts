@@ -1,11 +1,23 @@
 /** A Postgres for a single test, which may kill and damage it. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openCluster, postgresProgram, postgresUrl } from '../../src/embedded/run/postgres.ts';
 import { type Killable, startKillable } from './killable.ts';
 import { freePort } from './ports.ts';
+
+const PASSWORD = 'test';
 
 /** `kill` kills the parent of all its processes; `stop` removes its data. */
 export interface PostgresServer extends Killable {
@@ -18,26 +30,74 @@ export interface PostgresStart {
   /** True to flush each commit to the disk, so that the data survive a kill as in production. */
   readonly durable?: boolean;
   readonly port?: number;
+  /** An installed Postgres in place of the package's, with its own tools for backups. */
+  readonly installed?: InstalledPostgres;
+}
+
+export interface InstalledPostgres {
+  /** Folder that holds `bin`, from `installedPostgres`. */
+  readonly home: string;
+  /** Lines of the configuration of a new database. */
+  readonly settings?: readonly string[];
+}
+
+const INSTALLED = '/usr/lib/postgresql';
+const TOOLS = ['postgres', 'initdb', 'pg_dump', 'pg_restore', 'pg_basebackup'];
+
+/** Returns the folder of an installed Postgres that has its tools for backups; undefined when there is none. */
+export function installedPostgres(): string | undefined {
+  const versions = existsSync(INSTALLED) ? readdirSync(INSTALLED) : [];
+  const homes = versions.map((version) => join(INSTALLED, version));
+  return homes.find((home) => TOOLS.every((tool) => existsSync(join(home, 'bin', tool))));
 }
 
 export async function startPostgresServer(asked: PostgresStart = {}): Promise<PostgresServer> {
-  const { folder = mkdtempSync(join(tmpdir(), 'redbook-postgres-')), durable = true } = asked;
-  const password = 'test';
-  const cluster = await openCluster({
-    path: join(folder, 'postgres'),
-    logFile: join(folder, 'postgres.log'),
-    password,
-    durable,
-    onProgress: () => {},
-  });
+  const { folder = mkdtempSync(join(tmpdir(), 'redbook-postgres-')), durable = true, installed } = asked;
+  const place = { path: join(folder, 'postgres'), logFile: join(folder, 'postgres.log') };
+  const cluster =
+    installed === undefined
+      ? await openCluster({ ...place, password: PASSWORD, durable, onProgress: () => {} })
+      : { ...openInstalled(installed, place.path), logFile: place.logFile, durable };
   const port = asked.port ?? (await freePort());
   const server = await startKillable(postgresProgram(cluster, port));
   return {
     ...server,
-    url: postgresUrl(port, password),
+    url: postgresUrl(port, PASSWORD),
     async stop() {
       await server.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+type User = { readonly uid: number; readonly gid: number } | undefined;
+
+/** Root runs Postgres as nobody, because Postgres does not run as root. */
+function userOfPostgres(): User {
+  if (process.getuid?.() !== 0) return undefined;
+  const numberOf = (flag: string): number => Number(spawnSync('id', [flag, 'nobody']).stdout);
+  return { uid: numberOf('-u'), gid: numberOf('-g') };
+}
+
+function openInstalled(
+  { home, settings = [] }: InstalledPostgres,
+  parent: string,
+): { home: string; path: string; user: User } {
+  const path = join(parent, 'data');
+  const user = userOfPostgres();
+  if (existsSync(path)) return { home, path, user };
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const passwordFile = join(parent, 'password');
+  writeFileSync(passwordFile, PASSWORD);
+  if (user) for (const file of [parent, path, passwordFile]) chownSync(file, user.uid, user.gid);
+  // The user may not be able to walk to the folder, so it is entered before the user changes.
+  const args = ['--pgdata=.', '--pwfile=../password', '--username=postgres', '--auth=scram-sha-256'];
+  const made = spawnSync(join(home, 'bin/initdb'), [...args, '--encoding=UTF8', '--locale=C'], {
+    ...user,
+    cwd: path,
+    encoding: 'utf8',
+  });
+  if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`);
+  appendFileSync(join(path, 'postgresql.conf'), `${settings.join('\n')}\n`);
+  return { home, path, user };
 }

@@ -202,7 +202,7 @@ export interface Proof {
 
 type ProofOptions = Pick<
   CampaignOptions,
-  'machine' | 'seed' | 'folder' | 'traders' | 'perSecond' | 'say' | 'replicas'
+  'machine' | 'seed' | 'folder' | 'traders' | 'perSecond' | 'bulk' | 'say' | 'replicas'
 >;
 
 /** Runs a campaign against the build. */

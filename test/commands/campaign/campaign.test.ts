@@ -22,7 +22,14 @@ describe('a campaign of faults', function () {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-campaign-'));
   const machine: Machine = { isRoot: false, hasNetem: false, hasTmpfs: false, hasFakedClock: false };
   const said: string[] = [];
-  const load = { traders: 4, perSecond: 30, machine, rounds: 1, say: (line: string) => said.push(line) };
+  const load = {
+    traders: 4,
+    perSecond: 30,
+    bulk: 1_000,
+    machine,
+    rounds: 1,
+    say: (line: string) => said.push(line),
+  };
 
   after(() => rmSync(folder, { recursive: true, force: true }));
 

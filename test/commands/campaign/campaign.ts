@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { random } from '../../support/seed.ts';
 import type { ClusterPlan } from './cluster.ts';
 import type { Fault, Machine, Scene } from './faults/fault.ts';
+import { type Figures, openProgress, type Progress, sumOf } from './progress.ts';
 import { Stage, type Violation } from './stage.ts';
 
 export interface CampaignOptions {
@@ -18,6 +19,8 @@ export interface CampaignOptions {
   readonly folder: string;
   readonly traders: number;
   readonly perSecond: number;
+  /** Events of a large lag, and orders of a large rebuild. */
+  readonly bulk: number;
   /** Folder of the sources that the processes run. */
   readonly release?: string;
   /** Processes of each role, where they are fewer than usual. */
@@ -28,18 +31,12 @@ export interface CampaignOptions {
 }
 
 /** One line of the table. */
-export interface Result {
+export interface Result extends Figures {
   readonly fault: string;
+  /** Rounds that were run, those of an earlier run in the same folder included. */
   readonly rounds: number;
-  readonly requests: number;
-  readonly unknowns: number;
   readonly violations: readonly Violation[];
-  /** Milliseconds until all was ready again: of each round. */
-  readonly healedMs: readonly number[];
-  /** Milliseconds of the longest answer. */
-  readonly longestMs: number;
   readonly mayBreak: string;
-  readonly notes: readonly string[];
   /** The reason why it was not run. */
   readonly notRun?: string;
 }
@@ -53,6 +50,7 @@ const roundsOf = ({ rounds }: CampaignOptions, fault: Fault): number =>
 export async function runCampaign(options: CampaignOptions): Promise<Result[]> {
   mkdirSync(options.folder, { recursive: true });
   const results: Result[] = [];
+  const progress = openProgress(options.folder);
   let open: OpenStage | undefined;
   for (const fault of options.faults) {
     const reason = fault.lacks?.(options.machine);
@@ -60,12 +58,16 @@ export async function runCampaign(options: CampaignOptions): Promise<Result[]> {
       results.push(notRun(fault, reason));
       continue;
     }
+    if (roundsLeft(options, fault, progress).length === 0) {
+      results.push(resultOf(fault, progress));
+      continue;
+    }
     const name = stageName(fault);
     if (open?.name !== name) {
       await open?.close(false);
-      open = await openStage(options, fault, name);
+      open = await openStage(options, fault, name, progress);
     }
-    const result = await runFault(options, fault, open.stage);
+    const result = await runFault(options, fault, open.stage, progress);
     results.push(result);
     if (result.violations.length === 0) continue;
     keepForReplay(options, result, open.stage);
@@ -75,7 +77,36 @@ export async function runCampaign(options: CampaignOptions): Promise<Result[]> {
     if (options.isHasty) break;
   }
   await open?.close(false);
+  progress.close();
   return results;
+}
+
+/** Rounds of the fault that no run in the same folder has held, from 1. */
+function roundsLeft(options: CampaignOptions, fault: Fault, progress: Progress): number[] {
+  const held = new Set(progress.held(fault.name).flatMap(({ rounds }) => rounds));
+  return Array.from({ length: roundsOf(options, fault) }, (_none, index) => index + 1).filter(
+    (round) => !held.has(round),
+  );
+}
+
+/** The line of a fault: rounds of earlier runs in the same folder, and those of this one. */
+function resultOf(
+  fault: Fault,
+  progress: Progress,
+  now: { readonly run: number; readonly figures: readonly Figures[]; readonly violations: Violation[] } = {
+    run: 0,
+    figures: [],
+    violations: [],
+  },
+): Result {
+  const held = progress.held(fault.name);
+  return {
+    fault: fault.name,
+    rounds: held.flatMap(({ rounds }) => rounds).length + now.run,
+    violations: now.violations,
+    mayBreak: fault.mayBreak,
+    ...sumOf([...held, ...now.figures]),
+  };
 }
 
 /** Letters and hyphens, as a name of a folder. */
@@ -88,11 +119,17 @@ interface OpenStage {
   close(keepsData: boolean): Promise<void>;
 }
 
-async function openStage(options: CampaignOptions, fault: Fault, name: string): Promise<OpenStage> {
+async function openStage(
+  options: CampaignOptions,
+  fault: Fault,
+  name: string,
+  progress: Progress,
+): Promise<OpenStage> {
   const { folder, release, replicas, seed, traders, perSecond, say } = options;
   let place = join(folder, name);
-  // A cluster with a violation is left as it is.
-  for (let turn = 2; existsSync(join(place, VIOLATIONS)); turn += 1) place = join(folder, `${name}-${turn}`);
+  // A cluster with a violation is left as it is, and so is one that may have lost work when a run was killed.
+  const isLeft = (): boolean => existsSync(join(place, VIOLATIONS)) || progress.isAbandoned(place);
+  for (let turn = 2; isLeft(); turn += 1) place = join(folder, `${name}-${turn}`);
   mkdirSync(place, { recursive: true });
   const base: ClusterPlan = {
     folder: place,
@@ -113,67 +150,77 @@ async function openStage(options: CampaignOptions, fault: Fault, name: string): 
 }
 
 const notRun = (fault: Fault, reason: string): Result => ({
-  fault: fault.name,
-  rounds: 0,
-  requests: 0,
-  unknowns: 0,
-  violations: [],
-  healedMs: [],
-  longestMs: 0,
-  mayBreak: fault.mayBreak,
-  notes: [],
-  notRun: reason,
+  ...{ fault: fault.name, rounds: 0, violations: [], mayBreak: fault.mayBreak, notRun: reason },
+  ...sumOf([]),
 });
 
-async function runFault(options: CampaignOptions, fault: Fault, stage: Stage): Promise<Result> {
-  const { say } = options;
-  const rounds = roundsOf(options, fault);
-  const { requests, unknowns } = stage.model;
-  const [violations, healedMs, notes]: [Violation[], number[], string[]] = [[], [], []];
-  stage.driver.answers.longestMs = 0;
+/** What the clients have done since a moment. */
+function openFigures({ model, driver }: Stage): (healedMs: number[], notes: string[]) => Figures {
+  const { requests, unknowns } = model;
+  driver.answers.longestMs = 0;
+  return (healedMs, notes) => ({
+    ...{ healedMs, notes, longestMs: driver.answers.longestMs },
+    requests: model.requests - requests,
+    unknowns: model.unknowns - unknowns,
+  });
+}
+
+/** Runs the rounds that are left. Each rest at which everything holds is noted. */
+async function runFault(
+  options: CampaignOptions,
+  fault: Fault,
+  stage: Stage,
+  progress: Progress,
+): Promise<Result> {
+  const [left, rounds] = [roundsLeft(options, fault, progress), roundsOf(options, fault)];
+  const violations: Violation[] = [];
+  const figures: Figures[] = [];
+  let sinceRest: number[] = [];
+  let [healedMs, notes]: [number[], string[]] = [[], []];
+  let figuresNow = openFigures(stage);
   let sinceIntent = stage.model.lastIntent;
   let run = 0;
-  for (let round = 1; round <= rounds && violations.length === 0; round += 1) {
-    if (stage.model.held.has(`${fault.name} ${round}`)) continue;
-    say(`${fault.name}, round ${round} of ${rounds} …`);
+  for (const round of left) {
+    options.say(`${fault.name}, round ${round} of ${rounds} …`);
     stage.journal.write({ entry: 'round', fault: fault.name, round });
-    const scene: Scene = {
-      cluster: stage.cluster,
-      driver: stage.driver,
-      sinceIntent,
-      dice: random(options.seed * 31 + round + seedOf(fault.name)),
-      isShort: rounds < fault.rounds,
-      untilHealed: () => stage.untilHealed(),
-      quiet: () => stage.quiet(),
-      lost: (afterSequence) => stage.lost(afterSequence, sinceIntent),
-      violation: stage.found,
-      note: (figure) => notes.push(figure),
-    };
-    const isRest = round === rounds || round % (fault.restEvery ?? 1) === 0;
+    const place = stage.cluster.plan.folder;
+    if (fault.mayLose) progress.begin({ fault: fault.name, round, place });
+    const scene = sceneOf(options, fault, stage, { round, sinceIntent, notes });
+    const isRest = round === left.at(-1) || round % (fault.restEvery ?? 1) === 0;
     try {
       healedMs.push(await runRound(stage, fault, scene, isRest));
     } catch (error) {
       stage.found('campaign', `round ${round}: ${(error as Error).message}`);
     }
     run += 1;
+    sinceRest.push(round);
     violations.push(...stage.takeViolations());
-    if (!isRest || violations.length > 0) continue;
-    const held = { entry: 'held', fault: fault.name, round } as const;
-    for (let done = round - (fault.restEvery ?? 1) + 1; done <= round; done += 1)
-      if (done > 0) stage.journal.write({ ...held, round: done });
+    if (!isRest && violations.length === 0) continue;
+    figures.push(figuresNow(healedMs, notes));
+    if (violations.length > 0) break;
+    progress.note({ fault: fault.name, rounds: sinceRest, ...figures.at(-1)! });
+    [sinceRest, healedMs, notes, figuresNow] = [[], [], [], openFigures(stage)];
     sinceIntent = stage.model.lastIntent;
   }
-  for (const { invariant, detail } of violations) say(`  VIOLATION of ${invariant}: ${detail}`);
+  for (const { invariant, detail } of violations) options.say(`  VIOLATION of ${invariant}: ${detail}`);
+  return resultOf(fault, progress, { run, figures, violations });
+}
+
+function sceneOf(
+  options: CampaignOptions,
+  fault: Fault,
+  stage: Stage,
+  { round, sinceIntent, notes }: { round: number; sinceIntent: number; notes: string[] },
+): Scene {
   return {
-    fault: fault.name,
-    rounds: run,
-    violations,
-    healedMs,
-    mayBreak: fault.mayBreak,
-    notes,
-    requests: stage.model.requests - requests,
-    unknowns: stage.model.unknowns - unknowns,
-    longestMs: stage.driver.answers.longestMs,
+    ...{ cluster: stage.cluster, driver: stage.driver, sinceIntent, bulk: options.bulk },
+    dice: random(options.seed * 31 + round + seedOf(fault.name)),
+    isShort: roundsOf(options, fault) < fault.rounds,
+    untilHealed: () => stage.untilHealed(),
+    quiet: () => stage.quiet(),
+    lost: (afterSequence) => stage.lost(afterSequence, sinceIntent),
+    violation: stage.found,
+    note: (figure) => notes.push(figure),
   };
 }
 

@@ -8,7 +8,11 @@ import type { Redis } from 'ioredis';
 import pg from 'pg';
 import { eventually } from '../../support/eventually.ts';
 import { freePort } from '../../support/ports.ts';
-import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
+import {
+  type InstalledPostgres,
+  type PostgresServer,
+  startPostgresServer,
+} from '../../support/postgres-server.ts';
 import { openRedis, type RedisServer, startRedisServer } from '../../support/redis-server.ts';
 import { launchService, operate } from '../../support/service.ts';
 import { openProcesses, type Processes, type Role, type Slot, slotsFor } from '../drill/processes.ts';
@@ -37,6 +41,8 @@ export interface ClusterPlan {
   /** Folder of the servers' data, where it is not below `folder`: a file system of its own. */
   readonly engineFolder?: string;
   readonly postgresFolder?: string;
+  /** A Postgres with tools for backups, in place of the package's. */
+  readonly installedPostgres?: InstalledPostgres;
 }
 
 export interface Cluster {
@@ -75,6 +81,15 @@ export async function engineSequence(redis: Redis): Promise<number | undefined> 
   return state?.readUIntBE(STATE_SEQUENCE_AT, 6);
 }
 
+/** The sequence of the last event that Postgres has. */
+export async function settledIn({ sql }: Pick<Cluster, 'sql'>): Promise<number> {
+  const [cursor] = await sql<{ sequence: string }>('select sequence from engine_cursor');
+  return Number(cursor!.sequence);
+}
+
+/** Folder of the append-only file, below the engine's folder. */
+export const APPENDED = 'appendonlydir';
+
 interface Ports {
   readonly engine: number;
   readonly queue: number;
@@ -111,7 +126,11 @@ async function startServers(plan: ClusterPlan, ports: Ports, folders: Folders): 
       port: ports.queue,
       settings: ['appendonly no', 'appendfsync no'],
     }),
-    startPostgresServer({ folder: folders.postgres, port: ports.postgres }),
+    startPostgresServer({
+      folder: folders.postgres,
+      port: ports.postgres,
+      ...(plan.installedPostgres === undefined ? {} : { installed: plan.installedPostgres }),
+    }),
   ]);
   return { engine, queue, postgres };
 }

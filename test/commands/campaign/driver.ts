@@ -33,6 +33,16 @@ const MIX = {
   book: 4,
 } as const;
 type Act = keyof typeof MIX;
+
+/** Codes of refusals that these clients earn, or that a fault may cause. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'SERVICE_UNAVAILABLE',
+  'RATE_LIMITED',
+  'INSUFFICIENT_BALANCE',
+  'ORDER_NOT_FOUND',
+  'NOT_FOUND',
+  'NO_REFERENCE_PRICE',
+]);
 const DECK = Object.entries(MIX).flatMap(([act, share]) => Array<Act>(share).fill(act as Act));
 
 export interface DriverParts {
@@ -297,9 +307,11 @@ export class Driver {
     return outcome;
   }
 
-  /** No fault excuses an answer that the service itself calls unexpected. */
+  /** No fault excuses an answer that the service itself calls unexpected, or one that no client of these earns. */
   #noteFault({ status, body }: Reply, path: string): void {
-    if (status === 500) this.#parts.onViolation('answers', `${path} answered 500 ${body.code}`);
+    const code = String(body.code);
+    const isExpected = status === 200 || REFUSALS.has(code);
+    if (!isExpected) this.#parts.onViolation('answers', `${path} answered ${status} ${code}`);
   }
 
   /** Looks up each order whose outcome is unknown, and asks for it again under its client order id. */

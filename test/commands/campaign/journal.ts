@@ -52,7 +52,6 @@ export type Outcome = {
 /** Marks of the run: rounds, and losses that a fault may honestly cause. */
 export type Mark =
   | { readonly entry: 'round'; readonly fault: string; readonly round: number }
-  | { readonly entry: 'held'; readonly fault: string; readonly round: number }
   /** The engine lost the events after this one. */
   | { readonly entry: 'lost'; readonly afterSequence: number; readonly sinceIntent: number };
 
@@ -74,13 +73,16 @@ export function openJournal(file: string): Journal {
 }
 
 /** Reads the entries of a file. A kill may leave a last line that is not whole; it was never acted on. */
-export function readJournal(file: string): Entry[] {
+export const readJournal = (file: string): Entry[] => readLines<Entry>(file);
+
+/** Reads a file of one JSON document a line, whose last line may not be whole. */
+export function readLines<Line>(file: string): Line[] {
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, 'utf8').split('\n');
   return lines.flatMap((line, index) => {
     if (line === '') return [];
     try {
-      return [JSON.parse(line) as Entry];
+      return [JSON.parse(line) as Line];
     } catch (error) {
       if (index === lines.length - 1) return [];
       throw error;

@@ -1,6 +1,6 @@
 /** `npm run campaign`: faults injected while clients trade; the last thing printed is a table. docs/campaign.md */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -15,41 +15,84 @@ const { values } = parseArgs({
   options: {
     faults: { type: 'string' },
     rounds: { type: 'string' },
-    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+    seed: { type: 'string' },
     folder: { type: 'string' },
     resume: { type: 'string' },
-    traders: { type: 'string', default: '10' },
-    rate: { type: 'string', default: '100' },
+    traders: { type: 'string' },
+    rate: { type: 'string' },
+    bulk: { type: 'string' },
     json: { type: 'boolean', default: false },
     broken: { type: 'boolean', default: false },
   },
 });
 
+/** Settings of a run, which a run that goes on in the same folder takes over. */
+interface Settings {
+  readonly seed: number;
+  readonly traders: number;
+  readonly perSecond: number;
+  readonly bulk: number;
+  readonly faults: string | null;
+  readonly rounds: number | null;
+}
+
 const say = (line: string): void =>
   console.error(`${(performance.now() / 1_000).toFixed(1).padStart(7)} s  ${line}`);
-const words = values.faults?.split(',').map((word) => word.trim()) ?? [];
-const faults = FAULTS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
 const builds = mkdtempSync(join(tmpdir(), 'redbook-campaign-builds-'));
 keepBuildsIn(builds);
 process.once('exit', () => rmSync(builds, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-const seed = Number(values.seed);
 const folder = values.resume ?? values.folder ?? mkdtempSync(join(tmpdir(), 'redbook-campaign-'));
+const settings = settingsOfRun();
+const { seed, traders, perSecond, bulk } = settings;
+const words = settings.faults?.split(',').map((word) => word.trim()) ?? [];
+const isChosen = ({ name }: { readonly name: string }): boolean =>
+  words.length === 0 || words.some((word) => name.includes(word));
 say(`SEED=${seed}, data in ${folder}`);
-const options = {
-  machine: await lookAtMachine(),
-  seed,
-  folder,
-  say,
-  traders: Number(values.traders),
-  perSecond: Number(values.rate),
-};
+const options = { machine: await lookAtMachine(), seed, folder, say, traders, perSecond, bulk };
 process.exit(values.broken ? await proveHarness() : await run());
 
+/** The options of the command, over those of the run that goes on, over the defaults. */
+function settingsOfRun(): Settings {
+  const file = join(folder, 'run.json');
+  const earlier: Partial<Settings> =
+    values.resume !== undefined && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const numbered = (text: string | undefined, was: number | undefined, otherwise: number): number =>
+    text === undefined ? (was ?? otherwise) : wholeNumber(text);
+  const chosen: Settings = {
+    // The wallets come from the seed, so a run that goes on has no other one.
+    seed: earlier.seed ?? numbered(values.seed, undefined, Date.now() % 2 ** 31),
+    traders: numbered(values.traders, earlier.traders, 10),
+    perSecond: numbered(values.rate, earlier.perSecond, 100),
+    bulk: numbered(values.bulk, earlier.bulk, 20_000),
+    faults: values.faults ?? earlier.faults ?? null,
+    rounds: values.rounds === undefined ? (earlier.rounds ?? null) : wholeNumber(values.rounds),
+  };
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, `${JSON.stringify(chosen, null, 2)}\n`);
+  return chosen;
+}
+
+/** A number that cannot be read would run no round, and no round has a violation. */
+function wholeNumber(text: string): number {
+  if (/^\d{1,10}$/.test(text) && Number(text) > 0) return Number(text);
+  console.error(`not a whole number above 0: ${text}`);
+  process.exit(2);
+}
+
+function chosenOf<Named extends { readonly name: string }>(all: readonly Named[]): Named[] {
+  const chosen = all.filter(isChosen);
+  if (chosen.length > 0) return chosen;
+  console.error(
+    `no name contains ${settings.faults}; the names are:\n${all.map(({ name }) => name).join('\n')}`,
+  );
+  process.exit(2);
+}
+
 async function run(): Promise<number> {
-  const rounds = values.rounds === undefined ? undefined : Number(values.rounds);
-  const results = await runCampaign({ ...options, faults, rounds });
+  const faults = chosenOf(FAULTS);
+  const results = await runCampaign({ ...options, faults, rounds: settings.rounds ?? undefined });
   console.log(values.json ? documentOf(seed, results) : `\n${tableOf(results)}`);
   if (hasViolations(results)) say(`kept in ${folder}: journals, data and logs`);
   else rmSync(folder, { recursive: true, force: true });
@@ -59,10 +102,7 @@ async function run(): Promise<number> {
 /** Runs the campaign against builds that are broken on purpose. `--faults` names some of them. */
 async function proveHarness(): Promise<number> {
   const proofs: Proof[] = [];
-  const chosen = BROKEN_BUILDS.filter(
-    ({ name }) => words.length === 0 || words.some((word) => name.includes(word)),
-  );
-  for (const broken of chosen) {
+  for (const broken of chosenOf(BROKEN_BUILDS)) {
     say(`--- ${broken.name}`);
     proofs.push(await prove(broken, options));
   }

@@ -16,6 +16,8 @@ export interface Told {
   ended: string | undefined;
   /** Number of the intent whose reply showed it. */
   endedBy: number;
+  /** Number of the cancel that was answered with ORDER_NOT_FOUND; 0 if there was none. */
+  notFoundBy: number;
 }
 
 export interface ToldMovement {
@@ -23,6 +25,8 @@ export interface ToldMovement {
   readonly movement: Movement;
   readonly n: number;
   state: 'asked' | 'moved' | 'refused';
+  /** True once an outcome was unknown: a request that was held up may still arrive. */
+  isUnsure: boolean;
 }
 
 const LIVE = new Set(['open', 'resting', 'partially_filled']);
@@ -38,7 +42,6 @@ export class Model {
   readonly open = new Map<number, Intent>();
   /** Contradictions between two replies. */
   readonly contradictions: string[] = [];
-  readonly held = new Set<string>();
   lastIntent = 0;
   requests = 0;
   unknowns = 0;
@@ -57,9 +60,6 @@ export class Model {
         return;
       case 'lost':
         this.#lose(entry.afterSequence, entry.sinceIntent);
-        return;
-      case 'held':
-        this.held.add(`${entry.fault} ${entry.round}`);
         return;
       case 'round':
         return;
@@ -80,10 +80,11 @@ export class Model {
       const key = this.keyOf(wallet, intent.order.clientOrderId);
       if (!this.orders.has(key)) {
         const told = { wallet, order: intent.order, n, state: 'asked' as const };
-        this.orders.set(key, { ...told, id: undefined, ended: undefined, endedBy: 0 });
+        this.orders.set(key, { ...told, id: undefined, ended: undefined, endedBy: 0, notFoundBy: 0 });
       }
     } else if (intent.does === 'move' && !this.movements.has(intent.movement.reference)) {
-      this.movements.set(intent.movement.reference, { wallet, movement: intent.movement, n, state: 'asked' });
+      const { movement } = intent;
+      this.movements.set(movement.reference, { wallet, movement, n, state: 'asked', isUnsure: false });
     }
   }
 
@@ -101,6 +102,7 @@ export class Model {
         this.#endMovement(intent.movement, outcome);
         return;
       default:
+        if (intent.does === 'cancel' && outcome.is === 'refused') this.#missed(intent.id, outcome);
         if (outcome.is === 'ok') for (const shown of outcome.shown) this.#show(shown, outcome.n);
     }
   }
@@ -133,6 +135,7 @@ export class Model {
     const told = this.movements.get(reference)!;
     if (outcome.is === 'ok') told.state = 'moved';
     else if (outcome.is === 'unknown') {
+      told.isUnsure = true;
       if (told.state !== 'moved') told.state = 'asked';
     } else if (told.state === 'moved')
       this.contradictions.push(`movement ${reference} was done and is refused with ${outcome.code}`);
@@ -151,6 +154,12 @@ export class Model {
     told.endedBy = n;
   }
 
+  /** An order that a cancel does not find is not live, now or later. */
+  #missed(id: string, { n, code }: Extract<Outcome, { is: 'refused' }>): void {
+    const told = this.#byId.get(id);
+    if (told !== undefined && code === 'ORDER_NOT_FOUND') told.notFoundBy = n;
+  }
+
   #contradict(told: Told, what: string): void {
     this.contradictions.push(
       `order ${told.order.clientOrderId} of wallet ${told.wallet} (${told.id}) ${what}`,
@@ -167,8 +176,12 @@ export class Model {
         told.ended = undefined;
         this.unsure.add(told);
       } else if (told.endedBy > sinceIntent) told.ended = undefined;
+      if (told.notFoundBy > sinceIntent) told.notFoundBy = 0;
     }
-    for (const told of this.movements.values())
-      if (told.n > sinceIntent && told.state === 'moved') told.state = 'asked';
+    for (const told of this.movements.values()) {
+      if (told.n <= sinceIntent) continue;
+      told.isUnsure = true;
+      if (told.state === 'moved') told.state = 'asked';
+    }
   }
 }

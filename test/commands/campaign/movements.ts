@@ -48,7 +48,8 @@ export async function move(
   } catch (error) {
     const { message } = error as Error;
     const code = /"code":\s*"(\w+)"/.exec(message)?.[1];
-    const isKnown = code !== undefined && code !== 'SERVICE_UNAVAILABLE';
+    // Any other code says that the command could not do its work; it is asked for again at rest.
+    const isKnown = code === 'INSUFFICIENT_BALANCE';
     return driver.ended(
       isKnown
         ? { entry: 'outcome', n, is: 'refused', code }

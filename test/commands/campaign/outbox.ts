@@ -5,6 +5,8 @@ import type { Redis } from 'ioredis';
 
 const PAGE = 500;
 const EVERY_MS = 250;
+/** Events that are kept with their digests. */
+const KEPT = 10_000;
 /** The first byte of an event is its kind. */
 const ORDER_PLACED = 1;
 const MOVEMENTS: readonly number[] = [3, 4];
@@ -12,13 +14,12 @@ const MOVEMENTS: readonly number[] = [3, 4];
 export interface Tailed {
   /** Digest of the event as Postgres keeps it. */
   readonly digest: string;
-  readonly kind: number;
 }
 
 export interface Outbox {
   /** Reads up to the last event. */
   read(): Promise<void>;
-  /** Events by sequence, since the tail began or since the last loss. */
+  /** The newest events by sequence, since the tail began or since the last loss. */
   readonly events: ReadonlyMap<number, Tailed>;
   /** Sequence of the first event that was read. */
   first(): number | undefined;
@@ -30,6 +31,8 @@ export interface Outbox {
 
 export function openOutbox(redis: Redis, onViolation: (invariant: string, detail: string) => void): Outbox {
   const events = new Map<number, Tailed>();
+  let first: number | undefined;
+  let counts = { orders: 0, movements: 0 };
   let last: { epoch: number; sequence: number } | undefined;
   let reading: Promise<void> | undefined;
 
@@ -39,7 +42,12 @@ export function openOutbox(redis: Redis, onViolation: (invariant: string, detail
       onViolation('events', `event ${epoch}-${sequence} follows ${last.epoch}-${last.sequence}`);
     last = { epoch, sequence };
     const digest = createHash('sha256').update(id).update('\n').update(bytes!).digest('hex');
-    events.set(sequence, { digest, kind: bytes![0]! });
+    events.set(sequence, { digest });
+    events.delete(sequence - KEPT);
+    first ??= sequence;
+    const kind = bytes![0]!;
+    if (kind === ORDER_PLACED) counts.orders += 1;
+    else if (MOVEMENTS.includes(kind)) counts.movements += 1;
   };
   const readAll = async (): Promise<void> => {
     for (;;) {
@@ -59,16 +67,12 @@ export function openOutbox(redis: Redis, onViolation: (invariant: string, detail
   return {
     read,
     events,
-    first: () => events.keys().next().value,
-    counts() {
-      const kinds = [...events.values()].map(({ kind }) => kind);
-      return {
-        orders: kinds.filter((kind) => kind === ORDER_PLACED).length,
-        movements: kinds.filter((kind) => MOVEMENTS.includes(kind)).length,
-      };
-    },
+    first: () => first,
+    counts: () => counts,
     forget() {
       events.clear();
+      first = undefined;
+      counts = { orders: 0, movements: 0 };
       last = undefined;
     },
     close: () => clearInterval(beat),

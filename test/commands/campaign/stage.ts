@@ -20,6 +20,8 @@ import type { Repeated } from './repeated.ts';
 import { openScreens, type Screens } from './screens.ts';
 import { openSignInRace, type SignInRace } from './sign-in-race.ts';
 
+const FRAME_PATIENCE_MS = 30_000;
+
 export interface Violation {
   readonly invariant: string;
   readonly detail: string;
@@ -159,6 +161,7 @@ export class Stage {
 
   /** Resolves unknown outcomes, waits until all is settled, and checks every invariant. */
   async rest(): Promise<void> {
+    const frames = this.screens.frames();
     await this.driver.resolve();
     await this.#resolveMovements();
     await this.#deadMan.look();
@@ -168,6 +171,11 @@ export class Stage {
     const rest: Rest = { cluster, driver, model, outbox, ended: this.#ended };
     for (const { name, check } of INVARIANTS)
       for (const detail of await check(rest)) this.found(name, detail);
+    if (cluster.of('stream').length === 0) return;
+    // Screens that stand still show no older book either.
+    await eventually('a frame', () => this.screens.frames() > frames, FRAME_PATIENCE_MS).catch(() =>
+      this.found('streams', `no frame came within ${FRAME_PATIENCE_MS / 1_000} s`),
+    );
   }
 
   async #isSettled(): Promise<boolean> {

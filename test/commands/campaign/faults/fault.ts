@@ -21,6 +21,8 @@ export interface Scene {
   readonly sinceIntent: number;
   /** Rounds of the fault that were asked for are fewer than its own: long waits are made short. */
   readonly isShort: boolean;
+  /** Events of a large lag, and orders of a large rebuild. */
+  readonly bulk: number;
   /** Waits until every process is ready again and answers. */
   untilHealed(): Promise<unknown>;
   /** Ends the load, so that nothing new is placed on an engine before its loss is noted. */
@@ -41,6 +43,8 @@ export interface Fault {
   readonly restEvery?: number;
   /** The invariants that the fault excuses, in words for the table; everything else must hold. */
   readonly mayBreak: string;
+  /** A round may lose acknowledged work, so a run that was killed in one does not go on with its cluster. */
+  readonly mayLose?: boolean;
   /** The queue's Redis may lose its counts. */
   readonly forgetsLimits?: boolean;
   /** @returns the reason why this machine cannot run it */

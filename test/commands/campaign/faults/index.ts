@@ -7,6 +7,7 @@ import { LOAD } from './load.ts';
 import { NETWORK } from './network.ts';
 import { RECOVERY } from './recovery.ts';
 import { REFUSALS } from './refusals.ts';
+import { RESTORES } from './restores.ts';
 import { STORAGE } from './storage.ts';
 
 /** Faults that share a cluster stand together. */
@@ -15,6 +16,7 @@ const all: readonly Fault[] = [
   ...REFUSALS,
   ...STORAGE,
   ...RECOVERY,
+  ...RESTORES,
   ...NETWORK,
   ...LOAD,
   clocksApart,

@@ -1,13 +1,18 @@
 /** More work than one process is meant for, and changes of the release. */
 
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { engineSequence, moment } from '../cluster.ts';
+import { bulkInBook, placeBulk } from '../bulk.ts';
+import { type Cluster, engineSequence, moment, PATIENCE_MS, settledIn } from '../cluster.ts';
 import { nextRelease } from '../release.ts';
+import { expectClosed } from './closed-engine.ts';
 import { type Fault, NOTHING } from './fault.ts';
+import { LOST, loseEngine, rebuild } from './recovery.ts';
 
-/** Three settlements read the same events, and one of them dies. */
+const LONGEST_HANG_MS = 2_000;
+
+/** Three settlements read the same events. One dies, and another one hangs and goes on with events that are settled. */
 const deliveredTwice: Fault = {
   name: 'the stream is delivered to three settlements',
   rounds: 10,
@@ -16,7 +21,13 @@ const deliveredTwice: Fault = {
   plan: async (base) => ({ plan: { ...base, replicas: { ...base.replicas, settlement: 3 } } }),
   async inject({ cluster, dice }) {
     const slot = dice.pick(cluster.of('settlement'));
-    await moment(dice, 1_500);
+    const others = cluster.of('settlement').filter((other) => other !== slot);
+    for (const other of others) {
+      const pid = cluster.processes.pidOf(other);
+      process.kill(pid, 'SIGSTOP');
+      await moment(dice, LONGEST_HANG_MS);
+      process.kill(pid, 'SIGCONT');
+    }
     await cluster.processes.end(slot, 'SIGKILL');
     await moment(dice, 1_500);
     return () => cluster.processes.start(slot);
@@ -32,20 +43,13 @@ const lag: Fault = {
   rounds: 3,
   mayBreak: NOTHING,
   shares: 'small',
-  plan: async (base) => ({
-    plan: {
-      ...base,
-      settingsOf: ({ role }) =>
-        role === 'settlement' ? { NODE_OPTIONS: '--max-old-space-size=256' } : ({} as Record<string, string>),
-    },
-  }),
+  plan: (base) => settlesInLittleMemory(base),
   async inject({ cluster, isShort, note }) {
     const settlement = cluster.of('settlement')[0]!;
     await cluster.processes.end(settlement, 'SIGKILL');
     await sleep(isShort ? SHORT_AWAY_MS : AWAY_MS);
     return async () => {
-      const [cursor] = await cluster.sql<{ sequence: string }>('select sequence from engine_cursor');
-      const events = (await engineSequence(cluster.redis))! - Number(cursor!.sequence);
+      const events = (await engineSequence(cluster.redis))! - (await settledIn(cluster));
       await cluster.processes.start(settlement);
       await cluster.untilSettled();
       note(`${events} events of lag`);
@@ -86,18 +90,82 @@ const rollingChange: Fault = {
   },
 };
 
-const tooLarge = (name: string, reason: string): Fault => ({
-  name,
-  rounds: 1,
-  mayBreak: NOTHING,
-  lacks: () => reason,
-  inject: async () => async () => undefined,
+/** A settlement of a busy machine writes at least so many events a second. */
+const SLOWEST_PER_SECOND = 100;
+
+/** Waits until everything is settled that the engine has now. @returns seconds that it took */
+async function untilCaughtUp(cluster: Cluster): Promise<number> {
+  const begunMs = Date.now();
+  const last = (await engineSequence(cluster.redis)) ?? 0;
+  const lag = async (): Promise<number> => last - (await settledIn(cluster));
+  const endMs = begunMs + PATIENCE_MS + ((await lag()) / SLOWEST_PER_SECOND) * 1_000;
+  while ((await lag()) > 0) {
+    if (Date.now() > endMs) throw new Error(`settlement is ${await lag()} events behind`);
+    await sleep(500);
+  }
+  return (Date.now() - begunMs) / 1_000;
+}
+
+/** The largest resident memory of a process so far. */
+function mostMegabytes(pid: number): string {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return `${Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1_024)} MB`;
+}
+
+const settlesInLittleMemory: NonNullable<Fault['plan']> = async (base) => ({
+  plan: {
+    ...base,
+    settingsOf: ({ role }) =>
+      role === 'settlement' ? { NODE_OPTIONS: '--max-old-space-size=256' } : ({} as Record<string, string>),
+  },
 });
 
-export const LOAD: readonly Fault[] = [
-  deliveredTwice,
-  lag,
-  rollingChange,
-  tooLarge('a million events of lag', 'the clients of a campaign take hours to make them'),
-  tooLarge('a rebuild of a million live orders', 'the clients of a campaign take hours to place them'),
-];
+/** As many events as `--bulk` says wait for settlement. */
+const largeLag: Fault = {
+  name: 'a large lag (--bulk) in 256 MB',
+  rounds: 1,
+  mayBreak: NOTHING,
+  shares: 'small',
+  plan: settlesInLittleMemory,
+  async inject({ cluster, bulk, note }) {
+    const settlement = cluster.of('settlement')[0]!;
+    await cluster.processes.end(settlement, 'SIGKILL');
+    await placeBulk(cluster, bulk);
+    return async () => {
+      const events = (await engineSequence(cluster.redis))! - (await settledIn(cluster));
+      await cluster.processes.start(settlement);
+      const seconds = await untilCaughtUp(cluster);
+      const memory = mostMegabytes(cluster.processes.pidOf(settlement));
+      note(`${events} events of lag gone in ${seconds.toFixed(0)} s, settlement held ${memory} at most`);
+    };
+  },
+};
+
+/** The engine is lost and rebuilt with as many live orders as `--bulk` says: each is equal afterwards. */
+const largeRebuild: Fault = {
+  name: 'a large rebuild (--bulk) while replicas run',
+  rounds: 1,
+  mayBreak: LOST,
+  mayLose: true,
+  shares: 'small',
+  plan: settlesInLittleMemory,
+  async inject(scene) {
+    const { cluster, bulk, note, violation } = scene;
+    const missing = bulk - (await bulkInBook(cluster)).orders;
+    if (missing > 0) await placeBulk(cluster, Math.ceil((missing * 10) / 8));
+    await untilCaughtUp(cluster);
+    const before = await bulkInBook(cluster);
+    await loseEngine(cluster);
+    await expectClosed(scene);
+    return async () => {
+      const begunMs = Date.now();
+      await rebuild(scene);
+      note(`in ${((Date.now() - begunMs) / 1_000).toFixed(0)} s`);
+      const after = await bulkInBook(cluster);
+      if (after.digest !== before.digest)
+        violation('rebuild', `${before.orders} orders rested before, ${after.orders} others rest now`);
+    };
+  },
+};
+
+export const LOAD: readonly Fault[] = [deliveredTwice, lag, largeLag, largeRebuild, rollingChange];

@@ -9,32 +9,66 @@ import { type Fault, NOTHING, type Scene } from './fault.ts';
 const REFUSING_MS = 1_500;
 const FLUSHES = 10;
 
+/** Places an order of a wallet that cancels nothing on its own. */
+const placeOne = ({ driver }: Pick<Scene, 'driver'>, name: string): Promise<Outcome> =>
+  driver.place(driver.marker, {
+    market: 'BTC/USDC',
+    side: 'buy',
+    type: 'limit',
+    price: 1_500,
+    size: 0.001,
+    clientOrderId: `${name} ${driver.model.lastIntent}`,
+  });
+
+/** A fault that refuses nothing proves nothing. */
+async function expectRefusal(scene: Scene, name: string): Promise<void> {
+  const outcome = await placeOne(scene, name);
+  if (outcome.is === 'ok') scene.violation('campaign', `an order was accepted: ${name} had no effect`);
+}
+
 const noScript: Fault = {
   name: 'NOSCRIPT: the scripts are flushed',
   rounds: 5,
   mayBreak: NOTHING,
-  async inject({ cluster }) {
+  async inject(scene) {
     for (let flushes = 0; flushes < FLUSHES; flushes += 1) {
-      await cluster.redis.script('FLUSH');
+      await scene.cluster.redis.script('FLUSH');
+      const outcome = await placeOne(scene, `flush ${flushes}`);
+      if (outcome.is !== 'ok')
+        scene.violation('NOSCRIPT', `an order was answered ${JSON.stringify(outcome)} after a flush`);
       await sleep(REFUSING_MS / FLUSHES);
     }
     return async () => undefined;
   },
 };
 
+const MOST_KILLS = 100;
+
 /** A script that only reads may be killed, and nothing that it held up is lost. */
 const busy: Fault = {
   name: 'BUSY: a script does not end',
   rounds: 5,
   mayBreak: NOTHING,
-  async inject({ cluster }) {
-    const killer = cluster.redis.duplicate();
-    await cluster.redis.config('SET', 'busy-reply-threshold', '100');
-    const endless = cluster.redis.duplicate();
-    const ended = endless.eval('while true do end', 0).catch(() => undefined);
+  async inject(scene) {
+    const { redis } = scene.cluster;
+    await redis.config('SET', 'busy-reply-threshold', '100');
+    const [killer, endless] = [redis.duplicate(), redis.duplicate()];
+    // A connection that is made while the script runs is answered BUSY, and would never be ready.
+    await Promise.all([killer.ping(), endless.ping()]);
+    let hasEnded = false;
+    const ended = endless
+      .eval('while true do end', 0)
+      .catch(() => undefined)
+      .then(() => {
+        hasEnded = true;
+      });
+    await expectRefusal(scene, 'BUSY');
     await sleep(REFUSING_MS);
     return async () => {
-      await killer.script('KILL').catch(() => undefined);
+      for (let tries = 0; !hasEnded && tries < MOST_KILLS; tries += 1) {
+        await killer.script('KILL').catch(() => undefined);
+        await sleep(50);
+      }
       await ended;
       await killer.config('SET', 'busy-reply-threshold', '5000');
       for (const connection of [killer, endless]) connection.disconnect();
@@ -46,9 +80,11 @@ const readOnly: Fault = {
   name: 'READONLY: the server becomes a replica for a moment',
   rounds: 5,
   mayBreak: NOTHING,
-  async inject({ cluster }) {
+  async inject(scene) {
+    const { cluster } = scene;
     // A primary that nobody can reach, so the replica keeps its data.
     await cluster.redis.replicaof('127.0.0.1', 9);
+    await expectRefusal(scene, 'READONLY');
     await sleep(REFUSING_MS);
     return async () => {
       await cluster.redis.replicaof('NO', 'ONE');
@@ -61,12 +97,14 @@ const misconf: Fault = {
   name: 'MISCONF: the server cannot save',
   rounds: 5,
   mayBreak: NOTHING,
-  async inject({ cluster: { redis, engineFolder } }) {
+  async inject(scene) {
+    const { redis, engineFolder } = scene.cluster;
     const inTheWay = join(engineFolder, 'dump.rdb', 'in the way');
     mkdirSync(inTheWay, { recursive: true });
     await redis.config('SET', 'save', '3600 1');
     await redis.bgsave();
     await untilSaved(redis);
+    await expectRefusal(scene, 'MISCONF');
     await sleep(REFUSING_MS);
     return async () => {
       rmSync(join(engineFolder, 'dump.rdb'), { recursive: true });
@@ -90,17 +128,14 @@ const outOfMemory: Fault = {
   name: 'the engine Redis is out of memory',
   rounds: 10,
   mayBreak: NOTHING,
-  async inject({ cluster: { redis }, driver, violation }) {
-    const wallet = driver.wallets[0]!;
-    const order = { market: 'BTC/USDC', side: 'buy', type: 'limit', price: 1_500, size: 0.001 } as const;
-    const place = (name: string): Promise<Outcome> =>
-      driver.place(wallet, { ...order, clientOrderId: `memory ${driver.model.lastIntent} ${name}` });
-    const before = await place('before');
+  async inject(scene) {
+    const { driver, violation } = scene;
+    const { redis } = scene.cluster;
+    const before = await placeOne(scene, 'before');
     await redis.config('SET', 'maxmemory', '1mb');
-    const during = await place('during');
-    if (during.is === 'ok') violation('out of memory', 'an order was accepted');
+    await expectRefusal(scene, 'out of memory');
     if (before.is === 'ok') {
-      const cancel = await driver.cancel(wallet, before.shown[0]!.id);
+      const cancel = await driver.cancel(driver.marker, before.shown[0]!.id);
       if (cancel.is !== 'ok') violation('out of memory', `a cancel was answered ${JSON.stringify(cancel)}`);
     }
     await sleep(REFUSING_MS);

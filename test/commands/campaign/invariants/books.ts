@@ -1,6 +1,9 @@
 /** Books: what rests is what is live, no side crosses the other, and each order met those who were first. */
 
-import { type Rest, told } from './rest.ts';
+import { BULK } from '../bulk.ts';
+import { MARKETS } from '../driver.ts';
+import { MARKER } from '../marker.ts';
+import { type Rest, readCounted, told } from './rest.ts';
 
 const MOST_LEVELS = 500;
 
@@ -11,13 +14,10 @@ export async function booksAreOfLiveOrders({ cluster, driver }: Rest): Promise<s
     from orders where closed_sequence is null group by 1, 2, price_ticks
     order by market, case side when 'buy' then -price_ticks else price_ticks end`);
   const found: string[] = [];
-  for (const market of new Set(levels.map((level) => level.market))) {
+  for (const market of new Set([...MARKETS, MARKER, ...levels.map((level) => level.market)])) {
     const ticker = market.replace('/', '_');
-    const reply = await driver.read(
-      driver.wallets[0]!,
-      `/v1/market-data/orderbook/${ticker}?depth=${MOST_LEVELS}`,
-    );
-    if (reply?.status === 429) continue;
+    const path = `/v1/market-data/orderbook/${ticker}?depth=${MOST_LEVELS}`;
+    const reply = await readCounted(driver, driver.wallets[0]!, path);
     const book = reply?.body as { bids?: [string, string][]; asks?: [string, string][] } | undefined;
     for (const [side, shown] of [
       ['buy', book?.bids],
@@ -68,13 +68,16 @@ type Book = Record<'buy' | 'sell', Resting[]>;
  * the executions. The markets expire an own resting order that an incoming one would meet.
  */
 export async function prioritiesHold({ cluster }: Rest): Promise<string[]> {
-  const rows = await cluster.sql<Row>('select * from orders order by sequence');
+  const rows = await cluster.sql<Row>('select * from orders where market <> $1 order by sequence', [BULK]);
   const trades = await cluster.sql<{
     sequence: string;
     maker_order_id: string;
     size_steps: string;
     price_ticks: string;
-  }>('select sequence, maker_order_id, size_steps, price_ticks from trades order by trade_id');
+  }>(
+    'select sequence, maker_order_id, size_steps, price_ticks from trades where market <> $1 order by trade_id',
+    [BULK],
+  );
   const byEvent = new Map<string, string[]>();
   for (const { sequence, maker_order_id, size_steps, price_ticks } of trades) {
     const list = byEvent.get(sequence) ?? [];

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MARKETS } from '../driver.ts';
-import { type Rest, told } from './rest.ts';
+import { type Rest, readCounted, told } from './rest.ts';
 
 /** Figures may be a second old. */
 const FRESH_MS = 1_100;
@@ -35,8 +35,7 @@ async function figuresThatDiffer({ cluster, driver }: Rest, market: string): Pro
   const found: string[] = [];
   const ticker = market.replace('/', '_');
   for (const port of driver.ports) {
-    const reply = await driver.read(driver.wallets[1]!, '/v1/market-data/summary', port);
-    if (reply?.status === 429) continue;
+    const reply = await readCounted(driver, driver.wallets[1]!, '/v1/market-data/summary', port);
     const entry = reply?.body[ticker] as Record<string, string> | undefined;
     if (kept!.volume === null) continue;
     const shown = [
@@ -65,8 +64,8 @@ async function candlesThatDiffer({ cluster, driver }: Rest, market: string): Pro
     [market],
   );
   const ticker = market.replace('/', '_');
-  const reply = await driver.read(driver.wallets[2]!, `/v1/market-data/candles/${ticker}?tf=1m&limit=1000`);
-  if (reply?.status === 429) return [];
+  const path = `/v1/market-data/candles/${ticker}?tf=1m&limit=1000`;
+  const reply = await readCounted(driver, driver.wallets[2]!, path);
   const shown = new Map(
     ((reply?.body.candles ?? []) as Record<string, string | number>[]).map((candle) => [
       String(candle.time),
@@ -76,9 +75,13 @@ async function candlesThatDiffer({ cluster, driver }: Rest, market: string): Pro
         .join(),
     ]),
   );
-  return kept.flatMap(({ time, open, high, low, close, volume }) => {
+  const invented = [...shown.keys()].filter((time) => Number(time) >= Number(kept.at(-1)?.time ?? 0)).length;
+  const more =
+    invented > kept.length ? [`${market} has ${invented} candles, trades make ${kept.length}`] : [];
+  const wrong = kept.flatMap(({ time, open, high, low, close, volume }) => {
     const expected = [open, high, low, close, volume].join();
     const found = shown.get(time!);
     return found === expected ? [] : [`candle ${time} of ${market} is ${found}, trades say ${expected}`];
   });
+  return [...wrong, ...more];
 }

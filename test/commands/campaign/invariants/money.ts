@@ -158,11 +158,12 @@ export async function movementsAreThere({ cluster, model, driver }: Rest): Promi
     select kind, wallet, reference, amount_atoms::text as atoms, scale
     from movements join assets on symbol = asset`);
   const found: string[] = [];
-  for (const [reference, { state, wallet, movement }] of model.movements) {
+  for (const [reference, { state, wallet, movement, isUnsure }] of model.movements) {
     const kind = movement.kind === 'credit' ? 'credited' : 'debited';
     const row = rows.find((one) => one.kind === kind && one.reference === reference);
     if (state === 'moved' && row === undefined) found.push(`${kind} ${reference} is not in the ledger`);
     if (row === undefined) continue;
+    if (state === 'refused' && !isUnsure) found.push(`${kind} ${reference} was refused and is in the ledger`);
     const atoms = BigInt(Math.round(Number(movement.amount) * 10 ** row.scale));
     if (BigInt(row.atoms) !== atoms || row.wallet !== driver.wallets[wallet]!.address)
       found.push(

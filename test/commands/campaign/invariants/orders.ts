@@ -1,5 +1,6 @@
 /** Orders in the ledger against what their clients were told. */
 
+import { BULK } from '../bulk.ts';
 import { isLive, sequenceOf } from '../model.ts';
 import { type Rest, told } from './rest.ts';
 
@@ -23,7 +24,7 @@ const TICKS = 100;
 const STEPS = 10_000;
 
 export async function acknowledgedOrdersAreThere({ cluster, model, driver }: Rest): Promise<string[]> {
-  const rows = await cluster.sql<OrderRow>(`select ${COLUMNS} from orders`);
+  const rows = await cluster.sql<OrderRow>(`select ${COLUMNS} from orders where market <> $1`, [BULK]);
   const byKey = new Map(rows.map((row) => [`${row.wallet} ${row.client_order_id}`, row]));
   const found: string[] = [];
   for (const order of model.orders.values()) {
@@ -39,6 +40,8 @@ export async function acknowledgedOrdersAreThere({ cluster, model, driver }: Res
     if (order.id !== undefined && order.id !== row.id) found.push(`${name} is ${row.id}, not ${order.id}`);
     if (order.ended !== undefined && order.ended !== row.status)
       found.push(`${name} ended as ${order.ended} and is ${row.status}`);
+    if (order.notFoundBy > 0 && isLive(row.status))
+      found.push(`${name} was not found by a cancel and is ${row.status}`);
     if (sequenceOf(row.id) !== Number(row.sequence)) found.push(`${name} has an id of another event`);
     found.push(...termsThatDiffer(name, order.order, row));
   }
@@ -72,7 +75,8 @@ export async function replaysAreTheSame({ cluster }: Rest): Promise<string[]> {
 /** A terminal order is the same at each later rest, and no other order has its id. */
 export async function endsStay({ cluster, ended }: Rest): Promise<string[]> {
   const rows = await cluster.sql<OrderRow & { closed_sequence: string | null; fill_count: string }>(
-    `select ${COLUMNS}, closed_sequence, fill_count from orders`,
+    `select ${COLUMNS}, closed_sequence, fill_count from orders where market <> $1`,
+    [BULK],
   );
   const byId = new Map(rows.map((row) => [row.id, JSON.stringify(row)]));
   const found = [...ended]
@@ -106,18 +110,43 @@ export async function fillsArePairs({ cluster }: Rest): Promise<string[]> {
   ]);
 }
 
+interface Listed {
+  readonly id: string;
+  readonly status: string;
+  readonly filledSize: number;
+}
+
+/** All pages of a wallet's live orders; undefined when one of them is not answered with 200. */
+async function liveOrdersOf(
+  driver: Rest['driver'],
+  wallet: Rest['driver']['wallets'][number],
+  port: number,
+): Promise<Listed[] | undefined> {
+  const listed: Listed[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const from: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const reply = await driver.read(wallet, `/v1/orders?status=live&limit=100${from}`, port);
+    if (reply?.status !== 200) return undefined;
+    listed.push(...(reply.body.orders as Listed[]));
+    cursor = reply.body.nextCursor as string | null;
+  }
+  return listed;
+}
+
 /** The live orders of each wallet by REST are those of the ledger, at each replica. */
 export async function listsAreTrue({ cluster, driver }: Rest): Promise<string[]> {
-  const rows = await cluster.sql<OrderRow>(`select ${COLUMNS} from orders where closed_sequence is null`);
+  const rows = await cluster.sql<OrderRow>(
+    `select ${COLUMNS} from orders where closed_sequence is null and market <> $1`,
+    [BULK],
+  );
   const found: string[] = [];
   const look = async (wallet: (typeof driver.wallets)[number]): Promise<void> => {
     const port = driver.ports[wallet.index % driver.ports.length]!;
-    const reply = await driver.read(wallet, '/v1/orders?status=live&limit=100', port);
-    if (reply?.status !== 200) {
-      found.push(`the list of wallet ${wallet.index} is answered ${reply?.status ?? 'with nothing'}`);
+    const orders = await liveOrdersOf(driver, wallet, port);
+    if (orders === undefined) {
+      found.push(`the list of wallet ${wallet.index} is not answered`);
       return;
     }
-    const orders = reply.body.orders as { id: string; status: string; filledSize: number }[];
     const shown = orders.map((one) => `${one.id} ${one.status} ${Math.round(one.filledSize * STEPS)}`);
     const kept = rows
       .filter((row) => row.wallet === wallet.address && isLive(row.status))

@@ -1,5 +1,7 @@
 /** State that the invariants check while no request is under way. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Reply } from '../../../support/http-exchange.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Driver } from '../driver.ts';
 import type { Model } from '../model.ts';
@@ -12,6 +14,24 @@ export interface Rest {
   readonly outbox: Outbox;
   /** Terminal orders of the last rest: id and what must not change of them. */
   readonly ended: Map<string, string>;
+}
+
+/** A minute forgets every request. */
+const MOST_WAITS = 70;
+
+/** Reads a path of market data. Waits while the requests of the load use the wallet's limit up. */
+export async function readCounted(
+  driver: Driver,
+  wallet: Driver['wallets'][number],
+  path: string,
+  port?: number,
+): Promise<Reply | undefined> {
+  let reply = await driver.read(wallet, path, port);
+  for (let waits = 0; reply?.status === 429 && waits < MOST_WAITS; waits += 1) {
+    await sleep(1_000);
+    reply = await driver.read(wallet, path, port);
+  }
+  return reply;
 }
 
 /** Only the first few are told: a broken book breaks everything in it. */
