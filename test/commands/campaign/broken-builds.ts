@@ -34,6 +34,8 @@ const TRIM = 'lua/trim_settled.lua';
 const SETTLE = 'src/ledger/settlement.ts';
 const CHALLENGES = 'src/auth/challenges.ts';
 const LIMIT_KEYS = 'src/http/limits/keys.ts';
+const DELETE_ORDER = 'src/http/endpoints/delete-order.ts';
+const CANCELS = 'const closed = await services.engine.orders.cancel(wallet, params.orderId!);';
 
 export const BROKEN_BUILDS: readonly BrokenBuild[] = [
   build('events are trimmed before they are settled', [
@@ -125,11 +127,19 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
   ]),
   build('a cancel that failed is answered as one that worked', [
     [
-      'src/http/endpoints/delete-order.ts',
-      'const closed = await services.engine.orders.cancel(wallet, params.orderId!);',
+      DELETE_ORDER,
+      CANCELS,
       `if (Number.parseInt(params.orderId!.slice(-3), 16) % 4 === 0)
       return json({ id: params.orderId!, clientOrderId: null, market: 'ETH/USDC', status: 'cancelled' });
-    const closed = await services.engine.orders.cancel(wallet, params.orderId!);`,
+    ${CANCELS}`,
+    ],
+  ]),
+  build('a cancel now and then finds no order', [
+    [
+      DELETE_ORDER,
+      CANCELS,
+      `const id = Number.parseInt(params.orderId!.slice(-3), 16) % 4 === 0 ? 'none' : params.orderId!;
+    const closed = await services.engine.orders.cancel(wallet, id);`,
     ],
   ]),
   build('each replica counts requests for itself', [

@@ -15,6 +15,8 @@ const MID = 2_000;
 const MOST_RESTING = 12;
 /** A replica that was not reached is left alone for a moment. */
 const SHY_MS = 250;
+/** At a price of 1,000 beyond the funds of any wallet, and below the largest order. */
+const POOR_SIZE = 5_000_000;
 const RESOLVE_WITHIN_MS = 60_000;
 
 /** Share of each action among the next actions of a wallet, in percent. */
@@ -190,7 +192,7 @@ export class Driver {
   async #placePoor(wallet: Wallet): Promise<void> {
     const clientOrderId = this.#freshId();
     const order = { market: MARKETS[0], side: 'buy', type: 'limit', clientOrderId } as const;
-    const poor = await this.place(wallet, { ...order, price: 1_000, size: 500_000_000 });
+    const poor = await this.place(wallet, { ...order, price: 1_000, size: POOR_SIZE });
     if (poor.is !== 'refused') {
       if (poor.is === 'ok') this.#parts.onViolation('funds', `an order beyond all funds was accepted`);
       return;
@@ -340,7 +342,7 @@ export class Driver {
   async #resolveOne(told: Told): Promise<void> {
     const wallet = this.wallets[told.wallet]!;
     const { clientOrderId } = told.order;
-    const found = await this.read(wallet, `/v1/orders/by-client-id/${clientOrderId}`);
+    const found = await this.read(wallet, `/v1/orders/by-client-id/${encodeURIComponent(clientOrderId)}`);
     if (found?.status !== 200 && found?.status !== 404) return;
     const outcome = await this.place(wallet, told.order);
     if (found.status !== 200 || outcome.is === 'unknown') return;
