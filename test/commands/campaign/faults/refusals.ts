@@ -99,15 +99,17 @@ const misconf: Fault = {
   mayBreak: NOTHING,
   async inject(scene) {
     const { redis, engineFolder } = scene.cluster;
-    const inTheWay = join(engineFolder, 'dump.rdb', 'in the way');
-    mkdirSync(inTheWay, { recursive: true });
+    const snapshot = join(engineFolder, 'dump.rdb');
+    // The snapshot of an earlier round; the append-only file has the data.
+    rmSync(snapshot, { recursive: true, force: true });
+    mkdirSync(join(snapshot, 'in the way'), { recursive: true });
     await redis.config('SET', 'save', '3600 1');
     await redis.bgsave();
     await untilSaved(redis);
     await expectRefusal(scene, 'MISCONF');
     await sleep(REFUSING_MS);
     return async () => {
-      rmSync(join(engineFolder, 'dump.rdb'), { recursive: true });
+      rmSync(snapshot, { recursive: true });
       await redis.bgsave();
       await untilSaved(redis);
       await redis.config('SET', 'save', '');
