@@ -1,16 +1,17 @@
 /**
- * Compares `POST /v1/orders` on one api process with Express' hello world, in turn and over the same number of
- * connections. Half of the orders rest, half are filled, and each has a client order id. Redis and Postgres are real
- * and durable. Settlement does not run, because in service it would run on another machine. The targets are in
- * processor time, because wall-clock time includes the client's and Redis' share of this machine.
+ * Compares `POST /v1/orders` on one api process with Express' hello world and with the api of an older release, in turn
+ * and over the same number of connections. Half of the orders rest, half are filled, and each has a client order id.
+ * Each release has its own Redis and Postgres, which are real and durable. Settlement does not run, because in service
+ * it would run on another machine. The targets are in processor time, because wall-clock time includes the client's and
+ * Redis' share of this machine.
  */
 
 import autocannon from 'autocannon';
 import { WALLETS, walletOf } from './driver-wallets.ts';
-import { bearerOf, openExchange, type Running, startHello } from './exchange.ts';
+import { bearerOf, type Exchange, openExchange, type Running, startHello } from './exchange.ts';
 import { type Measured, median, type Table, tableOf } from './figures.ts';
 import { type Loaded, load, percentile } from './load.ts';
-import { PRESENT } from './older-release.ts';
+import { type OlderRelease, PRESENT } from './older-release.ts';
 import { measureProcessors, type Spent, type Watched } from './processors.ts';
 
 const ROUNDS = 5;
@@ -92,46 +93,86 @@ export async function costlyLoad<Name extends string>(
 type OrderCost = Costly<'api' | 'redis'>;
 type HelloCost = Costly<'hello'>;
 
-interface Round {
-  readonly many: { readonly orders: OrderCost; readonly hello: HelloCost };
-  readonly few: { readonly orders: OrderCost; readonly hello: HelloCost };
-  /** Requests per second, measured by autocannon. */
-  readonly cannon: { readonly orders: number; readonly hello: number };
+/** Costs of one release in one round. */
+interface ReleaseRound {
+  readonly many: OrderCost;
+  readonly few: OrderCost;
   readonly cancel: Readonly<Record<'api' | 'redis', number>>;
 }
 
-/** The processes that are measured. */
+interface Round {
+  readonly present: ReleaseRound;
+  /** Undefined if the older release cannot run here. */
+  readonly older: ReleaseRound | undefined;
+  readonly hello: { readonly many: HelloCost; readonly few: HelloCost };
+  /** Requests per second, measured by autocannon. */
+  readonly cannon: { readonly orders: number; readonly hello: number };
+}
+
+/** The processes of one release that are measured. */
 interface Processes {
   readonly api: Running;
-  readonly hello: Running;
   readonly redis: Watched;
 }
 
+interface AllProcesses {
+  readonly present: Processes;
+  readonly older: Processes | undefined;
+  readonly hello: Running;
+}
+
+const loadOrders = (
+  { api, redis }: Processes,
+  nextRequest: () => string,
+  connections: number,
+  seconds = SECONDS,
+): Promise<OrderCost> =>
+  costlyLoad({ api, redis }, () => load(api.url, { connections, seconds, nextRequest }));
+
+async function takeReleaseRound(release: Processes, nextOrder: () => string): Promise<ReleaseRound> {
+  return {
+    many: await loadOrders(release, nextOrder, MANY),
+    few: await loadOrders(release, nextOrder, FEW),
+    cancel: await costOfCancels(release),
+  };
+}
+
+/** Measures both releases of one round. The release that goes first changes from round to round. */
+async function takeBothReleases(
+  { present, older }: AllProcesses,
+  round: number,
+  nextOrder: () => string,
+): Promise<Pick<Round, 'present' | 'older'>> {
+  const takeOlder = async () => older && (await takeReleaseRound(older, nextOrder));
+  if (round % 2 === 0) {
+    const first = await takeReleaseRound(present, nextOrder);
+    return { present: first, older: await takeOlder() };
+  }
+  const first = await takeOlder();
+  return { present: await takeReleaseRound(present, nextOrder), older: first };
+}
+
 async function takeRounds(
-  { api, hello, redis }: Processes,
+  all: AllProcesses,
   nextOrder: () => string,
 ): Promise<{ rounds: Round[]; p99: Measured }> {
-  const loadOrders = (connections: number, seconds = SECONDS) =>
-    costlyLoad({ api, redis }, () => load(api.url, { connections, seconds, nextRequest: nextOrder }));
+  const { present, older, hello } = all;
   const loadHello = (connections: number, seconds = SECONDS) =>
     costlyLoad({ hello }, () => load(hello.url, { connections, seconds, nextRequest: nextHello }));
-  const both = async (connections: number) => ({
-    orders: await loadOrders(connections),
-    hello: await loadHello(connections),
-  });
-  await loadOrders(MANY, WARMING_SECONDS);
+  for (const release of [present, older])
+    if (release !== undefined) await loadOrders(release, nextOrder, MANY, WARMING_SECONDS);
   await loadHello(MANY, WARMING_SECONDS);
   const rounds: Round[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const [many, few] = [await both(MANY), await both(FEW)];
+    const both = await takeBothReleases(all, round, nextOrder);
     const cannon = {
-      orders: await fire(api.url, cannonOrders(round)),
+      orders: await fire(present.api.url, cannonOrders(round)),
       hello: await fire(hello.url, [{ path: '/' }]),
     };
-    rounds.push({ many, few, cannon, cancel: await costOfCancels({ api, hello, redis }) });
+    rounds.push({ ...both, hello: { many: await loadHello(MANY), few: await loadHello(FEW) }, cannon });
   }
-  const perSecond = median(rounds.map(({ many: { orders } }) => orders.requests / orders.seconds)) / 2;
-  return { rounds, p99: await compareLatencies({ api, hello }, nextOrder, perSecond) };
+  const perSecond = median(rounds.map(({ present: { many } }) => many.requests / many.seconds)) / 2;
+  return { rounds, p99: await compareLatencies({ api: present.api, hello }, nextOrder, perSecond) };
 }
 
 const cannonOrders = (round: number): autocannon.Request[] =>
@@ -151,7 +192,7 @@ async function fire(url: string, requests: autocannon.Request[]): Promise<number
 
 /** 99th percentile latency of both servers at the same request rate. */
 async function compareLatencies(
-  { api, hello }: Pick<Processes, 'api' | 'hello'>,
+  { api, hello }: { readonly api: Running; readonly hello: Running },
   nextOrder: () => string,
   perSecond: number,
 ): Promise<Measured> {
@@ -178,36 +219,36 @@ function rowsOf(rounds: readonly Round[]): Measured[] {
     const count = of(amount);
     return count === null ? undefined : { note: `${Math.round(count)} ki` };
   };
-  const hello = { name: 'hello world', figure: of(({ many }) => many.hello.micros.hello) };
-  const helloFew = { name: 'hello world at 8', figure: of(({ few }) => few.hello.micros.hello) };
+  const hello = { name: 'hello world', figure: of((round) => round.hello.many.micros.hello) };
+  const helloFew = { name: 'hello world at 8', figure: of((round) => round.hello.few.micros.hello) };
   const perSecond = ({ requests, seconds }: Loaded): number => requests / seconds;
   return [
     {
       ...{ name: 'api, an order, 64 connections', unit: 'µs', reference: hello },
-      ...{ figure: of(({ many }) => many.orders.micros.api), target: { relation: '<=', bound: 1 } },
-      ...instructions(({ many }) => many.orders.instructions.api),
+      ...{ figure: of(({ present }) => present.many.micros.api), target: { relation: '<=', bound: 1 } },
+      ...instructions(({ present }) => present.many.instructions.api),
     },
     {
       ...{ name: 'api, an order, 8 connections', unit: 'µs', reference: helloFew },
-      ...{ figure: of(({ few }) => few.orders.micros.api), target: { relation: '<=', bound: 1.6 } },
-      ...instructions(({ few }) => few.orders.instructions.api),
+      ...{ figure: of(({ present }) => present.few.micros.api), target: { relation: '<=', bound: 1.6 } },
+      ...instructions(({ present }) => present.few.instructions.api),
     },
     {
       ...{ name: 'engine Redis, an order, 64 connections', unit: 'µs', reference: hello },
-      ...{ figure: of(({ many }) => many.orders.micros.redis), target: { relation: '<=', bound: 0.5 } },
-      ...instructions(({ many }) => many.orders.instructions.redis),
+      ...{ figure: of(({ present }) => present.many.micros.redis), target: { relation: '<=', bound: 0.5 } },
+      ...instructions(({ present }) => present.many.instructions.redis),
     },
     {
       ...{ name: 'engine Redis, an order, 8 connections', unit: 'µs', reference: helloFew },
-      figure: of(({ few }) => few.orders.micros.redis),
+      figure: of(({ present }) => present.few.micros.redis),
     },
     {
       ...{ name: 'api, a cancel, 64 connections', unit: 'µs', reference: hello },
-      figure: of(({ cancel }) => cancel.api),
+      figure: of(({ present }) => present.cancel.api),
     },
     {
       ...{ name: 'engine Redis, a cancel, 64 connections', unit: 'µs', reference: hello },
-      figure: of(({ cancel }) => cancel.redis),
+      figure: of(({ present }) => present.cancel.redis),
     },
     {
       ...{ name: 'orders by the clock, autocannon', unit: '/s', figure: of(({ cannon }) => cannon.orders) },
@@ -216,22 +257,46 @@ function rowsOf(rounds: readonly Round[]): Measured[] {
     },
     {
       ...{ name: 'orders by the clock, light client', unit: '/s' },
-      figure: of(({ many }) => perSecond(many.orders)),
-      reference: { name: 'hello world', figure: of(({ many }) => perSecond(many.hello)) },
+      figure: of(({ present }) => perSecond(present.many)),
+      reference: { name: 'hello world', figure: of((round) => perSecond(round.hello.many)) },
     },
   ];
 }
 
-export async function benchHttp(): Promise<Table> {
-  const exchange = await openExchange(PRESENT);
+/** The costs of this release beside those of the older one. */
+function rowsOfReleases(rounds: readonly Round[], { revision, because }: OlderRelease): Measured[] {
+  const row = (name: string, amount: (release: ReleaseRound) => number): Measured => {
+    const olders = rounds.flatMap(({ older }) => (older === undefined ? [] : [amount(older)]));
+    return {
+      ...{ name, unit: 'µs', figure: median(rounds.map(({ present }) => amount(present))) },
+      reference: { name: revision, figure: olders.length === 0 ? null : median(olders) },
+      ...(because === undefined ? {} : { note: because }),
+    };
+  };
+  return [
+    row('api, an order, 64 connections', ({ many }) => many.micros.api),
+    row('api, an order, 8 connections', ({ few }) => few.micros.api),
+    row('api, a cancel, 64 connections', ({ cancel }) => cancel.api),
+    row('engine Redis, an order, 64 connections', ({ many }) => many.micros.redis),
+  ];
+}
+
+export async function benchHttp(older: OlderRelease): Promise<Table> {
+  const exchanges: Exchange[] = [];
+  const open = async (project: string): Promise<Processes> => {
+    const exchange = await openExchange(project);
+    exchanges.push(exchange);
+    return { api: await exchange.start('api'), redis: exchange.engine };
+  };
   const hello = await startHello();
   try {
-    const api = await exchange.start('api');
-    const { rounds, p99 } = await takeRounds({ api, hello, redis: exchange.engine }, orderRequests());
+    const present = await open(PRESENT);
+    const before = older.folder === undefined ? undefined : await open(older.folder);
+    const { rounds, p99 } = await takeRounds({ present, older: before, hello }, orderRequests());
     const title = `processor time for each request; medians of ${ROUNDS} alternating rounds of ${SECONDS} s`;
-    return tableOf('http', title, [...rowsOf(rounds), p99]);
+    return tableOf('http', title, [...rowsOf(rounds), ...rowsOfReleases(rounds, older), p99]);
   } finally {
     await hello.stop();
-    await exchange.close();
+    for (const exchange of exchanges.reverse()) await exchange.close();
   }
 }

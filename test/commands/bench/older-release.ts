@@ -29,10 +29,7 @@ const readLock = (file: string): Lock => JSON.parse(readFileSync(file, 'utf8'));
 const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: PRESENT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
 
-/**
- * Returns the packages that a release needs and that are not installed here in its version. This project keeps pg-copy-
- * streams in its devDependencies only for the older release.
- */
+/** Returns the packages that a release needs and that are not installed here in its version. */
 function misfits(folder: string): string[] {
   const wanted = readLock(join(folder, 'package-lock.json')).packages;
   const installed = readLock(join(PRESENT, 'node_modules/.package-lock.json')).packages;
@@ -49,7 +46,16 @@ const missing = (revision: string, because: string): OlderRelease => ({
   remove: () => undefined,
 });
 
-/** Checks out a revision into a temporary folder and links the packages installed here. */
+/** Links the packages installed here if they are those of the release, else installs the release's own. */
+function providePackages(folder: string): void {
+  if (misfits(folder).length === 0) symlinkSync(join(PRESENT, 'node_modules'), join(folder, 'node_modules'));
+  else {
+    const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'];
+    execFileSync('npm', args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  }
+}
+
+/** Checks out a revision into a temporary folder and provides its packages. */
 export function checkOut(revision: string): OlderRelease {
   let commit: string;
   try {
@@ -64,11 +70,11 @@ export function checkOut(revision: string): OlderRelease {
     git('worktree', 'prune');
   };
   git('worktree', 'add', '--detach', '--quiet', folder, commit);
-  const others = misfits(folder);
-  if (others.length > 0) {
+  try {
+    providePackages(folder);
+  } catch {
     remove();
-    return missing(revision, `it needs other versions of ${others.join(', ')}`);
+    return missing(revision, 'npm could not install its packages');
   }
-  symlinkSync(join(PRESENT, 'node_modules'), join(folder, 'node_modules'));
   return { revision, folder, remove };
 }
