@@ -10,13 +10,31 @@ import autocannon from 'autocannon';
 import { WALLETS, walletOf } from './driver-wallets.ts';
 import { bearerOf, type Exchange, openExchange, type Running, startHello } from './exchange.ts';
 import { type Measured, median, type Table, tableOf } from './figures.ts';
+import {
+  type CannonRound,
+  type Costly,
+  type HelloCost,
+  type OrderCost,
+  type Round,
+  rowOfTails,
+  rowsOf,
+  rowsOfReleases,
+  type Tails,
+} from './http-rows.ts';
 import { type Loaded, load, percentile } from './load.ts';
 import { type OlderRelease, PRESENT } from './older-release.ts';
 import { measureProcessors, type Spent, type Watched } from './processors.ts';
 
-const ROUNDS = 5;
-const SECONDS = 2;
-const WARMING_SECONDS = 5;
+/**
+ * Each launch starts new api processes, because two launches of the same code differ by up to a tenth: V8 compiles them
+ * differently. Rounds are short, so that a slow spell of the machine falls on all that are compared.
+ */
+const LAUNCHES = 6;
+const ROUNDS_OF_LAUNCH = 3;
+const SECONDS = 0.7;
+/** Duration of a measurement of latency, and of one by autocannon. */
+const STEADY_SECONDS = 2;
+const WARMING_SECONDS = 4;
 const MANY = 64;
 const FEW = 8;
 const HELLO = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -68,12 +86,6 @@ async function costOfCancels({ api, redis }: Processes): Promise<Readonly<Record
   return (await costlyLoad({ api, redis }, () => load(api.url, cancelling))).micros;
 }
 
-/** A load, and the cost of one of its requests for each process in microseconds and thousands of instructions. */
-export interface Costly<Name extends string> extends Loaded {
-  readonly micros: Readonly<Record<Name, number>>;
-  readonly instructions: Readonly<Record<Name, number | undefined>>;
-}
-
 /** Loads a server and measures the cost of one request for each process. */
 export async function costlyLoad<Name extends string>(
   watched: Readonly<Record<Name, Watched>>,
@@ -88,25 +100,6 @@ export async function costlyLoad<Name extends string>(
     micros: of(({ seconds }) => (seconds * 1e6) / result.requests),
     instructions: of(({ instructions }) => instructions && instructions / result.requests / 1_000),
   };
-}
-
-type OrderCost = Costly<'api' | 'redis'>;
-type HelloCost = Costly<'hello'>;
-
-/** Costs of one release in one round. */
-interface ReleaseRound {
-  readonly many: OrderCost;
-  readonly few: OrderCost;
-  readonly cancel: Readonly<Record<'api' | 'redis', number>>;
-}
-
-interface Round {
-  readonly present: ReleaseRound;
-  /** Undefined if the older release cannot run here. */
-  readonly older: ReleaseRound | undefined;
-  readonly hello: { readonly many: HelloCost; readonly few: HelloCost };
-  /** Requests per second, measured by autocannon. */
-  readonly cannon: { readonly orders: number; readonly hello: number };
 }
 
 /** The processes of one release that are measured. */
@@ -129,51 +122,53 @@ const loadOrders = (
 ): Promise<OrderCost> =>
   costlyLoad({ api, redis }, () => load(api.url, { connections, seconds, nextRequest }));
 
-async function takeReleaseRound(release: Processes, nextOrder: () => string): Promise<ReleaseRound> {
-  return {
-    many: await loadOrders(release, nextOrder, MANY),
-    few: await loadOrders(release, nextOrder, FEW),
-    cancel: await costOfCancels(release),
-  };
-}
+const loadHello = (hello: Running, connections: number, seconds = SECONDS): Promise<HelloCost> =>
+  costlyLoad({ hello }, () => load(hello.url, { connections, seconds, nextRequest: nextHello }));
 
-/** Measures both releases of one round. The release that goes first changes from round to round. */
-async function takeBothReleases(
+/** Measures both releases, one directly after the other. The release that goes first changes from round to round. */
+async function inTurn<Result>(
   { present, older }: AllProcesses,
   round: number,
-  nextOrder: () => string,
-): Promise<Pick<Round, 'present' | 'older'>> {
-  const takeOlder = async () => older && (await takeReleaseRound(older, nextOrder));
+  measure: (release: Processes) => Promise<Result>,
+): Promise<{ readonly present: Result; readonly older: Result | undefined }> {
+  const takeOlder = async () => older && (await measure(older));
   if (round % 2 === 0) {
-    const first = await takeReleaseRound(present, nextOrder);
+    const first = await measure(present);
     return { present: first, older: await takeOlder() };
   }
   const first = await takeOlder();
-  return { present: await takeReleaseRound(present, nextOrder), older: first };
+  return { present: await measure(present), older: first };
 }
 
-async function takeRounds(
+async function takeRound(
   all: AllProcesses,
-  nextOrder: () => string,
-): Promise<{ rounds: Round[]; p99: Measured }> {
-  const { present, older, hello } = all;
-  const loadHello = (connections: number, seconds = SECONDS) =>
-    costlyLoad({ hello }, () => load(hello.url, { connections, seconds, nextRequest: nextHello }));
+  { launch, round, nextOrder }: { launch: number; round: number; nextOrder: () => string },
+): Promise<Round> {
+  const hello = (connections: number) => loadHello(all.hello, connections);
+  const many = await inTurn(all, round, (release) => loadOrders(release, nextOrder, MANY));
+  const helloMany = await hello(MANY);
+  const few = await inTurn(all, round, (release) => loadOrders(release, nextOrder, FEW));
+  const helloFew = await hello(FEW);
+  const cancel = await inTurn(all, round, costOfCancels);
+  const { older } = all;
+  return {
+    launch,
+    present: { many: many.present, few: few.present, cancel: cancel.present },
+    older: older && { many: many.older!, few: few.older!, cancel: cancel.older! },
+    hello: { many: helloMany, few: helloFew },
+  };
+}
+
+async function warm({ present, older, hello }: AllProcesses, nextOrder: () => string): Promise<void> {
   for (const release of [present, older])
     if (release !== undefined) await loadOrders(release, nextOrder, MANY, WARMING_SECONDS);
-  await loadHello(MANY, WARMING_SECONDS);
-  const rounds: Round[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const both = await takeBothReleases(all, round, nextOrder);
-    const cannon = {
-      orders: await fire(present.api.url, cannonOrders(round)),
-      hello: await fire(hello.url, [{ path: '/' }]),
-    };
-    rounds.push({ ...both, hello: { many: await loadHello(MANY), few: await loadHello(FEW) }, cannon });
-  }
-  const perSecond = median(rounds.map(({ present: { many } }) => many.requests / many.seconds)) / 2;
-  return { rounds, p99: await compareLatencies({ api: present.api, hello }, nextOrder, perSecond) };
+  await loadHello(hello, MANY, WARMING_SECONDS);
 }
+
+const takeCannonRound = async ({ present, hello }: AllProcesses, launch: number): Promise<CannonRound> => ({
+  orders: await fire(present.api.url, cannonOrders(launch)),
+  hello: await fire(hello.url, [{ path: '/' }]),
+});
 
 const cannonOrders = (round: number): autocannon.Request[] =>
   Array.from({ length: WALLETS }, (_none, index) => ({
@@ -184,119 +179,92 @@ const cannonOrders = (round: number): autocannon.Request[] =>
 
 /** Requests per second; every answer must be a 2xx. */
 async function fire(url: string, requests: autocannon.Request[]): Promise<number> {
-  const result = await autocannon({ url, connections: MANY, duration: 2, idReplacement: true, requests });
+  const result = await autocannon({
+    url,
+    connections: MANY,
+    duration: STEADY_SECONDS,
+    idReplacement: true,
+    requests,
+  });
   if (result.non2xx > 0 || result.errors > 0)
     throw new Error(`${result.non2xx} refused, ${result.errors} failed`);
   return result.requests.average;
 }
 
-/** 99th percentile latency of both servers at the same request rate. */
-async function compareLatencies(
-  { api, hello }: { readonly api: Running; readonly hello: Running },
+async function takeTails(
+  { present, hello }: AllProcesses,
   nextOrder: () => string,
   perSecond: number,
-): Promise<Measured> {
-  const slow: { orders: number; hello: number }[] = [];
-  for (let round = 0; round < 3; round += 1) {
-    const at = async (url: string, nextRequest: () => string): Promise<number> => {
-      const loaded = await load(url, { connections: MANY, seconds: SECONDS, nextRequest, perSecond });
-      return percentile(loaded.latenciesMs, 0.99);
-    };
-    slow.push({ orders: await at(api.url, nextOrder), hello: await at(hello.url, nextHello) });
+): Promise<Tails> {
+  const tailOf = async (url: string, nextRequest: () => string): Promise<number> => {
+    const loaded = await load(url, { connections: MANY, seconds: STEADY_SECONDS, nextRequest, perSecond });
+    return percentile(loaded.latenciesMs, 0.99);
+  };
+  const orders = await tailOf(present.api.url, nextOrder);
+  return { perSecond, orders, hello: await tailOf(hello.url, nextHello) };
+}
+
+interface Exchanges {
+  readonly present: Exchange;
+  readonly older: Exchange | undefined;
+}
+
+/** Starts new api processes, the one of the older release first in every other launch. */
+async function startApis(
+  { present, older }: Exchanges,
+  launch: number,
+  hello: Running,
+): Promise<AllProcesses> {
+  const start = async (exchange: Exchange): Promise<Processes> => ({
+    api: await exchange.start('api'),
+    redis: exchange.engine,
+  });
+  const startOlder = async () => older && (await start(older));
+  if (launch % 2 === 0) {
+    const first = await start(present);
+    return { present: first, older: await startOlder(), hello };
   }
-  return {
-    ...{ name: `p99 at half of saturation (${Math.round(perSecond)}/s)`, unit: 'ms' },
-    figure: median(slow.map(({ orders }) => orders)),
-    reference: { name: 'hello world', figure: median(slow.map(({ hello: one }) => one)) },
-    target: { relation: '<=', bound: 3, isReported: true },
-  };
+  const first = await startOlder();
+  return { present: await start(present), older: first, hello };
 }
 
-function rowsOf(rounds: readonly Round[]): Measured[] {
-  const of = (amount: (round: Round) => number | undefined): number | null =>
-    amount(rounds[0]!) === undefined ? null : median(rounds.map((round) => amount(round)!));
-  const instructions = (amount: (round: Round) => number | undefined): { note: string } | undefined => {
-    const count = of(amount);
-    return count === null ? undefined : { note: `${Math.round(count)} ki` };
-  };
-  const hello = { name: 'hello world', figure: of((round) => round.hello.many.micros.hello) };
-  const helloFew = { name: 'hello world at 8', figure: of((round) => round.hello.few.micros.hello) };
-  const perSecond = ({ requests, seconds }: Loaded): number => requests / seconds;
-  return [
-    {
-      ...{ name: 'api, an order, 64 connections', unit: 'µs', reference: hello },
-      ...{ figure: of(({ present }) => present.many.micros.api), target: { relation: '<=', bound: 1 } },
-      ...instructions(({ present }) => present.many.instructions.api),
-    },
-    {
-      ...{ name: 'api, an order, 8 connections', unit: 'µs', reference: helloFew },
-      ...{ figure: of(({ present }) => present.few.micros.api), target: { relation: '<=', bound: 1.6 } },
-      ...instructions(({ present }) => present.few.instructions.api),
-    },
-    {
-      ...{ name: 'engine Redis, an order, 64 connections', unit: 'µs', reference: hello },
-      ...{ figure: of(({ present }) => present.many.micros.redis), target: { relation: '<=', bound: 0.5 } },
-      ...instructions(({ present }) => present.many.instructions.redis),
-    },
-    {
-      ...{ name: 'engine Redis, an order, 8 connections', unit: 'µs', reference: helloFew },
-      figure: of(({ present }) => present.few.micros.redis),
-    },
-    {
-      ...{ name: 'api, a cancel, 64 connections', unit: 'µs', reference: hello },
-      figure: of(({ present }) => present.cancel.api),
-    },
-    {
-      ...{ name: 'engine Redis, a cancel, 64 connections', unit: 'µs', reference: hello },
-      figure: of(({ present }) => present.cancel.redis),
-    },
-    {
-      ...{ name: 'orders by the clock, autocannon', unit: '/s', figure: of(({ cannon }) => cannon.orders) },
-      reference: { name: 'hello world', figure: of(({ cannon }) => cannon.hello) },
-      target: { relation: '>=', bound: 0.7, isReported: true },
-    },
-    {
-      ...{ name: 'orders by the clock, light client', unit: '/s' },
-      figure: of(({ present }) => perSecond(present.many)),
-      reference: { name: 'hello world', figure: of((round) => perSecond(round.hello.many)) },
-    },
-  ];
-}
-
-/** The costs of this release beside those of the older one. */
-function rowsOfReleases(rounds: readonly Round[], { revision, because }: OlderRelease): Measured[] {
-  const row = (name: string, amount: (release: ReleaseRound) => number): Measured => {
-    const olders = rounds.flatMap(({ older }) => (older === undefined ? [] : [amount(older)]));
-    return {
-      ...{ name, unit: 'µs', figure: median(rounds.map(({ present }) => amount(present))) },
-      reference: { name: revision, figure: olders.length === 0 ? null : median(olders) },
-      ...(because === undefined ? {} : { note: because }),
-    };
-  };
-  return [
-    row('api, an order, 64 connections', ({ many }) => many.micros.api),
-    row('api, an order, 8 connections', ({ few }) => few.micros.api),
-    row('api, a cancel, 64 connections', ({ cancel }) => cancel.api),
-    row('engine Redis, an order, 64 connections', ({ many }) => many.micros.redis),
-  ];
+async function measureLaunches(
+  exchanges: Exchanges,
+  older: OlderRelease,
+  hello: Running,
+): Promise<Measured[]> {
+  const nextOrder = orderRequests();
+  const [rounds, cannon, tails]: [Round[], CannonRound[], Tails[]] = [[], [], []];
+  for (let launch = 0; launch < LAUNCHES; launch += 1) {
+    const all = await startApis(exchanges, launch, hello);
+    await warm(all, nextOrder);
+    for (let round = 0; round < ROUNDS_OF_LAUNCH; round += 1)
+      rounds.push(await takeRound(all, { launch, round, nextOrder }));
+    cannon.push(await takeCannonRound(all, launch));
+    const perSecond = median(rounds.map(({ present: { many } }) => many.requests / many.seconds)) / 2;
+    tails.push(await takeTails(all, nextOrder, perSecond));
+    await all.present.api.stop();
+    await all.older?.api.stop();
+  }
+  return [...rowsOf(rounds, cannon), ...rowsOfReleases(rounds, older), rowOfTails(tails)];
 }
 
 export async function benchHttp(older: OlderRelease): Promise<Table> {
-  const exchanges: Exchange[] = [];
-  const open = async (project: string): Promise<Processes> => {
+  const opened: Exchange[] = [];
+  const open = async (project: string): Promise<Exchange> => {
     const exchange = await openExchange(project);
-    exchanges.push(exchange);
-    return { api: await exchange.start('api'), redis: exchange.engine };
+    opened.push(exchange);
+    return exchange;
   };
   const hello = await startHello();
   try {
     const present = await open(PRESENT);
     const before = older.folder === undefined ? undefined : await open(older.folder);
-    const { rounds, p99 } = await takeRounds({ present, older: before, hello }, orderRequests());
-    const title = `processor time for each request; medians of ${ROUNDS} alternating rounds of ${SECONDS} s`;
-    return tableOf('http', title, [...rowsOf(rounds), ...rowsOfReleases(rounds, older), p99]);
+    const rows = await measureLaunches({ present, older: before }, older, hello);
+    const title = `processor time for each request; medians of ${LAUNCHES} launches of ${ROUNDS_OF_LAUNCH} rounds`;
+    return tableOf('http', title, rows);
   } finally {
     await hello.stop();
-    for (const exchange of exchanges.reverse()) await exchange.close();
+    for (const exchange of opened.reverse()) await exchange.close();
   }
 }
