@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
+import { recordProcessorTime } from './processor-time.ts';
 import { startRedisCluster } from './redis-cluster.ts';
 import { type RedisServer, startRedisServer } from './redis-server.ts';
 import { drawSeed } from './seed.ts';
@@ -99,18 +100,25 @@ async function maintenanceUrl(): Promise<string> {
 
 export const mochaHooks = {
   /** Runs after each file in a parallel run, otherwise after all files. */
-  async afterAll(): Promise<void> {
-    shared = undefined;
-    for (const { server, path } of redises.splice(0)) {
-      await server.stop();
-      rmSync(path, { recursive: true, force: true });
-    }
-    if (process.env.DATABASE_URL) {
-      migrated = undefined;
-      for (const name of databases.splice(0)) await sql(`DROP DATABASE ${name} WITH (FORCE)`);
-    }
+  async afterAll(this: Mocha.Context): Promise<void> {
+    await stopServers();
+    const file = this.test?.parent?.suites[0]?.file;
+    if (file) recordProcessorTime(currentFolder(), file);
   },
 };
+
+/** Stops the Redis servers that this process started, and drops its databases on a Postgres that is not the run's. */
+export async function stopServers(): Promise<void> {
+  shared = undefined;
+  for (const { server, path } of redises.splice(0)) {
+    await server.stop();
+    rmSync(path, { recursive: true, force: true });
+  }
+  if (process.env.DATABASE_URL) {
+    migrated = undefined;
+    for (const name of databases.splice(0)) await sql(`DROP DATABASE ${name} WITH (FORCE)`);
+  }
+}
 
 /** @returns the URL of a new, empty database */
 export const freshDatabase = (): Promise<string> => createDatabase('template1');

@@ -15,7 +15,7 @@ import {
   loneRedis,
   mochaGlobalSetup,
   mochaGlobalTeardown,
-  mochaHooks,
+  stopServers,
 } from '../../support/servers.ts';
 import { BROKEN_BUILDS } from './broken.ts';
 import { ProcessorTime } from './processor-time.ts';
@@ -53,7 +53,7 @@ try {
     await world.close();
   }
 } finally {
-  await mochaHooks.afterAll();
+  await stopServers();
   await mochaGlobalTeardown();
 }
 

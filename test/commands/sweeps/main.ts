@@ -9,7 +9,7 @@ import {
   freshRedis,
   mochaGlobalSetup,
   mochaGlobalTeardown,
-  mochaHooks,
+  stopServers,
 } from '../../support/servers.ts';
 import { settleSweeps } from './sweeps.ts';
 
@@ -28,6 +28,6 @@ try {
       `the process held ${peakMib.toFixed(0)} MiB at most`,
   );
 } finally {
-  await mochaHooks.afterAll();
+  await stopServers();
   await mochaGlobalTeardown();
 }

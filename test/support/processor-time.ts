@@ -1,0 +1,37 @@
+/** Processor time that each test file takes, with the servers and the programs that it starts. Linux only. */
+
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const TIMES = 'processor-times';
+const TICKS_PER_SECOND = 100;
+
+let spentSeconds = processorSeconds();
+
+/** Processor time of this process and of its children that have ended. */
+function processorSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6 + endedChildrenSeconds();
+}
+
+function endedChildrenSeconds(): number {
+  if (process.platform !== 'linux') return 0;
+  // Fields 16 and 17 of the line; the name of the program, the second field, may hold spaces.
+  const stat = readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1)!.split(' ');
+  return (Number(stat[13]) + Number(stat[14])) / TICKS_PER_SECOND;
+}
+
+/** Records in the folder of the run what this process has spent since its previous file. */
+export function recordProcessorTime(folder: string, file: string): void {
+  const nowSeconds = processorSeconds();
+  appendFileSync(join(folder, TIMES), `${JSON.stringify([file, nowSeconds - spentSeconds])}\n`);
+  spentSeconds = nowSeconds;
+}
+
+/** Returns the seconds of each file that was recorded in the folder of the run. */
+export function readProcessorTimes(folder: string): Map<string, number> {
+  const path = join(folder, TIMES);
+  if (!existsSync(path)) return new Map();
+  const lines = readFileSync(path, 'utf8').trim().split('\n');
+  return new Map(lines.map((line) => JSON.parse(line) as [string, number]));
+}
