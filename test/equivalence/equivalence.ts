@@ -161,30 +161,37 @@ class Run {
     }
     await this.#compareEvents();
     await this.perform({ do: 'change', market: CLOSED, change: { tradingEnabled: false } });
-    for (const [asset, scale] of this.reference.scales) {
-      const usual = BigInt(Math.round(300 * 10 ** scale));
-      for (const wallet of TRADERS) await this.#fund(wallet, asset, usual);
-    }
-    for (const wallet of WHALES) {
-      for (const asset of ['USD', 'WHALE']) await this.#fund(wallet, asset, 2n ** 57n);
-      for (const asset of ['ALPHA', 'BETA', 'GAMMA', 'YEN']) await this.#fund(wallet, asset, 10n ** 13n);
-    }
+    await this.#fundAll();
     await this.lookAtAll();
   }
 
-  #fund(wallet: string, asset: string, atoms: bigint): Promise<void> {
-    const reference = `opening ${wallet} ${asset}`;
-    return this.perform({ do: 'move', movement: { kind: 'credited', wallet, asset, atoms, reference } });
+  /** Sends all movements at once and compares the state once, because many runs begin here. */
+  async #fundAll(): Promise<void> {
+    const movements: MovementRecord[] = [];
+    const fund = (wallet: string, asset: string, atoms: bigint): void => {
+      movements.push({ kind: 'credited', wallet, asset, atoms, reference: `opening ${wallet} ${asset}` });
+    };
+    for (const [asset, scale] of this.reference.scales) {
+      const usual = BigInt(Math.round(300 * 10 ** scale));
+      for (const wallet of TRADERS) fund(wallet, asset, usual);
+    }
+    for (const wallet of WHALES) {
+      for (const asset of ['USD', 'WHALE']) fund(wallet, asset, 2n ** 57n);
+      for (const asset of ['ALPHA', 'BETA', 'GAMMA', 'YEN']) fund(wallet, asset, 10n ** 13n);
+    }
+    await Promise.all(movements.map((movement) => this.#move(movement)));
+    await this.#compareEvents();
   }
 
   async perform(operation: Operation): Promise<void> {
+    let assets = this.#assetsTouchedBy(operation);
     switch (operation.do) {
       case 'place':
         await this.#place(operation);
         break;
       case 'cancel':
       case 'void':
-        await this.#closeOne(operation);
+        assets = await this.#closeOne(operation);
         break;
       case 'cancel_all':
       case 'clear':
@@ -199,7 +206,7 @@ class Run {
     }
     await this.#compareEvents();
     const { market } = operation.do === 'place' ? operation.request : { market: '' };
-    await this.#look(this.#assetsTouchedBy(operation), this.reference.market(market) ? [market] : []);
+    await this.#look(assets, this.reference.market(market) ? [market] : []);
   }
 
   async #look(assets: readonly string[], markets: readonly string[]): Promise<void> {
@@ -321,9 +328,11 @@ class Run {
     this.#ids[number] = id;
   }
 
-  async #closeOne(closing: Closing): Promise<void> {
+  /** @returns the assets whose balances the command may have changed */
+  async #closeOne(closing: Closing): Promise<readonly string[]> {
     const expected = this.#expectClosed(closing);
     this.#checkClosed(closing, expected, await this.#sendClosing(closing));
+    return 'refused' in expected ? [] : this.#assetsOf(expected.market);
   }
 
   #expectClosed(closing: Closing): ClosedRecord | Refused {
@@ -552,14 +561,10 @@ class Run {
 
   #assetsTouchedBy(operation: Operation): readonly string[] {
     switch (operation.do) {
-      case 'place': {
-        const market = this.reference.market(operation.request.market);
-        return market ? [market.base, market.quote] : [];
-      }
+      case 'place':
+        return this.#assetsOf(operation.request.market);
       case 'move':
         return [operation.movement.asset];
-      case 'cancel':
-      case 'void':
       case 'cancel_all':
       case 'clear':
       case 'hold':
@@ -569,10 +574,17 @@ class Run {
     }
   }
 
+  #assetsOf(symbol: string): readonly string[] {
+    const market = this.reference.market(symbol);
+    return market ? [market.base, market.quote] : [];
+  }
+
   /** Compares balances, reservations and books of assets with the reference and with one another. */
   async #lookAt(assets: readonly string[]): Promise<void> {
     const best = new Map<string, { buy?: bigint; sell?: bigint }>();
-    const snapshots = await Promise.all(assets.map((asset) => assetContents(this.#engine, asset)));
+    if (assets.length === 0) return;
+    const markets = await this.#engine.markets.all();
+    const snapshots = await Promise.all(assets.map((asset) => assetContents(this.#engine, asset, markets)));
     for (const [index, { balances, supplyAtoms, resting, sequence }] of snapshots.entries()) {
       const asset = assets[index]!;
       compare('sequence of a snapshot', sequence, this.#cursor.sequence);
