@@ -19,8 +19,8 @@ export interface CampaignOptions {
   readonly folder: string;
   readonly traders: number;
   readonly perSecond: number;
-  /** Events of a large lag, and orders of a large rebuild. */
-  readonly bulk: number;
+  /** Events of a large lag, and orders of a large rebuild; undefined: 20,000, or 2,000 in a short campaign. */
+  readonly bulk: number | undefined;
   /** Folder of the sources that the processes run. */
   readonly release?: string;
   /** Processes of each role, where they are fewer than usual. */
@@ -44,41 +44,77 @@ export interface Result extends Figures {
 const UNDER_LOAD_MS = 400;
 const AFTERWARDS_MS = 300;
 
-const roundsOf = ({ rounds }: CampaignOptions, fault: Fault): number =>
-  rounds === undefined ? fault.rounds : Math.min(rounds, fault.rounds);
+/** With so many rounds or fewer a campaign is a short one: slow faults have fewer rounds, and faults share rests. */
+const SHORT_ROUNDS = 2;
+const BULK_ORDERS = 20_000;
+const SHORT_BULK = 2_000;
+/** Faults of a short campaign that share a rest. */
+const MOST_TOGETHER = 4;
+
+const isShort = ({ rounds, isHasty }: CampaignOptions): boolean =>
+  rounds !== undefined && rounds <= SHORT_ROUNDS && isHasty !== true;
+
+function roundsOf(options: CampaignOptions, fault: Fault): number {
+  const { rounds = fault.rounds } = options;
+  return Math.min(rounds, fault.rounds, isShort(options) ? (fault.shortRounds ?? rounds) : rounds);
+}
+
+/** Faults that follow each other on one cluster, with one rest after the last. A fault that may lose stands alone. */
+function together(options: CampaignOptions): Fault[][] {
+  const groups: Fault[][] = [];
+  for (const fault of options.faults) {
+    const last = groups.at(-1);
+    const goesOn =
+      last !== undefined &&
+      last.length < MOST_TOGETHER &&
+      isShort(options) &&
+      [...last, fault].every(({ mayLose }) => mayLose !== true) &&
+      stageName(last[0]!) === stageName(fault);
+    if (goesOn) last.push(fault);
+    else groups.push([fault]);
+  }
+  return groups;
+}
 
 export async function runCampaign(options: CampaignOptions): Promise<Result[]> {
   mkdirSync(options.folder, { recursive: true });
   const results: Result[] = [];
   const progress = openProgress(options.folder);
   let open: OpenStage | undefined;
-  for (const fault of options.faults) {
-    const reason = fault.lacks?.(options.machine);
-    if (reason !== undefined) {
-      results.push(notRun(fault, reason));
-      continue;
+  const whatIsLeft = (fault: Fault): number[] => roundsLeft(options, fault, progress);
+  for (const group of together(options)) {
+    const reasons = group.map((fault) => reasonNotToRun(options, fault));
+    const runnable = group.filter((fault, at) => reasons[at] === undefined && whatIsLeft(fault).length > 0);
+    for (const [at, fault] of group.entries()) {
+      if (!runnable.includes(fault)) {
+        const reason = reasons[at];
+        results.push(reason === undefined ? resultOf(fault, progress) : notRun(fault, reason));
+        continue;
+      }
+      const name = stageName(fault);
+      if (open?.name !== name) {
+        await open?.close(false);
+        open = await openStage(options, fault, name, progress);
+      }
+      const result = await runFault(options, fault, open.stage, progress, fault === runnable.at(-1));
+      results.push(result);
+      if (result.violations.length === 0) continue;
+      keepForReplay(options, result, open.stage);
+      // Later faults would find again what is broken now, so they get a new cluster.
+      await open.close(true);
+      open = undefined;
     }
-    if (roundsLeft(options, fault, progress).length === 0) {
-      results.push(resultOf(fault, progress));
-      continue;
-    }
-    const name = stageName(fault);
-    if (open?.name !== name) {
-      await open?.close(false);
-      open = await openStage(options, fault, name, progress);
-    }
-    const result = await runFault(options, fault, open.stage, progress);
-    results.push(result);
-    if (result.violations.length === 0) continue;
-    keepForReplay(options, result, open.stage);
-    // Later faults would find again what is broken now, so they get a new cluster.
-    await open.close(true);
-    open = undefined;
-    if (options.isHasty) break;
+    if (options.isHasty && results.some(({ violations }) => violations.length > 0)) break;
   }
   await open?.close(false);
   progress.close();
   return results;
+}
+
+function reasonNotToRun(options: CampaignOptions, fault: Fault): string | undefined {
+  const reason = fault.lacks?.(options.machine);
+  if (reason !== undefined) return reason;
+  return roundsOf(options, fault) === 0 ? 'left out: too slow for a short campaign' : undefined;
 }
 
 /** Rounds of the fault that no run in the same folder has held, from 1. */
@@ -165,12 +201,16 @@ function openFigures({ model, driver }: Stage): (healedMs: number[], notes: stri
   });
 }
 
-/** Runs the rounds that are left. Each rest at which everything holds is noted. */
+/**
+ * Runs the rounds that are left. Each rest at which everything holds is noted.
+ * @param isRestLast whether the last round ends with a rest; otherwise a later fault's rest counts for this one too
+ */
 async function runFault(
   options: CampaignOptions,
   fault: Fault,
   stage: Stage,
   progress: Progress,
+  isRestLast: boolean,
 ): Promise<Result> {
   const [left, rounds] = [roundsLeft(options, fault, progress), roundsOf(options, fault)];
   const violations: Violation[] = [];
@@ -186,7 +226,8 @@ async function runFault(
     const place = stage.cluster.plan.folder;
     if (fault.mayLose) progress.begin({ fault: fault.name, round, place });
     const scene = sceneOf(options, fault, stage, { round, sinceIntent, notes });
-    const isRest = round === left.at(-1) || round % (fault.restEvery ?? 1) === 0;
+    const isLast = round === left.at(-1);
+    const isRest = isShort(options) && !fault.mayLose ? isLast && isRestLast : isLast || isDue(fault, round);
     try {
       healedMs.push(await runRound(stage, fault, scene, isRest));
     } catch (error) {
@@ -195,10 +236,12 @@ async function runFault(
     run += 1;
     sinceRest.push(round);
     violations.push(...stage.takeViolations());
-    if (!isRest && violations.length === 0) continue;
+    if (!isRest && !isLast && violations.length === 0) continue;
     figures.push(figuresNow(healedMs, notes));
     if (violations.length > 0) break;
-    progress.note({ fault: fault.name, rounds: sinceRest, ...figures.at(-1)! });
+    stage.unrested.push({ fault: fault.name, rounds: sinceRest, ...figures.at(-1)! });
+    if (!isRest) continue;
+    for (const held of stage.unrested.splice(0)) progress.note(held);
     [sinceRest, healedMs, notes, figuresNow] = [[], [], [], openFigures(stage)];
     sinceIntent = stage.model.lastIntent;
   }
@@ -213,7 +256,8 @@ function sceneOf(
   { round, sinceIntent, notes }: { round: number; sinceIntent: number; notes: string[] },
 ): Scene {
   return {
-    ...{ cluster: stage.cluster, driver: stage.driver, sinceIntent, bulk: options.bulk },
+    ...{ cluster: stage.cluster, driver: stage.driver, sinceIntent },
+    bulk: options.bulk ?? (isShort(options) ? SHORT_BULK : BULK_ORDERS),
     dice: random(options.seed * 31 + round + seedOf(fault.name)),
     isShort: roundsOf(options, fault) < fault.rounds,
     untilHealed: () => stage.untilHealed(),
@@ -223,6 +267,8 @@ function sceneOf(
     note: (figure) => notes.push(figure),
   };
 }
+
+const isDue = ({ restEvery = 1 }: Fault, round: number): boolean => round % restEvery === 0;
 
 const seedOf = (name: string): number =>
   [...name].reduce((sum, letter) => sum * 7 + letter.charCodeAt(0), 0) % 1e6;

@@ -31,7 +31,7 @@ interface Settings {
   readonly seed: number;
   readonly traders: number;
   readonly perSecond: number;
-  readonly bulk: number;
+  readonly bulk: number | null;
   readonly faults: string | null;
   readonly rounds: number | null;
 }
@@ -45,11 +45,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 const folder = values.resume ?? values.folder ?? mkdtempSync(join(tmpdir(), 'redbook-campaign-'));
 const settings = settingsOfRun();
-const { seed, traders, perSecond, bulk } = settings;
+const { seed, traders, perSecond } = settings;
 const words = settings.faults?.split(',').map((word) => word.trim()) ?? [];
 const isChosen = ({ name }: { readonly name: string }): boolean =>
   words.length === 0 || words.some((word) => name.includes(word));
 say(`SEED=${seed}, data in ${folder}`);
+const bulk = settings.bulk ?? undefined;
 const options = { machine: await lookAtMachine(), seed, folder, say, traders, perSecond, bulk };
 process.exit(values.broken ? await proveHarness() : await run());
 
@@ -65,7 +66,7 @@ function settingsOfRun(): Settings {
     seed: earlier.seed ?? numbered(values.seed, undefined, Date.now() % 2 ** 31),
     traders: numbered(values.traders, earlier.traders, 10),
     perSecond: numbered(values.rate, earlier.perSecond, 100),
-    bulk: numbered(values.bulk, earlier.bulk, 20_000),
+    bulk: values.bulk === undefined ? (earlier.bulk ?? null) : wholeNumber(values.bulk),
     faults: values.faults ?? earlier.faults ?? null,
     rounds: values.rounds === undefined ? (earlier.rounds ?? null) : wholeNumber(values.rounds),
   };

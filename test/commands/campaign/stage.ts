@@ -16,6 +16,7 @@ import { MARKER, openMarker } from './marker.ts';
 import { Model } from './model.ts';
 import { move, openMovements } from './movements.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
+import type { Held } from './progress.ts';
 import type { Repeated } from './repeated.ts';
 import { openScreens, type Screens } from './screens.ts';
 import { openSignInRace, type SignInRace } from './sign-in-race.ts';
@@ -42,6 +43,8 @@ export class Stage {
   readonly journal: Journal;
   readonly outbox: Outbox;
   readonly screens: Screens;
+  /** Rounds since the last rest. */
+  readonly unrested: Omit<Held, 'entry'>[] = [];
   /** Found since the last call of `violations`. */
   #found: Violation[] = [];
   readonly #options: StageOptions;
@@ -164,6 +167,7 @@ export class Stage {
     const frames = this.screens.frames();
     await this.driver.resolve();
     await this.#resolveMovements();
+    if (!(await this.#isSettled())) return;
     await this.#deadMan.look();
     await this.#race.probeLimit();
     if (!(await this.#isSettled())) return;

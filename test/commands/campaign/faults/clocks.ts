@@ -13,6 +13,7 @@ const clocks = new Map<string, FakedClock>();
 export const clocksApart: Fault = {
   name: 'clocks of replicas are an hour apart and step back',
   rounds: 5,
+  shortRounds: 1,
   mayBreak: NOTHING,
   lacks: ({ hasFakedClock }) => (hasFakedClock ? undefined : 'libfaketime cannot be had'),
   async plan(base) {

@@ -39,6 +39,8 @@ export interface Fault {
   readonly name: string;
   /** Rounds of a whole campaign. */
   readonly rounds: number;
+  /** Rounds when `--rounds` is 1 or 2; 0 leaves the fault out. The same as `rounds` asks for unless given. */
+  readonly shortRounds?: number;
   /** Rounds between two rests at which everything is checked. 1 where a round may lose something. */
   readonly restEvery?: number;
   /** The invariants that the fault excuses, in words for the table; everything else must hold. */

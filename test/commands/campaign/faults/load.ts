@@ -61,6 +61,7 @@ const lag: Fault = {
 const rollingChange: Fault = {
   name: 'a rolling change between two releases, under kills',
   rounds: 5,
+  shortRounds: 1,
   mayBreak: NOTHING,
   async plan(base) {
     const folder = join(base.folder, 'next-release');

@@ -51,6 +51,7 @@ export const LOST = 'what was acknowledged and not settled; dead-man switches';
 const rebuildUnderway: Fault = {
   name: 'the engine is rebuilt while replicas run',
   rounds: 5,
+  shortRounds: 1,
   mayBreak: LOST,
   mayLose: true,
   async inject(scene) {
@@ -67,6 +68,7 @@ const LONGEST_REBUILD_MS = 900;
 const rebuildKilled: Fault = {
   name: 'a rebuild is killed half way',
   rounds: 10,
+  shortRounds: 1,
   mayBreak: LOST,
   mayLose: true,
   async inject(scene) {
@@ -101,6 +103,7 @@ const rebuildKilled: Fault = {
 const failover: Fault = {
   name: 'failover to a lagging replica',
   rounds: 5,
+  shortRounds: 1,
   mayBreak: LOST,
   mayLose: true,
   async inject(scene) {

@@ -72,6 +72,7 @@ const AFTER_COPY = 'what was acknowledged after the copy of the engine';
 const snapshots: Fault = {
   name: 'restore: snapshots of both volumes',
   rounds: 5,
+  shortRounds: 1,
   mayBreak: AFTER_COPY,
   mayLose: true,
   async inject(scene) {
@@ -108,6 +109,7 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
 const engineTooOld: Fault = {
   name: 'restore: the engine from before the cursor of Postgres',
   rounds: 5,
+  shortRounds: 1,
   mayBreak: 'nothing: the engine stays closed, and its files are put back',
   async inject(scene) {
     const { cluster, dice } = scene;
@@ -145,6 +147,7 @@ const firstEvent = async ({ redis }: Cluster): Promise<number> => {
 const postgresTooOld: Fault = {
   name: 'restore: Postgres from before the events of the engine',
   rounds: 5,
+  shortRounds: 0,
   mayBreak: 'nothing: settlement stops, and the files of Postgres are put back',
   async inject(scene) {
     const { cluster, violation, note } = scene;
@@ -192,6 +195,7 @@ const archived = (
   return {
     name,
     rounds: 5,
+    shortRounds: 1,
     ...more,
     shares: 'archived',
     lacks: () =>
