@@ -91,8 +91,9 @@ function openInstalled(
   writeFileSync(passwordFile, PASSWORD);
   if (user) for (const file of [parent, path, passwordFile]) chownSync(file, user.uid, user.gid);
   // The user may not be able to walk to the folder, so it is entered before the user changes.
-  const args = ['--pgdata=.', '--pwfile=../password', '--username=postgres', '--auth=scram-sha-256'];
-  const made = spawnSync(join(home, 'bin/initdb'), [...args, '--encoding=UTF8', '--locale=C'], {
+  const folders = ['--pgdata=/proc/self/cwd', '--pwfile=/proc/self/cwd/../password'];
+  const others = ['--username=postgres', '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'];
+  const made = spawnSync(join(home, 'bin/initdb'), [...folders, ...others], {
     ...user,
     cwd: path,
     encoding: 'utf8',

@@ -94,7 +94,13 @@ export async function runCampaign(options: CampaignOptions): Promise<Result[]> {
       const name = stageName(fault);
       if (open?.name !== name) {
         await open?.close(false);
-        open = await openStage(options, fault, name, progress);
+        open = undefined;
+        try {
+          open = await openStage(options, fault, name, progress);
+        } catch (error) {
+          results.push(notStarted(options, fault, error as Error));
+          continue;
+        }
       }
       const result = await runFault(options, fault, open.stage, progress, fault === runnable.at(-1));
       results.push(result);
@@ -189,6 +195,16 @@ const notRun = (fault: Fault, reason: string): Result => ({
   ...{ fault: fault.name, rounds: 0, violations: [], mayBreak: fault.mayBreak, notRun: reason },
   ...sumOf([]),
 });
+
+/** Invariants of the campaign itself: they tell nothing about the release. */
+export const OF_CAMPAIGN: ReadonlySet<string> = new Set(['campaign', 'start']);
+
+/** A cluster that does not start has held nothing, and later faults are run all the same. */
+function notStarted({ say }: CampaignOptions, fault: Fault, { message }: Error): Result {
+  say(`  VIOLATION of start: ${message}`);
+  const violations = [{ invariant: 'start', detail: message.slice(0, 600) }];
+  return { ...notRun(fault, 'its cluster does not start'), violations };
+}
 
 /** What the clients have done since a moment. */
 function openFigures({ model, driver }: Stage): (healedMs: number[], notes: string[]) => Figures {
