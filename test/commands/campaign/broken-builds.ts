@@ -110,7 +110,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         'if false then',
       ],
     ],
-    ['the engine is rebuilt while replicas run'],
+    ['failover to a lagging replica'],
   ),
   build('a client order id may be used twice', [
     ['lua/include/claim.lua', '  if is_marked then\n', '  if false then\n'],
