@@ -292,6 +292,7 @@ const seedOf = (name: string): number =>
 /** @returns milliseconds from the end of the fault until everything is ready */
 async function runRound(stage: Stage, fault: Fault, scene: Scene, isRest: boolean): Promise<number> {
   if (fault.forgetsLimits) stage.forgetLimits();
+  stage.driver.signsInAgain = fault.endsSessions === true;
   stage.begin();
   let healedMs: number;
   try {

@@ -71,6 +71,8 @@ export class Driver {
   readonly marker: Wallet;
   readonly deadMan: Wallet;
   readonly answers: Answers = { longestMs: 0, count: 0 };
+  /** True while a fault may honestly end sessions. */
+  signsInAgain = false;
   readonly #parts: DriverParts;
   #working: Promise<unknown> = Promise.resolve();
   #stopping = true;
@@ -243,7 +245,7 @@ export class Driver {
   /** @returns undefined when no answer came */
   async read(wallet: Wallet, path: string, port = wallet.dice.pick(this.ports)): Promise<Reply | undefined> {
     try {
-      const reply = await ask(port, wallet, 'GET', path, undefined, this.answers);
+      const reply = await this.#ask(port, wallet, 'GET', path);
       this.#noteFault(reply, path);
       return reply;
     } catch (error) {
@@ -281,7 +283,7 @@ export class Driver {
   ): Promise<Outcome> {
     const intent = this.begun(wallet.index, draft);
     try {
-      const reply = await ask(port, wallet, method, path, body, this.answers);
+      const reply = await this.#ask(port, wallet, method, path, body);
       this.#noteFault(reply, path);
       return this.ended(outcomeOf(intent.n, reply));
     } catch (error) {
@@ -290,6 +292,13 @@ export class Driver {
       await sleep(SHY_MS);
       return outcome;
     }
+  }
+
+  /** Where a fault may end sessions, a wallet signs in again at the replica that refused, and repeats the request. */
+  async #ask(port: number, wallet: Wallet, method: string, path: string, body?: object): Promise<Reply> {
+    const reply = await ask(port, wallet, method, path, body, this.answers);
+    if (reply.status !== 401 || !this.signsInAgain || !(await signIn(wallet, port))) return reply;
+    return ask(port, wallet, method, path, body, this.answers);
   }
 
   /** Writes an intent, before anything is sent. */

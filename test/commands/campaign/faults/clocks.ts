@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FakedClock, fakedClock } from '../../../support/faked-clock.ts';
 import type { Slot } from '../../drill/processes.ts';
-import { type Fault, NOTHING } from './fault.ts';
+import type { Fault } from './fault.ts';
 
 const HOUR_S = 3_600;
 const STEP_MS = 1_500;
@@ -14,7 +14,10 @@ export const clocksApart: Fault = {
   name: 'clocks of replicas are an hour apart and step back',
   rounds: 5,
   shortRounds: 1,
-  mayBreak: NOTHING,
+  // A session lasts eight hours, so a replica refuses a token that would last for more by its own clock.
+  mayBreak:
+    'a session at a replica whose clock is over a minute behind that of the replica that signed it (401)',
+  endsSessions: true,
   lacks: ({ hasFakedClock }) => (hasFakedClock ? undefined : 'libfaketime cannot be had'),
   async plan(base) {
     clocks.clear();

@@ -49,6 +49,8 @@ export interface Fault {
   readonly mayLose?: boolean;
   /** The queue's Redis may lose its counts. */
   readonly forgetsLimits?: boolean;
+  /** Replicas may refuse sessions of each other: clients sign in again. */
+  readonly endsSessions?: boolean;
   /** @returns the reason why this machine cannot run it */
   readonly lacks?: (machine: Machine) => string | undefined;
   /** A cluster that differs from the one that most faults share. */
