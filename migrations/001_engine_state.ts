@@ -1,4 +1,4 @@
-/** What the engine is set to, as of the last settled event: enough to set an empty one the same way. */
+/** Settings of the engine as of the last settled event. An empty engine is set up again from them. */
 
 import type { Knex } from 'knex';
 

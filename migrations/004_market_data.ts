@@ -1,8 +1,8 @@
 /**
- * What public market data is read from: one-minute candles, and the trades of a market by side and time.
+ * Tables that public market data is read from: one-minute candles, and the trades of a market by side and time.
  *
- * Sums are `numeric`: a thousand of the largest orders in one minute pass what a bigint holds, and nothing a
- * client can do may stop settlement.
+ * Sums are `numeric`: a thousand of the largest orders in one minute pass what a bigint holds, and no request of a
+ * client may stop settlement.
  */
 
 import type { Knex } from 'knex';

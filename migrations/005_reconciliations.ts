@@ -1,4 +1,4 @@
-/** What each reconcile found, so that processes that run on can tell it long after the command has ended. */
+/** Results of each reconcile, which processes report long after the command has ended. */
 
 import type { Knex } from 'knex';
 

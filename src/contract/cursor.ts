@@ -10,10 +10,10 @@ export const CURSOR_LENGTH = 28;
 export const cursorText = queryText
   .regex(new RegExp(`^[\\w-]{${CURSOR_LENGTH}}$`), 'must be a nextCursor of this list')
   .optional()
-  .describe('`nextCursor` of the page before, with the same filters');
+  .describe('`nextCursor` of the previous page; send the same filters with it');
 
 export const nextCursor = z
   .string()
   .length(CURSOR_LENGTH)
   .nullable()
-  .describe('opaque: give it as `cursor` to read the next page; null at the end');
+  .describe('opaque; send it as `cursor` to read the next page; null on the last page');

@@ -11,7 +11,7 @@ export const errorCode = z
   .enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]])
   .describe(
     [
-      'Stable: never renamed or reused; there may be new ones.',
+      'Codes are stable: none is renamed or reused. New codes may be added.',
       '',
       '| code | status | meaning | answered by |',
     ]
@@ -20,9 +20,12 @@ export const errorCode = z
   );
 
 export const errorSchema = z
-  .strictObject({ error: z.string().min(1).describe('for people; may change'), code: errorCode })
+  .strictObject({
+    error: z.string().min(1).describe('message for people; its wording may change'),
+    code: errorCode,
+  })
   .meta({
-    description: 'What a client may be told and branch on, by `code`.',
+    description: 'An error. Clients branch on its `code`.',
     examples: [{ error: 'size is below minOrderSize', code: 'ORDER_BELOW_MIN_SIZE' }],
   });
 

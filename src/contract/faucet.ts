@@ -7,6 +7,6 @@ export const faucetCreditSchema = z
   .strictObject({
     asset: assetSymbol,
     amount: amount.describe('credited amount'),
-    creditsLeft: z.int().min(0).describe('further credits of this asset that the wallet can have'),
+    creditsLeft: z.int().min(0).describe('number of credits of this asset that the wallet can still request'),
   })
   .meta({ examples: [{ asset: 'USDC', amount: 10000, creditsLeft: 4 }] });

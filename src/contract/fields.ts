@@ -55,4 +55,6 @@ export const count = queryText
   .meta({ ...INTEGER_JSON, minimum: 0 });
 
 /** A market symbol as a filter. The handler checks that the market exists. */
-export const marketFilter = queryText.optional().describe('symbol of a market: only of this one');
+export const marketFilter = queryText
+  .optional()
+  .describe('symbol of a market; the request then concerns this market only');

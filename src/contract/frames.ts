@@ -20,7 +20,7 @@ const TICKER = {
 
 export const snapshotFrameSchema = z
   .strictObject({ type: z.literal('snapshot'), markets: z.array(marketSchema) })
-  .describe('The first frame: every market, as `GET /v1/markets` has it.');
+  .describe('The first frame. Lists every market, as `GET /v1/markets` does.');
 
 export const tickerFrameSchema = z
   .strictObject({
@@ -29,16 +29,20 @@ export const tickerFrameSchema = z
     mark: amount
       .nullable()
       .describe(
-        'mid of a two-sided book, else last execution, else the only quoted side, else the reference price',
+        'mid price of a two-sided book, else the price of the last execution, else the only quoted side, else the ' +
+          'reference price',
       ),
-    index: amount.nullable().describe('the reference price, else the mark'),
+    index: amount.nullable().describe('reference price, else the mark price'),
     volume24h: amount.describe('base quantity of the executions of the last 24 hours'),
-    openInterest: amount.describe('0: spot markets only'),
+    openInterest: amount.describe('always 0: all markets are spot markets'),
     change24h: z
       .number()
-      .describe('percent, of the last price against the first execution of the last 24 hours'),
+      .describe('change in percent from the first execution of the last 24 hours to the last price'),
   })
-  .meta({ description: 'A market at a glance; null: nothing prices it.', examples: [TICKER] });
+  .meta({
+    description: 'Price and volume of a market. A price is null if nothing determines it.',
+    examples: [TICKER],
+  });
 
 export const bookLevelSchema = z.strictObject({ price: amount, size: amount });
 
@@ -50,19 +54,21 @@ export const bookSchema = z.strictObject({
 export const executionSchema = z.strictObject({
   price: amount,
   size: amount,
-  side: side.describe("the taker's"),
+  side: side.describe('side of the taker'),
   time: z.int().min(0).describe('Unix milliseconds'),
 });
 
-export const executionsSchema = z.array(executionSchema).max(60).describe('the latest, newest first');
+export const executionsSchema = z.array(executionSchema).max(60).describe('latest executions, newest first');
 
 export const candleSchema = z.strictObject({
-  time: z.int().min(0).describe("Unix seconds of the bucket's start, UTC; weeks begin on Monday"),
+  time: z.int().min(0).describe('start of the candle in Unix seconds, UTC; weeks begin on Monday'),
   open: amount,
   high: amount,
   low: amount,
   close: amount,
-  volume: amount.describe('base quantity; 0 in a bucket without executions, flat at the last price'),
+  volume: amount.describe(
+    'base quantity; 0 in an interval without executions, whose prices are the last price',
+  ),
 });
 
 export const marketFrameSchema = z
@@ -73,10 +79,10 @@ export const marketFrameSchema = z
     ticker: tickerFrameSchema,
     book: bookSchema,
     trades: executionsSchema,
-    candle: candleSchema.nullable().describe('the current one; null: the market never traded'),
+    candle: candleSchema.nullable().describe('current candle; null if the market has never traded'),
   })
   .meta({
-    description: 'All of one market, complete each time.',
+    description: 'Ticker, book, trades and candle of one market. Each frame is complete.',
     examples: [
       {
         type: 'market',
@@ -95,6 +101,6 @@ const REFUSALS = ['VALIDATION_ERROR', 'MARKET_NOT_FOUND'] as const satisfies rea
 export const errorFrameSchema = z
   .strictObject({ type: z.literal('error'), error: z.string().min(1), code: z.enum(REFUSALS) })
   .meta({
-    description: 'Why the stream is not shown; the connection closes after it.',
+    description: 'Reason why the stream was refused. The connection closes after this frame.',
     examples: [{ type: 'error', error: 'symbol is required, once', code: 'VALIDATION_ERROR' }],
   });

@@ -23,7 +23,7 @@ export const challengeSchema = z
     typedData: z.strictObject({
       domain: z
         .strictObject({ name: z.string(), version: z.literal('1') })
-        .describe('no chain id: the login does not depend on the selected network'),
+        .describe('has no chain id, because sign-in does not depend on the selected network'),
       types: z.strictObject({ Login: z.array(typedField).length(3) }),
       primaryType: z.literal('Login'),
       message: z.strictObject({ address: wallet, nonce: nonceText, issuedAt: timestamp }),

@@ -7,7 +7,7 @@ import { assetSymbol, decimalText, percentText, side, tickerId } from './values.
 const poolId = z
   .string()
   .regex(/^[^A-Z]+:[a-z0-9]+-[a-z0-9]+$/)
-  .describe('stable');
+  .describe('stable id');
 /** A time as text. */
 const wholeNumber = z.string().regex(/^\d+$/);
 const tradeUrl = z.string().min(1).meta({ format: 'uri' });
@@ -55,8 +55,8 @@ export const summaryEntrySchema = z
     highest_price_24h: decimalText.describe(`highest price ${executed}`),
     lowest_price_24h: decimalText.describe(`lowest price ${executed}`),
     type: z.literal('spot'),
-    is_frozen: z.boolean().describe('whether trading is frozen'),
-    isFrozen: z.enum(['0', '1']).describe('the same for older clients'),
+    is_frozen: z.boolean().describe('true if trading is frozen'),
+    isFrozen: z.enum(['0', '1']).describe('equal to `is_frozen`, for older clients'),
     trade_url: tradeUrl,
   })
   .meta({
@@ -94,8 +94,8 @@ export const tickerSchema = z
     pool_id: poolId,
     bid: decimalText.nullable().describe('highest executable bid'),
     ask: decimalText.nullable().describe('lowest executable ask'),
-    high: decimalText.optional().describe(`highest price ${executed}; absent without any`),
-    low: decimalText.optional().describe(`lowest price ${executed}; absent without any`),
+    high: decimalText.optional().describe(`highest price ${executed}; absent without executions`),
+    low: decimalText.optional().describe(`lowest price ${executed}; absent without executions`),
   })
   .meta({
     examples: [
@@ -142,12 +142,12 @@ export const orderBookSchema = z
 
 export const historicalTradeSchema = z
   .strictObject({
-    trade_id: z.int().min(1).describe('rises with each execution, over all markets; never reused'),
+    trade_id: z.int().min(1).describe('rises with each execution of all markets; never reused'),
     price: decimalText,
     base_volume: decimalText,
     target_volume: decimalText.describe('price x base quantity'),
     trade_timestamp: wholeNumber.describe('Unix seconds'),
-    type: side.describe("the taker's side"),
+    type: side.describe('side of the taker'),
   })
   .meta({
     examples: [
@@ -168,11 +168,11 @@ export const historicalTradesSchema = z
 
 export const historicalCandleSchema = z
   .strictObject({
-    time: wholeNumber.describe("Unix seconds of the candle's start, UTC; weeks begin on Monday"),
-    open: decimalText.describe('price of its first execution'),
+    time: wholeNumber.describe('start of the candle in Unix seconds, UTC; weeks begin on Monday'),
+    open: decimalText.describe('price of the first execution'),
     high: decimalText,
     low: decimalText,
-    close: decimalText.describe('price of its last execution so far'),
+    close: decimalText.describe('price of the last execution so far'),
     base_volume: decimalText.describe('base quantity'),
     target_volume: decimalText.describe('sum of price x base quantity'),
   })

@@ -5,7 +5,7 @@ import { MARKET_STATUSES } from '../domain/market.ts';
 import { HIGHEST_SCALE } from '../domain/market-rules.ts';
 import { assetSymbol, marketSymbol, positiveAmount } from './values.ts';
 
-const rule = (what: string) => positiveAmount.nullable().describe(`${what}; null: not enforced`);
+const rule = (what: string) => positiveAmount.nullable().describe(`${what}; null if not enforced`);
 const scale = z.int().min(0).max(HIGHEST_SCALE);
 const feeBps = z.int().min(0).max(1000);
 
@@ -25,12 +25,12 @@ export const marketSchema = z
     sellEnabled: z.boolean(),
     baseToken: assetSymbol,
     quoteToken: assetSymbol,
-    baseScale: scale.describe('decimals of an atom, the smallest amount of the base asset'),
-    quoteScale: scale.describe('decimals of an atom of the quote asset'),
+    baseScale: scale.describe('decimal places of the base asset'),
+    quoteScale: scale.describe('decimal places of the quote asset'),
     networkId: z.string(),
   })
   .meta({
-    description: 'A market and the rules that orders must keep.',
+    description: 'A market and the rules that its orders must satisfy.',
     examples: [
       {
         symbol: 'ETH/USDC',

@@ -7,14 +7,14 @@ import { amount, assetSymbol, marketSymbol, side, timestamp, wallet } from './va
 
 const orderId = z.string().min(1).describe('opaque');
 const clientOrderId = z.string().min(1).max(128).nullable();
-const tradeId = z.string().regex(/^\d+$/).describe('the same for both sides and for the public trade');
+const tradeId = z.string().regex(/^\d+$/).describe('id that both sides and the public trade share');
 
 const execution = {
   role: z.enum(['maker', 'taker']),
   price: amount,
   size: amount,
-  notional: amount.describe('price x size, exact, in the quote asset'),
-  feeAmount: amount.describe('paid by this side; 0 as maker'),
+  notional: amount.describe('price x size in the quote asset, exact'),
+  feeAmount: amount.describe('fee paid by this side; 0 for a maker'),
   feeAsset: assetSymbol,
 };
 
@@ -62,22 +62,24 @@ export const orderSchema = z
     timeInForce: z.enum(['GTC', 'IOC', 'FOK']),
     postOnly: z.boolean(),
     price: amount.nullable().describe('limit price; null on a market order'),
-    size: amount.describe('base units; of an order by quote amount the whole steps it was turned into'),
+    size: amount.describe(
+      'size in base units; for an order by quote amount, the size in whole steps that the amount was converted to',
+    ),
     filledSize: amount,
     remainingSize: amount,
     status: z
       .enum(ORDER_STATUSES)
-      .describe('live: `open`, `resting` and `partially_filled`; all others are terminal'),
-    clientOrderId: clientOrderId.describe('null: none was given'),
+      .describe('`open`, `resting` and `partially_filled` orders are live; all other statuses are terminal'),
+    clientOrderId: clientOrderId.describe('null if the request had none'),
     createdAt: timestamp,
     updatedAt: timestamp.describe('time of the last change of status or fills; ISO 8601'),
     fillCount: z.int().min(0).describe('number of all fills of the order'),
     fills: z
       .array(fillSchema)
       .describe(
-        'its newest fills, in the order of execution. A reply shows a bounded number of fills, 1,000 of an order and ' +
-          '5,000 in all unless set otherwise: the first orders of a list get theirs, and later ones have an empty ' +
-          'list. `GET /v1/trades?orderId=` reads all of them.',
+        'newest fills of the order, in the order of execution. A reply shows a bounded number of fills, 1,000 of an ' +
+          'order and 5,000 in all by default: the first orders of a list have their fills, and later orders have ' +
+          'an empty list. `GET /v1/trades?orderId=` returns all fills.',
       ),
   })
   .meta({ examples: [ORDER] });
@@ -86,13 +88,17 @@ const rejectReason = z.enum(['POST_ONLY_WOULD_CROSS', 'FOK_NOT_FILLED']);
 
 export const placementSchema = orderSchema
   .extend({
-    accepted: z.boolean().describe('false: the matching engine refused it, and its status is `rejected`'),
-    order: orderSchema.describe('the same order once more'),
-    rejectCode: rejectReason.optional().describe('only when this request was refused, not on a replay'),
+    accepted: z
+      .boolean()
+      .describe('false if the matching engine refused the order; its status is then `rejected`'),
+    order: orderSchema.describe('the same order again'),
+    rejectCode: rejectReason
+      .optional()
+      .describe('present only if this request was refused; absent on a replay'),
     rejectReason: rejectReason.optional().describe('equal to `rejectCode`'),
   })
   .meta({
-    description: 'The order, its fields at the top level too.',
+    description: 'The order. Its fields are repeated at the top level.',
     examples: [{ ...ORDER, accepted: true, order: ORDER }],
   });
 
@@ -119,21 +125,23 @@ export const closedOrdersSchema = z.strictObject({
 });
 
 export const cancelAfterSchema = z.strictObject({
-  cancelAt: timestamp.nullable().describe('when the orders will be cancelled; null while the switch is off'),
+  cancelAt: timestamp
+    .nullable()
+    .describe('time at which the orders will be cancelled; null while the switch is off'),
 });
 
 export const walletTradeSchema = z
   .strictObject({
     id: tradeId,
-    orderId: orderId.describe("the wallet's own order"),
+    orderId: orderId.describe("id of the wallet's order"),
     market: marketSymbol,
-    side: side.describe("the wallet's own side"),
+    side: side.describe('side of the wallet'),
     ...execution,
     counterparty: wallet,
     createdAt: timestamp,
   })
   .meta({
-    description: "A trade from the wallet's side.",
+    description: "A trade, seen from the wallet's side.",
     examples: [
       {
         id: FILL.id,

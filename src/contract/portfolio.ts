@@ -16,10 +16,10 @@ export const balanceSchema = z
 export const portfolioSchema = z
   .strictObject({
     address: wallet,
-    equity: amount.describe('all balances at marks, in the asset that the service values in'),
-    freeCollateral: amount.describe('the same of what is available'),
+    equity: amount.describe('value of all balances at mark prices, in the valuation asset'),
+    freeCollateral: amount.describe('value of the available balances at mark prices'),
     balances: z.array(balanceSchema),
     // Position markets do not exist yet, so a position has no schema.
-    positions: z.array(z.strictObject({})).max(0).describe('empty: spot markets only'),
+    positions: z.array(z.strictObject({})).max(0).describe('always empty: all markets are spot markets'),
   })
-  .meta({ description: 'What a wallet holds.' });
+  .meta({ description: 'Balances of a wallet and their value.' });

@@ -7,7 +7,7 @@ export const livenessSchema = z.strictObject({ status: z.literal('ok') });
 export const readinessSchema = z
   .strictObject({
     ready: z.boolean(),
-    checks: z.record(z.string(), z.string()).describe('`ok`, or what is wrong, of each thing it needs'),
+    checks: z.record(z.string(), z.string()).describe('`ok` or the problem, for each dependency'),
   })
   .meta({ examples: [{ ready: true, checks: { process: 'ok', engine: 'ok' } }] });
 

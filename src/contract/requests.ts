@@ -22,9 +22,9 @@ export const siweVerifyRequest = z.object({ address, message: text, signature })
 
 export const termsRequest = z.object({ version: text });
 
-export const orderByIdRequest = z.object({ orderId: text.describe('as `id` of the order') });
+export const orderByIdRequest = z.object({ orderId: text.describe('`id` of the order') });
 export const orderByClientIdRequest = z.object({
-  clientOrderId: clientOrderId.describe('as the order was placed with, URL-encoded: `a/b` is `a%2Fb`'),
+  clientOrderId: clientOrderId.describe('client order id of the order, URL-encoded: `a/b` is `a%2Fb`'),
 });
 
 /**
@@ -43,7 +43,7 @@ export const ordersRequest = z.object({
     .pipe(z.enum(['live', 'closed'], 'must be live or closed'))
     .optional()
     .describe(
-      '`live`: orders that can be filled or cancelled; `closed`: all others. Both are listed unless it is given.',
+      '`live`: orders that can be filled or cancelled; `closed`: all others. Returns both by default.',
     ),
   limit: limitUpTo(100, /^0*([1-9]\d?|100)$/, 100),
   cursor: cursorText,
@@ -59,7 +59,7 @@ export const tradesRequest = z.object({
   market: marketFilter,
   orderId: queryText
     .optional()
-    .describe('id of an order of the wallet: only its trades; of any other there are none'),
+    .describe('id of an order of the wallet; returns only its trades, and none for any other id'),
   limit: queryText
     .regex(/^-?\d+$/, 'must be a whole number')
     .transform((digits) => Math.min(Math.max(Number(digits), 1), MOST_TRADES))
@@ -67,7 +67,7 @@ export const tradesRequest = z.object({
     .meta({
       ...INTEGER_JSON,
       default: DEFAULT_WALLET_TRADES,
-      description: `what is out of 1 to ${MOST_TRADES} counts as its end`,
+      description: `from 1 to ${MOST_TRADES}; a value outside this range is replaced by its nearest end`,
     }),
   cursor: cursorText,
 });
@@ -80,7 +80,8 @@ export const orderBookRequest = z.object({
   ticker_id: tickerId,
   depth: count.default(DEFAULT_DEPTH).meta({
     default: DEFAULT_DEPTH,
-    description: 'levels of both sides together, half of them of each; 0, and all from 500 on, is 250 a side',
+    description:
+      'number of levels, half of them on each side; 0 and values from 500 on return 250 levels a side',
   }),
 });
 
@@ -96,13 +97,13 @@ const timeRange = (of = '') => ({
 
 export const historicalTradesRequest = z.object({
   ticker_id: tickerId,
-  type: oneOf(['all', 'buy', 'sell']).default('all').describe("the taker's side"),
+  type: oneOf(['all', 'buy', 'sell']).default('all').describe('side of the taker'),
   limit: count
     .default(MOST_TRADES)
     .transform((limit) => (limit === 0 ? MOST_TRADES : Math.min(limit, MOST_TRADES)))
     .meta({
       default: MOST_TRADES,
-      description: `of both sides together; 0, and all above ${MOST_TRADES}, is ${MOST_TRADES}`,
+      description: `number of trades of both sides together; 0 and values above ${MOST_TRADES} return ${MOST_TRADES}`,
     }),
   ...timeRange(),
 });

@@ -4,25 +4,27 @@ import { z } from 'zod';
 import { timestamp } from './values.ts';
 
 const reconcileSchema = z.strictObject({
-  at: timestamp.describe('when it ended'),
-  event: z.int().min(0).describe('the last event that was checked'),
+  at: timestamp.describe('time at which it ended'),
+  event: z.int().min(0).describe('sequence of the last event that was checked'),
   checks: z.int().min(0).describe('number of checks'),
-  differences: z.int().min(0).describe('number of differences found; 0: the books held'),
+  differences: z.int().min(0).describe('number of differences found; 0 if the books agree'),
 });
 
 export const statusSchema = z
   .strictObject({
-    time: timestamp.describe('the clock of the replica that answers'),
-    trading: z.enum(['active', 'paused']).describe('paused: every market refuses orders; cancels work'),
+    time: timestamp.describe('clock of the replica that answers'),
+    trading: z
+      .enum(['active', 'paused'])
+      .describe('`paused` if every market refuses orders; cancels still work'),
     termsVersion: z
       .string()
       .nullable()
-      .describe('the terms that a wallet must have accepted before it trades; null: none'),
+      .describe('version of the terms that a wallet must accept before it trades; null if there are none'),
     reconcile: reconcileSchema
       .nullable()
       .describe(
-        'the last comparison of the engine with the ledger. While Postgres is away it is the last one that the ' +
-          'replica has read. Null: there is none, or the replica has not read it yet.',
+        'last comparison of the engine with the ledger. While Postgres is away, the last result that the ' +
+          'replica has read. Null if there is none, or if the replica has not read it yet.',
       ),
   })
   .meta({

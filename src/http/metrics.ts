@@ -96,7 +96,7 @@ function requestMetrics(registers: Registry[]): Pick<Metrics, 'beginRequest' | '
   let inFlight = 0;
   new Gauge({
     name: 'redbook_http_requests_in_flight',
-    help: 'Requests that are being answered, the scrape itself included.',
+    help: 'Requests in progress, including the scrape itself.',
     registers,
     collect() {
       this.set(inFlight);
@@ -119,7 +119,7 @@ function requestMetrics(registers: Registry[]): Pick<Metrics, 'beginRequest' | '
 function orderMetrics(registers: Registry[]): Pick<Metrics, 'countOrder'> {
   const count = countByLabels(registers, {
     name: 'redbook_orders_total',
-    help: 'Requests to place an order: status of the order, replayed, or refused; code: why it was refused.',
+    help: 'Requests to place an order, by outcome (status of the order, replayed or refused) and code of the refusal.',
     labelNames: ['outcome', 'code'],
   });
   // An alert must fire on the first one. Prometheus sees no increase in a counter that first appears as 1.
@@ -146,7 +146,7 @@ function scriptMetrics(registers: Registry[]): Pick<Metrics, 'observeScript'> {
 function limitMetrics(registers: Registry[]): Pick<Metrics, 'countLimited'> {
   const count = countByLabels(registers, {
     name: 'redbook_http_limit_decisions_total',
-    help: 'Requests to limited routes, by bucket and decision: allowed, limited, or failed to be counted.',
+    help: 'Requests to limited routes, by bucket and decision: allowed, limited or not counted.',
     labelNames: ['bucket', 'decision'],
   });
   return {

@@ -18,8 +18,7 @@ export function limitRepeatedLines(logger: Logger, periodMs = PERIOD_MS): Repeat
   const kinds = new Map<string, number>();
   const endPeriod = (): void => {
     for (const [kind, lines] of kinds)
-      if (lines > LINES)
-        logger.warn({ kind, count: lines - LINES, periodMs }, 'more of the same was left out');
+      if (lines > LINES) logger.warn({ kind, count: lines - LINES, periodMs }, 'similar lines were left out');
     kinds.clear();
   };
   return {

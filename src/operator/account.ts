@@ -52,12 +52,12 @@ export function addAccountCommands(program: Command, perform: Perform): void {
 const MOVEMENTS = {
   credited: {
     verb: 'credit',
-    description: 'a deposit that arrived; the same reference twice is one deposit',
+    description: 'books a deposit; repeating a reference books nothing more',
     sentence: (amount: string, wallet: string) => `credited ${amount} to ${wallet}`,
   },
   debited: {
     verb: 'debit',
-    description: 'a withdrawal: leaves the total at once and never touches what live orders reserve',
+    description: 'books a withdrawal from the available balance; never touches what live orders reserve',
     sentence: (amount: string, wallet: string) => `debited ${amount} from ${wallet}`,
   },
 } as const;

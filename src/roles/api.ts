@@ -37,7 +37,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   await backends.migrated();
   await backends.engineOpened;
   // Computing the figures of a busy day takes a while, so it starts before the first client asks.
-  marketData.figures().catch((error) => logger.warn({ err: error }, 'the figures of the day'));
+  marketData.figures().catch((error) => logger.warn({ err: error }, 'the 24-hour figures could not be read'));
   const wakeUps = openWakeUps({ connection: backends.queueOptions, onError: queueTrouble(backends) });
   const services: Services = {
     ...probes,

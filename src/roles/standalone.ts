@@ -38,7 +38,7 @@ async function runOn<Opened extends Connections>(
   const { openMetricsPort } = await import('./metrics-port.ts');
   const metricsPort = await openMetricsPort(opened);
   if (metricsPort.port !== undefined) {
-    opened.logger.info({ role: opened.role, metricsPort: metricsPort.port }, 'metrics');
+    opened.logger.info({ role: opened.role, metricsPort: metricsPort.port }, 'metrics server is listening');
   }
   const running = await start(opened);
   return {

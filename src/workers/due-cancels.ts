@@ -145,7 +145,8 @@ class Worker {
     }
     try {
       const pauseMs = await this.#take(Math.min(MOST_TAKEN, MOST_HELD - this.#held.size));
-      if (this.#failures > 0) this.#log.info({ failures: this.#failures }, 'cancel-after goes on');
+      if (this.#failures > 0)
+        this.#log.info({ failures: this.#failures }, 'cancel-after: the engine answers again');
       this.#failures = 0;
       this.#isReached = true;
       this.#begin();

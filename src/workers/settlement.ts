@@ -142,7 +142,7 @@ class Settler implements Settlement {
     if (this.#diverged || Date.now() < this.#retryAtMs) return;
     try {
       await this.#settleAll();
-      if (this.#failures > 0) this.#log.info({ failures: this.#failures }, 'settlement goes on');
+      if (this.#failures > 0) this.#log.info({ failures: this.#failures }, 'settlement continues');
       this.#failures = 0;
       this.#backoffs = 0;
     } catch (error) {

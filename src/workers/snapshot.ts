@@ -177,10 +177,10 @@ export function createSnapshots({ engine, marketData, publisher, log }: Snapshot
       const views = await publisher.watched();
       await Promise.all(views.map((view) => publish(tick, marketChannel(view))));
       await publisher.finish(claim);
-      if (failing) log.info('there are frames again');
+      if (failing) log.info('frames are published again');
       failing = false;
     } catch (error) {
-      if (!failing) log.warn({ err: error }, 'no frames until what they are made of is back');
+      if (!failing) log.warn({ err: error }, 'no frames until their sources are back');
       failing = true;
     }
     lastBuildMs = performance.now() - begunAtMs;

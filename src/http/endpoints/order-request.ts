@@ -30,18 +30,22 @@ export const orderFields = {
     .describe('limit price, required for limit orders: a multiple of `tickSize`'),
   // Any finite size passes here. The engine rejects a size that is not positive as INVALID_ORDER, in its own order of
   // checks.
-  size: decimal.meta({ ...POSITIVE_DECIMAL_JSON, description: 'in base units: a multiple of `sizeStep`' }),
+  size: decimal.meta({
+    ...POSITIVE_DECIMAL_JSON,
+    description: 'size in base units: a multiple of `sizeStep`',
+  }),
   quoteAmount: positiveDecimal.describe(
-    'market buys only, in place of `size`: buys the whole size steps that this pays for, its fee apart',
+    'for market buys only, in place of `size`; buys the largest whole number of size steps that the amount pays ' +
+      'for, fee excluded',
   ),
   clientOrderId: clientOrderId
     .optional()
     .describe(
-      'unique per wallet and remembered for good: given again, it stands for the order it was first given for',
+      'unique for each wallet and remembered for ever; a repeated id returns the order that first used it',
     ),
-  timeInForce: oneOf(['GTC', 'IOC', 'FOK']).optional().describe('GTC unless given'),
-  postOnly: flag.optional().describe('refuses an order that would take liquidity at once'),
-  reduceOnly: flag.optional().describe('for position markets, of which there are none yet'),
+  timeInForce: oneOf(['GTC', 'IOC', 'FOK']).optional().describe('GTC by default'),
+  postOnly: flag.optional().describe('rejects an order that would take liquidity'),
+  reduceOnly: flag.optional().describe('for position markets; there are none yet'),
   leverage: decimal
     .refine(isLeverage, 'must be a whole number from 1 to 50')
     .optional()

@@ -47,6 +47,6 @@ function report(
     logger.error({ requestId }, advice);
   } else if (error.cause !== undefined) {
     if (repeated.allows(`failure within ${route}`))
-      logger.warn({ error: errorRecord(error), requestId }, 'refused because of a failure within');
+      logger.warn({ error: errorRecord(error), requestId }, 'refused because of an internal failure');
   }
 }

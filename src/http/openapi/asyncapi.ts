@@ -77,7 +77,7 @@ export function asyncApiDocument({
       service: {
         ...streamServerOf(webUrl),
         description:
-          'The host of `WEB_URL`, by TLS if that URL says https; unless it is set, this service on localhost.',
+          'The host of `WEB_URL`, over TLS if that URL is https. If `WEB_URL` is not set, this service on localhost.',
       },
     },
     channels: { allMarkets: allMarkets(), oneMarket: oneMarket() },
@@ -90,7 +90,7 @@ export function asyncApiDocument({
       },
       sendOneMarket: {
         action: 'send',
-        summary: 'All of one market, at once and then every two seconds.',
+        summary: 'The state of one market, at once and then every two seconds.',
         channel: { $ref: '#/channels/oneMarket' },
         messages: [messageRef('oneMarket', 'MarketFrame'), messageRef('oneMarket', 'ErrorFrame')],
       },
@@ -117,15 +117,15 @@ function oneMarket(): Part {
     required: ['symbol'],
     properties: {
       symbol: requestJsonSchema(marketSymbol),
-      tf: { ...requestJsonSchema(timeframe), default: '1m', description: 'of the candle' },
+      tf: { ...requestJsonSchema(timeframe), default: '1m', description: 'length of a candle' },
     },
   };
   return {
     address: '/ws/market',
     title: 'One market',
     description:
-      'A market that is not known gets an error frame, and the connection closes with 4404; a missing symbol or an ' +
-      'unknown timeframe the same with 4400.',
+      'An unknown market is answered with an error frame, and the connection closes with 4404. A missing symbol or ' +
+      'an unknown timeframe is answered in the same way with 4400.',
     messages: messages('MarketFrame', 'ErrorFrame'),
     bindings: { ws: { method: 'GET', query, bindingVersion: '0.1.0' } },
   };

@@ -104,10 +104,10 @@ function operationOf(method: string, path: string): Operation {
 
 const DESCRIPTION = `A wallet-authenticated spot exchange and its public market data.
 
-- Protected routes want \`Authorization: Bearer <token>\`; a token comes from the login routes, by a wallet's signature.
-- Amounts of trading routes are JSON numbers, written exactly; read them as decimals. Requests may carry decimal strings in their place.
+- Protected routes require \`Authorization: Bearer <token>\`. The login routes issue a token for a wallet's signature.
+- Amounts of trading routes are JSON numbers, written exactly; read them as decimals. Requests may carry decimal strings instead.
 - Every error carries a stable \`code\`; branch on it, not on the message. Unknown routes answer 404 in the shape of \`UnexpectedError\`, unexpected errors 500.
-- Limited routes count the requests of a session, or of an address without one, over any 60 seconds, and say so in \`RateLimit-*\`; a 429 says in \`Retry-After\` how long to wait.
+- Limited routes count the requests of a session, or of an address without one, over any 60 seconds, and report the count in \`RateLimit-*\`. A 429 has the seconds to wait in \`Retry-After\`.
 - \`GET\` routes answer \`HEAD\` too, and every path answers \`OPTIONS\`.
 - There are two public WebSocket streams: see the [AsyncAPI document](/v1/asyncapi.json).`;
 
@@ -136,7 +136,7 @@ export function openApiDocument(settings: HttpSettings): Part {
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'JWT',
-          description: 'From a login route; valid eight hours.',
+          description: 'Token from a login route, valid for eight hours.',
         },
       },
     },
@@ -220,7 +220,8 @@ function responsesPart(route: Documented): Part {
   const content = { [contentType]: { schema: replies.refTo(reply) } };
   const headers = headersPart(route, caller === 'public' ? ['ETag', 'Cache-Control'] : []);
   const responses: Record<string, Part> = { 200: { description: operation.summary, headers, content } };
-  for (const status of alsoWith) responses[status] = { description: 'as the body says', headers, content };
+  for (const status of alsoWith)
+    responses[status] = { description: 'the body names the reason', headers, content };
   if (caller === 'public') responses[304] = { description: 'unchanged since that ETag', headers };
   const codes = [...codesOf(route)];
   for (const status of new Set(codes.map((code) => ERRORS[code].status))) {

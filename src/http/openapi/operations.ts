@@ -184,11 +184,11 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'Trading',
     summary: 'Places an order',
     description:
-      'A `clientOrderId` that is known already returns its order as it stands now, whatever else the request says: ' +
-      'repeat a request whose reply was lost. A body with a `clientOrderId` alone is a look-up: it answers the order ' +
-      'of that id and never places one; an id that is not used yet answers `VALIDATION_ERROR`. Post-only orders that would cross and fill-or-kill orders that cannot ' +
-      'be filled are answered with 200, `accepted: false` and the status `rejected`. A request that is refused with ' +
-      'a code places nothing and leaves its `clientOrderId` free, except for `SETTLEMENT_FAILED`.',
+      'A `clientOrderId` that was used before returns its order in its present state, whatever else the request says. ' +
+      'So repeat a request whose reply was lost. A body with a `clientOrderId` alone is a look-up: it returns the ' +
+      'order of that id and never places one. An id that was never used answers `VALIDATION_ERROR`. Post-only orders ' +
+      'that would cross and fill-or-kill orders that cannot be filled are answered with 200, `accepted: false` and ' +
+      'the status `rejected`. A request that is refused with a code places nothing and leaves its `clientOrderId` free, except for `SETTLEMENT_FAILED`.',
     reply: placementSchema,
     bodies: ORDER_BODIES,
     codes: [...codesOf('placing'), 'FORBIDDEN'],
@@ -199,7 +199,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Returns orders of the wallet, newest first',
     description:
       'Returns pages of live and terminal orders by the time of placing, 100 orders a page unless `limit` is smaller. ' +
-      'Pages show no order twice. They show each order that has the requested status all the while. ' +
+      'No order is on two pages. Every order that keeps the requested status meanwhile is on one. ' +
       READS_IN_TURN,
     reply: ordersSchema,
     codes: ['RATE_LIMITED'],
@@ -306,13 +306,13 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /livez': {
     id: 'getLiveness',
     tag: 'Operation',
-    summary: 'Tells that the process runs',
+    summary: 'Returns 200 while the process runs',
     reply: livenessSchema,
   },
   'GET /readyz': {
     id: 'getReadiness',
     tag: 'Operation',
-    summary: 'Tells if the process can do its job',
+    summary: 'Returns 200 if the process and its dependencies are ready, else 503',
     reply: readinessSchema,
     alsoWith: [503],
   },

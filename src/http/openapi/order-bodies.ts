@@ -19,19 +19,21 @@ const absent = (description: string) =>
 
 const { size, quoteAmount } = orderFields;
 
-const orderBySize = z.object({ ...orderFields, size, quoteAmount: absent('never beside `size`') }).meta({
-  title: 'Order by size',
-  examples: [
-    { market: 'ETH/USDC', side: 'buy', type: 'limit', price: 2000, size: 1, clientOrderId: 'my-order-1' },
-  ],
-});
+const orderBySize = z
+  .object({ ...orderFields, size, quoteAmount: absent('absent if `size` is present') })
+  .meta({
+    title: 'Order by size',
+    examples: [
+      { market: 'ETH/USDC', side: 'buy', type: 'limit', price: 2000, size: 1, clientOrderId: 'my-order-1' },
+    ],
+  });
 
 const orderByQuoteAmount = z
   .object({
     ...orderFields,
     side: z.literal('buy'),
     type: z.literal('market'),
-    size: absent('never beside `quoteAmount`'),
+    size: absent('absent if `quoteAmount` is present'),
     quoteAmount,
   })
   .meta({
@@ -42,11 +44,11 @@ const orderByQuoteAmount = z
 const orderLookup = z
   .strictObject({
     clientOrderId: clientOrderId.describe('client order id of the order to look up'),
-    side: absent('a body with a side is an order'),
+    side: absent('absent in a look-up'),
   })
   .meta({
     title: 'Look-up by client order id',
-    description: 'Places nothing: the reply is that of a replay, and an unknown id is refused.',
+    description: 'Places nothing. Replies as to a repeated request; refuses an unknown id.',
     examples: [{ clientOrderId: 'my-order-1' }],
   });
 
