@@ -22,7 +22,7 @@ const PRICES = 2_000;
 /** Each tenth order takes what the best bid has. */
 const EACH_TAKER = 10;
 
-const walletOf = (index: number): string => `0x${(index % WALLETS).toString(16).padStart(40, 'b')}`;
+export const walletOf = (index: number): string => `0x${(index % WALLETS).toString(16).padStart(40, 'b')}`;
 const TAKER = `0x${'7a'.repeat(20)}`;
 
 /** Places as many orders, nine tenths of which rest as bids unless a later one takes them. */
@@ -48,7 +48,8 @@ export async function placeBulk(cluster: Cluster, count: number): Promise<void> 
   }
 }
 
-async function openMarket(engine: Engine): Promise<void> {
+/** Publishes the market and funds its wallets. */
+export async function openMarket(engine: Engine): Promise<void> {
   await engine.markets.create(marketSpec(BULK, { sizeStep: '0.0001' }));
   for (const wallet of [TAKER, ...Array.from({ length: WALLETS }, (_none, index) => walletOf(index))]) {
     for (const asset of ['BULK', 'USDC']) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { random } from '../../support/seed.ts';
 import type { ClusterPlan } from './cluster.ts';
-import type { Fault, Machine, Scene } from './faults/fault.ts';
+import { CLUSTER_SECONDS, type Fault, type Machine, type Scene, USUAL_SECONDS } from './faults/fault.ts';
 import { type Figures, openProgress, type Progress, sumOf } from './progress.ts';
 import { Stage, type Violation } from './stage.ts';
 
@@ -76,10 +76,22 @@ function together(options: CampaignOptions): Fault[][] {
   return groups;
 }
 
+/** Seconds that the rounds that are left will take, from the measured seconds of each fault. */
+function estimateSeconds(options: CampaignOptions, progress: Progress): number {
+  const faults = options.faults.filter(({ lacks }) => lacks?.(options.machine) === undefined);
+  const clusters = new Set(faults.map(stageName)).size;
+  return faults.reduce(
+    (sum, fault) => sum + roundsLeft(options, fault, progress).length * (fault.seconds ?? USUAL_SECONDS),
+    clusters * CLUSTER_SECONDS,
+  );
+}
+
 export async function runCampaign(options: CampaignOptions): Promise<Result[]> {
   mkdirSync(options.folder, { recursive: true });
   const results: Result[] = [];
   const progress = openProgress(options.folder);
+  const minutes = Math.ceil(estimateSeconds(options, progress) / 60);
+  options.say(`${options.faults.length} faults take about ${minutes} minutes`);
   let open: OpenStage | undefined;
   const whatIsLeft = (fault: Fault): number[] => roundsLeft(options, fault, progress);
   for (const group of together(options)) {
@@ -209,9 +221,10 @@ function notStarted({ say }: CampaignOptions, fault: Fault, { message }: Error):
 /** What the clients have done since a moment. */
 function openFigures({ model, driver }: Stage): (healedMs: number[], notes: string[]) => Figures {
   const { requests, unknowns } = model;
+  const begunMs = performance.now();
   driver.answers.longestMs = 0;
   return (healedMs, notes) => ({
-    ...{ healedMs, notes, longestMs: driver.answers.longestMs },
+    ...{ healedMs, notes, longestMs: driver.answers.longestMs, tookMs: performance.now() - begunMs },
     requests: model.requests - requests,
     unknowns: model.unknowns - unknowns,
   });
@@ -254,6 +267,9 @@ async function runFault(
     violations.push(...stage.takeViolations());
     if (!isRest && !isLast && violations.length === 0) continue;
     figures.push(figuresNow(healedMs, notes));
+    const { longestMs } = figures.at(-1)!;
+    if (longestMs > (fault.answersWithinMs ?? Number.POSITIVE_INFINITY))
+      violations.push({ invariant: 'answers', detail: `one took ${Math.round(longestMs)} ms` });
     if (violations.length > 0) break;
     stage.unrested.push({ fault: fault.name, rounds: sinceRest, ...figures.at(-1)! });
     if (!isRest) continue;
@@ -272,7 +288,7 @@ function sceneOf(
   { round, sinceIntent, notes }: { round: number; sinceIntent: number; notes: string[] },
 ): Scene {
   return {
-    ...{ cluster: stage.cluster, driver: stage.driver, sinceIntent },
+    ...{ cluster: stage.cluster, driver: stage.driver, sinceIntent, round },
     bulk: options.bulk ?? (isShort(options) ? SHORT_BULK : BULK_ORDERS),
     dice: random(options.seed * 31 + round + seedOf(fault.name)),
     isShort: roundsOf(options, fault) < fault.rounds,
@@ -298,8 +314,10 @@ async function runRound(stage: Stage, fault: Fault, scene: Scene, isRest: boolea
   try {
     await sleep(UNDER_LOAD_MS);
     const heal = await fault.inject(scene);
+    const begunMs = performance.now();
     await heal();
-    healedMs = await stage.untilHealed();
+    await stage.untilHealed();
+    healedMs = performance.now() - begunMs;
     await sleep(AFTERWARDS_MS);
   } finally {
     await stage.quiet();

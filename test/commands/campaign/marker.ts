@@ -12,13 +12,11 @@ const KEPT = 20;
 export function openMarker(driver: Driver): Repeated {
   const wallet = driver.marker;
   let cents = firstCents(driver, wallet);
-  const ids: string[] = [];
   return repeated(EVERY_MS, async () => {
     cents += 1;
     const order = { market: MARKER, side: 'buy', type: 'limit', price: cents / 100, size: 0.0001 } as const;
-    const outcome = await driver.place(wallet, { ...order, clientOrderId: `m${cents}` });
-    if (outcome.is === 'ok') ids.push(outcome.shown[0]!.id);
-    if (ids.length > KEPT) await driver.cancel(wallet, ids.shift()!);
+    await driver.place(wallet, { ...order, clientOrderId: `m${cents}` });
+    if (wallet.resting.length > KEPT) await driver.cancel(wallet, wallet.resting.shift()!);
   });
 }
 

@@ -16,8 +16,8 @@ export interface Told {
   ended: string | undefined;
   /** Number of the intent whose reply showed it. */
   endedBy: number;
-  /** Number of the cancel that was answered with ORDER_NOT_FOUND; 0 if there was none. */
-  notFoundBy: number;
+  /** Number of the last intent whose reply implies that the order is not live; 0: there was none. */
+  goneBy: number;
 }
 
 export interface ToldMovement {
@@ -44,6 +44,8 @@ export class Model {
   readonly contradictions: string[] = [];
   lastIntent = 0;
   requests = 0;
+  /** Requests that were answered with an order. */
+  accepted = 0;
   unknowns = 0;
   readonly #byId = new Map<string, Told>();
   readonly #intents = new Map<number, Intent>();
@@ -80,7 +82,7 @@ export class Model {
       const key = this.keyOf(wallet, intent.order.clientOrderId);
       if (!this.orders.has(key)) {
         const told = { wallet, order: intent.order, n, state: 'asked' as const };
-        this.orders.set(key, { ...told, id: undefined, ended: undefined, endedBy: 0, notFoundBy: 0 });
+        this.orders.set(key, { ...told, id: undefined, ended: undefined, endedBy: 0, goneBy: 0 });
       }
     } else if (intent.does === 'move' && !this.movements.has(intent.movement.reference)) {
       const { movement } = intent;
@@ -94,6 +96,7 @@ export class Model {
     this.open.delete(outcome.n);
     this.#intents.delete(outcome.n);
     if (outcome.is === 'unknown') this.unknowns += 1;
+    if (outcome.is === 'ok' && intent.does === 'place') this.accepted += 1;
     switch (intent.does) {
       case 'place':
         this.#endPlacing(intent.wallet, intent.order, outcome);
@@ -102,8 +105,22 @@ export class Model {
         this.#endMovement(intent.movement, outcome);
         return;
       default:
-        if (intent.does === 'cancel' && outcome.is === 'refused') this.#missed(intent.id, outcome);
         if (outcome.is === 'ok') for (const shown of outcome.shown) this.#show(shown, outcome.n);
+        this.#endCancelling(intent, outcome);
+    }
+  }
+
+  /**
+   * A wallet sends one request at a time, so the reply to a cancel of all its orders leaves none of those that it was
+   * told of before. An order that a cancel does not find is not live either.
+   */
+  #endCancelling(intent: Intent, outcome: Outcome): void {
+    if (intent.does === 'cancel all' && outcome.is === 'ok') {
+      for (const told of this.orders.values())
+        if (told.wallet === intent.wallet && told.state === 'placed') told.goneBy = outcome.n;
+    } else if (intent.does === 'cancel' && outcome.is === 'refused' && outcome.code === 'ORDER_NOT_FOUND') {
+      const told = this.#byId.get(intent.id);
+      if (told !== undefined) told.goneBy = outcome.n;
     }
   }
 
@@ -154,12 +171,6 @@ export class Model {
     told.endedBy = n;
   }
 
-  /** An order that a cancel does not find is not live, now or later. */
-  #missed(id: string, { n, code }: Extract<Outcome, { is: 'refused' }>): void {
-    const told = this.#byId.get(id);
-    if (told !== undefined && code === 'ORDER_NOT_FOUND') told.notFoundBy = n;
-  }
-
   #contradict(told: Told, what: string): void {
     this.contradictions.push(
       `order ${told.order.clientOrderId} of wallet ${told.wallet} (${told.id}) ${what}`,
@@ -176,7 +187,7 @@ export class Model {
         told.ended = undefined;
         this.unsure.add(told);
       } else if (told.endedBy > sinceIntent) told.ended = undefined;
-      if (told.notFoundBy > sinceIntent) told.notFoundBy = 0;
+      if (told.goneBy > sinceIntent) told.goneBy = 0;
     }
     for (const told of this.movements.values()) {
       if (told.n <= sinceIntent) continue;

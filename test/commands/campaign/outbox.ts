@@ -14,6 +14,7 @@ const MOVEMENTS: readonly number[] = [3, 4];
 export interface Tailed {
   /** Digest of the event as Postgres keeps it. */
   readonly digest: string;
+  readonly kind: number;
 }
 
 export interface Outbox {
@@ -23,9 +24,11 @@ export interface Outbox {
   readonly events: ReadonlyMap<number, Tailed>;
   /** Sequence of the first event that was read. */
   first(): number | undefined;
+  /** Sequence of the last event that was read. */
+  last(): number | undefined;
   counts(): { readonly orders: number; readonly movements: number };
-  /** Events after the sequence are lost; those that follow are others. */
-  forget(): void;
+  /** Events after the sequence are lost, so the next event has the number that follows it. */
+  forget(afterSequence: number): void;
   close(): void;
 }
 
@@ -36,18 +39,21 @@ export function openOutbox(redis: Redis, onViolation: (invariant: string, detail
   let last: { epoch: number; sequence: number } | undefined;
   let reading: Promise<void> | undefined;
 
+  const count = (kind: number, by: number): void => {
+    if (kind === ORDER_PLACED) counts.orders += by;
+    else if (MOVEMENTS.includes(kind)) counts.movements += by;
+  };
   const take = ([id, [, bytes]]: [Buffer, Buffer[]]): void => {
     const [epoch = 0, sequence = 0] = id.toString().split('-').map(Number);
     if (last !== undefined && (sequence !== last.sequence + 1 || epoch < last.epoch))
       onViolation('events', `event ${epoch}-${sequence} follows ${last.epoch}-${last.sequence}`);
     last = { epoch, sequence };
     const digest = createHash('sha256').update(id).update('\n').update(bytes!).digest('hex');
-    events.set(sequence, { digest });
+    const kind = bytes![0]!;
+    events.set(sequence, { digest, kind });
     events.delete(sequence - KEPT);
     first ??= sequence;
-    const kind = bytes![0]!;
-    if (kind === ORDER_PLACED) counts.orders += 1;
-    else if (MOVEMENTS.includes(kind)) counts.movements += 1;
+    count(kind, 1);
   };
   const readAll = async (): Promise<void> => {
     for (;;) {
@@ -68,12 +74,21 @@ export function openOutbox(redis: Redis, onViolation: (invariant: string, detail
     read,
     events,
     first: () => first,
+    last: () => last?.sequence,
     counts: () => counts,
-    forget() {
-      events.clear();
-      first = undefined;
-      counts = { orders: 0, movements: 0 };
-      last = undefined;
+    forget(afterSequence) {
+      const lost = [...events].filter(([sequence]) => sequence > afterSequence);
+      // Without the events in between, the tail begins anew.
+      if (last === undefined || first! > afterSequence || last.sequence !== afterSequence + lost.length) {
+        events.clear();
+        [first, last, counts] = [undefined, undefined, { orders: 0, movements: 0 }];
+        return;
+      }
+      for (const [sequence, { kind }] of lost) {
+        events.delete(sequence);
+        count(kind, -1);
+      }
+      last = { epoch: last.epoch, sequence: afterSequence };
     },
     close: () => clearInterval(beat),
   };

@@ -11,8 +11,10 @@ import { readLines } from './journal.ts';
 export interface Figures {
   readonly requests: number;
   readonly unknowns: number;
-  /** Milliseconds until all was ready again: of each round. */
+  /** Milliseconds from the end of the fault until all was ready again: of each round. */
   readonly healedMs: readonly number[];
+  /** Milliseconds of all rounds with their rests. */
+  readonly tookMs: number;
   /** Milliseconds of the longest answer. */
   readonly longestMs: number;
   readonly notes: readonly string[];
@@ -67,6 +69,7 @@ export const sumOf = (figures: readonly Figures[]): Figures => ({
   requests: figures.reduce((sum, { requests }) => sum + requests, 0),
   unknowns: figures.reduce((sum, { unknowns }) => sum + unknowns, 0),
   healedMs: figures.flatMap(({ healedMs }) => healedMs),
+  tookMs: figures.reduce((sum, { tookMs }) => sum + tookMs, 0),
   longestMs: Math.max(0, ...figures.map(({ longestMs }) => longestMs)),
   notes: figures.flatMap(({ notes }) => notes),
 });

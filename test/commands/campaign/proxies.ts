@@ -2,21 +2,24 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Lameness } from '../../support/link.ts';
+import type { Lameness, Trap } from '../../support/link.ts';
 import { program } from '../../support/program.ts';
 
 export interface ProxyCommand {
   readonly id: number;
   /** Name of the server; undefined stands for all servers. */
   readonly name: string | undefined;
-  readonly action: 'cut' | 'stall' | 'mute' | 'mend' | 'limp';
-  readonly lameness: Lameness | undefined;
+  readonly action: 'cut' | 'stall' | 'mute' | 'mend' | 'limp' | 'trap';
+  readonly how: Lameness | Trap | undefined;
 }
 
 export interface ServerProxy {
   /** Addresses of the servers by way of the proxy, by their names. */
   readonly urls: Readonly<Record<string, string>>;
-  do(action: ProxyCommand['action'], name?: string, lameness?: Lameness): Promise<void>;
+  do(action: 'cut' | 'stall' | 'mute' | 'mend', name?: string): Promise<void>;
+  limp(name: string, lameness: Lameness): Promise<void>;
+  /** Resolves when a connection to the server stands still at the trap. */
+  trap(name: string, trap: Trap): Promise<void>;
   /** Stops the process as a whole, or lets it go on. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
   close(): void;
@@ -30,15 +33,22 @@ export async function startProxy(targets: Readonly<Record<string, string>>): Pro
   });
   const [{ urls }] = (await once(child, 'message')) as [{ urls: Record<string, string> }];
   let id = 0;
+  const command = async (
+    action: ProxyCommand['action'],
+    name: string | undefined,
+    how?: ProxyCommand['how'],
+  ): Promise<void> => {
+    id += 1;
+    const asked: ProxyCommand = { id, name, action, how };
+    const done = doneWith(child, id);
+    child.send(asked);
+    await done;
+  };
   return {
     urls,
-    async do(action, name, lameness) {
-      id += 1;
-      const command: ProxyCommand = { id, name, action, lameness };
-      const done = doneWith(child, id);
-      child.send(command);
-      await done;
-    },
+    do: command,
+    limp: (name, lameness) => command('limp', name, lameness),
+    trap: (name, trap) => command('trap', name, trap),
     signal: (signal) => {
       child.kill(signal);
     },

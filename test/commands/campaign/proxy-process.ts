@@ -4,7 +4,7 @@
  * over the channel between the two.
  */
 
-import { type Link, openLink } from '../../support/link.ts';
+import { type Lameness, type Link, openLink, type Trap } from '../../support/link.ts';
 import type { ProxyCommand } from './proxies.ts';
 
 const links = new Map<string, Link>();
@@ -15,10 +15,11 @@ for (const argument of process.argv.slice(2)) {
   links.set(name, link);
   urls[name] = link.url;
 }
-process.on('message', async ({ id, name, action, lameness }: ProxyCommand) => {
+process.on('message', async ({ id, name, action, how }: ProxyCommand) => {
   for (const [at, link] of links) {
     if (name !== undefined && name !== at) continue;
-    if (action === 'limp') link.limp(lameness!);
+    if (action === 'limp') link.limp(how as Lameness);
+    else if (action === 'trap') await link.trap(how as Trap);
     else await link[action]();
   }
   process.send!({ id });

@@ -16,6 +16,7 @@ export function tableOf(results: readonly Result[]): string {
     column('unknown', 'right'),
     column('violations', 'right'),
     column('heals within s', 'right'),
+    column('s a round', 'right'),
     column('longest answer s', 'right'),
     column('may break, and figures'),
   ];
@@ -26,6 +27,7 @@ export function tableOf(results: readonly Result[]): string {
     formatCounted(result.unknowns),
     formatCounted(result.violations.length),
     seconds(Math.max(0, ...result.healedMs)),
+    seconds(result.tookMs / Math.max(1, result.rounds)),
     seconds(result.longestMs),
     result.notRun ?? [result.mayBreak, ...result.notes].join('; '),
   ]);

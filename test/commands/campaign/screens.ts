@@ -12,10 +12,25 @@ interface Level {
   readonly price: number;
 }
 
+/** Best prices of the last book that one connection showed; undefined: the side is empty. */
+export interface Shown {
+  readonly bid: number | undefined;
+  readonly ask: number | undefined;
+}
+
+/** One client: a market at one replica. */
+export interface Screen {
+  readonly port: number;
+  readonly symbol: string;
+  /** Undefined until its present connection had a frame. */
+  shown(): Shown | undefined;
+}
+
 export interface Screens {
-  readonly frames: () => number;
-  /** The service has honestly lost orders: books may be older than what was shown before. */
+  readonly all: readonly Screen[];
+  /** The service has honestly lost orders: books may be older than what was shown before, until `begin`. */
   forget(): void;
+  begin(): void;
   close(): void;
 }
 
@@ -24,45 +39,57 @@ export function openScreens(
   onViolation: (invariant: string, detail: string) => void,
 ): Screens {
   let isClosed = false;
-  let frames = 0;
-  const sockets = new Set<WebSocket>();
+  let isLossy = false;
+  const sockets = new Map<string, WebSocket>();
+  const latest = new Map<WebSocket, Shown>();
   /** Best bid of the marker market on each connection. */
   const highest = new Map<WebSocket, number>();
 
   const look = (socket: WebSocket, symbol: string, text: string): void => {
     const frame = JSON.parse(text) as { type: string; book?: { bids: Level[]; asks: Level[] } };
     if (frame.type !== 'market' || frame.book === undefined) return;
-    frames += 1;
-    const [bid, ask] = [frame.book.bids[0], frame.book.asks[0]];
-    if (bid && ask && bid.price >= ask.price)
-      onViolation('book', `a frame of ${symbol} is crossed: ${bid.price} and ${ask.price}`);
-    if (symbol !== MARKER) return;
+    const [bid, ask] = [frame.book.bids[0]?.price, frame.book.asks[0]?.price];
+    latest.set(socket, { bid, ask });
+    if (bid !== undefined && ask !== undefined && bid >= ask)
+      onViolation('book', `a frame of ${symbol} is crossed: ${bid} and ${ask}`);
+    if (symbol !== MARKER || isLossy) return;
     const before = highest.get(socket) ?? 0;
-    const now = bid?.price ?? 0;
+    const now = bid ?? 0;
     if (now < before)
       onViolation('streams', `an older book of ${symbol} follows a newer one: ${now} after ${before}`);
     highest.set(socket, now);
   };
 
-  const stay = async (port: number, symbol: string): Promise<void> => {
+  const stay = async (name: string, port: number, symbol: string): Promise<void> => {
     while (!isClosed) {
       const socket = new WebSocket(`ws://127.0.0.1:${port}${market(symbol)}`);
-      sockets.add(socket);
+      sockets.set(name, socket);
       socket.on('error', () => undefined);
       socket.on('message', (data) => look(socket, symbol, data.toString()));
       await new Promise((resolve) => socket.once('close', resolve));
-      sockets.delete(socket);
-      highest.delete(socket);
+      for (const known of [latest, highest]) known.delete(socket);
       await sleep(TRY_AGAIN_MS);
     }
   };
-  for (const port of ports) for (const symbol of [MARKER, MARKETS[0]]) void stay(port, symbol);
+  const all = ports.flatMap((port) =>
+    [MARKER, MARKETS[0]].map((symbol): Screen => {
+      const name = `${port} ${symbol}`;
+      void stay(name, port, symbol);
+      return { port, symbol, shown: () => latest.get(sockets.get(name)!) };
+    }),
+  );
   return {
-    frames: () => frames,
-    forget: () => highest.clear(),
+    all,
+    forget() {
+      isLossy = true;
+      highest.clear();
+    },
+    begin() {
+      isLossy = false;
+    },
     close() {
       isClosed = true;
-      for (const socket of sockets) socket.terminate();
+      for (const socket of sockets.values()) socket.terminate();
     },
   };
 }

@@ -17,6 +17,8 @@ export interface Scene {
   readonly cluster: Cluster;
   readonly driver: Driver;
   readonly dice: Random;
+  /** From 1. */
+  readonly round: number;
   /** Number of the last intent of the last rest: what was told before is settled. */
   readonly sinceIntent: number;
   /** Rounds of the fault that were asked for are fewer than its own: long waits are made short. */
@@ -43,6 +45,10 @@ export interface Fault {
   readonly shortRounds?: number;
   /** Rounds between two rests at which everything is checked. 1 where a round may lose something. */
   readonly restEvery?: number;
+  /** Measured seconds of a round with its share of a rest, on two cores; the default is `USUAL_SECONDS`. */
+  readonly seconds?: number;
+  /** Longest that a client may wait for an answer. */
+  readonly answersWithinMs?: number;
   /** The invariants that the fault excuses, in words for the table; everything else must hold. */
   readonly mayBreak: string;
   /** A round may lose acknowledged work, so a run that was killed in one does not go on with its cluster. */
@@ -84,3 +90,7 @@ export const inTurn = (name: string, faults: readonly Fault[]): Fault => ({
 });
 
 export const NOTHING = 'nothing';
+
+/** Measured seconds of a usual round, and of the start of a cluster. */
+export const USUAL_SECONDS = 5;
+export const CLUSTER_SECONDS = 12;

@@ -5,9 +5,11 @@ import type { Fault } from './fault.ts';
 import { KILLS } from './kills.ts';
 import { LOAD } from './load.ts';
 import { NETWORK } from './network.ts';
+import { longOutage } from './outage.ts';
 import { RECOVERY } from './recovery.ts';
 import { REFUSALS } from './refusals.ts';
 import { RESTORES } from './restores.ts';
+import { killAtPoint } from './settlement-points.ts';
 import { STORAGE } from './storage.ts';
 
 /** Faults that share a cluster stand together. */
@@ -17,6 +19,8 @@ const all: readonly Fault[] = [
   ...STORAGE,
   ...RECOVERY,
   ...RESTORES,
+  longOutage,
+  killAtPoint,
   ...NETWORK,
   ...LOAD,
   clocksApart,

@@ -11,7 +11,7 @@ const LONGEST_MOMENT_MS = 700;
 const killOf = (role: Role, rounds: number): Fault => ({
   name: `kill ${role}`,
   rounds,
-  restEvery: 5,
+  restEvery: 10,
   mayBreak: NOTHING,
   async inject({ cluster, dice }) {
     const slot = dice.pick(cluster.of(role));
@@ -90,28 +90,6 @@ const killPostgres: Fault = {
   },
 };
 
-const OUTAGE_MS = 120_000;
-const SHORT_OUTAGE_MS = 5_000;
-
-const longOutage: Fault = {
-  name: 'Postgres away for two minutes',
-  rounds: 5,
-  mayBreak: NOTHING,
-  async inject({ cluster, isShort, note }) {
-    const outageMs = isShort ? SHORT_OUTAGE_MS : OUTAGE_MS;
-    await cluster.postgres.kill();
-    await sleep(outageMs);
-    return async () => {
-      await cluster.postgres.start();
-      const begunMs = Date.now();
-      await cluster.untilSettled();
-      note(
-        `lag gone ${((Date.now() - begunMs) / 1_000).toFixed(1)} s after an outage of ${outageMs / 1_000} s`,
-      );
-    };
-  },
-};
-
 /** SIGSTOP: it hangs, keeps its connections and locks, and goes on later where it was. */
 const hang = (what: string, stop: (scene: Scene) => Promise<() => Promise<void>>): Fault => ({
   name: `${what} hangs`,
@@ -142,7 +120,7 @@ const hangApi = hang('an api', async ({ cluster, dice }) => {
 
 export const KILLS: readonly Fault[] = [
   killOf('api', 200),
-  killOf('settlement', 100),
+  killOf('settlement', 40),
   killOf('snapshot', 20),
   killOf('stream', 20),
   killAll,
@@ -150,7 +128,6 @@ export const KILLS: readonly Fault[] = [
   killEngineAndApi,
   killQueue,
   killPostgres,
-  longOutage,
   hangSettlement,
   hangApi,
 ];

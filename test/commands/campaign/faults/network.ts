@@ -26,17 +26,23 @@ const onLinks = (
   forgetsLimits: true,
   plan: proxied,
   restEvery: 2,
+  seconds: 8,
   shares: 'proxied',
   inject: (scene) => inject(scene, someProxy(scene)),
 });
 
 const PARTITION_MS = 4_000;
 
-const partition = onLinks('partition: the proxy of a process stops', 20, async ({ dice }, proxy) => {
-  proxy.signal('SIGSTOP');
-  await sleep(500 + dice.below(PARTITION_MS));
-  return async () => proxy.signal('SIGCONT');
-});
+const ANSWERS_WITHIN_MS = 3_000;
+
+const partition: Fault = {
+  ...onLinks('partition: the proxy of a process stops', 20, async ({ dice }, proxy) => {
+    proxy.signal('SIGSTOP');
+    await sleep(500 + dice.below(PARTITION_MS));
+    return async () => proxy.signal('SIGCONT');
+  }),
+  answersWithinMs: ANSWERS_WITHIN_MS,
+};
 
 const LAME_MS = 2_000;
 
@@ -61,13 +67,13 @@ export const NETWORK: readonly Fault[] = [
   lame('a server hangs for a process', (proxy, server) => proxy.do('stall', server)),
   lame('replies of a server are lost', (proxy, server) => proxy.do('mute', server)),
   lame('replies are slow', (proxy, server, { dice }) =>
-    proxy.do('limp', server, {
+    proxy.limp(server, {
       delayMs: 1 + dice.below(MOST_DELAY_MS),
       cutAfterBytes: Number.MAX_SAFE_INTEGER,
     }),
   ),
   lame('connections break at random bytes', (proxy, server, { dice }) =>
-    proxy.do('limp', server, { delayMs: 1, cutAfterBytes: 1 + dice.below(MOST_BYTES) }),
+    proxy.limp(server, { delayMs: 1, cutAfterBytes: 1 + dice.below(MOST_BYTES) }),
   ),
   {
     name: 'packets are lost (tc netem)',

@@ -14,15 +14,17 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { engineSequence, moment } from '../cluster.ts';
+import { openRedis, startRedisServer } from '../../../support/redis-server.ts';
+import { APPENDED, type Cluster, engineSequence, moment } from '../cluster.ts';
 import { expectClosed } from './closed-engine.ts';
 import { type Fault, NOTHING, type Scene } from './fault.ts';
+import { pauseSettlement } from './settlement-pause.ts';
 
 const MOST_CUT_BYTES = 6_000;
 
 /** The part of the append-only file that is written now. */
 function appendedFile(engineFolder: string): string {
-  const folder = join(engineFolder, 'appendonlydir');
+  const folder = join(engineFolder, APPENDED);
   const parts = readdirSync(folder).filter((file) => file.endsWith('.incr.aof'));
   return join(folder, parts.sort().at(-1)!);
 }
@@ -38,46 +40,65 @@ const cutFile: Fault = {
   mayBreak: 'what was acknowledged and not settled, when the engine opens',
   async inject(scene) {
     const { cluster, dice } = scene;
-    const { engine, engineFolder, redis } = cluster;
+    const { engine, engineFolder } = cluster;
     // Settlement stands still in half of the rounds: the cut is behind its cursor or before it.
-    const settlement = cluster.of('settlement')[0]!;
-    const isBehind = dice.chance(0.5);
-    if (!isBehind) process.kill(cluster.processes.pidOf(settlement), 'SIGSTOP');
+    let pause = dice.chance(0.5) ? await pauseSettlement(cluster) : undefined;
     await moment(dice, 1_000);
     await engine.kill();
-    const [cursor] = await cluster.sql<{ sequence: string }>('select sequence from engine_cursor');
+    pause ??= await pauseSettlement(cluster);
     const file = appendedFile(engineFolder);
     const whole = `${file}.whole`;
     cpSync(file, whole);
     truncateSync(file, Math.max(0, statSync(file).size - 1 - dice.below(MOST_CUT_BYTES)));
     await scene.quiet();
+    const sequence = await sequenceOnDisk(cluster);
+    if (sequence >= pause.settled) scene.lost(sequence);
     await engine.start();
-    const sequence = (await engineSequence(redis)) ?? 0;
-    const settled = Number(cursor!.sequence);
-    if (sequence < settled) {
-      await expectClosed(scene);
+    if (sequence < pause.settled) {
+      await expectClosed(scene, { sequence, settled: pause.settled });
       await engine.kill();
       cpSync(whole, file);
       await engine.start();
-    } else scene.lost(sequence);
+    }
     rmSync(whole);
-    return async () => {
-      if (!isBehind) process.kill(cluster.processes.pidOf(settlement), 'SIGCONT');
-    };
+    return pause.end;
   },
 };
+
+/**
+ * The sequence of the last event in the engine's files, while its server is down. A server reads a copy of them at
+ * another port, so that no process opens the engine and adds events.
+ */
+async function sequenceOnDisk({ engineFolder }: Cluster): Promise<number> {
+  const copy = `${engineFolder}-cut`;
+  rmSync(copy, { recursive: true, force: true });
+  cpSync(join(engineFolder, APPENDED), join(copy, APPENDED), { recursive: true });
+  const server = await startRedisServer(copy);
+  const redis = openRedis(server.url);
+  try {
+    return (await engineSequence(redis)) ?? 0;
+  } finally {
+    redis.disconnect();
+    await server.kill();
+  }
+}
+
+/** Keys of BullMQ, by the queues that `src/queue` opens. */
+const QUEUES = ['settlement', 'snapshot'];
 
 const queueDeleted: Fault = {
   name: 'all keys of BullMQ are deleted',
   rounds: 10,
   mayBreak: NOTHING,
-  async inject({ cluster: { queueRedis }, dice }) {
+  async inject({ cluster: { queueRedis }, dice, note, violation }) {
+    let deleted = 0;
     for (let turns = 0; turns < 3; turns += 1) {
-      const keys = await queueRedis.keys('*bull*');
-      const queued = keys.length > 0 ? keys : await queueRedis.keys('{redbook}:*queue*');
-      if (queued.length > 0) await queueRedis.del(...queued);
+      const keys = (await Promise.all(QUEUES.map((queue) => queueRedis.keys(`{redbook}:${queue}:*`)))).flat();
+      if (keys.length > 0) deleted += await queueRedis.del(...keys);
       await moment(dice, 600);
     }
+    if (deleted === 0) violation('campaign', 'BullMQ has no key under the names of the queues');
+    note(`${deleted} keys`);
     return async () => undefined;
   },
 };

@@ -1,41 +1,80 @@
 /** Books: what rests is what is live, no side crosses the other, and each order met those who were first. */
 
 import { BULK } from '../bulk.ts';
-import { MARKETS } from '../driver.ts';
+import type { Cluster } from '../cluster.ts';
+import { type Driver, MARKETS } from '../driver.ts';
 import { MARKER } from '../marker.ts';
+import type { Shown } from '../screens.ts';
 import { type Rest, readCounted, told } from './rest.ts';
 
 const MOST_LEVELS = 500;
+const TICKS = 100;
+const STEPS = 10_000;
 
-/** The book by REST is the sum of the live orders of the ledger, and is not crossed. */
-export async function booksAreOfLiveOrders({ cluster, driver }: Rest): Promise<string[]> {
-  const levels = await cluster.sql<{ market: string; side: string; price: string; size: string }>(`
+interface Level {
+  readonly market: string;
+  readonly side: 'buy' | 'sell';
+  readonly price: string;
+  readonly size: string;
+}
+
+/** Sums of the live orders, best first. */
+const liveLevels = ({ sql }: Pick<Cluster, 'sql'>): Promise<Level[]> =>
+  sql<Level>(`
     select market, side, price_ticks::text as price, sum(size_steps - filled_steps)::text as size
     from orders where closed_sequence is null group by 1, 2, price_ticks
     order by market, case side when 'buy' then -price_ticks else price_ticks end`);
+
+/** Best prices of the live orders of a market. */
+export async function bestPrices(cluster: Pick<Cluster, 'sql'>): Promise<(market: string) => Shown> {
+  const levels = await liveLevels(cluster);
+  return (market) => {
+    const best = (side: string): number | undefined => {
+      const level = levels.find((one) => one.market === market && one.side === side);
+      return level === undefined ? undefined : Number(level.price) / TICKS;
+    };
+    return { bid: best('buy'), ask: best('sell') };
+  };
+}
+
+/** The book by REST is the sum of the live orders of the ledger at each replica, and is not crossed. */
+export async function booksAreOfLiveOrders({ cluster, driver }: Rest): Promise<string[]> {
+  const levels = await liveLevels(cluster);
   const found: string[] = [];
   for (const market of new Set([...MARKETS, MARKER, ...levels.map((level) => level.market)])) {
-    const ticker = market.replace('/', '_');
-    const path = `/v1/market-data/orderbook/${ticker}?depth=${MOST_LEVELS}`;
-    const reply = await readCounted(driver, driver.wallets[0]!, path);
-    const book = reply?.body as { bids?: [string, string][]; asks?: [string, string][] } | undefined;
-    for (const [side, shown] of [
-      ['buy', book?.bids],
-      ['sell', book?.asks],
-    ] as const) {
-      const kept = levels.filter((level) => level.market === market && level.side === side);
-      const asShown = (shown ?? []).map(
-        ([price, size]) => `${Math.round(Number(price) * 100)} ${Math.round(Number(size) * 10_000)}`,
-      );
-      const asKept = kept.slice(0, MOST_LEVELS / 2).map(({ price, size }) => `${price} ${size}`);
-      if (asShown.join() !== asKept.join())
-        found.push(`the ${side} side of ${market} is not that of the live orders`);
+    const kept = (side: string): string[] =>
+      levels
+        .filter((level) => level.market === market && level.side === side)
+        .slice(0, MOST_LEVELS / 2)
+        .map(({ price, size }) => `${price} ${size}`);
+    for (const port of driver.ports) {
+      const book = await readBook(driver, market, port);
+      for (const [side, shown] of [
+        ['buy', book?.bids],
+        ['sell', book?.asks],
+      ] as const) {
+        const asShown = shown?.map(
+          ([price, size]) => `${Math.round(Number(price) * TICKS)} ${Math.round(Number(size) * STEPS)}`,
+        );
+        if (asShown?.join() !== kept(side).join())
+          found.push(`the ${side} side of ${market} at port ${port} is not that of the live orders`);
+      }
     }
-    const best = (side: string): number =>
-      Number(levels.find((level) => level.market === market && level.side === side)?.price ?? Number.NaN);
-    if (best('buy') >= best('sell')) found.push(`${market} is crossed: ${best('buy')} and ${best('sell')}`);
+    const [bid, ask] = [kept('buy')[0], kept('sell')[0]].map((level) => Number(level?.split(' ')[0]));
+    if (bid! >= ask!) found.push(`${market} is crossed: ${bid} and ${ask}`);
   }
   return told(found);
+}
+
+/** @returns undefined when no book came */
+async function readBook(
+  driver: Driver,
+  market: string,
+  port: number,
+): Promise<Record<'bids' | 'asks', [string, string][]> | undefined> {
+  const path = `/v1/market-data/orderbook/${market.replace('/', '_')}?depth=${MOST_LEVELS}`;
+  const reply = await readCounted(driver, driver.wallets[0]!, path, port);
+  return reply?.status === 200 ? (reply.body as Record<'bids' | 'asks', [string, string][]>) : undefined;
 }
 
 interface Row {

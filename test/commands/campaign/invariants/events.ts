@@ -17,6 +17,8 @@ export async function eventsAreWhole({ cluster, outbox }: Rest): Promise<string[
     found.push(`event ${sequence} is not the one that Postgres has`);
   const first = outbox.first();
   if (first === undefined) return found;
+  if (outbox.last() !== inEngine)
+    found.push(`the stream ends at event ${outbox.last()}, the engine is at event ${inEngine}`);
   const [rows] = await cluster.sql<{ orders: string; movements: string }>(
     `select (select count(*) from orders where sequence >= $1) as orders,
        (select count(*) from movements where sequence >= $1) as movements`,

@@ -19,6 +19,7 @@ import {
   replaysAreTheSame,
 } from './orders.ts';
 import type { Rest } from './rest.ts';
+import { screensAreTrue } from './streams.ts';
 
 export interface Invariant {
   readonly name: string;
@@ -41,4 +42,5 @@ export const INVARIANTS: readonly Invariant[] = [
   { name: 'events', check: eventsAreWhole },
   { name: 'candles and 24 h figures', check: dataIsTrue },
   { name: 'lists', check: listsAreTrue },
+  { name: 'streams', check: screensAreTrue },
 ];

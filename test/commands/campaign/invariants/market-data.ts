@@ -16,7 +16,7 @@ interface Figures {
 }
 
 export async function dataIsTrue(rest: Rest): Promise<string[]> {
-  await sleep(FRESH_MS);
+  await sleep(Math.max(0, rest.sinceMs + FRESH_MS - performance.now()));
   const found: string[] = [];
   for (const market of MARKETS) {
     found.push(...(await figuresThatDiffer(rest, market)), ...(await candlesThatDiffer(rest, market)));

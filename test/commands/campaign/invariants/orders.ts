@@ -2,6 +2,7 @@
 
 import { BULK } from '../bulk.ts';
 import { isLive, sequenceOf } from '../model.ts';
+import type { Wallet } from '../wallet.ts';
 import { type Rest, told } from './rest.ts';
 
 interface OrderRow {
@@ -40,8 +41,8 @@ export async function acknowledgedOrdersAreThere({ cluster, model, driver }: Res
     if (order.id !== undefined && order.id !== row.id) found.push(`${name} is ${row.id}, not ${order.id}`);
     if (order.ended !== undefined && order.ended !== row.status)
       found.push(`${name} ended as ${order.ended} and is ${row.status}`);
-    if (order.notFoundBy > 0 && isLive(row.status))
-      found.push(`${name} was not found by a cancel and is ${row.status}`);
+    if (order.goneBy > 0 && isLive(row.status))
+      found.push(`${name} was said to be gone and is ${row.status}`);
     if (sequenceOf(row.id) !== Number(row.sequence)) found.push(`${name} has an id of another event`);
     found.push(...termsThatDiffer(name, order.order, row));
   }
@@ -140,7 +141,7 @@ export async function listsAreTrue({ cluster, driver }: Rest): Promise<string[]>
     [BULK],
   );
   const found: string[] = [];
-  const look = async (wallet: (typeof driver.wallets)[number]): Promise<void> => {
+  const look = async (wallet: Wallet): Promise<void> => {
     const port = driver.ports[wallet.index % driver.ports.length]!;
     const orders = await liveOrdersOf(driver, wallet, port);
     if (orders === undefined) {

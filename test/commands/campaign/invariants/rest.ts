@@ -6,12 +6,16 @@ import type { Cluster } from '../cluster.ts';
 import type { Driver } from '../driver.ts';
 import type { Model } from '../model.ts';
 import type { Outbox } from '../outbox.ts';
+import type { Screens } from '../screens.ts';
 
 export interface Rest {
+  /** When all was settled, by `performance.now()`. */
+  readonly sinceMs: number;
   readonly cluster: Cluster;
   readonly driver: Driver;
   readonly model: Model;
   readonly outbox: Outbox;
+  readonly screens: Screens;
   /** Terminal orders of the last rest: id and what must not change of them. */
   readonly ended: Map<string, string>;
 }

@@ -1,0 +1,96 @@
+/** Postgres is away for long while trading goes on: the lag that it leaves is made up in half the time. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../../support/eventually.ts';
+import { BULK } from '../bulk.ts';
+import { type Cluster, engineSequence, PATIENCE_MS, settledIn } from '../cluster.ts';
+import { type Flood, openFlood } from '../flood.ts';
+import { type Fault, NOTHING, type Scene } from './fault.ts';
+import { pauseSettlement } from './settlement-pause.ts';
+
+const OUTAGE_MS = 120_000;
+const SHORT_OUTAGE_MS = 5_000;
+/** Orders whose settlement is timed. */
+const BACKLOG = 10_000;
+/** Share of the rate of settlement at which orders are placed. */
+const SHARE = 1 / 4;
+/** Events of the last second count as no lag while trading goes on. */
+const FRESH_S = 1;
+
+async function lagOf(cluster: Cluster): Promise<number> {
+  const settled = await settledIn(cluster);
+  return (await engineSequence(cluster.redis))! - settled;
+}
+
+/** Settles a backlog. @returns events in a second, from the first commit to the last */
+async function settlementRate(cluster: Cluster, flood: Flood): Promise<number> {
+  const pause = await pauseSettlement(cluster);
+  await flood.place(BACKLOG);
+  const before = await lagOf(cluster);
+  await pause.end();
+  const falls = async (to: number): Promise<number> => {
+    await eventually(`the lag falls to ${to}`, async () => (await lagOf(cluster)) <= to, PATIENCE_MS);
+    return performance.now();
+  };
+  const first = await falls(before - 1);
+  const left = await lagOf(cluster);
+  const last = await falls(left / 10);
+  return (left * 0.9 * 1_000) / (last - first);
+}
+
+const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
+
+/** Each order that the flood was told of is in Postgres. */
+async function judge({ cluster, violation }: Scene, { counts }: Flood, earlier: number): Promise<void> {
+  await cluster.untilSettled();
+  const inPostgres = (await floodIn(cluster)) - earlier;
+  if (inPostgres < counts.placed || inPostgres > counts.placed + counts.unknown)
+    violation(
+      'acknowledged orders and cancels',
+      `${counts.placed} orders of the flood were acknowledged, ${inPostgres} are in Postgres`,
+    );
+}
+
+async function floodIn({ sql }: Cluster): Promise<number> {
+  const [row] = await sql<{ count: string }>('select count(*) from orders where market = $1', [BULK]);
+  return Number(row!.count);
+}
+
+export const longOutage: Fault = {
+  name: 'Postgres away for two minutes',
+  rounds: 5,
+  seconds: 240,
+  mayBreak: NOTHING,
+  plan: async (base) => ({ plan: base }),
+  async inject(scene) {
+    const { cluster, isShort, note, violation } = scene;
+    const outageMs = isShort ? SHORT_OUTAGE_MS : OUTAGE_MS;
+    const flood = await openFlood(cluster);
+    const earlier = await floodIn(cluster);
+    const rate = await settlementRate(cluster, flood);
+    await cluster.postgres.kill();
+    const away = (await engineSequence(cluster.redis))!;
+    flood.begin(rate * SHARE);
+    await sleep(outageMs);
+    return async () => {
+      const lag = (await engineSequence(cluster.redis))! - away;
+      const begunMs = performance.now();
+      await cluster.postgres.start();
+      const isGone = async (): Promise<boolean> => (await lagOf(cluster)) <= rate * SHARE * FRESH_S;
+      await eventually('the lag is gone', isGone, outageMs + PATIENCE_MS);
+      const goneMs = performance.now() - begunMs;
+      const perSecond = await flood.stop();
+      await judge(scene, flood, earlier);
+      await flood.close();
+      note(
+        `${Math.round(rate)} events a second settled, ${Math.round(perSecond)} placed; ` +
+          `lag of ${lag} gone ${seconds(goneMs)} s after ${seconds(outageMs)} s`,
+      );
+      // A short outage is mostly the wait until settlement tries again.
+      if (!isShort && goneMs > outageMs / 2)
+        violation('settlement', `the lag was gone after ${seconds(goneMs)} s`);
+      if (perSecond < rate * SHARE * 0.8)
+        violation('campaign', `only ${perSecond} orders a second were placed`);
+    };
+  },
+};
