@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { openLedger } from '../../src/ledger/index.ts';
 import { readPlans } from '../commands/bench/read-plans.ts';
-import { seedLedger } from '../commands/bench/seeded-ledger.ts';
+import { seededSubject, seedLedger } from '../commands/bench/seeded-ledger.ts';
 import { freshDatabase } from '../support/servers.ts';
 
 describe('a seeded ledger', () => {
@@ -25,7 +25,7 @@ describe('a seeded ledger', () => {
   });
 
   it('answers every read from indexes, whatever Postgres knows of it', async () => {
-    const plans = await readPlans(databaseUrl);
+    const plans = await readPlans(databaseUrl, seededSubject);
     expect(plans.length).to.be.above(15);
     for (const { name, scans } of plans) {
       const tables = scans.map((scan) => scan.split(' ')[0]);

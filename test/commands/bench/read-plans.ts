@@ -2,7 +2,6 @@
 
 import pg from 'pg';
 import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
-import { EVENTS_A_ROUND, FIRST_TRADE_ID, seededWallet, TRADES_A_ROUND } from './seeded-ledger.ts';
 
 interface Statement {
   readonly text: string;
@@ -22,8 +21,18 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
+/** Whose lists are read, and where a page half way back begins. */
+export interface ReadSubject {
+  readonly wallet: string;
+  readonly market: string;
+  readonly halfSequence: number;
+  readonly halfTradeId: number;
+}
+
 export interface ReadPlan {
   readonly name: string;
+  /** Number of orders, trades or candles that the read returns. */
+  readonly found: number;
   /** Number of statements of one read. */
   readonly statements: number;
   /** Number of table rows scanned. */
@@ -35,8 +44,10 @@ export interface ReadPlan {
   readonly scans: readonly string[];
 }
 
-/** Records the select statements that a read sends to Postgres. */
-async function statementsOf(read: () => Promise<unknown>): Promise<Statement[]> {
+/** Records the select statements that a read sends to Postgres, and counts what the read returns. */
+async function statementsOf(
+  read: () => Promise<unknown>,
+): Promise<{ statements: Statement[]; found: number }> {
   const noted: Statement[] = [];
   const { query } = pg.Client.prototype;
   pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
@@ -45,12 +56,21 @@ async function statementsOf(read: () => Promise<unknown>): Promise<Statement[]> 
     noted.push({ text: statement.text, values: statement.values ?? [] });
     return (query as (...all: unknown[]) => unknown).apply(this, args);
   } as typeof query;
+  let found: number;
   try {
-    await read();
+    found = countOf(await read());
   } finally {
     pg.Client.prototype.query = query;
   }
-  return noted.filter(({ text }) => text.trimStart().startsWith('select'));
+  return { statements: noted.filter(({ text }) => text.trimStart().startsWith('select')), found };
+}
+
+/** Counts what a read returned: the items of its list, or one. */
+function countOf(returned: unknown): number {
+  if (Array.isArray(returned)) return returned.length;
+  if (returned === null || typeof returned !== 'object') return returned == null ? 0 : 1;
+  const list = Object.values(returned).find(Array.isArray);
+  return list === undefined ? 1 : list.length;
 }
 
 const literalOf = (value: unknown): string => {
@@ -85,7 +105,7 @@ const isScan = (node: PlanNode): boolean => node['Relation Name'] !== undefined 
 
 async function planOf(client: pg.Client, name: string, read: () => Promise<unknown>): Promise<ReadPlan> {
   await read(); // opens the connections
-  const statements = await statementsOf(read);
+  const { statements, found } = await statementsOf(read);
   const plans: { plan: PlanNode; ms: number }[] = [];
   for (const statement of statements) plans.push(await explained(client, statement));
   const scans = plans.flatMap(({ plan }) => nodesOf(plan)).filter(isScan);
@@ -99,6 +119,7 @@ async function planOf(client: pg.Client, name: string, read: () => Promise<unkno
   }
   return {
     name,
+    found,
     statements: statements.length,
     rows: scans.reduce((total, node) => total + rowsOf(node), 0),
     buffers: sum(({ plan }) => plan['Shared Hit Blocks'] + plan['Shared Read Blocks']),
@@ -109,17 +130,15 @@ async function planOf(client: pg.Client, name: string, read: () => Promise<unkno
 
 const FILLS = { maxFillsPerOrder: 1_000, maxFillsPerReply: 5_000, orders: 100 };
 
-/** Every kind of read, for a busy wallet. */
-async function readsOf(ledger: Ledger): Promise<Record<string, () => Promise<unknown>>> {
-  const wallet = seededWallet(3);
-  const market = 'ETH/USDC';
-  const { cursor, orders } = await ledger.orders.ofWallet(wallet, { limit: 101 });
-  const { trades } = await ledger.trades.ofWallet(wallet, { limit: 1 });
+/** Every kind of read, for a wallet. */
+async function readsOf(
+  ledger: Ledger,
+  { wallet, market, halfSequence, halfTradeId }: ReadSubject,
+): Promise<Record<string, () => Promise<unknown>>> {
+  const { orders } = await ledger.orders.ofWallet(wallet, { limit: 101 });
   const { trades: latest } = await ledger.trades.ofMarket(market, { limit: 1 });
   const { timeMs: endMs, tradeId: newestId } = latest[0]!;
-  const lastTradeId = Number(trades[0]!.fill.tradeId);
   const placed = orders.find(({ clientOrderId }) => clientOrderId !== null)!;
-  const half = Math.floor((lastTradeId - FIRST_TRADE_ID) / 2);
   const touchedIds = orders.slice(0, 20).map(({ id }) => id);
   return {
     'orders, a page with its fills': () => ledger.orders.ofWallet(wallet, { limit: 101, fills: FILLS }),
@@ -127,7 +146,7 @@ async function readsOf(ledger: Ledger): Promise<Record<string, () => Promise<unk
       ledger.orders.ofWallet(wallet, {
         limit: 101,
         fills: FILLS,
-        beforeSequence: cursor.sequence - Math.floor((half / TRADES_A_ROUND) * EVENTS_A_ROUND),
+        beforeSequence: halfSequence,
       }),
     'orders, live ones': () => ledger.orders.ofWallet(wallet, { limit: 101, status: 'live', fills: FILLS }),
     'orders, closed ones': () =>
@@ -138,13 +157,14 @@ async function readsOf(ledger: Ledger): Promise<Record<string, () => Promise<unk
         new Map(read.orders.map(({ id, fillCount }) => [id, fillCount])),
         read.cursor,
       );
+      return read;
     },
     'one order by its id': () => ledger.orders.byId(wallet, placed.id, 1_000),
     'one order by its client order id': () => ledger.orders.idByClientId(wallet, placed.clientOrderId!),
     'a client order id that is new': () => ledger.orders.placedId(wallet, 'never used'),
     'trades of a wallet, all markets': () => ledger.trades.ofWallet(wallet, { limit: 501 }),
     'trades of a wallet, half way back': () =>
-      ledger.trades.ofWallet(wallet, { limit: 501, beforeTradeId: FIRST_TRADE_ID + half }),
+      ledger.trades.ofWallet(wallet, { limit: 501, beforeTradeId: halfTradeId }),
     'trades of a wallet in a market': () => ledger.trades.ofWallet(wallet, { limit: 501, market }),
     'trades of an order': () => ledger.trades.ofWallet(wallet, { limit: 501, orderId: placed.id }),
     'trades of a market': () => ledger.trades.ofMarket(market, { limit: 500 }),
@@ -160,8 +180,11 @@ async function readsOf(ledger: Ledger): Promise<Record<string, () => Promise<unk
   };
 }
 
-/** @returns a plan for each kind of read of a seeded ledger */
-export async function readPlans(databaseUrl: string): Promise<ReadPlan[]> {
+/** @returns a plan for each kind of read of a ledger, whose wallet has an order with a client order id and a trade */
+export async function readPlans(
+  databaseUrl: string,
+  subjectOf: (ledger: Ledger) => Promise<ReadSubject>,
+): Promise<ReadPlan[]> {
   const ledger = openLedger({ databaseUrl });
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -170,7 +193,7 @@ export async function readPlans(databaseUrl: string): Promise<ReadPlan[]> {
     await client.query(`set enable_seqscan = off; set enable_bitmapscan = off; set enable_sort = off;
       set plan_cache_mode = force_generic_plan; set jit = off`);
     const plans: ReadPlan[] = [];
-    for (const [name, read] of Object.entries(await readsOf(ledger)))
+    for (const [name, read] of Object.entries(await readsOf(ledger, await subjectOf(ledger))))
       plans.push(await planOf(client, name, read));
     return plans;
   } finally {

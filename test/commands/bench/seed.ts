@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startEmbedded } from '../../../src/embedded/index.ts';
 import { type ReadPlan, readPlans } from './read-plans.ts';
-import { seedLedger } from './seeded-ledger.ts';
+import { seededSubject, seedLedger } from './seeded-ledger.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -41,7 +41,7 @@ async function seed(databaseUrl: string): Promise<void> {
     const { entries } = options;
     await seedLedger({ databaseUrl, trades, entries, endMs: Date.now(), say: (line) => console.log(line) });
   }
-  if (options.plans) printPlans(await readPlans(databaseUrl));
+  if (options.plans) printPlans(await readPlans(databaseUrl, seededSubject));
 }
 
 if (options['database-url'] !== undefined) {

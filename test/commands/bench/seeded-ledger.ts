@@ -12,16 +12,17 @@ import pg from 'pg';
 import type { EngineEvent, EventBody } from '../../../src/domain/event.ts';
 import type { Market } from '../../../src/domain/market.ts';
 import { composeMarket } from '../../../src/domain/market-rules.ts';
-import { openLedger } from '../../../src/ledger/index.ts';
+import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
+import type { ReadSubject } from './read-plans.ts';
 
 /** Default number of wallets. */
 export const SEEDED_WALLETS = 10_000;
 const [BUSIEST_WALLETS, BUSY_WALLETS] = [5, 100];
-export const TRADES_A_ROUND = 3;
+const TRADES_A_ROUND = 3;
 /** The id before the first trade's. */
-export const FIRST_TRADE_ID = 2 ** 48;
+const FIRST_TRADE_ID = 2 ** 48;
 /** Event sequences of a round: four orders, and the end of the first of them. */
-export const EVENTS_A_ROUND = 5;
+const EVENTS_A_ROUND = 5;
 /** 3.9 trades a second: ten million in a month. */
 const ROUND_MS = 777;
 const ROUNDS_TOGETHER = 100_000;
@@ -43,6 +44,17 @@ const MARKETS: readonly Market[] = BASES.map((base, number) => ({
 }));
 
 export const seededWallet = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
+
+/** Returns one of the busiest wallets and the middle of its history. */
+export async function seededSubject(ledger: Ledger): Promise<ReadSubject> {
+  const wallet = seededWallet(3);
+  const { cursor, trades } = await ledger.trades.ofWallet(wallet, { limit: 1 });
+  const half = Math.floor((Number(trades[0]!.fill.tradeId) - FIRST_TRADE_ID) / 2);
+  return {
+    ...{ wallet, market: 'ETH/USDC', halfTradeId: FIRST_TRADE_ID + half },
+    halfSequence: cursor.sequence - Math.floor((half / TRADES_A_ROUND) * EVENTS_A_ROUND),
+  };
+}
 
 export interface SeedOptions {
   /** URL of a database that is empty or has only the schema. */
