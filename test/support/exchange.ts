@@ -21,7 +21,7 @@ export interface Exchange {
   close(): Promise<void>;
 }
 
-export interface ExchangeOptions extends Pick<EngineOptions, 'claimFilterBytes'> {
+export interface ExchangeOptions extends Pick<EngineOptions, 'claimFilterBytes' | 'load'> {
   /** A Redis that has an engine already; an empty one unless given. */
   readonly redisUrl?: string | undefined;
   /** Most connections of each kind of reading. */

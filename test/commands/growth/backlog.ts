@@ -1,0 +1,54 @@
+/** Lets a settlement process with little memory catch up with a backlog, and measures it. */
+
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface CaughtUp {
+  readonly events: number;
+  readonly seconds: number;
+  /** Most memory that the process held at once. */
+  readonly peakBytes: number;
+}
+
+const POLL_MS = 200;
+
+/** Most resident memory of a process so far; 0 where the system does not tell. */
+function peakBytesOf(pid: number): number {
+  try {
+    const kib = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return Number(kib ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}
+
+/** The environment of a process with a heap of so many MiB. */
+export const heapOf = (mib: number): Record<string, string> => ({
+  NODE_OPTIONS: `--max-old-space-size=${mib}`,
+});
+
+/**
+ * @param pid the settlement process, which has just been started
+ * @param lag number of events that are not settled
+ * @param patienceMs longest time without progress
+ * @throws Error when the process makes no progress
+ */
+export async function catchUp(
+  pid: number,
+  lag: () => Promise<number>,
+  patienceMs = 120_000,
+): Promise<CaughtUp> {
+  const begunMs = performance.now();
+  const events = await lag();
+  let [left, sinceMs, peakBytes] = [events, performance.now(), 0];
+  while (left > 0) {
+    await sleep(POLL_MS);
+    peakBytes = Math.max(peakBytes, peakBytesOf(pid));
+    const now = await lag();
+    if (now < left) sinceMs = performance.now();
+    left = now;
+    if (performance.now() - sinceMs > patienceMs)
+      throw new Error(`settlement makes no progress: ${left} of ${events} events are left`);
+  }
+  return { events, seconds: (performance.now() - begunMs) / 1_000, peakBytes };
+}

@@ -1,0 +1,125 @@
+/** The tables of a run: the engine's memory beside live state, and reads beside the size of the history. */
+
+import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
+import { PLAIN } from '../../../src/operator/terminal.ts';
+import type { Checkpoint } from './checkpoint.ts';
+import type { Reads } from './lists.ts';
+
+const MIB = 1024 * 1024;
+/** A read that costs more than this, against the first time that it returned as much, needs another design. */
+const MOST_RATIO = 1.5;
+
+export interface Measured {
+  readonly orders: number;
+  readonly reads: Reads;
+}
+
+const mib = (bytes: number): string => (bytes / MIB).toFixed(1);
+
+export function memoryTable(checkpoints: readonly Checkpoint[]): string {
+  const columns = [
+    column('orders', 'right'),
+    column('events', 'right'),
+    column('live orders', 'right'),
+    column('used MiB', 'right'),
+    column('data MiB', 'right'),
+    column('filter MiB', 'right'),
+    column('bytes a live order', 'right'),
+    column('look-ups', 'right'),
+    column('tail before the rest', 'right'),
+    column('ledger bytes an order', 'right'),
+    column('violations', 'right'),
+  ];
+  const rows = checkpoints.map(({ kinds, tail, ...one }) => {
+    const live = kinds['live orders']?.entries ?? 0;
+    const filterBytes = kinds['claim filter']?.bytes ?? 0;
+    return [
+      formatCounted(one.orders),
+      formatCounted(one.events),
+      formatCounted(live),
+      mib(one.usedBytes),
+      mib(one.datasetBytes),
+      mib(filterBytes),
+      live === 0 ? '-' : formatCounted(Math.round((one.datasetBytes - filterBytes) / live)),
+      `${(one.falsePositiveRatio * 100).toFixed(2)} %`,
+      tail.map(({ entries }) => formatCounted(entries)).join(' / '),
+      formatCounted(Math.round(one.databaseBytes / one.orders)),
+      formatCounted(one.violations.length),
+    ];
+  });
+  return renderTable(columns, rows, PLAIN);
+}
+
+/** One figure of one read at each size; undefined where it was not taken. */
+interface Series {
+  readonly name: string;
+  readonly found: readonly (number | undefined)[];
+  readonly figures: readonly (number | undefined)[];
+}
+
+/** @returns the last figure over the first one at which the read returned as much; undefined when none did */
+export function ratioOf({ found, figures }: Series): number | undefined {
+  const last = figures.at(-1);
+  const first = found.indexOf(found.at(-1));
+  if (last === undefined || first === found.length - 1) return undefined;
+  const base = figures[first];
+  return base === undefined || base === 0 ? undefined : last / base;
+}
+
+function seriesOf(measured: readonly Measured[]): Series[] {
+  const plans = measured.at(-1)?.reads.plans ?? [];
+  return plans.map(({ name }) => {
+    const found = measured.map(({ reads }) => reads.plans.find((plan) => plan.name === name));
+    return { name, found: found.map((plan) => plan?.found), figures: found.map((plan) => plan?.buffers) };
+  });
+}
+
+function apiSeriesOf(measured: readonly Measured[]): Series[] {
+  const api = measured.at(-1)?.reads.api ?? [];
+  return api.map(({ name }) => {
+    const found = measured.map(({ reads }) => reads.api.find((read) => read.name === name));
+    return { name, found: found.map((read) => read?.items), figures: found.map((read) => read?.ms) };
+  });
+}
+
+const ratioText = (series: Series): string => {
+  const ratio = ratioOf(series);
+  return ratio === undefined ? '-' : `${ratio.toFixed(2)}x${ratio > MOST_RATIO ? ' !' : ''}`;
+};
+
+function seriesTable(
+  measured: readonly Measured[],
+  title: string,
+  series: readonly Series[],
+  text: (figure: number) => string,
+): string {
+  const columns = [
+    column(title),
+    ...measured.map(({ orders }) => column(formatCounted(orders), 'right')),
+    column('ratio', 'right'),
+  ];
+  const rows = series.map((one) => [
+    one.name,
+    ...one.figures.map((figure, at) =>
+      figure === undefined ? '-' : `${text(figure)} (${formatCounted(one.found[at] ?? 0)})`,
+    ),
+    ratioText(one),
+  ]);
+  return renderTable(columns, rows, PLAIN);
+}
+
+/**
+ * Buffers of Postgres and milliseconds at the api for each read, with the number of items that it returned. The ratio
+ * is against the first size at which the read returned as many items as at the last one.
+ */
+export const growthTable = (measured: readonly Measured[]): string =>
+  [
+    seriesTable(measured, 'buffers of 8 KiB in Postgres', seriesOf(measured), formatCounted),
+    seriesTable(measured, 'ms at the api', apiSeriesOf(measured), (ms) => ms.toFixed(1)),
+  ].join('\n');
+
+/** Reads whose pages in Postgres grew by more than the design allows. */
+export const grownReads = (measured: readonly Measured[]): string[] =>
+  seriesOf(measured)
+    .filter((series) => (ratioOf(series) ?? 0) > MOST_RATIO)
+    .map(({ name }) => name);
