@@ -73,7 +73,11 @@ export function liveState(shape: Shape, rounds: number, filter: FilterLayout): M
   const parts = filterKeys(filter);
   for (const part of parts) {
     const bytes = filter.bytes / parts.length;
-    keys.set(part, { kind: 'claim filter', entries: { atMost: bytes }, mostBytes: bytes + SPARE_OF_STRING });
+    keys.set(part, {
+      kind: 'claim filter',
+      entries: { atMost: bytes },
+      mostBytes: bytes + SPARE_OF_STRING + FIXED_BYTES,
+    });
   }
   return keys;
 }

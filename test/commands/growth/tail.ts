@@ -34,8 +34,10 @@ export interface TailMeasured {
 
 export class Tail {
   #positions: Position[] = [];
+  #newest: Position | undefined;
 
   note(position: Position): void {
+    this.#newest = position;
     const last = this.#positions.at(-1);
     if (last !== undefined && position.timeMs - last.timeMs < SAMPLE_MS) return;
     this.#positions.push(position);
@@ -50,17 +52,16 @@ export class Tail {
     return found ?? { sequence: 0, settled: 0, ids: 0 };
   }
 
-  /** Measures what stands beside live state, with its bounds at the position that was noted last. */
+  /** Measures what stands beside live state, with its bounds at the position that was noted last: no event may follow. */
   async measure(redis: Redis): Promise<TailMeasured[]> {
     const counts = async (
       keys: readonly string[],
       count: (key: string) => Promise<number>,
     ): Promise<number> => (await Promise.all(keys.map(count))).reduce((sum, one) => sum + one, 0);
-    // Counted before the position is read, so that the bound is never of an earlier moment.
     const events = await redis.xlen(KEYS.events);
     const index = await counts(KEYS.unsettled, (key) => redis.zcard(key));
     const claims = await counts(KEYS.claims, (key) => redis.hlen(key));
-    const { timeMs, sequence, ids } = this.#positions.at(-1)!;
+    const { timeMs, sequence, ids } = this.#newest!;
     const since = (margin: number): number =>
       sequence - this.#before(timeMs - 2 * (margin + SLACK_MS)).settled + 1;
     return [
