@@ -27,9 +27,13 @@ export const heapOf = (mib: number): Record<string, string> => ({
   NODE_OPTIONS: `--max-old-space-size=${mib}`,
 });
 
+export const caughtUpText = ({ events, seconds, peakBytes }: CaughtUp): string =>
+  `${events.toLocaleString('en-US')} events of lag settled in ${seconds.toFixed(0)} s, ` +
+  `${(peakBytes / 2 ** 20).toFixed(0)} MiB of settlement's memory at most`;
+
 /**
  * @param pid the settlement process, which has just been started
- * @param lag number of events that are not settled
+ * @param lag returns the number of events that are still to be settled
  * @param patienceMs longest time without progress
  * @throws Error when the process makes no progress
  */

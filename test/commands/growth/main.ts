@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import writeFile from 'write-file-atomic';
 import { formatCounted } from '../../../src/operator/table.ts';
 import { keepBuildsIn } from '../../support/program.ts';
+import { caughtUpText } from './backlog.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { BEGINNING } from './growth.ts';
 import { freeBytes, GIB, KEPT_FREE_BYTES, type Plan, planOf } from './plan.ts';
@@ -102,13 +103,7 @@ function print(outcome: Outcome): void {
     return;
   }
   console.log(`\n${memoryTable(progress.checkpoints)}\n${growthTable(reads)}`);
-  if (caughtUp !== null) {
-    const { events, seconds, peakBytes } = caughtUp;
-    const peak = (peakBytes / 2 ** 20).toFixed(0);
-    console.log(
-      `${formatCounted(events)} events of lag settled in ${seconds.toFixed(0)} s; ${peak} MiB at most`,
-    );
-  }
+  if (caughtUp !== null) console.log(caughtUpText(caughtUp));
   console.log(`reads that grew beyond 1.5x: ${grownReads(reads).join('; ') || 'none'}`);
 }
 

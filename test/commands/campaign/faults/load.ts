@@ -1,8 +1,9 @@
 /** More work than one process is meant for, and changes of the release. */
 
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type CaughtUp, catchUp, caughtUpText, heapOf } from '../../growth/backlog.ts';
 import { bulkInBook, placeBulk } from '../bulk.ts';
 import { type Cluster, engineSequence, moment, PATIENCE_MS, settledIn } from '../cluster.ts';
 import { nextRelease } from '../release.ts';
@@ -91,33 +92,17 @@ const rollingChange: Fault = {
   },
 };
 
-/** A settlement of a busy machine writes at least so many events a second. */
-const SLOWEST_PER_SECOND = 100;
-
-/** Waits until everything is settled that the engine has now. @returns seconds that it took */
-async function untilCaughtUp(cluster: Cluster): Promise<number> {
-  const begunMs = Date.now();
+/** Waits until everything is settled that the engine has now. */
+async function untilCaughtUp(cluster: Cluster): Promise<CaughtUp> {
   const last = (await engineSequence(cluster.redis)) ?? 0;
-  const lag = async (): Promise<number> => last - (await settledIn(cluster));
-  const endMs = begunMs + PATIENCE_MS + ((await lag()) / SLOWEST_PER_SECOND) * 1_000;
-  while ((await lag()) > 0) {
-    if (Date.now() > endMs) throw new Error(`settlement is ${await lag()} events behind`);
-    await sleep(500);
-  }
-  return (Date.now() - begunMs) / 1_000;
-}
-
-/** The largest resident memory of a process so far. */
-function mostMegabytes(pid: number): string {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return `${Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1_024)} MB`;
+  const pid = cluster.processes.pidOf(cluster.of('settlement')[0]!);
+  return catchUp(pid, async () => last - (await settledIn(cluster)), PATIENCE_MS);
 }
 
 const settlesInLittleMemory: NonNullable<Fault['plan']> = async (base) => ({
   plan: {
     ...base,
-    settingsOf: ({ role }) =>
-      role === 'settlement' ? { NODE_OPTIONS: '--max-old-space-size=256' } : ({} as Record<string, string>),
+    settingsOf: ({ role }) => (role === 'settlement' ? heapOf(256) : {}),
   },
 });
 
@@ -133,11 +118,8 @@ const largeLag: Fault = {
     await cluster.processes.end(settlement, 'SIGKILL');
     await placeBulk(cluster, bulk);
     return async () => {
-      const events = (await engineSequence(cluster.redis))! - (await settledIn(cluster));
       await cluster.processes.start(settlement);
-      const seconds = await untilCaughtUp(cluster);
-      const memory = mostMegabytes(cluster.processes.pidOf(settlement));
-      note(`${events} events of lag gone in ${seconds.toFixed(0)} s, settlement held ${memory} at most`);
+      note(caughtUpText(await untilCaughtUp(cluster)));
     };
   },
 };
