@@ -28,7 +28,7 @@ const FIXED_BYTES = 16 * 1024;
 /** A text of megabytes is allocated with up to one of them to spare. */
 const SPARE_OF_STRING = 1024 * 1024;
 /** Fields of the engine hash that do not depend on markets. */
-const ENGINE_FIELDS = 20;
+const ENGINE_FIELDS = 12;
 
 const exactly = (kind: string, count: number, bytesEach: number = MOST_BYTES.member): Expected => ({
   kind,
