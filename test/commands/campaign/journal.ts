@@ -3,7 +3,7 @@
  * that is open for appending, so a kill of the campaign loses no entry that it acted on.
  */
 
-import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { openLines, readLines } from './lines.ts';
 
 export interface OrderBody {
   readonly market: string;
@@ -63,29 +63,9 @@ export interface Journal {
 }
 
 export function openJournal(file: string): Journal {
-  const descriptor = openSync(file, 'a');
-  return {
-    write: (entry) => {
-      writeSync(descriptor, `${JSON.stringify({ at: Date.now(), ...entry })}\n`);
-    },
-    close: () => closeSync(descriptor),
-  };
+  const { write, close } = openLines<Entry & { at: number }>(file);
+  return { close, write: (entry) => write({ at: Date.now(), ...entry }) };
 }
 
 /** Reads the entries of a file. A kill may leave a last line that is not whole; it was never acted on. */
 export const readJournal = (file: string): Entry[] => readLines<Entry>(file);
-
-/** Reads a file of one JSON document a line, whose last line may not be whole. */
-export function readLines<Line>(file: string): Line[] {
-  if (!existsSync(file)) return [];
-  const lines = readFileSync(file, 'utf8').split('\n');
-  return lines.flatMap((line, index) => {
-    if (line === '') return [];
-    try {
-      return [JSON.parse(line) as Line];
-    } catch (error) {
-      if (index === lines.length - 1) return [];
-      throw error;
-    }
-  });
-}

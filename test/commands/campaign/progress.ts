@@ -3,9 +3,8 @@
  * one write to a file that is open for appending.
  */
 
-import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { readLines } from './journal.ts';
+import { openLines, readLines } from './lines.ts';
 
 /** Figures of rounds of a fault. */
 export interface Figures {
@@ -51,16 +50,13 @@ export function openProgress(folder: string): Progress {
   const abandoned = entries
     .filter((entry) => entry.entry === 'begun')
     .filter(({ fault, round }) => !held.some((one) => one.fault === fault && one.rounds.includes(round)));
-  const descriptor = openSync(file, 'a');
-  const write = (entry: Held | Begun): void => {
-    writeSync(descriptor, `${JSON.stringify(entry)}\n`);
-  };
+  const { write, close } = openLines<Held | Begun>(file);
   return {
     held: (fault) => held.filter((one) => one.fault === fault),
     isAbandoned: (place) => abandoned.some((one) => one.place === place),
     note: (entry) => write({ entry: 'held', ...entry }),
     begin: (entry) => write({ entry: 'begun', ...entry }),
-    close: () => closeSync(descriptor),
+    close,
   };
 }
 
