@@ -192,7 +192,12 @@ async function openStage(
   };
   const { plan, close } = (await fault.plan?.(base)) ?? { plan: base };
   say(`Starting a cluster in ${place} …`);
-  const stage = await Stage.open({ plan, seed, traders, perSecond, say });
+  const open = (): Promise<Stage> => Stage.open({ plan, seed, traders, perSecond, say });
+  // Another program may have taken a port meanwhile: the next try has other ones.
+  const stage = await open().catch((error: Error) => {
+    if (!error.message.includes('in use')) throw error;
+    return open();
+  });
   return {
     name,
     stage,

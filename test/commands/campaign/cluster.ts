@@ -1,7 +1,7 @@
 /** The service as an operator runs it: real servers and a process of each role, which faults may treat as they like. */
 
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
@@ -97,9 +97,11 @@ interface Ports {
   readonly slots: readonly Slot[];
 }
 
+const portsFile = ({ folder }: ClusterPlan): string => join(folder, 'ports.json');
+
 /** The ports of an earlier run on the same folder stay, because the entries of its journal name none. */
 async function portsFor(plan: ClusterPlan): Promise<Ports> {
-  const file = join(plan.folder, 'ports.json');
+  const file = portsFile(plan);
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8'));
   const slots = await slotsFor({ ...REPLICAS, ...plan.replicas });
   const ports: Ports = {
@@ -175,7 +177,14 @@ export async function startCluster(plan: ClusterPlan): Promise<Cluster> {
     return { ...settings, ...way, ...plan.settingsOf?.(slot) };
   };
   const processes = openProcesses(settingsOf, (slot) => plan.releaseOf?.(slot) ?? plan.release);
-  await Promise.all(ports.slots.map(processes.start));
+  const started = await Promise.allSettled(ports.slots.map(processes.start));
+  const failed = started.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') {
+    await processes.stop();
+    await Promise.all([engine, queue, postgres].map((server) => server.kill()));
+    rmSync(portsFile(plan));
+    throw failed.reason;
+  }
   return clusterOf({ plan, settings, servers, folders, slots: ports.slots, processes, proxies });
 }
 
