@@ -51,7 +51,7 @@ export interface Fault {
   readonly answersWithinMs?: number;
   /** The invariants that the fault excuses, in words for the table; everything else must hold. */
   readonly mayBreak: string;
-  /** A round may lose acknowledged work, so a run that was killed in one does not go on with its cluster. */
+  /** A round may lose acknowledged work, or has older files in place: a run that was killed in one leaves its cluster. */
   readonly mayLose?: boolean;
   /** The queue's Redis may lose its counts. */
   readonly forgetsLimits?: boolean;

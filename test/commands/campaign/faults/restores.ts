@@ -112,6 +112,7 @@ const engineTooOld: Fault = {
   rounds: 5,
   shortRounds: 1,
   mayBreak: 'nothing: the engine stays closed, and its files are put back',
+  mayLose: true,
   async inject(scene) {
     const { cluster, dice } = scene;
     const { engine, engineFolder, redis } = cluster;
@@ -150,6 +151,7 @@ const postgresTooOld: Fault = {
   rounds: 5,
   shortRounds: 0,
   mayBreak: 'nothing: settlement stops, and the files of Postgres are put back',
+  mayLose: true,
   async inject(scene) {
     const { cluster, violation, note } = scene;
     const { postgres, postgresFolder } = cluster;
