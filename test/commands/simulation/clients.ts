@@ -63,8 +63,11 @@ export class Clients {
     return this.#world.journal;
   }
 
-  running(): number {
-    return this.requests.filter(({ state }) => state === 'running').length;
+  /** Returns the number of requests that run now, of all kinds or of one. */
+  running(kind?: Operation['do']): number {
+    return this.requests.filter(
+      ({ operation, state }) => state === 'running' && (kind ?? operation.do) === operation.do,
+    ).length;
   }
 
   unknown(): Request[] {

@@ -23,8 +23,17 @@ export interface Served {
   readonly outcome: Outcome;
 }
 
+export interface LinkOptions {
+  readonly name: string;
+  /** Process whose connection this is. */
+  readonly actor: string;
+  /** Called when something happens that a process may react to. */
+  readonly onActivity: () => void;
+}
+
 export class Link {
   readonly name: string;
+  readonly actor: string;
   /** Error that the actor sees when the connection breaks. */
   readonly lost: () => Error;
   isOpen = true;
@@ -37,8 +46,9 @@ export class Link {
   blocked: Sent | undefined;
   readonly #onActivity: () => void;
 
-  constructor(name: string, lost: () => Error, onActivity: () => void) {
+  constructor({ name, actor, lost, onActivity }: LinkOptions & { readonly lost: () => Error }) {
     this.name = name;
+    this.actor = actor;
     this.lost = lost;
     this.#onActivity = onActivity;
   }

@@ -2,7 +2,7 @@
 
 import { type Command, Redis } from 'ioredis';
 import { loadScript, type Script, scriptOf } from '../../../src/redis/lua.ts';
-import { Link, type Outcome } from './link.ts';
+import { Link, type LinkOptions, type Outcome } from './link.ts';
 
 /** Hash with the clock of the simulated server: what TIME replies, in two fields. */
 export const CLOCK_KEY = '{redbook}:simulated-clock';
@@ -34,9 +34,9 @@ export class SimulatedRedis extends Redis {
   readonly link: Link;
   readonly #server: SimulatedServer;
 
-  constructor(name: string, server: SimulatedServer, onActivity: () => void) {
+  constructor(link: LinkOptions, server: SimulatedServer) {
     super({ lazyConnect: true, enableReadyCheck: false });
-    this.link = new Link(name, closed, onActivity);
+    this.link = new Link({ ...link, lost: closed });
     this.#server = server;
     this.status = 'ready';
     // Writers cork the stream of a ready connection; here there is none.

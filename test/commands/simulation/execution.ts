@@ -1,0 +1,221 @@
+/** Carries decisions out: runs commands on the servers, delivers replies, ends processes, moves the clocks. */
+
+import { createHash } from 'node:crypto';
+import type { Clients } from './clients.ts';
+import type { Decision } from './decisions.ts';
+import type { Link, Outcome } from './link.ts';
+import type { Processes } from './processes.ts';
+import { Violation } from './violation.ts';
+import type { VirtualTime } from './virtual-time.ts';
+import type { World } from './world.ts';
+
+/** Turns of the event loop without anything new, after which every process waits. */
+const QUIET_TURNS = 3;
+
+const setRealImmediate = globalThis.setImmediate;
+const turn = (): Promise<void> => new Promise((resolve) => setRealImmediate(resolve));
+
+/** Counts what processes do, so that a history knows when all of them wait. */
+export class Activity {
+  count = 0;
+  readonly note = (): void => {
+    this.count += 1;
+  };
+}
+
+export interface ExecutionOptions {
+  readonly world: World;
+  readonly time: VirtualTime;
+  readonly processes: Processes;
+  readonly clients: Clients;
+  readonly activity: Activity;
+}
+
+export class Execution {
+  /** Commands and statements that the servers ran. */
+  commands = 0;
+  readonly #parts: ExecutionOptions;
+  readonly #trace = createHash('sha256');
+
+  constructor(parts: ExecutionOptions) {
+    this.#parts = parts;
+  }
+
+  /** Returns the digest of everything that happened, in its order. */
+  trace(): string {
+    return this.#trace.digest('hex');
+  }
+
+  /**
+   * Carries a decision out, and waits until every process waits again.
+   * @returns false when the decision is not possible now
+   */
+  async decide(decision: Decision): Promise<boolean> {
+    if (!(await this.#apply(decision))) return false;
+    this.#trace.update(`${decision.join(' ')}\n`);
+    await this.quiet();
+    return true;
+  }
+
+  /** Waits until every process waits for the scheduler. */
+  async quiet(): Promise<void> {
+    const { activity, clients, processes } = this.#parts;
+    for (let quiet = 0; quiet < QUIET_TURNS; ) {
+      const before = activity.count;
+      await turn();
+      quiet = activity.count === before ? quiet + 1 : 0;
+    }
+    if (clients.violation !== undefined) throw clients.violation;
+    for (const { name, service } of processes.actors.values())
+      if (service.hasDiverged()) throw new Violation('engine and ledger never contradict each other', name);
+  }
+
+  async #apply(decision: Decision): Promise<boolean> {
+    const { clients, processes } = this.#parts;
+    switch (decision[0]) {
+      case 'serve':
+      case 'run':
+      case 'deliver':
+      case 'late':
+      case 'cut':
+      case 'connect':
+      case 'abandon':
+      case 'lock timeout':
+        return this.#applyToLink(decision);
+      case 'start':
+        clients.start(decision[2], decision[1], processes.get(decision[1]).service);
+        return true;
+      case 'repeat': {
+        const request = clients.requests[decision[2]];
+        if (request?.state !== 'unknown') return false;
+        clients.repeat(request, decision[1], processes.get(decision[1]).service);
+        return true;
+      }
+      case 'wake':
+        return this.wake(decision[1]);
+      case 'crash':
+        clients.loseActor(decision[1]);
+        processes.crash(processes.get(decision[1]), decision[2]);
+        return true;
+      default:
+        return this.#applyToAll(decision);
+    }
+  }
+
+  async #applyToLink(decision: readonly [string, string, number?]): Promise<boolean> {
+    const { processes } = this.#parts;
+    const [what, name] = decision;
+    const link = processes.links.get(name);
+    if (link === undefined) return false;
+    switch (what) {
+      case 'serve':
+      case 'run':
+        return this.serve(link, what === 'serve');
+      case 'deliver':
+        if (link.replies.length === 0) return false;
+        link.deliver();
+        return true;
+      case 'late':
+        return this.late(link);
+      case 'cut':
+        if (!link.isOpen) return false;
+        processes.cut(link, decision[2]!);
+        return true;
+      case 'connect':
+        return processes.connect(link);
+      case 'abandon':
+        if (!link.isOpen || link.queue.length === 0) return false;
+        link.abandon(new Error('Command timed out'));
+        return true;
+      default:
+        // Postgres ends a statement that waits for a lock.
+        if (link.blocked === undefined || !link.isOpen) return false;
+        processes.cut(link, 0);
+        return true;
+    }
+  }
+
+  async #applyToAll(decision: Decision): Promise<boolean> {
+    const { processes, time, world } = this.#parts;
+    switch (decision[0]) {
+      case 'timer':
+        return time.fire(decision[1]);
+      case 'pass':
+        this.pass(decision[1]);
+        return true;
+      case 'step clock':
+        time.serverMs += decision[1];
+        world.nowMs = time.serverMs;
+        return true;
+      case 'restart redis':
+        processes.changeServer(decision[1]);
+        return true;
+      case 'forget scripts':
+        await world.forgetScripts();
+        return true;
+      case 'lose redis':
+        await world.loseRedis();
+        if (decision[1]) processes.changeServer(0);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /** All clocks go on. */
+  pass(ms: number): void {
+    const { time, world } = this.#parts;
+    time.pass(ms);
+    world.nowMs = time.serverMs;
+  }
+
+  /** @returns false when the connection has nothing to run */
+  async serve(link: Link, delivers: boolean): Promise<boolean> {
+    if (!link.isOpen || link.queue.length === 0 || link.blocked !== undefined) return false;
+    const { label } = link.queue[0]!;
+    await link.serve();
+    this.commands += 1;
+    const outcome = link.replies.at(-1)?.outcome;
+    this.#trace.update(`${label}: ${outcome === undefined ? 'waits' : wordOf(outcome)}\n`);
+    if (delivers && outcome !== undefined) link.deliver();
+    await this.#unblock(link);
+    return true;
+  }
+
+  /** Statements whose lock is free by now have run. */
+  async #unblock(served?: Link): Promise<void> {
+    for (const link of this.#parts.processes.links.values())
+      if (link !== served && link.blocked !== undefined && link.isOpen && (await link.unblock()))
+        this.#trace.update(`${link.name} goes on\n`);
+  }
+
+  /** Runs the oldest of what was under way when the connection broke. */
+  async late(link: Link): Promise<boolean> {
+    if (link.late.length === 0) return false;
+    const served = await link.runLate();
+    this.commands += 1;
+    this.#trace.update(`late ${served?.sent.label}: ${served && wordOf(served.outcome)}\n`);
+    if (link.late.length === 0 && link.isDead) this.#parts.processes.links.delete(link.name);
+    await this.#unblock(link);
+    return true;
+  }
+
+  /** @returns false when the process is settling already */
+  wake(name: string): boolean {
+    const { activity, clients, processes } = this.#parts;
+    const actor = processes.get(name);
+    if (actor.isSettling) return false;
+    actor.isSettling = true;
+    const ended = (): void => {
+      activity.note();
+      actor.isSettling = false;
+    };
+    actor.service.settle().then(ended, (error: unknown) => {
+      ended();
+      clients.violation ??= new Violation('settlement never rejects', String(error));
+    });
+    return true;
+  }
+}
+
+const wordOf = (outcome: Outcome): string => ('error' in outcome ? String(outcome.error) : 'answered');
