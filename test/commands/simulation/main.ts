@@ -7,22 +7,16 @@
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import {
-  freshDatabase,
-  loneRedis,
-  mochaGlobalSetup,
-  mochaGlobalTeardown,
-  stopServers,
-} from '../../support/servers.ts';
+import { mochaGlobalSetup, mochaGlobalTeardown, stopServers } from '../../support/servers.ts';
 import { BROKEN_BUILDS } from './broken.ts';
-import { ProcessorTime } from './processor-time.ts';
-import { type Failure, openWorld, replay, type Simulated, simulate } from './simulate.ts';
-import type { World } from './world.ts';
+import { type Failure, replay } from './simulate.ts';
+import { type Task, TaskRunner } from './tasks.ts';
+import { runInWorkers } from './workers.ts';
 
-const MOST_REPLAYS = 400;
+const HISTORIES_OF_A_TASK = 50;
 const REPORT_EVERY = 500;
 
 const { values } = parseArgs({
@@ -30,61 +24,50 @@ const { values } = parseArgs({
     histories: { type: 'string', default: '1000' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
     steps: { type: 'string', default: '200' },
+    workers: { type: 'string', default: String(availableParallelism()) },
+    builds: { type: 'string', default: '' },
     replay: { type: 'string' },
     broken: { type: 'boolean', default: false },
   },
 });
-const [histories, seed, steps] = [
+const [histories, seed, steps, workers] = [
   wholeNumber('histories', values.histories),
   wholeNumber('seed', values.seed),
   wholeNumber('steps', values.steps),
+  Math.max(1, wholeNumber('workers', values.workers)),
 ];
-const now = performance.now.bind(performance);
 
-mochaGlobalSetup();
-try {
-  const servers = { redisUrl: await loneRedis(), databaseUrl: await freshDatabase(), freshDatabase };
-  if (values.broken) process.exitCode = (await findBroken(servers)) ? 0 : 1;
-  else {
-    const world = await openWorld(servers);
-    process.exitCode = (await (values.replay === undefined ? run(world) : replayFile(world, values.replay)))
-      ? 0
-      : 1;
-    await world.close();
-  }
-} finally {
-  await stopServers();
-  await mochaGlobalTeardown();
-}
+if (values.replay !== undefined) process.exitCode = (await replayFile(values.replay)) ? 0 : 1;
+else process.exitCode = (await (values.broken ? findBroken() : run())) ? 0 : 1;
 
-async function run(world: World): Promise<boolean> {
-  const begun = now();
-  let [done, commands] = [0, 0];
-  const processors = await ProcessorTime.of(world);
-  const report = async (): Promise<void> => {
-    const seconds = (now() - begun) / 1_000;
-    const used = await processors.seconds();
-    console.log(
-      `${done} histories and ${commands} commands in ${seconds.toFixed(0)} s, ${Math.round((done / seconds) * 3_600)} histories an hour; ` +
-        `${((used / done) * 1_000).toFixed(0)} ms of processor time each`,
-    );
-  };
-  const simulated = await simulate({
-    ...{ world, histories, seed, steps, mostReplays: MOST_REPLAYS },
-    onHistory: (result) => {
-      done += 1;
-      commands += result.commands;
-      if (done % REPORT_EVERY === 0) void report();
-    },
+async function run(): Promise<boolean> {
+  const begun = performance.now();
+  const tasks: Task[] = [];
+  for (let done = 0; done < histories; done += HISTORIES_OF_A_TASK)
+    tasks.push({ seed: seed + done, steps, histories: Math.min(HISTORIES_OF_A_TASK, histories - done) });
+  const sum = { histories: 0, decisions: 0, commands: 0, processorSeconds: 0 };
+  let failure: Failure | undefined;
+  await runInWorkers(tasks, workers, (result) => {
+    for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += result[name];
+    failure ??= result.failure;
+    if (sum.histories % REPORT_EVERY < HISTORIES_OF_A_TASK) console.log(told(sum, performance.now() - begun));
+    return failure === undefined;
   });
-  await report();
-  if (simulated.failure === undefined) {
-    console.log(`no invariant broke in ${histories} histories from seed ${seed}`);
-    return true;
-  }
-  tell(simulated.failure);
-  return false;
+  console.log(told(sum, performance.now() - begun));
+  if (failure === undefined) console.log(`no invariant broke in ${histories} histories from seed ${seed}`);
+  else tell(failure);
+  return failure === undefined;
 }
+
+type Sum = Readonly<Record<'histories' | 'decisions' | 'commands' | 'processorSeconds', number>>;
+
+const told = (sum: Sum, ms: number): string =>
+  [
+    `${sum.histories} histories, ${sum.decisions} decisions and ${sum.commands} commands in ${(ms / 1_000).toFixed(0)} s`,
+    `${Math.round((sum.histories / ms) * 3_600_000)} histories an hour in ${workers} workers`,
+    `${((sum.processorSeconds / sum.histories) * 1_000).toFixed(0)} ms of processor time each`,
+    `load ${loadavg()[0]!.toFixed(1)}`,
+  ].join('; ');
 
 function tell(failure: Failure): void {
   const file = join(tmpdir(), `redbook-simulation-${failure.seed}.json`);
@@ -101,29 +84,36 @@ function tell(failure: Failure): void {
   console.log(`shortest: npm run simulation -- --replay ${file}`);
 }
 
-async function replayFile(world: World, file: string): Promise<boolean> {
-  const { violation } = await replay(world, JSON.parse(readFileSync(file, 'utf8')));
-  console.log(violation?.message ?? 'no invariant broke');
-  return violation === undefined;
+async function replayFile(file: string): Promise<boolean> {
+  mochaGlobalSetup();
+  const runner = new TaskRunner();
+  try {
+    const { violation } = await replay(await runner.world(), JSON.parse(readFileSync(file, 'utf8')));
+    console.log(violation?.message ?? 'no invariant broke');
+    return violation === undefined;
+  } finally {
+    await runner.close();
+    await stopServers();
+    await mochaGlobalTeardown();
+  }
 }
 
-async function findBroken(servers: Parameters<typeof openWorld>[0]): Promise<boolean> {
+async function findBroken(): Promise<boolean> {
+  const builds = BROKEN_BUILDS.filter(({ name }) => name.includes(values.builds));
+  const tasks = builds.map(({ name }) => ({ seed, histories, steps, build: name }));
   let missed = 0;
-  for (const build of BROKEN_BUILDS) {
-    const world = await openWorld(servers, build);
-    const found = await simulate({ world, histories, seed, steps, build, mostReplays: 0 });
-    if (found.failure === undefined) missed += 1;
-    console.log(`${build.name}: ${told(found)}`);
-    await world.close();
-  }
-  console.log(`${BROKEN_BUILDS.length - missed} of ${BROKEN_BUILDS.length} broken builds were found`);
+  await runInWorkers(tasks, workers, ({ failure, histories: count }, { build }) => {
+    if (failure === undefined) missed += 1;
+    console.log(
+      failure === undefined
+        ? `${build}: NOT FOUND in ${count} histories`
+        : `${build}: found in history ${count}, ${failure.message.slice(0, 120)}`,
+    );
+    return true;
+  });
+  console.log(`${builds.length - missed} of ${builds.length} broken builds were found`);
   return missed === 0;
 }
-
-const told = ({ failure, histories: count }: Simulated): string =>
-  failure === undefined
-    ? `NOT FOUND in ${count} histories`
-    : `found in history ${count}, ${failure.message.slice(0, 120)}`;
 
 function wholeNumber(name: string, text: string): number {
   const value = Number(text);

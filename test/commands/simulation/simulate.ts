@@ -16,7 +16,6 @@ export interface SimulationOptions {
   readonly build?: BrokenBuild | undefined;
   /** Replays of a failing history in order to shorten it. */
   readonly mostReplays: number;
-  readonly onHistory?: (result: HistoryResult, seed: number) => void;
 }
 
 export interface Failure {
@@ -39,7 +38,7 @@ export const openWorld = (options: WorldOptions, build?: BrokenBuild): Promise<W
   World.open({ ...options, load: build?.load, rewriteSql: build?.rewriteSql });
 
 export async function simulate(options: SimulationOptions): Promise<Simulated> {
-  const { world, histories, seed: first, steps, build, mostReplays, onHistory } = options;
+  const { world, histories, seed: first, steps, build, mostReplays } = options;
   const run = (seed: number, replay?: readonly Decision[]): Promise<HistoryResult> =>
     new History({ world, seed, steps, sabotage: build?.sabotage, replay }).run();
   let [decisions, commands] = [0, 0];
@@ -48,7 +47,6 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
     const result = await run(seed);
     decisions += result.decisions.length;
     commands += result.commands;
-    onHistory?.(result, seed);
     if (result.violation === undefined) continue;
     const shortest = await shrink(result, (replay) => run(seed, replay), mostReplays);
     const failure = { seed, steps, message: shortest.violation!.message, decisions: shortest.decisions };

@@ -1,0 +1,59 @@
+/** What a worker process of the simulation is asked to do, and its answer. */
+
+import { freshDatabase, loneRedis } from '../../support/servers.ts';
+import { BROKEN_BUILDS } from './broken.ts';
+import { ProcessorTime } from './processor-time.ts';
+import { type Failure, openWorld, simulate } from './simulate.ts';
+import type { World } from './world.ts';
+
+export interface Task {
+  /** Seed of the first history; the others have those that follow. */
+  readonly seed: number;
+  readonly histories: number;
+  readonly steps: number;
+  /** Name of the broken build that runs them; undefined for the build as it is. */
+  readonly build?: string | undefined;
+}
+
+export interface TaskResult {
+  /** Histories that were run: all, or those up to the failing one. */
+  readonly histories: number;
+  readonly decisions: number;
+  readonly commands: number;
+  /** Processor time of this process, its Redis and its Postgres. */
+  readonly processorSeconds: number;
+  readonly failure: Failure | undefined;
+}
+
+const MOST_REPLAYS = 400;
+
+/** Runs tasks one after the other, on a Redis and a database of its own. */
+export class TaskRunner {
+  #world: World | undefined;
+
+  async run({ seed, histories, steps, build: name }: Task): Promise<TaskResult> {
+    const build = BROKEN_BUILDS.find((one) => one.name === name);
+    const world = build === undefined ? await this.world() : await openWorld(await freshServers(), build);
+    try {
+      const processors = await ProcessorTime.of(world);
+      const options = { world, histories, seed, steps, build };
+      const simulated = await simulate({ ...options, mostReplays: build === undefined ? MOST_REPLAYS : 0 });
+      return { ...simulated, processorSeconds: await processors.seconds() };
+    } finally {
+      if (build !== undefined) await world.close();
+    }
+  }
+
+  async world(): Promise<World> {
+    this.#world ??= await openWorld(await freshServers());
+    return this.#world;
+  }
+
+  async close(): Promise<void> {
+    await this.#world?.close();
+  }
+}
+
+async function freshServers(): Promise<Parameters<typeof openWorld>[0]> {
+  return { redisUrl: await loneRedis(), databaseUrl: await freshDatabase(), freshDatabase };
+}
