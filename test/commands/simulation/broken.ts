@@ -89,6 +89,25 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     },
     also: { from: "redis.call('SETRANGE', KEYS[7], ARGV[7], block)", to: '' },
   }),
+  script({
+    name: 'cancels orders that were placed after a switch fired',
+    ...{ script: 'take_due_cancels', from: 'if cut_off then take(wallet, cut_off)' },
+    to: `if cut_off then
+    cut_off = stamp_of(state.epoch, state.sequence) .. string.sub(cut_off, 9)
+    redis.call('HSET', cut_offs, wallet, cut_off)
+    take(wallet, cut_off)`,
+  }),
+  script({
+    name: 'opens an engine that lost what Postgres has',
+    script: 'open_epoch',
+    from: 'if state.sequence < tonumber(ARGV[3]) or',
+    to: 'if false and',
+  }),
+  sql(
+    'forgets the earlier volume of a candle',
+    'volume_steps = candles.volume_steps + excluded.volume_steps',
+    'volume_steps = excluded.volume_steps',
+  ),
   sql('settles in two processes at once', 'for update skip locked', ''),
   sql('lets go of the cursor before it writes', /^begin$/, 'select 1'),
   sql('rebuilds while settlement goes on', 'from engine_cursor for update', 'from engine_cursor'),

@@ -7,6 +7,7 @@ import { OperatorRefusal, Refusal } from '../../../src/domain/errors.ts';
 import type { OrderRequest } from '../../../src/domain/placing.ts';
 import { atMarket, limit } from '../../engine/fixture.ts';
 import type { Journal } from './journal.ts';
+import { candleDifference, figuresDifference } from './market-figures.ts';
 import type { MoveOperation, Operation, PlaceOperation } from './operations.ts';
 import type { PlaceAnswer, Service } from './service.ts';
 import { Violation } from './violation.ts';
@@ -166,6 +167,10 @@ export class Clients {
         return this.#list(operation.wallet, service);
       case 'book':
         return this.#book(operation.market, service);
+      case 'candles':
+        return this.#candles(operation, service);
+      case 'figures':
+        return this.#figures(service);
       case 'switch': {
         const due = await service.setSwitch(operation.wallet, operation.timeoutMs);
         this.promises.switches.set(operation.wallet, due);
@@ -301,6 +306,27 @@ export class Clients {
     if (!isSteady()) return;
     const missing = before.filter((id) => !listed.has(id));
     if (missing.length > 0) throw new Violation('a list has every order', missing.join(' '));
+  }
+
+  async #candles(
+    operation: Operation & { readonly do: 'candles' },
+    service: Pick<Service, 'candles'>,
+  ): Promise<void> {
+    const isSteady = this.#steady();
+    const from = this.#journal.events.length;
+    const candles = await service.candles(operation.market, operation.timeframe);
+    const difference = candleDifference(candles, operation, { events: this.#journal.events, from });
+    if (difference !== undefined && isSteady()) throw new Violation('candles equal the trades', difference);
+  }
+
+  async #figures(service: Pick<Service, 'figures'>): Promise<void> {
+    const isSteady = this.#steady();
+    // After a step of the server's clock, an answer of the last second may lie before trades of its own window.
+    const from = this.#world.hasSteppedClock ? 0 : this.#journal.events.length;
+    const figures = await service.figures();
+    const difference = figuresDifference(figures, { events: this.#journal.events, from });
+    if (difference !== undefined && isSteady())
+      throw new Violation('24 h figures equal the trades', difference);
   }
 
   async #book(market: string, service: Service): Promise<void> {

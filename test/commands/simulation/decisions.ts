@@ -22,6 +22,8 @@ export type Decision =
   | readonly ['pass', ms: number]
   /** The clock of the engine's server alone steps. */
   | readonly ['step clock', ms: number]
+  /** The clock of one process steps. */
+  | readonly ['step own clock', actor: string, ms: number]
   | readonly ['start', actor: string, operation: Operation]
   | readonly ['repeat', actor: string, request: number]
   | readonly ['wake', actor: string]
@@ -31,7 +33,11 @@ export type Decision =
   | readonly ['restart redis', kept: number]
   | readonly ['forget scripts']
   /** The engine's server loses all it holds, with or without breaking connections. */
-  | readonly ['lose redis', breaks: boolean];
+  | readonly ['lose redis', breaks: boolean]
+  /** A replica follows no further than to here. */
+  | readonly ['replica lags']
+  /** The server ends, and that replica takes its place. */
+  | readonly ['fail over'];
 
 export interface Weighed {
   readonly decision: Decision;

@@ -71,7 +71,7 @@ export class Execution {
   }
 
   async #apply(decision: Decision): Promise<boolean> {
-    const { clients, processes } = this.#parts;
+    const { clients, processes, time } = this.#parts;
     switch (decision[0]) {
       case 'serve':
       case 'run':
@@ -83,17 +83,20 @@ export class Execution {
       case 'lock timeout':
         return this.#applyToLink(decision);
       case 'start':
+        time.actor = decision[1];
         clients.start(decision[2], decision[1], processes.get(decision[1]).service);
         return true;
       case 'repeat': {
         const request = clients.requests[decision[2]];
         if (request?.state !== 'unknown') return false;
+        time.actor = decision[1];
         clients.repeat(request, decision[1], processes.get(decision[1]).service);
         return true;
       }
       case 'wake':
         return this.wake(decision[1]);
       case 'crash':
+        time.actor = decision[1];
         clients.loseActor(decision[1]);
         processes.crash(processes.get(decision[1]), decision[2]);
         return true;
@@ -103,18 +106,17 @@ export class Execution {
   }
 
   async #applyToLink(decision: readonly [string, string, number?]): Promise<boolean> {
-    const { processes } = this.#parts;
+    const { processes, time } = this.#parts;
     const [what, name] = decision;
     const link = processes.links.get(name);
     if (link === undefined) return false;
+    time.actor = link.actor;
     switch (what) {
       case 'serve':
       case 'run':
         return this.serve(link, what === 'serve');
       case 'deliver':
-        if (link.replies.length === 0) return false;
-        link.deliver();
-        return true;
+        return this.deliver(link);
       case 'late':
         return this.late(link);
       case 'cut':
@@ -146,6 +148,10 @@ export class Execution {
       case 'step clock':
         time.serverMs += decision[1];
         world.nowMs = time.serverMs;
+        world.hasSteppedClock = true;
+        return true;
+      case 'step own clock':
+        time.step(decision[1], decision[2]);
         return true;
       case 'restart redis':
         processes.changeServer(decision[1]);
@@ -156,6 +162,15 @@ export class Execution {
       case 'lose redis':
         await world.loseRedis();
         if (decision[1]) processes.changeServer(0);
+        return true;
+      case 'replica lags':
+        if (world.journal.isLost) return false;
+        await world.copyReplica();
+        return true;
+      case 'fail over':
+        if (!world.hasReplica) return false;
+        await world.failOver();
+        processes.changeServer(0);
         return true;
       default:
         return false;
@@ -177,8 +192,16 @@ export class Execution {
     this.commands += 1;
     const outcome = link.replies.at(-1)?.outcome;
     this.#trace.update(`${label}: ${outcome === undefined ? 'waits' : wordOf(outcome)}\n`);
-    if (delivers && outcome !== undefined) link.deliver();
+    if (delivers) this.deliver(link);
     await this.#unblock(link);
+    return true;
+  }
+
+  /** @returns false when there is no reply to deliver */
+  deliver(link: Link): boolean {
+    if (link.replies.length === 0) return false;
+    this.#parts.time.actor = link.actor;
+    link.deliver();
     return true;
   }
 
@@ -202,9 +225,10 @@ export class Execution {
 
   /** @returns false when the process is settling already */
   wake(name: string): boolean {
-    const { activity, clients, processes } = this.#parts;
+    const { activity, clients, processes, time } = this.#parts;
     const actor = processes.get(name);
     if (actor.isSettling) return false;
+    time.actor = name;
     actor.isSettling = true;
     const ended = (): void => {
       activity.note();

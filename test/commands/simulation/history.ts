@@ -15,6 +15,7 @@ import { Scheduler } from './scheduler.ts';
 import type { Sabotage } from './service.ts';
 import { Violation } from './violation.ts';
 import { VirtualTime } from './virtual-time.ts';
+import { PATIENT_WALLET } from './wallets.ts';
 import type { World } from './world.ts';
 
 export interface HistoryOptions {
@@ -65,10 +66,12 @@ export class History {
   async run(): Promise<HistoryResult> {
     const { world, time, clients, processes } = this.#parts;
     await world.reset();
+    await world.markFilter(this.#flavour.marked);
+    if (this.#flavour.switches) world.switches.watch(PATIENT_WALLET);
     time.install();
     let violation: Violation | undefined;
     try {
-      processes.bootAll();
+      processes.bootAll(time);
       await this.#rest.open();
       await this.#decideAll();
       await this.#rest.reach(this.#flavour.switches);

@@ -7,6 +7,7 @@ import type { EngineEvent, OrderPlaced } from '../../../src/domain/event.ts';
 import type { Market } from '../../../src/domain/market.ts';
 import { isLive } from '../../../src/domain/order.ts';
 import { readEvent, type StreamEntry } from '../../../src/engine/event-codec.ts';
+import type { Switches } from './switches.ts';
 import { Violation } from './violation.ts';
 
 interface Fold {
@@ -30,13 +31,17 @@ export class Journal {
   losses = 0;
   /** Set after the server was lost, until its successor has appended an event. */
   isLost = false;
+  /** Set while the server lacks events that Postgres has, until an operator has emptied it. */
+  isBehind = false;
   lastId = '';
   #fold = nothing();
   readonly #markets: readonly Market[];
+  readonly #switches: Switches;
 
   /** @param markets in the order of their numbers */
-  constructor(markets: readonly Market[]) {
+  constructor(markets: readonly Market[], switches: Switches) {
     this.#markets = markets;
+    this.#switches = switches;
   }
 
   get events(): readonly EngineEvent[] {
@@ -79,9 +84,12 @@ export class Journal {
   }
 
   append(found: readonly StreamEntry[]): void {
+    if (this.isBehind && found.length > 0)
+      throw new Violation('an engine that lost what Postgres has does nothing', found.join(' '));
     for (const entry of found) {
       const event = readEvent(entry, (number) => this.#markets[number]!);
       this.#follow(event);
+      this.#checkSwitch(event);
       this.#add(event);
       this.lastId = entry[0].toString();
     }
@@ -104,6 +112,15 @@ export class Journal {
         'time does not run backwards',
         `${timeMs} of event ${sequence} follows ${last.timeMs}`,
       );
+  }
+
+  #checkSwitch(event: EngineEvent): void {
+    if (event.kind !== 'orders_closed' || event.cause !== 'cancel') return;
+    for (const { id } of event.orders) {
+      const { order } = this.#fold.placed.get(id) ?? {};
+      if (order !== undefined && !this.#switches.mayCancel(order))
+        throw new Violation('orders that are placed after a switch has fired stay', id);
+    }
   }
 
   #add(event: EngineEvent): void {
@@ -151,7 +168,14 @@ export class Journal {
   /** The server and all it holds are gone. A rebuilt one goes on after what Postgres has. */
   lose(): void {
     this.isLost = true;
+    this.isBehind = false;
     this.losses += 1;
+  }
+
+  /** Another server takes over, whose last event is this one. */
+  failOver(sequence: number): void {
+    this.losses += 1;
+    this.forgetAfter(sequence);
   }
 
   /** The engine goes on after an event: later ones of the lost server are not in force. */

@@ -61,13 +61,14 @@ async function run(): Promise<boolean> {
 
 type Sum = Readonly<Record<'histories' | 'decisions' | 'commands' | 'processorSeconds', number>>;
 
-const told = (sum: Sum, ms: number): string =>
-  [
+function told(sum: Sum, ms: number): string {
+  return [
     `${sum.histories} histories, ${sum.decisions} decisions and ${sum.commands} commands in ${(ms / 1_000).toFixed(0)} s`,
     `${Math.round((sum.histories / ms) * 3_600_000)} histories an hour in ${workers} workers`,
     `${((sum.processorSeconds / sum.histories) * 1_000).toFixed(0)} ms of processor time each`,
     `load ${loadavg()[0]!.toFixed(1)}`,
   ].join('; ');
+}
 
 function tell(failure: Failure): void {
   const file = join(tmpdir(), `redbook-simulation-${failure.seed}.json`);

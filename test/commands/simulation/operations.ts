@@ -1,8 +1,11 @@
 /** Draws the operations of clients and operators at random. */
 
+import { TIMEFRAMES, type Timeframe } from '../../../src/domain/candle.ts';
 import type { Side, TimeInForce } from '../../../src/domain/order.ts';
 import type { Random } from '../../support/seed.ts';
-import { ASSETS, MARKETS, WALLETS } from './world.ts';
+import type { Flavour } from './flavour.ts';
+import { PATIENT_WALLET, WALLETS } from './wallets.ts';
+import { ASSETS, MARKETS } from './world.ts';
 
 export interface PlaceOperation {
   readonly do: 'place';
@@ -35,23 +38,21 @@ export type Operation =
   | { readonly do: 'find'; readonly wallet: string; readonly clientOrderId: string }
   | { readonly do: 'list' | 'hold' | 'release'; readonly wallet: string }
   | { readonly do: 'book'; readonly market: string }
-  | { readonly do: 'pause' | 'resume' }
+  | { readonly do: 'candles'; readonly market: string; readonly timeframe: Timeframe }
+  | { readonly do: 'pause' | 'resume' | 'figures' }
   | { readonly do: 'fee'; readonly market: string; readonly feeBps: number }
   | { readonly do: 'switch'; readonly wallet: string; readonly timeoutMs: number }
   | { readonly do: 'filter' | 'rebuild' };
 
 const MIDDLE: Readonly<Record<string, number>> = { [MARKETS[0]]: 20, [MARKETS[1]]: 5 };
-/** Ids are few, so that many requests repeat one. */
-const CLIENT_IDS = 12;
-
 export class Operations {
   readonly #dice: Random;
-  readonly #hasSwitches: boolean;
+  readonly #flavour: Flavour;
   #count = 0;
 
-  constructor(dice: Random, hasSwitches: boolean) {
+  constructor(dice: Random, flavour: Flavour) {
     this.#dice = dice;
-    this.#hasSwitches = hasSwitches;
+    this.#flavour = flavour;
   }
 
   next(): Operation {
@@ -59,19 +60,26 @@ export class Operations {
     const [wallet, market] = [dice.pick(WALLETS), dice.pick(MARKETS)];
     const draw = dice.below(100);
     if (draw < 50) return this.#place(wallet, market);
+    // Its switch is all that cancels its orders, which shows that the switch fires once.
+    if (draw < 64 && this.#flavour.switches && wallet === PATIENT_WALLET) return this.#switch(wallet);
     if (draw < 60) return { do: 'cancel', wallet, order: dice.below(20) };
     if (draw < 64) return { do: 'cancel_all', wallet, market: dice.pick([market, null]) };
     if (draw < 76) return this.#move(wallet);
     if (draw < 80) return { do: 'find', wallet, clientOrderId: this.#clientId() };
-    if (draw < 86) return { do: 'list', wallet };
-    if (draw < 90) return { do: 'book', market };
+    if (draw < 84) return { do: 'list', wallet };
+    if (draw < 87) return { do: 'book', market };
+    if (draw < 89) return { do: 'candles', market, timeframe: dice.pick(TIMEFRAMES) };
+    if (draw < 91) return { do: 'figures' };
     return this.#rare(wallet, market);
   }
 
   #rare(wallet: string, market: string): Operation {
     const dice = this.#dice;
-    if (this.#hasSwitches && dice.chance(0.5))
-      return { do: 'switch', wallet, timeoutMs: dice.pick([0, 1_000, 5_000, 9_000]) };
+    const { losses, switches } = this.#flavour;
+    if (switches && dice.chance(0.5)) return this.#switch(wallet);
+    const fee: Operation = { do: 'fee', market, feeBps: dice.pick([0, 30, 250]) };
+    // A lost change of the rules leaves a version that the next change has again.
+    if (losses && dice.chance(0.3)) return fee;
     return dice.pick<Operation>([
       { do: 'hold', wallet },
       { do: 'release', wallet },
@@ -79,13 +87,17 @@ export class Operations {
       { do: 'pause' },
       { do: 'resume' },
       { do: 'resume' },
-      { do: 'fee', market, feeBps: dice.pick([0, 30, 250]) },
+      fee,
       { do: 'void', wallet, order: dice.below(20) },
       { do: 'clear', market },
     ]);
   }
 
-  #clientId = (): string => `id ${this.#dice.below(CLIENT_IDS)}`;
+  #switch = (wallet: string): Operation => ({
+    ...{ do: 'switch', wallet, timeoutMs: this.#dice.pick([0, 1_000, 5_000, 9_000]) },
+  });
+
+  #clientId = (): string => `id ${this.#dice.below(this.#flavour.ids)}`;
 
   #place(wallet: string, market: string): Operation {
     const dice = this.#dice;

@@ -12,7 +12,8 @@ import { rulesIn } from '../../equivalence/engine-words.ts';
 import { ReferenceExchange, type ReferenceOrder } from '../../equivalence/reference-book.ts';
 import type { Promises } from './clients.ts';
 import { Violation } from './violation.ts';
-import { ASSETS, LIMITS, MARKETS, WALLETS, type World } from './world.ts';
+import { WALLETS } from './wallets.ts';
+import { ASSETS, LIMITS, MARKETS, type World } from './world.ts';
 
 type Ask = <Row>(text: string) => Promise<Row[]>;
 

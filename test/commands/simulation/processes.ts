@@ -5,6 +5,7 @@ import { Link } from './link.ts';
 import { type Sabotage, Service } from './service.ts';
 import { breakOff, type PoolHost, SimulatedPool } from './simulated-postgres.ts';
 import { SimulatedRedis } from './simulated-redis.ts';
+import type { VirtualTime } from './virtual-time.ts';
 import type { World } from './world.ts';
 
 export interface Actor {
@@ -24,9 +25,10 @@ const KINDS = [
 /** Two processes of each kind. */
 const ACTORS = KINDS.flatMap(([name, kind]) => [0, 1].map((number) => ({ name: `${name} ${number}`, kind })));
 export const ACTOR_NAMES: readonly string[] = ACTORS.map(({ name }) => name);
-export const API_NAMES: readonly string[] = ACTORS.filter(({ kind }) => kind === 'api').map(
-  ({ name }) => name,
-);
+const namesOf = (kind: Actor['kind']): readonly string[] =>
+  ACTORS.filter((one) => one.kind === kind).map(({ name }) => name);
+export const API_NAMES = namesOf('api');
+export const OPERATOR_NAMES = namesOf('operator');
 
 /** Bytes of the claim filters that processes are configured with, in turn. */
 const FILTER_SIZES = [128, 256, 512] as const;
@@ -51,8 +53,11 @@ export class Processes {
     this.#options = options;
   }
 
-  bootAll(): void {
-    for (const { name, kind } of ACTORS) this.#boot(name, kind);
+  bootAll(time: VirtualTime): void {
+    for (const { name, kind } of ACTORS) {
+      time.actor = name;
+      this.#boot(name, kind);
+    }
   }
 
   get(name: string): Actor {

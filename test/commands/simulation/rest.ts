@@ -1,6 +1,5 @@
 /** Brings a history to rest: faults are over, whatever was begun ends, and everything is settled. */
 
-import type { Cursor } from '../../../src/domain/event.ts';
 import type { Execution, ExecutionOptions } from './execution.ts';
 import { API_NAMES } from './processes.ts';
 import { Violation } from './violation.ts';
@@ -56,15 +55,13 @@ export class Rest {
     const execution = this.#execution;
     let isBusy = false;
     for (const link of [...processes.links.values()]) {
+      time.actor = link.actor;
       if (processes.connect(link)) isBusy = true;
       while (await execution.late(link)) {
         isBusy = true;
         if (link.blocked !== undefined) break;
       }
-      if (link.replies.length > 0) {
-        link.deliver();
-        isBusy = true;
-      } else if (await execution.serve(link, true)) isBusy = true;
+      if (execution.deliver(link) || (await execution.serve(link, true))) isBusy = true;
       if (isBusy) await execution.quiet();
     }
     for (const number of time.due()) isBusy = time.fire(number) || isBusy;
@@ -75,25 +72,13 @@ export class Rest {
     const { clients, processes, world } = this.#parts;
     const { journal } = world;
     if (clients.running() + clients.unknown().length > 0) return false;
-    if (journal.isLost && !(await this.#isRebuilt())) return false;
-    const settled = (await this.#cursor()).sequence;
+    if (journal.isBehind || (journal.isLost && !(await this.#isRebuilt()))) return false;
+    const settled = (await world.cursor()).sequence;
     if (journal.isLost) journal.forgetAfter(settled);
     return (
       settled === journal.last?.sequence &&
       [...processes.actors.values()].every(({ isSettling }) => !isSettling)
     );
-  }
-
-  async #cursor(): Promise<Cursor> {
-    const { rows } = await (await this.#parts.world.sessions.monitor()).query<{
-      epoch: string;
-      sequence: string;
-    }>({
-      name: 'cursor',
-      text: 'select epoch, sequence from engine_cursor',
-    });
-    const { epoch, sequence } = rows[0]!;
-    return { epoch: Number(epoch), sequence: Number(sequence) };
   }
 
   async #isRebuilt(): Promise<boolean> {
@@ -104,7 +89,11 @@ export class Rest {
     const { clients, processes, time, world } = this.#parts;
     const api = processes.get(API_NAMES[round % API_NAMES.length]!);
     const [request] = clients.unknown();
-    if (request !== undefined && api.service.isOpen()) clients.repeat(request, api.name, api.service);
+    if (request !== undefined && api.service.isOpen()) {
+      time.actor = api.name;
+      clients.repeat(request, api.name, api.service);
+    }
+    if (world.journal.isBehind) await world.loseRedis();
     if (world.journal.isLost && !(await this.#isRebuilt()) && clients.running('rebuild') === 0) {
       const operator = processes.get('operator 0');
       clients.start({ do: 'rebuild' }, operator.name, operator.service);
@@ -137,7 +126,7 @@ export class Rest {
       .map(({ name }) => name);
     const { last, isLost } = world.journal;
     return JSON.stringify({
-      ...{ waiting, open, cursor: await this.#cursor(), last: `${last?.epoch}-${last?.sequence}`, isLost },
+      ...{ waiting, open, cursor: await world.cursor(), last: `${last?.epoch}-${last?.sequence}`, isLost },
       links: [...processes.links.values()].map(({ name, queue, late, blocked }) => [
         ...[name, queue.map(({ label }) => label), late.map(({ label }) => label), blocked?.label],
       ]),

@@ -6,12 +6,15 @@ import type { Decision, Weighed } from './decisions.ts';
 import type { Flavour } from './flavour.ts';
 import type { Link } from './link.ts';
 import { Operations } from './operations.ts';
-import { ACTOR_NAMES, API_NAMES, type Processes } from './processes.ts';
+import { ACTOR_NAMES, API_NAMES, OPERATOR_NAMES, type Processes } from './processes.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { World } from './world.ts';
 
 const MOST_REQUESTS = 40;
 const MOST_RUNNING = 5;
+const CLOCK_STEPS_MS = [-3_600_000, -301_000, -2_000, 301_000, 1_300_000];
+/** Weight of a process that runs while all others hardly do. */
+const QUICK = 30;
 /** Chance of a decision to make a process slow or quick for a while. */
 const WEIGHED_ANEW = 0.07;
 
@@ -34,10 +37,18 @@ export class Scheduler {
 
   constructor(parts: SchedulerOptions) {
     this.#parts = parts;
-    this.#operations = new Operations(parts.dice, parts.flavour.switches);
+    this.#operations = new Operations(parts.dice, parts.flavour);
   }
 
   draw(): Decision {
+    const decision = this.#draw();
+    // A rebuild that ends while others still work with what they know of the lost engine.
+    if (decision[0] === 'lose redis' && this.#parts.dice.chance(0.5))
+      for (const name of OPERATOR_NAMES) this.#weights.set(name, QUICK);
+    return decision;
+  }
+
+  #draw(): Decision {
     const { dice } = this.#parts;
     if (dice.chance(WEIGHED_ANEW)) this.#weigh();
     const all = this.#possible();
@@ -54,7 +65,7 @@ export class Scheduler {
   #weigh(): void {
     const { dice } = this.#parts;
     const name = dice.pick(ACTOR_NAMES);
-    this.#weights.set(name, dice.pick([0.01, 0.1, 1, 1, 4]));
+    this.#weights.set(name, dice.pick([0.01, 0.1, 1, 1, 4, QUICK]));
   }
 
   #weightOf(actor: string): number {
@@ -107,20 +118,28 @@ export class Scheduler {
     for (const { name, kind, isSettling } of processes.actors.values())
       if (kind === 'settlement' && !isSettling) add(flavour.settlement * this.#weightOf(name), 'wake', name);
     if (clients.running('filter') < 2)
-      add(flavour.filters, 'start', `operator ${dice.below(2)}`, { do: 'filter' });
-    if (world.journal.isLost && clients.running('rebuild') < 2)
-      add(2, 'start', dice.pick(['operator 0', 'operator 1']), { do: 'rebuild' });
+      add(flavour.filters, 'start', dice.pick(OPERATOR_NAMES), { do: 'filter' });
+    const { isLost, isBehind } = world.journal;
+    if (isLost && !isBehind && clients.running('rebuild') < 2)
+      add(2, 'start', dice.pick(OPERATOR_NAMES), { do: 'rebuild' });
   }
 
   #possibleFaults(add: Add): void {
     const { dice, flavour, world } = this.#parts;
-    const { faults, losses, clocks } = flavour;
+    const { faults, losses, failovers, clocks } = flavour;
     if (clocks) {
-      add(0.2, 'step clock', dice.pick([-3_600_000, -301_000, -2_000, 301_000, 1_300_000]));
+      add(0.2, 'step clock', dice.pick(CLOCK_STEPS_MS));
+      add(0.2, 'step own clock', dice.pick(ACTOR_NAMES), dice.pick(CLOCK_STEPS_MS));
       add(0.3, 'pass', dice.pick([299_000, 301_000, 601_000]));
     }
-    const { isLost, losses: lost } = world.journal;
+    const { isLost, isBehind, losses: lost } = world.journal;
     if (losses && !isLost && lost < 2) add(0.15, 'lose redis', dice.chance(0.6));
+    // An operator empties a server that is behind Postgres.
+    if (isBehind) add(1, 'lose redis', false);
+    if (failovers && !isLost && lost < 2) {
+      add(0.2, 'replica lags');
+      if (world.hasReplica) add(0.3, 'fail over');
+    }
     if (faults === 0) return;
     add(0.08 * faults, 'crash', dice.pick(ACTOR_NAMES), dice.below(3));
     add(0.03 * faults, 'restart redis', dice.below(2));

@@ -5,12 +5,14 @@ import type { Logger } from 'pino';
 import { rebuildClaimFilter } from '../../../src/books/claim-filter.ts';
 import { moveFundsOnce } from '../../../src/books/movements.ts';
 import { rebuildEngine } from '../../../src/books/rebuild.ts';
+import type { Candle, Timeframe } from '../../../src/domain/candle.ts';
 import type { AccountMoved } from '../../../src/domain/event.ts';
 import type { MarketChange } from '../../../src/domain/market-rules.ts';
 import type { Order, Trade } from '../../../src/domain/order.ts';
 import type { OrderRequest } from '../../../src/domain/placing.ts';
 import { type Engine, openEngine } from '../../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
+import { type Figures, type MarketData, openMarketData } from '../../../src/market-data/index.ts';
 import { keepEngineOpen } from '../../../src/roles/engine-gate.ts';
 import { startDueCancels } from '../../../src/workers/due-cancels.ts';
 import { createSettlement } from '../../../src/workers/settlement.ts';
@@ -50,6 +52,7 @@ export interface ServiceOptions {
 export class Service {
   readonly #engine: Engine;
   readonly #ledger: Ledger;
+  readonly #marketData: MarketData;
   #settlement: ReturnType<typeof createSettlement> | undefined;
 
   constructor({ world, redis, makePool, filterBytes, sabotage }: ServiceOptions) {
@@ -58,6 +61,7 @@ export class Service {
     // The schema is there; a migration has a connection of its own.
     this.#ledger = { ...ledger, migrate: async () => undefined };
     sabotage?.(this.#parts, makePool);
+    this.#marketData = openMarketData(this.#parts);
     keepEngineOpen({ redis, engine: this.#engine, ledger: this.#ledger, logger: LOG });
   }
 
@@ -130,6 +134,11 @@ export class Service {
     const book = await this.#engine.snapshots.book(market, 5);
     return { bid: book?.bids[0]?.priceTicks, ask: book?.asks[0]?.priceTicks };
   }
+
+  candles = (market: string, timeframe: Timeframe): Promise<Candle[]> =>
+    this.#marketData.candles(market, timeframe, { limit: MOST_LISTED });
+
+  figures = (): Promise<Figures> => this.#marketData.figures();
 
   rebuild = async (): Promise<void> => void (await rebuildEngine(this.#parts));
   rebuildFilter = async (): Promise<void> =>

@@ -22,10 +22,12 @@ export interface SimulatedServer {
   readonly redis: Redis;
   /** Identity of the server in the reply to INFO. */
   runId: string;
+  /** Unix milliseconds of the server's clock. */
+  nowMs: number;
   /** Called before a command runs, in the same packet. */
   beforeCommand(): void;
-  /** Called right after a command was sent to the real server, in the same packet. */
-  afterCommand(): Promise<unknown>;
+  /** Called right after a command was sent to the real server, in the same packet, with its label. */
+  afterCommand(label: string): Promise<unknown>;
 }
 
 const closed = (): Error => new Error('Connection is closed.');
@@ -50,15 +52,18 @@ export class SimulatedRedis extends Redis {
   async #run(command: Command): Promise<Outcome> {
     this.#server.beforeCommand();
     const reply = (this.#server.redis.sendCommand(command) as Promise<unknown>).then(
-      (value): Outcome => ({ value: command.name === 'info' ? this.#asThisServer(String(value)) : value }),
+      (value): Outcome => ({ value: this.#ofThisServer(command.name, value) }),
       (error: unknown): Outcome => ({ error }),
     );
-    const [outcome] = await Promise.all([reply, this.#server.afterCommand()]);
+    const [outcome] = await Promise.all([reply, this.#server.afterCommand(labelOf(command))]);
     return outcome;
   }
 
-  #asThisServer(info: string): string {
-    return info.replace(/^run_id:\w+/m, `run_id:${this.#server.runId}`);
+  #ofThisServer(command: string, value: unknown): unknown {
+    const { runId, nowMs } = this.#server;
+    if (command === 'info') return String(value).replace(/^run_id:\w+/m, `run_id:${runId}`);
+    if (command === 'time') return [Math.floor(nowMs / 1_000), (nowMs % 1_000) * 1_000];
+    return value;
   }
 
   /** The connection breaks, as the client sees it. */

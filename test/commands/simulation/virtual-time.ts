@@ -13,6 +13,8 @@ export const BEGINNING_MS = 1_700_000_000_000;
 
 interface Timer {
   readonly number: number;
+  /** Process that waits for it. */
+  readonly actor: string;
   readonly everyMs: number | undefined;
   dueMs: number;
   fire(): void;
@@ -34,6 +36,10 @@ export class VirtualTime {
   elapsedMs = 0;
   /** Unix milliseconds of the engine's server: its clock may step in both directions. */
   serverMs = BEGINNING_MS;
+  /** Process that runs now: what it reads as the time of day is its own clock. */
+  actor = '';
+  /** Milliseconds that the clock of a process is ahead, by its name. */
+  readonly #ahead = new Map<string, number>();
   readonly #timers = new Map<number, Timer>();
   readonly #dice: Random;
   readonly #onActivity: () => void;
@@ -60,7 +66,7 @@ export class VirtualTime {
       if (handle?.simulated === undefined) REAL.clearInterval(handle as never);
       else this.#timers.delete(handle.simulated);
     }) as typeof clearInterval;
-    Date.now = () => BEGINNING_MS + this.elapsedMs;
+    Date.now = () => BEGINNING_MS + this.elapsedMs + (this.#ahead.get(this.actor) ?? 0);
     Math.random = () => this.#dice.below(2 ** 31) / 2 ** 31;
     performance.now = now;
   }
@@ -92,7 +98,8 @@ export class VirtualTime {
   }
 
   #add(ms: number, fire: () => void, everyMs?: number): Timer {
-    const timer = { number: this.#numbers, everyMs, dueMs: this.elapsedMs + Math.max(1, ms), fire };
+    const { actor } = this;
+    const timer = { number: this.#numbers, actor, everyMs, dueMs: this.elapsedMs + Math.max(1, ms), fire };
     this.#numbers += 1;
     this.#timers.set(timer.number, timer);
     this.#onActivity();
@@ -122,11 +129,17 @@ export class VirtualTime {
     if (timer === undefined || timer.dueMs > this.elapsedMs) return false;
     if (timer.everyMs === undefined) this.#timers.delete(number);
     else timer.dueMs = this.elapsedMs + timer.everyMs;
+    this.actor = timer.actor;
     timer.fire();
     return true;
   }
 
-  /** Both clocks go on. */
+  /** The clock of one process steps. */
+  step(actor: string, ms: number): void {
+    this.#ahead.set(actor, (this.#ahead.get(actor) ?? 0) + ms);
+  }
+
+  /** All clocks go on. */
   pass(ms: number): void {
     this.elapsedMs += ms;
     this.serverMs += ms;

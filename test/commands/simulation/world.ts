@@ -5,10 +5,11 @@
 
 import { readdirSync } from 'node:fs';
 import pg from 'pg';
+import type { Cursor } from '../../../src/domain/event.ts';
 import type { Market } from '../../../src/domain/market.ts';
 import type { StreamEntry } from '../../../src/engine/event-codec.ts';
 import { openEngine } from '../../../src/engine/index.ts';
-import { KEYS } from '../../../src/engine/keys.ts';
+import { claimFilterKey, KEYS } from '../../../src/engine/keys.ts';
 import { openLedger } from '../../../src/ledger/index.ts';
 import type { Script } from '../../../src/redis/lua.ts';
 import { limit, movement, spec } from '../../engine/fixture.ts';
@@ -17,10 +18,10 @@ import { openRedis } from '../../support/redis-server.ts';
 import { Journal } from './journal.ts';
 import { type RewriteSql, Sessions } from './simulated-postgres.ts';
 import { CLOCK_KEY, loadOnSimulatedClock, nameScript, type SimulatedServer } from './simulated-redis.ts';
+import { Switches } from './switches.ts';
 import { BEGINNING_MS } from './virtual-time.ts';
+import { WALLETS } from './wallets.ts';
 
-/** Awkward bytes, at the edges of the order that lists are kept in. */
-export const WALLETS = [`0x${'00'.repeat(20)}`, `0x${'ff'.repeat(20)}`, `0x${'5b'.repeat(20)}`] as const;
 export const ASSETS = ['AAA', 'BBB', 'QQQ'] as const;
 export const MARKETS = ['AAA/QQQ', 'BBB/QQQ'] as const;
 /** Tight, so that histories meet them. */
@@ -47,13 +48,20 @@ const SCRIPTS = readdirSync(new URL('../../../lua/', import.meta.url))
   .filter((name) => name.endsWith('.lua'))
   .map((name) => name.replace('.lua', ''));
 
+/** Keys with their values as DUMP has them. */
+type Contents = readonly { readonly key: Buffer; readonly value: Buffer }[];
+
 export class World implements SimulatedServer {
   readonly redis: ReturnType<typeof openRedis>;
   readonly load: (name: string) => Script;
   runId = FIRST_RUN_ID;
   /** Unix milliseconds of the server's clock; written before the next command. */
   nowMs = BEGINNING_MS;
-  journal = new Journal([]);
+  hasSteppedClock = false;
+  /** Last event of a replica that became the server; undefined without a failover. */
+  lostAfter: number | undefined;
+  switches = new Switches();
+  journal = new Journal([], this.switches);
   /** In the order of their numbers. */
   markets: readonly Market[] = [];
   /** Without scripts, a server that was started again asks for each of them. */
@@ -63,7 +71,8 @@ export class World implements SimulatedServer {
   readonly #options: WorldOptions;
   readonly #scripts = new Map<string, Script>();
   #template = '';
-  #contents: { key: Buffer; value: Buffer }[] = [];
+  #contents: Contents = [];
+  #replica: { readonly contents: Contents; readonly sequence: number } | undefined;
   #entries: StreamEntry[] = [];
   #writtenMs = 0;
   #histories = 0;
@@ -99,11 +108,15 @@ export class World implements SimulatedServer {
     } finally {
       await ledger.close();
     }
-    const keys = (await this.redis.keysBuffer('*')) as Buffer[];
-    const values = await Promise.all(keys.map((key) => this.redis.dumpBuffer(key)));
-    this.#contents = keys.map((key, at) => ({ key, value: values[at]! }));
+    this.#contents = await this.#dump();
     const copies = TABLES.map((table) => `create table saved.${table} as table ${table};`).join(' ');
     await this.#onDatabase(this.#template, `create schema saved; ${copies}`);
+  }
+
+  async #dump(): Promise<Contents> {
+    const keys = (await this.redis.keysBuffer('*')) as Buffer[];
+    const values = await Promise.all(keys.map((key) => this.redis.dumpBuffer(key)));
+    return keys.map((key, at) => ({ key, value: values[at]! }));
   }
 
   /** Publishes the markets, funds the wallets, places a first order and settles all of it. */
@@ -137,7 +150,11 @@ export class World implements SimulatedServer {
     this.#histories += 1;
     this.runId = FIRST_RUN_ID;
     this.nowMs = BEGINNING_MS;
-    this.journal = new Journal(this.markets);
+    this.hasSteppedClock = false;
+    this.lostAfter = undefined;
+    this.#replica = undefined;
+    this.switches = new Switches();
+    this.journal = new Journal(this.markets, this.switches);
     this.journal.append(this.#entries);
     const pipeline = this.redis.pipeline().flushdb();
     for (const { key, value } of this.#contents) pipeline.restore(key, 0, value);
@@ -147,6 +164,12 @@ export class World implements SimulatedServer {
     await pipeline.exec();
     const rows = TABLES.map((table) => `delete from ${table}; insert into ${table} table saved.${table};`);
     await (await this.sessions.monitor()).query(`set session_replication_role = replica; ${rows.join(' ')}`);
+  }
+
+  /** Marks a share of the claim filter's blocks, whose ids all look used from now on. */
+  async markFilter(share: number): Promise<void> {
+    const marked = Buffer.alloc(Math.floor(FILTER_BYTES * share), 255);
+    if (marked.length > 0) await this.redis.setrange(claimFilterKey(0, 0), 0, marked);
   }
 
   async #remakeDatabase(): Promise<void> {
@@ -174,8 +197,46 @@ export class World implements SimulatedServer {
   /** Everything that the engine's Redis holds is gone, the scheduler's clock excepted. */
   async loseRedis(): Promise<void> {
     await this.redis.flushdb();
+    this.switches.forget();
     this.journal.lose();
     this.#writtenMs = 0;
+  }
+
+  /** A replica has all that the server has now, and follows no further. */
+  async copyReplica(): Promise<void> {
+    this.#replica = { contents: await this.#dump(), sequence: this.journal.last!.sequence };
+  }
+
+  get hasReplica(): boolean {
+    return this.#replica !== undefined && !this.journal.isLost;
+  }
+
+  /** The replica becomes the server. */
+  async failOver(): Promise<void> {
+    const { contents, sequence } = this.#replica!;
+    this.#replica = undefined;
+    const pipeline = this.redis.pipeline().flushdb();
+    for (const { key, value } of contents) pipeline.restore(key, 0, value);
+    await pipeline.exec();
+    this.#writtenMs = 0;
+    this.switches.forget();
+    const settled = (await this.cursor()).sequence;
+    if (settled <= sequence) this.journal.failOver(sequence);
+    else {
+      this.journal.lose();
+      this.journal.isBehind = true;
+    }
+    this.lostAfter = sequence;
+  }
+
+  /** Returns the last event that Postgres has. */
+  async cursor(): Promise<Cursor> {
+    const { rows } = await (await this.sessions.monitor()).query<{ epoch: string; sequence: string }>({
+      name: 'cursor',
+      text: 'select epoch, sequence from engine_cursor',
+    });
+    const { epoch, sequence } = rows[0]!;
+    return { epoch: Number(epoch), sequence: Number(sequence) };
   }
 
   async forgetScripts(): Promise<void> {
@@ -187,8 +248,10 @@ export class World implements SimulatedServer {
     if (this.nowMs !== this.#writtenMs) void this.#writeClock();
   }
 
-  afterCommand(): Promise<void> {
-    return this.#observe();
+  async afterCommand(label: string): Promise<void> {
+    const observed = this.#observe();
+    if (label === 'take_due_cancels') await Promise.all([observed, this.switches.look(this)]);
+    return observed;
   }
 
   #writeClock(): Promise<unknown> {
