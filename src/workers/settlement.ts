@@ -139,7 +139,7 @@ class Settler implements Settlement {
   }
 
   async run(): Promise<void> {
-    if (this.#diverged || Date.now() < this.#retryAtMs) return;
+    if (this.#diverged || performance.now() < this.#retryAtMs) return;
     try {
       await this.#settleAll();
       if (this.#failures > 0) this.#log.info({ failures: this.#failures }, 'settlement continues');
@@ -248,7 +248,7 @@ class Settler implements Settlement {
       : Math.min(BACKOFF_FIRST_MS * 2 ** this.#backoffs, BACKOFF_LAST_MS);
     if (!isHalved) this.#backoffs += 1;
     this.#failures += 1;
-    this.#retryAtMs = Date.now() + backoffMs;
+    this.#retryAtMs = performance.now() + backoffMs;
     this.#log.warn(
       { err: cause, failures: this.#failures, backoffMs, nextBatch: this.#limits },
       'settlement failed and will be tried again',

@@ -117,6 +117,24 @@ describe('settlement', function () {
     expect(stream.reads).to.equal(5);
   });
 
+  it("retries after its delay although the machine's clock has stepped back", async () => {
+    const ledger = await freshLedger();
+    const stream = new ShortStream(seededEvents(15).next(50));
+    const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log });
+    stream.failure = new Refusal('SERVICE_UNAVAILABLE');
+    await settlement.run();
+    stream.failure = undefined;
+    const { now } = Date;
+    Date.now = () => now() - 3_600_000;
+    try {
+      for (let turns = 0; turns < 200 && stream.reads === 1; turns += 1, await sleep(5))
+        await settlement.run();
+    } finally {
+      Date.now = now;
+    }
+    expect(await ledger.settlement.cursor()).to.include({ sequence: 50 });
+  });
+
   it('halves a failing batch down to one event, reports its lag meanwhile, and then grows it again', async () => {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(16).next(120));
