@@ -11,7 +11,7 @@ ARGV  epoch
       client_order_id    '' for none
       filter_offset      offset of the block's first byte in the filter
       filter_mask        8 bytes
-      checked_at         ms of the last look into Postgres, 0 for none
+      checked_at         time that an earlier `unchecked` replied, if Postgres was asked since, else 0
       restricted         1 when the caller's country is blocked, else 0
       claim              digest of the client order id
       filter_layout      layout of the filters
@@ -33,7 +33,7 @@ if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
 if ARGV.client_order_id ~= '' then
   if ARGV.filter_layout ~= found[4] then return { 'stale', 'filter' } end
   local ended, value = find_claim(KEYS.claims_0, KEYS.claims_1, KEYS.claim_filter, ARGV.filter_offset,
-    ARGV.filter_last, ARGV.filter_mask, ARGV.claim, tonumber(ARGV.checked_at), event_time(state))
+    ARGV.filter_last, ARGV.filter_mask, ARGV.claim, tonumber(ARGV.checked_at), state.time)
   if ended then return { ended, value } end
 end
 local rules = ARGV.market_version ~= '' and rules_of(ARGV.market_version, ARGV.symbol)

@@ -14,7 +14,7 @@ ARGV  epoch
       claim                digest of the reference
       filter_offset        offset of the block's first byte in the filter
       filter_mask          8 bytes
-      checked_at           ms of the last look into Postgres, 0 for none
+      checked_at           time that an earlier `unchecked` replied, if Postgres was asked since, else 0
       most_supply          supply up to which a credit is allowed (2^62 - amount), as decimal text
       record               the movement as JSON
       filter_layout        layout of the filters
@@ -44,7 +44,7 @@ if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
 local time = event_time(state)
 if ARGV.filter_layout ~= found[2] then return { 'stale', 'filter' } end
 local ended, block = find_claim(KEYS.claims_0, KEYS.claims_1, KEYS.claim_filter, ARGV.filter_offset, ARGV.filter_last,
-  ARGV.filter_mask, ARGV.claim, tonumber(ARGV.checked_at), time)
+  ARGV.filter_mask, ARGV.claim, tonumber(ARGV.checked_at), state.time)
 if ended then return { ended, block } end
 local next_block = ARGV.next_filter_offset ~= ''
   and marked_block(KEYS.next_claim_filter, ARGV.next_filter_offset, ARGV.next_filter_last, ARGV.filter_mask)

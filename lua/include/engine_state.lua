@@ -20,11 +20,15 @@ local function encode_state(state)
   return struct.pack(STATE, state.epoch, state.sequence, state.time, state.trade, state.unsettled, state.claims)
 end
 
+-- Unix milliseconds by Redis' clock, which may step in both directions.
+local function server_time()
+  local now = redis.call('TIME')
+  return now[1] * 1000 + math.floor(now[2] / 1000)
+end
+
 -- Unix milliseconds by Redis' clock; never earlier than the last event, so that time does not run backwards.
 local function event_time(state)
-  local now = redis.call('TIME')
-  local time = now[1] * 1000 + math.floor(now[2] / 1000)
-  return time < state.time and state.time or time
+  return math.max(server_time(), state.time)
 end
 
 -- Returns epoch (2) | sequence (6). Stamps sort by age, and continue to rise after a rebuild.

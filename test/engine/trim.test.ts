@@ -2,7 +2,10 @@
 
 import { expect } from 'chai';
 import type { Cursor } from '../../src/domain/event.ts';
+import { filterKeys } from '../../src/engine/filter-layout.ts';
+import { type Engine, type Moment, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
+import { CLOCK_KEY, loadOnSimulatedClock } from '../commands/simulation/simulated-redis.ts';
 import { random, runSeed } from '../support/seed.ts';
 import {
   ALICE,
@@ -10,6 +13,7 @@ import {
   BOB,
   eventsOf,
   fund,
+  LIMITS,
   limit,
   movement,
   openBench,
@@ -186,6 +190,102 @@ describe('engine: trimming', function () {
     expect((await engine.orders.find(ALICE, 'kept')).outcome).to.equal('claimed');
     for (let trims = 0; trims < 5; trims += 1) await engine.outbox.trim(await cursor());
     expect((await engine.orders.find(ALICE, 'kept')).outcome).to.equal('claimed');
+  });
+});
+
+describe("engine: trimming while the server's clock steps", function () {
+  this.timeout(60_000);
+  const [NOON_MS, HOUR_MS, STAY_MS] = [1_700_000_000_000, 3_600_000, 600_001];
+  const FILTER = { generation: 0, bytes: 64 };
+  let bench: Bench;
+  let engine: Engine;
+  let other: Engine;
+  let nowMs: number;
+
+  const step = async (ms: number): Promise<void> => {
+    nowMs += ms;
+    const [seconds, micros] = [Math.floor(nowMs / 1_000), (nowMs % 1_000) * 1_000];
+    await bench.redis.hset(CLOCK_KEY, 'seconds', seconds, 'microseconds', micros);
+  };
+  const request = limit(M, 'sell', 10, 1, { clientOrderId: 'once' });
+  const openClocked = (): Engine =>
+    openEngine({ ...LIMITS, redis: bench.redis, load: loadOnSimulatedClock, claimFilterBytes: FILTER.bytes });
+
+  beforeEach(async () => {
+    bench = await openBench();
+    await bench.redis.flushdb();
+    // The administrator's connection, because no user of a role may read the simulated clock.
+    [engine, other] = [openClocked(), openClocked()];
+    for (const one of [engine, other]) await one.lifecycle.open({ epoch: 0, sequence: 0 });
+    nowMs = NOON_MS;
+    await step(0);
+    await publishPlain(engine, M);
+    await fund(engine, ALICE, { ETH: 10_000n });
+    // Each id might have been used.
+    for (const key of filterKeys(FILTER)) await bench.redis.setrange(key, 0, Buffer.alloc(FILTER.bytes, 255));
+  });
+  afterEach(() => bench.close());
+
+  /** Everything is settled, and trimmed as often as settlement does. */
+  const settle = async (): Promise<void> => {
+    const cursor = await engine.snapshots.state();
+    for (let trims = 0; trims < 3; trims += 1) await engine.outbox.trim(cursor);
+  };
+
+  /** Returns the moment of a look into Postgres, which does not know the id. */
+  const look = async (replica: Engine): Promise<Moment> => {
+    const placement = await replica.orders.place({ wallet: ALICE, request });
+    if (placement.outcome !== 'unchecked') throw new Error(`${placement.outcome}, not unchecked`);
+    return placement.moment;
+  };
+
+  const placeAfter = async (replica: Engine, checked: Moment): Promise<string> =>
+    (await replica.orders.place({ wallet: ALICE, request, checked })).outcome;
+
+  it('trusts no look from before an id was forgotten, when the clock steps ahead and back', async () => {
+    const early = await look(other);
+    expect(await placeAfter(engine, await look(engine))).to.equal('placed');
+    await settle();
+    for (let turns = 0; turns < 2; turns += 1) {
+      await step(STAY_MS);
+      await settle();
+    }
+    await step(-2 * STAY_MS);
+    expect(await placeAfter(other, early)).to.not.equal('placed');
+  });
+
+  it('trusts no look from while the clock was ahead', async () => {
+    await step(HOUR_MS);
+    const early = await look(other);
+    await step(-HOUR_MS);
+    expect(await placeAfter(engine, await look(engine))).to.equal('placed');
+    for (let passed = 0; passed < HOUR_MS; passed += STAY_MS) {
+      await settle();
+      await step(STAY_MS);
+      await place(engine, ALICE, limit(M, 'sell', 10, 1));
+    }
+    await settle();
+    expect(await placeAfter(other, early)).to.not.equal('placed');
+  });
+
+  it('looks into Postgres count while nothing happens at the engine', async () => {
+    await step(HOUR_MS);
+    expect(await placeAfter(other, await look(other))).to.equal('placed');
+  });
+
+  it('forgets ids again, and drops events again, after the clock has stepped back', async () => {
+    expect(await placeAfter(engine, await look(engine))).to.equal('placed');
+    await step(HOUR_MS);
+    await settle();
+    await step(-HOUR_MS);
+    for (let turns = 0; turns < 3; turns += 1) {
+      await settle();
+      await step(STAY_MS);
+      await place(engine, ALICE, limit(M, 'sell', 10, 1));
+    }
+    await settle();
+    expect(await bench.redis.xlen(KEYS.events)).to.be.at.most(3);
+    expect(await engine.orders.find(ALICE, 'once')).to.deep.equal({ outcome: 'unchecked' });
   });
 });
 
