@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { mochaGlobalSetup, mochaGlobalTeardown, stopServers } from '../../support/servers.ts';
 import { BROKEN_BUILDS } from './broken.ts';
+import type { UsedSeconds } from './processor-time.ts';
 import { type Failure, replay } from './simulate.ts';
 import { type Task, TaskRunner } from './tasks.ts';
 import { runInWorkers } from './workers.ts';
@@ -45,10 +46,11 @@ async function run(): Promise<boolean> {
   const tasks: Task[] = [];
   for (let done = 0; done < histories; done += HISTORIES_OF_A_TASK)
     tasks.push({ seed: seed + done, steps, histories: Math.min(HISTORIES_OF_A_TASK, histories - done) });
-  const sum = { histories: 0, decisions: 0, commands: 0, processorSeconds: 0 };
+  const sum = { histories: 0, decisions: 0, commands: 0, node: 0, redis: 0, postgres: 0 };
   let failure: Failure | undefined;
   await runInWorkers(tasks, workers, (result) => {
-    for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += result[name];
+    const added = { ...result, ...result.used };
+    for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += added[name];
     failure ??= result.failure;
     if (sum.histories % REPORT_EVERY < HISTORIES_OF_A_TASK) console.log(told(sum, performance.now() - begun));
     return failure === undefined;
@@ -59,13 +61,15 @@ async function run(): Promise<boolean> {
   return failure === undefined;
 }
 
-type Sum = Readonly<Record<'histories' | 'decisions' | 'commands' | 'processorSeconds', number>>;
+type Sum = UsedSeconds & Readonly<Record<'histories' | 'decisions' | 'commands', number>>;
 
 function told(sum: Sum, ms: number): string {
+  const each = (seconds: number): string => ((seconds / sum.histories) * 1_000).toFixed(0);
   return [
     `${sum.histories} histories, ${sum.decisions} decisions and ${sum.commands} commands in ${(ms / 1_000).toFixed(0)} s`,
     `${Math.round((sum.histories / ms) * 3_600_000)} histories an hour in ${workers} workers`,
-    `${((sum.processorSeconds / sum.histories) * 1_000).toFixed(0)} ms of processor time each`,
+    `${each(sum.node + sum.redis + sum.postgres)} ms of processor time each ` +
+      `(Node ${each(sum.node)}, Redis ${each(sum.redis)}, Postgres ${each(sum.postgres)})`,
     `load ${loadavg()[0]!.toFixed(1)}`,
   ].join('; ');
 }

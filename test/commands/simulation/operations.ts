@@ -59,13 +59,13 @@ export class Operations {
     const dice = this.#dice;
     const [wallet, market] = [dice.pick(WALLETS), dice.pick(MARKETS)];
     const draw = dice.below(100);
-    if (draw < 50) return this.#place(wallet, market);
+    if (draw < 46) return this.#place(wallet, market);
     // Its switch is all that cancels its orders, which shows that the switch fires once.
-    if (draw < 64 && this.#flavour.switches && wallet === PATIENT_WALLET) return this.#switch(wallet);
-    if (draw < 60) return { do: 'cancel', wallet, order: dice.below(20) };
-    if (draw < 64) return { do: 'cancel_all', wallet, market: dice.pick([market, null]) };
-    if (draw < 76) return this.#move(wallet);
-    if (draw < 80) return { do: 'find', wallet, clientOrderId: this.#clientId() };
+    if (draw < 60 && this.#flavour.switches && wallet === PATIENT_WALLET) return this.#switch(wallet);
+    if (draw < 56) return { do: 'cancel', wallet, order: dice.below(20) };
+    if (draw < 60) return { do: 'cancel_all', wallet, market: dice.pick([market, null]) };
+    if (draw < 72) return this.#move(wallet);
+    if (draw < 76) return { do: 'find', wallet, clientOrderId: this.#clientId() };
     if (draw < 84) return { do: 'list', wallet };
     if (draw < 87) return { do: 'book', market };
     if (draw < 89) return { do: 'candles', market, timeframe: dice.pick(TIMEFRAMES) };

@@ -28,6 +28,7 @@ export const ACTOR_NAMES: readonly string[] = ACTORS.map(({ name }) => name);
 const namesOf = (kind: Actor['kind']): readonly string[] =>
   ACTORS.filter((one) => one.kind === kind).map(({ name }) => name);
 export const API_NAMES = namesOf('api');
+export const SETTLER_NAMES = namesOf('settlement');
 export const OPERATOR_NAMES = namesOf('operator');
 
 /** Bytes of the claim filters that processes are configured with, in turn. */

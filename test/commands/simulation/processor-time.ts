@@ -5,10 +5,17 @@ import type { World } from './world.ts';
 
 const TICKS_A_SECOND = 100;
 
+/** Seconds of each part. */
+export interface UsedSeconds {
+  readonly node: number;
+  readonly redis: number;
+  readonly postgres: number;
+}
+
 export class ProcessorTime {
   readonly #world: World;
   readonly #postmaster: number;
-  #before = 0;
+  #before: UsedSeconds = { node: 0, redis: 0, postgres: 0 };
 
   private constructor(world: World, postmaster: number) {
     this.#world = world;
@@ -20,16 +27,18 @@ export class ProcessorTime {
       'select pg_backend_pid() as pid',
     );
     const time = new ProcessorTime(world, parentOf(rows[0]!.pid));
-    time.#before = await time.#sum();
+    time.#before = await time.#read();
     return time;
   }
 
   /** Seconds since this was made. */
-  async seconds(): Promise<number> {
-    return (await this.#sum()) - this.#before;
+  async seconds(): Promise<UsedSeconds> {
+    const [now, before] = [await this.#read(), this.#before];
+    const since = (part: keyof UsedSeconds): number => now[part] - before[part];
+    return { node: since('node'), redis: since('redis'), postgres: since('postgres') };
   }
 
-  async #sum(): Promise<number> {
+  async #read(): Promise<UsedSeconds> {
     const { user, system } = process.cpuUsage();
     const redis = await this.#world.redis.info('cpu');
     const ofRedis = ['used_cpu_sys', 'used_cpu_user'].map((name) =>
@@ -38,8 +47,8 @@ export class ProcessorTime {
     const children = readdirSync('/proc')
       .map(Number)
       .filter((pid) => pid > 0 && parentOf(pid) === this.#postmaster);
-    const ofPostgres = [this.#postmaster, ...children].reduce((sum, pid) => sum + secondsOf(pid), 0);
-    return (user + system) / 1e6 + ofRedis[0]! + ofRedis[1]! + ofPostgres;
+    const postgres = [this.#postmaster, ...children].reduce((sum, pid) => sum + secondsOf(pid), 0);
+    return { node: (user + system) / 1e6, redis: ofRedis[0]! + ofRedis[1]!, postgres };
   }
 }
 

@@ -1,8 +1,11 @@
 /** Brings a history to rest: faults are over, whatever was begun ends, and everything is settled. */
 
 import type { Execution, ExecutionOptions } from './execution.ts';
+import type { Operation } from './operations.ts';
 import { API_NAMES } from './processes.ts';
 import { Violation } from './violation.ts';
+import { WALLETS } from './wallets.ts';
+import { MARKETS } from './world.ts';
 
 const MOST_ROUNDS = 2_000;
 /** Longer than every switch of a history. */
@@ -29,7 +32,16 @@ export class Rest {
    * @throws Violation
    */
   async reach(hasSwitches: boolean): Promise<void> {
-    const { time } = this.#parts;
+    const { clients, processes, time } = this.#parts;
+    const ask = (operation: Operation): void => {
+      const { name, service } = processes.get(API_NAMES[0]!);
+      clients.start(operation, name, service);
+    };
+    // Lists of whatever is not settled yet.
+    for (const wallet of WALLETS) ask({ do: 'list', wallet });
+    await this.#untilRest();
+    for (const market of MARKETS) ask({ do: 'candles', market, timeframe: '1h' });
+    ask({ do: 'figures' });
     await this.#untilRest();
     if (!hasSwitches) return;
     const restMs = time.serverMs;

@@ -6,7 +6,7 @@ import type { Decision, Weighed } from './decisions.ts';
 import type { Flavour } from './flavour.ts';
 import type { Link } from './link.ts';
 import { Operations } from './operations.ts';
-import { ACTOR_NAMES, API_NAMES, OPERATOR_NAMES, type Processes } from './processes.ts';
+import { ACTOR_NAMES, API_NAMES, OPERATOR_NAMES, type Processes, SETTLER_NAMES } from './processes.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { World } from './world.ts';
 
@@ -15,6 +15,8 @@ const MOST_RUNNING = 5;
 const CLOCK_STEPS_MS = [-3_600_000, -301_000, -2_000, 301_000, 1_300_000];
 /** Weight of a process that runs while all others hardly do. */
 const QUICK = 30;
+/** Weight of a process that hardly runs. */
+const SLOW = 0.01;
 /** Chance of a decision to make a process slow or quick for a while. */
 const WEIGHED_ANEW = 0.07;
 
@@ -43,8 +45,10 @@ export class Scheduler {
   draw(): Decision {
     const decision = this.#draw();
     // A rebuild that ends while others still work with what they know of the lost engine.
-    if (decision[0] === 'lose redis' && this.#parts.dice.chance(0.5))
+    if (decision[0] === 'lose redis' && this.#parts.dice.chance(0.5)) {
       for (const name of OPERATOR_NAMES) this.#weights.set(name, QUICK);
+      for (const name of SETTLER_NAMES) this.#weights.set(name, this.#parts.dice.pick([SLOW, 1]));
+    }
     return decision;
   }
 
@@ -65,7 +69,7 @@ export class Scheduler {
   #weigh(): void {
     const { dice } = this.#parts;
     const name = dice.pick(ACTOR_NAMES);
-    this.#weights.set(name, dice.pick([0.01, 0.1, 1, 1, 4, QUICK]));
+    this.#weights.set(name, dice.pick([SLOW, 0.1, 1, 1, 4, QUICK]));
   }
 
   #weightOf(actor: string): number {

@@ -26,6 +26,8 @@ const LOG = { info: silent, warn: silent, error: silent, debug: silent, fatal: s
 const BATCH = { batchSize: 3, heldWeight: 10 };
 const PATIENCE_MS = 3_000;
 const MOST_LISTED = 1_000;
+/** As the endpoint has it. */
+const MOST_LOOKS = 2;
 
 export interface Parts {
   readonly engine: Engine;
@@ -83,10 +85,11 @@ export class Service {
   /** Places an order as the endpoint does: an id that the engine cannot tell is looked for in Postgres. */
   async place(wallet: string, request: OrderRequest): Promise<PlaceAnswer> {
     let placement = await this.#engine.orders.place({ wallet, request });
-    if (placement.outcome !== 'unchecked') return placement;
-    const settled = await this.#ledger.orders.placedId(wallet, request.clientOrderId!);
-    if (settled !== null) return { outcome: 'claimed', orderId: settled };
-    placement = await this.#engine.orders.place({ wallet, request, checked: placement.moment });
+    for (let looks = 0; placement.outcome === 'unchecked' && looks < MOST_LOOKS; looks += 1) {
+      const settled = await this.#ledger.orders.placedId(wallet, request.clientOrderId!);
+      if (settled !== null) return { outcome: 'claimed', orderId: settled };
+      placement = await this.#engine.orders.place({ wallet, request, checked: placement.moment });
+    }
     return placement;
   }
 

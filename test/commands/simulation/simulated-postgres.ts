@@ -5,8 +5,10 @@ import pg from 'pg';
 import type { Link, Outcome, Sent } from './link.ts';
 
 /** A statement that has not answered by then is looked for among those that wait for a lock. */
-const LOOK_MS = 20;
+const LOOK_MS = 50;
 const MOST_LOOKS = 500;
+/** Status of a connection without a transaction, as the server says it. */
+const IDLE = 'I';
 const TERMINATED = 'Connection terminated unexpectedly';
 
 const setRealTimeout = globalThis.setTimeout;
@@ -20,6 +22,8 @@ interface Session {
   readonly client: pg.Client;
   readonly kind: string;
   readonly pid: number;
+  /** True while a transaction is open, which may hold locks. */
+  isInTransaction: boolean;
   /** Receives the messages of a submitted query, and rewrites their texts. The driver keeps prepared statements on it. */
   readonly connection: object | undefined;
 }
@@ -27,6 +31,7 @@ interface Session {
 /** Real connections by kind of work, used again by history after history. */
 export class Sessions {
   readonly #idle = new Map<string, Session[]>();
+  readonly #all = new Set<Session>();
   readonly #databaseUrl: string;
   readonly #rewrite: RewriteSql | undefined;
   #monitor: pg.Client | undefined;
@@ -49,7 +54,20 @@ export class Sessions {
     await config.onConnect?.(client);
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     const connection = this.#rewrite && rewriting(client, this.#rewrite);
-    return { client, kind, pid: rows[0]!.pid, connection };
+    const session: Session = { client, kind, pid: rows[0]!.pid, connection, isInTransaction: false };
+    const { connection: wire } = client as unknown as { connection: EventEmitter };
+    wire.on('readyForQuery', ({ status }: { status: string }) => {
+      session.isInTransaction = status !== IDLE;
+    });
+    this.#all.add(session);
+    client.on('end', () => this.#all.delete(session));
+    return session;
+  }
+
+  /** Returns true when a statement of the session may have to wait for a lock of another one. */
+  mayWait(session: Session): boolean {
+    for (const other of this.#all) if (other !== session && other.isInTransaction) return true;
+    return false;
   }
 
   giveBack(session: Session): void {
@@ -204,6 +222,7 @@ class SimulatedClient {
 
   async #look(): Promise<Outcome | 'blocked'> {
     const session = this.#session!;
+    if (!this.#host.sessions.mayWait(session)) return this.#running!;
     for (let look = 0; look < MOST_LOOKS; look += 1) {
       const outcome = await Promise.race([this.#running!, realSleep(LOOK_MS)]);
       if (outcome !== undefined) return outcome;

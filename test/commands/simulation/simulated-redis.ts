@@ -26,8 +26,11 @@ export interface SimulatedServer {
   nowMs: number;
   /** Called before a command runs, in the same packet. */
   beforeCommand(): void;
-  /** Called right after a command was sent to the real server, in the same packet, with its label. */
-  afterCommand(label: string): Promise<unknown>;
+  /**
+   * Called right after a command was sent to the real server, in the same packet.
+   * @param mayAppend false for a command that appends no event
+   */
+  afterCommand(label: string, mayAppend: boolean): Promise<unknown>;
 }
 
 const closed = (): Error => new Error('Connection is closed.');
@@ -50,12 +53,16 @@ export class SimulatedRedis extends Redis {
   }
 
   async #run(command: Command): Promise<Outcome> {
+    const { stream } = this.#server.redis;
+    stream.cork();
     this.#server.beforeCommand();
     const reply = (this.#server.redis.sendCommand(command) as Promise<unknown>).then(
       (value): Outcome => ({ value: this.#ofThisServer(command.name, value) }),
       (error: unknown): Outcome => ({ error }),
     );
-    const [outcome] = await Promise.all([reply, this.#server.afterCommand(labelOf(command))]);
+    const observed = this.#server.afterCommand(labelOf(command), mayAppend(command));
+    stream.uncork();
+    const [outcome] = await Promise.all([reply, observed]);
     return outcome;
   }
 
@@ -80,13 +87,18 @@ export class SimulatedRedis extends Redis {
   }
 }
 
-const names = new Map<string, string>();
+/** Scripts by the first argument of their calls: their digests, and their sources after NOSCRIPT. */
+const scripts = new Map<string, Script>();
 
-/** Remembers the name of a script, for labels. */
-export function nameScript({ name, sha }: Script): void {
-  names.set(sha, name);
+/** Remembers a script, so that its calls are known. */
+export function rememberScript(script: Script): void {
+  scripts.set(script.sha, script).set(script.source, script);
 }
 
-function labelOf({ name, args }: Command): string {
-  return names.get(String(args[0])) ?? name;
-}
+const scriptOfCall = ({ name, args }: Command): Script | undefined =>
+  name.startsWith('eval') ? scripts.get(String(args[0])) : undefined;
+
+const labelOf = (command: Command): string => scriptOfCall(command)?.name ?? command.name;
+
+const mayAppend = (command: Command): boolean =>
+  scriptOfCall(command)?.source.includes("'XADD'") ?? command.name.startsWith('eval');

@@ -2,7 +2,7 @@
 
 import { freshDatabase, loneRedis } from '../../support/servers.ts';
 import { BROKEN_BUILDS } from './broken.ts';
-import { ProcessorTime } from './processor-time.ts';
+import { ProcessorTime, type UsedSeconds } from './processor-time.ts';
 import { type Failure, openWorld, simulate } from './simulate.ts';
 import type { World } from './world.ts';
 
@@ -21,7 +21,7 @@ export interface TaskResult {
   readonly decisions: number;
   readonly commands: number;
   /** Processor time of this process, its Redis and its Postgres. */
-  readonly processorSeconds: number;
+  readonly used: UsedSeconds;
   readonly failure: Failure | undefined;
 }
 
@@ -38,7 +38,7 @@ export class TaskRunner {
       const processors = await ProcessorTime.of(world);
       const options = { world, histories, seed, steps, build };
       const simulated = await simulate({ ...options, mostReplays: build === undefined ? MOST_REPLAYS : 0 });
-      return { ...simulated, processorSeconds: await processors.seconds() };
+      return { ...simulated, used: await processors.seconds() };
     } finally {
       if (build !== undefined) await world.close();
     }

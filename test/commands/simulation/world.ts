@@ -17,7 +17,7 @@ import { TABLES } from '../../ledger/tables.ts';
 import { openRedis } from '../../support/redis-server.ts';
 import { Journal } from './journal.ts';
 import { type RewriteSql, Sessions } from './simulated-postgres.ts';
-import { CLOCK_KEY, loadOnSimulatedClock, nameScript, type SimulatedServer } from './simulated-redis.ts';
+import { CLOCK_KEY, loadOnSimulatedClock, rememberScript, type SimulatedServer } from './simulated-redis.ts';
 import { Switches } from './switches.ts';
 import { BEGINNING_MS } from './virtual-time.ts';
 import { WALLETS } from './wallets.ts';
@@ -85,7 +85,7 @@ export class World implements SimulatedServer {
     this.load = (name) => {
       const known = this.#scripts.get(name) ?? load(name);
       this.#scripts.set(name, known);
-      nameScript(known);
+      rememberScript(known);
       return known;
     };
   }
@@ -248,10 +248,9 @@ export class World implements SimulatedServer {
     if (this.nowMs !== this.#writtenMs) void this.#writeClock();
   }
 
-  async afterCommand(label: string): Promise<void> {
-    const observed = this.#observe();
-    if (label === 'take_due_cancels') await Promise.all([observed, this.switches.look(this)]);
-    return observed;
+  async afterCommand(label: string, mayAppend: boolean): Promise<void> {
+    if (mayAppend) await this.#observe();
+    else if (label === 'take_due_cancels') await this.switches.look(this);
   }
 
   #writeClock(): Promise<unknown> {
