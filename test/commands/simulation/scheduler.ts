@@ -20,6 +20,10 @@ const SLOW = 0.01;
 /** Chance of a decision to make a process slow or quick for a while. */
 const WEIGHED_ANEW = 0.07;
 
+/** Weighed like processes: the beginning of requests, and minutes that pass. */
+const [REQUESTS, MINUTES] = ['requests', 'minutes'];
+const WEIGHED = [...ACTOR_NAMES, REQUESTS, MINUTES];
+
 type Add = (weight: number, ...decision: Decision) => void;
 
 export interface SchedulerOptions {
@@ -34,7 +38,7 @@ export interface SchedulerOptions {
 export class Scheduler {
   readonly #parts: SchedulerOptions;
   readonly #operations: Operations;
-  /** Weights of processes, by name; 1 unless given. */
+  /** Weights by name; 1 unless given. */
   readonly #weights = new Map<string, number>();
 
   constructor(parts: SchedulerOptions) {
@@ -45,9 +49,9 @@ export class Scheduler {
   draw(): Decision {
     const decision = this.#draw();
     // A rebuild that ends while others still work with what they know of the lost engine.
-    if (decision[0] === 'lose redis' && this.#parts.dice.chance(0.5)) {
+    if (decision[0] === 'lose redis' && this.#parts.dice.chance(0.7)) {
       for (const name of OPERATOR_NAMES) this.#weights.set(name, QUICK);
-      for (const name of SETTLER_NAMES) this.#weights.set(name, this.#parts.dice.pick([SLOW, 1]));
+      for (const name of SETTLER_NAMES) this.#weights.set(name, SLOW);
     }
     return decision;
   }
@@ -65,10 +69,10 @@ export class Scheduler {
     return ['pass', 1];
   }
 
-  /** Makes one process slow or quick for a while. */
+  /** Makes one process, new requests or long waits rare or frequent for a while. */
   #weigh(): void {
     const { dice } = this.#parts;
-    const name = dice.pick(ACTOR_NAMES);
+    const name = dice.pick(WEIGHED);
     this.#weights.set(name, dice.pick([SLOW, 0.1, 1, 1, 4, QUICK]));
   }
 
@@ -117,7 +121,7 @@ export class Scheduler {
     const { clients, dice, flavour, processes, world } = this.#parts;
     const api = dice.pick(API_NAMES);
     if (clients.requests.length < MOST_REQUESTS && clients.running() < MOST_RUNNING)
-      add(6, 'start', api, this.#operations.next());
+      add(6 * this.#weightOf(REQUESTS), 'start', api, this.#operations.next());
     for (const { number } of clients.unknown()) add(2, 'repeat', api, number);
     for (const { name, kind, isSettling } of processes.actors.values())
       if (kind === 'settlement' && !isSettling) add(flavour.settlement * this.#weightOf(name), 'wake', name);
@@ -134,7 +138,7 @@ export class Scheduler {
     if (clocks) {
       add(0.2, 'step clock', dice.pick(CLOCK_STEPS_MS));
       add(0.2, 'step own clock', dice.pick(ACTOR_NAMES), dice.pick(CLOCK_STEPS_MS));
-      add(0.3, 'pass', dice.pick([299_000, 301_000, 601_000]));
+      add(0.3 * this.#weightOf(MINUTES), 'pass', dice.pick([299_000, 301_000, 601_000]));
     }
     const { isLost, isBehind, losses: lost } = world.journal;
     if (losses && !isLost && lost < 2) add(0.15, 'lose redis', dice.chance(0.6));

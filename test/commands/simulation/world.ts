@@ -83,10 +83,13 @@ export class World implements SimulatedServer {
     this.sessions = new Sessions('', undefined);
     const load = options.load ?? loadOnSimulatedClock;
     this.load = (name) => {
-      const known = this.#scripts.get(name) ?? load(name);
-      this.#scripts.set(name, known);
-      rememberScript(known);
-      return known;
+      let script = this.#scripts.get(name);
+      if (script === undefined) {
+        script = load(name);
+        this.#scripts.set(name, script);
+        rememberScript(script);
+      }
+      return script;
     };
   }
 
