@@ -92,13 +92,21 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'EXPRESS_ERR_REQUEST_TIMEOUT',
 };
 
-/** Answers after the replies to earlier pipelined requests. A request whose own body is cut off is answered at once. */
+/**
+ * Answers after the replies to earlier pipelined requests. A request whose own body is cut off is answered at once. It
+ * gets no second reply if it was answered before its body: a proxy would take that for the reply to the next request.
+ */
 function refuseMalformed(socket: Socket, code: ErrorCode): void {
   const response = responseOf(socket);
-  if (response === undefined || response.req.complete) refuse(socket, code);
+  if (response === undefined && isReadingBody(socket)) socket.destroySoon();
+  else if (response === undefined || response.req.complete) refuse(socket, code);
   else if (response.headersSent) socket.destroy();
   else endWith(socket, code);
 }
+
+/** True while the body of the last request has not arrived. Node's servers keep parser and request under these names. */
+const isReadingBody = (socket: Socket): boolean =>
+  (socket as { parser?: { incoming?: IncomingMessage | null } | null }).parser?.incoming?.complete === false;
 
 function refuse(socket: Socket, code: ErrorCode, error?: string): void {
   whenAnswered(socket, () => endWith(socket, code, error));

@@ -148,6 +148,20 @@ describe('a request that no route may answer', () => {
     check(replies[0], 400, 'BAD_REQUEST');
   });
 
+  it('gets no second reply when its body breaks off behind the first', async () => {
+    const head = 'POST /v1/auth/challenge HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
+    const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
+    const large = `5000\r\n${'x'.repeat(0x5000)}\r\n`;
+    for (const [port, first, status] of [
+      [ports.settlement!, chunked, 404],
+      [ports.api!, chunked + large, 413],
+    ] as const) {
+      const { replies, rest, isClosed } = await talk(port, [first, 50, 'zz\r\n'], 2);
+      expect(replies.map((reply) => reply.status)).to.deep.equal([status]);
+      expect([rest, isClosed]).to.deep.equal(['', true]);
+    }
+  });
+
   it('is answered 408 when it does not arrive in time, offer or not', async () => {
     const limits = {
       requestTimeout: 200,
