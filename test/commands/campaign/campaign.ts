@@ -301,7 +301,10 @@ function sceneOf(
     quiet: () => stage.quiet(),
     lost: (afterSequence) => stage.lost(afterSequence, sinceIntent),
     violation: stage.found,
-    note: (figure) => notes.push(figure),
+    note(figure) {
+      notes.push(figure);
+      options.say(`  ${figure}`);
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 /** A wallet with a dead-man switch: its orders end when the switch is due, and orders that it places later stay. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { KEYS } from '../../../src/engine/keys.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { Cluster } from './cluster.ts';
 import type { Driver } from './driver.ts';
@@ -19,14 +20,17 @@ type State =
 export interface DeadMan {
   /** Places two orders and sets the switch, unless the last one was not looked at yet. */
   arm(): Promise<void>;
-  /** At rest: waits until the switch has fired, or finds that it did not fire again. */
+  /**
+   * At rest: waits until the switch has fired, or finds that it did not fire again. Afterwards no switch is set, not even
+   * one whose setting had an unknown outcome, so nothing is cancelled while the invariants are checked.
+   */
   look(): Promise<void>;
   /** Switches are lost. */
   forget(): void;
 }
 
 export function openDeadMan(
-  { sql }: Pick<Cluster, 'sql'>,
+  { sql, redis }: Pick<Cluster, 'sql' | 'redis'>,
   driver: Driver,
   onViolation: (invariant: string, detail: string) => void,
 ): DeadMan {
@@ -72,11 +76,28 @@ export function openDeadMan(
     await driver.cancel(wallet, id);
     return { is: 'idle' };
   };
+  const isUnset = async (): Promise<boolean> => {
+    const { cancelAfter, cancelAfterLeases, cancelAfterCutOffs } = KEYS;
+    const left = [
+      await redis.zcard(cancelAfter),
+      await redis.zcard(cancelAfterLeases),
+      await redis.hlen(cancelAfterCutOffs),
+    ];
+    return left.every((count) => count === 0);
+  };
+  const untilUnset = async (): Promise<void> => {
+    try {
+      await eventually('no dead-man switch is set', isUnset, PATIENCE_MS);
+    } catch {
+      onViolation('dead-man switch', 'a due switch stays set');
+    }
+  };
   return {
     async arm() {
       if (state.is === 'idle') state = await arm();
     },
     async look() {
+      await untilUnset();
       if (state.is === 'armed') {
         await sleep(Math.max(0, state.dueMs - Date.now()));
         state = await fired(state.ids);
