@@ -9,8 +9,12 @@ ARGV  run_id          run id of the server
       sequence        sequence of Postgres' cursor; '' while Postgres is away
       filter_layout   layout of the claim filter of an engine that begins now
       format          format of this release
+      rewritten       '1' once this server was told to rewrite its append-only file; else ''
 Replies  { open, epoch, layout of the claim filters } | { behind, epoch, sequence } | { format, its number }
-         { unknown } when only Postgres could tell
+         { unknown } when only Postgres could tell | { rewrite } when the file must be rewritten first
+A server whose file ended within a transaction drops what it read of it, and leaves its beginning in the file. Whatever
+is appended then would complete it at the next start, and a part of an order would be applied. A rewritten file begins
+with the present state. It is rewritten only here, where the state is known to be as new as Postgres.
 Trade ids of an epoch begin at epoch * 2^37, and order ids carry the epoch, so no id is given out twice.
 ]]
 --- include engine_state
@@ -25,6 +29,7 @@ if found[2] ~= ARGV.run_id then
   if state.sequence < tonumber(ARGV.sequence) or state.epoch < tonumber(ARGV.epoch) then
     return { 'behind', text(state.epoch), text(state.sequence) }
   end
+  if found[2] and ARGV.rewritten ~= '1' then return { 'rewrite' } end
   if not filter then
     filter = ARGV.filter_layout
     redis.call('HSET', engine, 'filter', filter)

@@ -14,7 +14,7 @@ import {
 import { KEYS } from './keys.ts';
 import { Stale } from './outcomes.ts';
 import { FIXED_KEYS, OPEN_EPOCH, RETIRE_ENGINE } from './scripts.ts';
-import { checkServerSettings } from './server-settings.ts';
+import { checkServerSettings, rewriteLog } from './server-settings.ts';
 import { ENGINE_FORMAT, readState } from './state.ts';
 
 /** Thrown when the engine has lost events that Postgres has. It must not trade until it is rebuilt. */
@@ -138,13 +138,11 @@ export class EngineCore {
     const runId = await this.#readRunId();
     if (tenure !== this.#tenure)
       throw new Refusal('SERVICE_UNAVAILABLE', 'the server that answered may be another one by now');
-    const reply = await this.run(OPEN_EPOCH, {
-      runId,
-      epoch: cursor?.epoch ?? '',
-      sequence: cursor?.sequence ?? '',
-      filterLayout: writeFilterState({ generation: 0, bytes: this.filterBytes }),
-      format: ENGINE_FORMAT,
-    });
+    let reply = await this.#openEpoch(runId, cursor, '');
+    if (reply.outcome === 'rewrite') {
+      await this.#ask(() => rewriteLog(this.redis, this.#warn));
+      reply = await this.#openEpoch(runId, cursor, '1');
+    }
     this.formatReplaced();
     switch (reply.outcome) {
       case 'open':
@@ -158,12 +156,28 @@ export class EngineCore {
         throw new EngineBehind(
           `the engine is at event ${reply.lastEvent}, Postgres at ${cursor?.epoch}-${cursor?.sequence}: restore it, or fill an empty one by 'ledger rebuild'`,
         );
+      case 'rewrite':
       case 'unknown':
         throw new Refusal(
           'SERVICE_UNAVAILABLE',
           'Postgres must tell where the ledger stands before the engine opens',
         );
     }
+  }
+
+  #openEpoch(
+    runId: string,
+    cursor: Cursor | undefined,
+    rewritten: '' | '1',
+  ): Promise<ReplyOf<typeof OPEN_EPOCH>> {
+    return this.run(OPEN_EPOCH, {
+      runId,
+      epoch: cursor?.epoch ?? '',
+      sequence: cursor?.sequence ?? '',
+      filterLayout: writeFilterState({ generation: 0, bytes: this.filterBytes }),
+      format: ENGINE_FORMAT,
+      rewritten,
+    });
   }
 
   /** @throws EngineMisconfigured when the server's settings could lose what it has answered */

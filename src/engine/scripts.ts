@@ -166,7 +166,7 @@ export const MOVE_FUNDS = describeScript({
 export const OPEN_EPOCH = describeScript({
   name: 'open_epoch',
   keys: [],
-  args: ['runId', 'epoch', 'sequence', 'filterLayout', 'format'],
+  args: ['runId', 'epoch', 'sequence', 'filterLayout', 'format', 'rewritten'],
   read: outcomes({
     open: ([epoch, filter]: [Buffer, Buffer]) =>
       ({ outcome: 'open', epoch: Number(epoch), filter: filter.toString() }) as const,
@@ -174,6 +174,7 @@ export const OPEN_EPOCH = describeScript({
       ({ outcome: 'behind', lastEvent: `${epoch}-${sequence}` }) as const,
     format: ([format]: [Buffer]) => ({ outcome: 'format', format: format.toString() }) as const,
     unknown: () => ({ outcome: 'unknown' }) as const,
+    rewrite: () => ({ outcome: 'rewrite' }) as const,
   }),
 });
 

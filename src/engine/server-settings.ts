@@ -49,3 +49,20 @@ async function readSettings(redis: Redis): Promise<Map<string, string> | undefin
     throw error;
   }
 }
+
+/**
+ * Begins a rewrite of the append-only file. Redis applies nothing of a transaction whose end is missing, but leaves its
+ * beginning in the file, and would complete it at the next start with whatever was appended. From now on, writes go to
+ * another part of the file, and the old part is dropped when the rewrite ends. A server that dies before that cuts the
+ * transaction off at its next start, ends, and starts well the time after.
+ */
+export async function rewriteLog(redis: Redis, warn: (message: string) => void): Promise<void> {
+  try {
+    await redis.bgrewriteaof();
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'ReplyError') throw error;
+    // A replica that opens the engine at the same time has begun it.
+    if (/already in progress|scheduled/.test(error.message)) return;
+    warn(`the engine's Redis does not rewrite its append-only file: ${error.message}`);
+  }
+}

@@ -37,7 +37,7 @@ interface Work {
 
 /** Commands of each connection, and of finding the right node of a cluster. */
 const CONNECT = ['info', 'client|setname', 'cluster|slots'];
-const OPEN: Work = { scripts: ['open_epoch'], commands: ['config|get'] };
+const OPEN: Work = { scripts: ['open_epoch'], commands: ['config|get', 'bgrewriteaof'] };
 const MARKETS = ['hget', 'hvals'];
 const ADD_JOBS = ['addStandardJob'];
 const DO_JOBS = [

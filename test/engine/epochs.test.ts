@@ -1,9 +1,12 @@
 /** Tests servers that restart, and engines that differ from what Postgres has. */
 
+import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { type Engine, EngineBehind, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
+import { eventually } from '../support/eventually.ts';
 import { openRedis, type RedisServer } from '../support/redis-server.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { freshRedisServer } from '../support/servers.ts';
@@ -35,6 +38,19 @@ async function idsOf(engine: Engine): Promise<{ orders: string[]; trades: number
     orders: placed.map((event) => event.order.id),
     trades: placed.flatMap((event) => event.trades.map(({ tradeId }) => tradeId)),
   };
+}
+
+/** The part of the append-only file that is written now. */
+async function appendedFile(redis: Redis): Promise<string> {
+  const [, folder] = (await redis.config('GET', 'dir')) as [string, string];
+  const parts = readdirSync(join(folder, 'appendonlydir')).filter((name) => name.endsWith('.incr.aof'));
+  return join(folder, 'appendonlydir', parts.sort().at(-1)!);
+}
+
+async function untilRewritten(redis: Redis): Promise<void> {
+  await eventually('the file is rewritten', async () =>
+    (await redis.info('persistence')).includes('aof_rewrite_in_progress:0'),
+  );
 }
 
 async function trade(engine: Engine): Promise<void> {
@@ -70,6 +86,31 @@ describe('engine: epochs', function () {
       await server.start();
       await ready();
     };
+
+    it('applies no part of an order whose record was cut off, at the first start and at later ones', async () => {
+      const engine = openEngine({ redis, ...LIMITS });
+      await engine.lifecycle.open({ epoch: 0, sequence: 0 });
+      await publishPlain(engine, M, { feeBps: 1 });
+      await fund(engine, ALICE, { ETH: 1_000n });
+      const log = await appendedFile(redis);
+      const before = statSync(log).size;
+      await place(engine, ALICE, limit(M, 'sell', 10, 3));
+      await server.kill();
+      // Within the second command of the transaction: its place in the book is in the file, its level is not.
+      const written = readFileSync(log, 'latin1').slice(before);
+      truncateSync(log, before + written.indexOf('XADD') + 20);
+      await server.start();
+      await ready();
+      await engine.lifecycle.open({ epoch: 1, sequence: 0 });
+      await untilRewritten(redis);
+      const { order } = await place(engine, ALICE, limit(M, 'sell', 11, 2));
+      await restart();
+      await engine.lifecycle.open({ epoch: 2, sequence: 0 });
+      const book = await engine.snapshots.book(M, 10);
+      expect(book?.asks.map(({ priceTicks }) => priceTicks)).to.deep.equal([11n]);
+      await engine.orders.cancel(ALICE, order.id);
+      expect(await held(engine, ALICE, 'ETH')).to.deep.equal([1_000n, 0n]);
+    });
 
     it('forgets the markets of a server that another one has replaced at its address', async () => {
       const engine = openEngine({ redis, ...LIMITS });

@@ -56,7 +56,7 @@ export class SimulatedRedis extends Redis {
     const { stream } = this.#server.redis;
     stream.cork();
     this.#server.beforeCommand();
-    const reply = (this.#server.redis.sendCommand(command) as Promise<unknown>).then(
+    const reply = this.#send(command).then(
       (value): Outcome => ({ value: this.#ofThisServer(command.name, value) }),
       (error: unknown): Outcome => ({ error }),
     );
@@ -71,6 +71,13 @@ export class SimulatedRedis extends Redis {
     if (command === 'info') return String(value).replace(/^run_id:\w+/m, `run_id:${runId}`);
     if (command === 'time') return [Math.floor(nowMs / 1_000), (nowMs % 1_000) * 1_000];
     return value;
+  }
+
+  /** A simulated restart leaves the file of the real server as it is. */
+  #send(command: Command): Promise<unknown> {
+    if (command.name === 'bgrewriteaof')
+      return Promise.resolve('Background append only file rewriting started');
+    return this.#server.redis.sendCommand(command) as Promise<unknown>;
   }
 
   /** The connection breaks, as the client sees it. */

@@ -2,6 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Role } from '../../drill/processes.ts';
 import type { ServerProxy } from '../proxies.ts';
 import { type Fault, NOTHING, type OwnPlan, type Scene } from './fault.ts';
 
@@ -12,7 +13,15 @@ const proxied: NonNullable<Fault['plan']> = async (base): Promise<OwnPlan> => ({
   plan: { ...base, folder: base.folder, isProxied: true },
 });
 
-const someProxy = ({ cluster, dice }: Scene): ServerProxy => cluster.proxies.get(dice.pick(cluster.slots))!;
+/** Roles in turn, so that few rounds reach those that matter most. */
+const TARGETS: readonly Role[] = ['api', 'settlement', 'api', 'snapshot', 'api', 'stream'];
+
+const someProxy = ({ cluster, dice, round }: Scene): ServerProxy =>
+  cluster.proxies.get(dice.pick(cluster.of(TARGETS[(round - 1) % TARGETS.length]!)))!;
+
+/** Servers in turn. Each role meets another one when the roles begin anew. */
+const serverOf = ({ round }: Scene): (typeof SERVERS)[number] =>
+  SERVERS[(round - 1 + Math.floor((round - 1) / TARGETS.length)) % SERVERS.length]!;
 
 /** The faults share one cluster with proxies: it is started for the first of them. */
 const onLinks = (
@@ -52,7 +61,7 @@ const lame = (
   doTo: (proxy: ServerProxy, server: string, scene: Scene) => Promise<void>,
 ): Fault =>
   onLinks(name, 20, async (scene, proxy) => {
-    const server = scene.dice.pick(SERVERS);
+    const server = serverOf(scene);
     await doTo(proxy, server, scene);
     await sleep(LAME_MS);
     return () => proxy.do('mend');

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import {
   closeSync,
   cpSync,
+  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -15,7 +16,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openRedis, startRedisServer } from '../../../support/redis-server.ts';
-import { APPENDED, type Cluster, engineSequence, moment } from '../cluster.ts';
+import { APPENDED, type Cluster, engineSequence, moment, settledIn } from '../cluster.ts';
 import { expectClosed } from './closed-engine.ts';
 import { type Fault, NOTHING, type Scene } from './fault.ts';
 import { pauseSettlement } from './settlement-pause.ts';
@@ -26,7 +27,8 @@ const MOST_CUT_BYTES = 6_000;
 function appendedFile(engineFolder: string): string {
   const folder = join(engineFolder, APPENDED);
   const parts = readdirSync(folder).filter((file) => file.endsWith('.incr.aof'));
-  return join(folder, parts.sort().at(-1)!);
+  const numberOf = (file: string): number => Number(/(\d+)\.incr\.aof$/.exec(file)?.[1]);
+  return join(folder, parts.sort((one, other) => numberOf(one) - numberOf(other)).at(-1)!);
 }
 
 /**
@@ -152,6 +154,11 @@ function fill(folder: string): () => void {
   return () => rmSync(file);
 }
 
+/** A server that cannot write what it is to answer for ends by itself. */
+function expectEnded({ engine }: Cluster, violation: Scene['violation']): void {
+  if (existsSync(`/proc/${engine.pid()}`)) violation('campaign', 'the engine goes on: the disk was not full');
+}
+
 const needsDisk: Fault['lacks'] = ({ hasTmpfs }) =>
   hasTmpfs ? undefined : 'needs root, to mount a file system of its own';
 
@@ -164,12 +171,12 @@ const fullEngine: Fault = {
     const { folder, close } = smallDisk(join(base.folder, 'disk'), REDIS_MB);
     return { plan: { ...base, engineFolder: join(folder, 'engine') }, close };
   },
-  async inject({ cluster }: Scene) {
+  async inject({ cluster, violation }: Scene) {
     const free = fill(join(cluster.engineFolder, '..'));
     await sleep(FULL_MS);
+    expectEnded(cluster, violation);
     return async () => {
       free();
-      // It ends by itself when it cannot write what it is to answer for.
       await cluster.engine.kill();
       await cluster.engine.start();
     };
@@ -185,10 +192,15 @@ const fullPostgres: Fault = {
     const { folder, close } = smallDisk(join(base.folder, 'disk'), POSTGRES_MB);
     return { plan: { ...base, postgresFolder: join(folder, 'postgres') }, close };
   },
-  async inject({ cluster }: Scene) {
+  async inject({ cluster, note, violation }: Scene) {
     const free = fill(join(cluster.postgresFolder, '..'));
+    const before = await settledIn(cluster);
     await sleep(FULL_MS * 2);
+    const settled = await settledIn(cluster).catch(() => before);
+    const waiting = (await engineSequence(cluster.redis))! - settled;
+    if (settled > before) violation('campaign', `${settled - before} events were settled on the full disk`);
     return async () => {
+      note(`${waiting} events waited`);
       free();
       await cluster.postgres.kill();
       await cluster.postgres.start();
@@ -201,11 +213,12 @@ const limitedEngine: Fault = {
   name: 'the engine Redis may write no more (RLIMIT_FSIZE)',
   rounds: 5,
   mayBreak: NOTHING,
-  async inject({ cluster }) {
+  async inject({ cluster, violation }) {
     const { size } = statSync(appendedFile(cluster.engineFolder));
     const limited = spawnSync('prlimit', ['--pid', String(cluster.engine.pid()), `--fsize=${size + 200}`]);
     if (limited.status !== 0) throw new Error(`prlimit: ${limited.stderr}`);
     await sleep(FULL_MS);
+    expectEnded(cluster, violation);
     return async () => {
       await cluster.engine.kill();
       await cluster.engine.start();
