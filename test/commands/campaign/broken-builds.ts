@@ -186,8 +186,8 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         'older.unshift(frames);\n          receive((tick % 2 === 0 ? older[2] : undefined) ?? frames);',
       ],
     ],
-    ['Postgres away for two minutes'],
-    2,
+    ['NOSCRIPT: the scripts are flushed'],
+    3,
   ),
   build('lists leave out what is not settled', [
     [
