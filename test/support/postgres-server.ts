@@ -3,16 +3,18 @@
 import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
+  chmodSync,
   chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { openCluster, postgresProgram, postgresUrl } from '../../src/embedded/run/postgres.ts';
 import { type Killable, startKillable } from './killable.ts';
 import { freePort } from './ports.ts';
@@ -79,6 +81,14 @@ function userOfPostgres(): User {
   return { uid: numberOf('-u'), gid: numberOf('-g') };
 }
 
+/** Its programs leave their folder and come back, so their user must be able to walk to it. */
+function letWalkTo(folder: string): void {
+  for (let above = dirname(folder); above !== dirname(above); above = dirname(above)) {
+    const { mode } = statSync(above);
+    if ((mode & 0o001) === 0) chmodSync(above, mode | 0o011);
+  }
+}
+
 function openInstalled(
   { home, settings = [] }: InstalledPostgres,
   parent: string,
@@ -89,9 +99,11 @@ function openInstalled(
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const passwordFile = join(parent, 'password');
   writeFileSync(passwordFile, PASSWORD);
-  if (user) for (const file of [parent, path, passwordFile]) chownSync(file, user.uid, user.gid);
-  // The user may not be able to walk to the folder, so it is entered before the user changes.
-  const folders = ['--pgdata=/proc/self/cwd', '--pwfile=/proc/self/cwd/../password'];
+  if (user) {
+    for (const file of [parent, path, passwordFile]) chownSync(file, user.uid, user.gid);
+    letWalkTo(parent);
+  }
+  const folders = ['--pgdata=.', '--pwfile=../password'];
   const others = ['--username=postgres', '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'];
   const made = spawnSync(join(home, 'bin/initdb'), [...folders, ...others], {
     ...user,
