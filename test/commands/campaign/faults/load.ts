@@ -110,6 +110,7 @@ const settlesInLittleMemory: NonNullable<Fault['plan']> = async (base) => ({
 const largeLag: Fault = {
   name: 'a large lag (--bulk) in 256 MB',
   rounds: 1,
+  seconds: 60,
   mayBreak: NOTHING,
   shares: 'small',
   plan: settlesInLittleMemory,
@@ -128,6 +129,7 @@ const largeLag: Fault = {
 const largeRebuild: Fault = {
   name: 'a large rebuild (--bulk) while replicas run',
   rounds: 1,
+  seconds: 90,
   mayBreak: LOST,
   mayLose: true,
   shares: 'small',

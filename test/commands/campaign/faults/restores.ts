@@ -149,6 +149,7 @@ const firstEvent = async ({ redis }: Cluster): Promise<number> => {
 const postgresTooOld: Fault = {
   name: 'restore: Postgres from before the events of the engine',
   rounds: 5,
+  seconds: 30,
   shortRounds: 0,
   mayBreak: 'nothing: settlement stops, and the files of Postgres are put back',
   mayLose: true,
@@ -199,6 +200,7 @@ const archived = (
     name,
     rounds: 5,
     shortRounds: 1,
+    seconds: 20,
     ...more,
     shares: 'archived',
     lacks: () =>
