@@ -5,6 +5,9 @@
  */
 
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -121,6 +124,10 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(si
 
 // One seed for all steps, so that it repeats the whole run.
 process.env.SEED ||= String(Date.now() % 2 ** 31);
+// All steps start processes from one build of the sources.
+const builds = mkdtempSync(join(tmpdir(), 'redbook-test-'));
+process.env.REDBOOK_TEST_BUILDS = builds;
+process.once('exit', () => rmSync(builds, { recursive: true, force: true }));
 const failures = [];
 for (const steps of GROUPS) if (!isStopped) failures.push(...(await run(steps)));
 if (failures.length > 0) console.error(`\nFailed: ${failures.join(', ')}`);

@@ -59,7 +59,7 @@ export async function packClient(): Promise<PackedClient> {
       const project = join(folder, `tsconfig.${projects}.json`);
       writeFileSync(project, JSON.stringify(settings));
       const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
-      return await run(process.execPath, [compiler, '-p', project], { cwd: folder }).then(
+      return await run(process.execPath, [compiler, '--singleThreaded', '-p', project], { cwd: folder }).then(
         () => '',
         ({ stdout }: { stdout: string }) => stdout,
       );

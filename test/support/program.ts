@@ -38,6 +38,9 @@ const COMMONJS = [
   'const __dirname = import.meta.dirname;',
 ].join('\n');
 
+/** Names the folder of builds that the mocha runs of one `npm test` share. */
+const SHARED_HOME = 'REDBOOK_TEST_BUILDS';
+
 const builds = new Map<string, Promise<string>>();
 let ownHome: string | undefined;
 
@@ -48,7 +51,7 @@ export function keepBuildsIn(folder: string): void {
 
 /**
  * Builds an entry once in a run of the tests, from the files as they are when the run first needs it. The build is
- * removed with the folder of the run, so no run starts the code of an earlier one. Commands that are no run of mocha,
+ * removed when the run ends, so no run starts the code of an earlier one. Commands that are no run of mocha,
  * such as `npm run drill`, get the sources unless they say where builds are kept. A folder without sources, such as that
  * of the image, runs what is compiled.
  *
@@ -58,7 +61,7 @@ export function keepBuildsIn(folder: string): void {
  */
 export async function program({ entry = MAIN, folder = ROOT } = {}): Promise<string[]> {
   if (!existsSync(join(folder, entry))) return ['--enable-source-maps', join(folder, COMPILED)];
-  const home = ownHome ?? runFolder();
+  const home = ownHome ?? process.env[SHARED_HOME] ?? runFolder();
   if (home === undefined) return ['--import=tsx', join(folder, entry)];
   const out = join(home, `program${join(folder, entry).replaceAll('/', '-')}`);
   if (!builds.has(out)) builds.set(out, buildOnce(entry, folder, out));
