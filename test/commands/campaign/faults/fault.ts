@@ -92,5 +92,5 @@ export const inTurn = (name: string, faults: readonly Fault[]): Fault => ({
 export const NOTHING = 'nothing';
 
 /** Measured seconds of a usual round, and of the start of a cluster. */
-export const USUAL_SECONDS = 5;
-export const CLUSTER_SECONDS = 12;
+export const USUAL_SECONDS = 8;
+export const CLUSTER_SECONDS = 15;

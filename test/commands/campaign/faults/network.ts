@@ -35,7 +35,6 @@ const onLinks = (
   forgetsLimits: true,
   plan: proxied,
   restEvery: 2,
-  seconds: 8,
   shares: 'proxied',
   inject: (scene) => inject(scene, someProxy(scene)),
 });
