@@ -5,7 +5,7 @@ import type { Entry, Intent, Movement, OrderBody, Outcome, Shown } from './journ
 /** An order under its client order id. */
 export interface Told {
   readonly wallet: number;
-  /** As it was asked for first, or as it was placed. */
+  /** As it was asked for first, or after its last refusal, or as it was placed. */
   order: OrderBody;
   /** Number of the intent that first asked for it. */
   readonly n: number;
@@ -80,7 +80,10 @@ export class Model {
     const { wallet, n } = intent;
     if (intent.does === 'place') {
       const key = this.keyOf(wallet, intent.order.clientOrderId);
-      if (!this.orders.has(key)) {
+      const earlier = this.orders.get(key);
+      // A refusal uses no id, so only the later terms can have been placed.
+      if (earlier?.state === 'refused') earlier.order = intent.order;
+      if (earlier === undefined) {
         const told = { wallet, order: intent.order, n, state: 'asked' as const };
         this.orders.set(key, { ...told, id: undefined, ended: undefined, endedBy: 0, goneBy: 0 });
       }
