@@ -198,7 +198,8 @@ const fullPostgres: Fault = {
     await sleep(FULL_MS * 2);
     const settled = await settledIn(cluster).catch(() => before);
     const waiting = (await engineSequence(cluster.redis))! - settled;
-    if (settled > before) violation('campaign', `${settled - before} events were settled on the full disk`);
+    // A few events may find room in pages that Postgres has already.
+    if (waiting <= settled - before) violation('campaign', 'settlement goes on: the disk was not full');
     return async () => {
       note(`${waiting} events waited`);
       free();
