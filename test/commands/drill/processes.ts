@@ -38,6 +38,8 @@ export interface Processes {
   readonly exits: readonly Exit[];
   /** The processes' log lines, for debugging. */
   output(): string;
+  /** Everything that the processes of a slot have written. */
+  log(slot: Slot): string;
   stop(): Promise<void>;
 }
 
@@ -110,6 +112,11 @@ export function openProcesses(
         .map(([{ name }, service]) => ({ name, lines: service.output().split('\n').filter(isTrouble) }))
         .flatMap(({ name, lines }) => lines.slice(-LAST_LINES).map((line) => `${name}: ${line}`))
         .join('\n'),
+    log: (slot) =>
+      everyone
+        .filter(([one]) => one === slot)
+        .map(([, service]) => service.output())
+        .join(''),
     stop: async () => {
       await Promise.all([...running.values()].map((service) => service.end('SIGKILL')));
     },

@@ -1,0 +1,212 @@
+/** A run: hostile requests in rounds beside ordinary traffic, then logins, tokens and foreign ids, then the verdict. */
+
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Random, random } from '../../support/seed.ts';
+import { addressOf, ask, bodyOf, signIn } from './client.ts';
+import { type Finding, Findings } from './findings.ts';
+import { probeForeign } from './foreign.ts';
+import { Judge } from './judge.ts';
+import { type LoginCounts, tryLogins } from './logins.ts';
+import { type Memory, measure } from './memory.ts';
+import { operationsOf } from './operations.ts';
+import { type Ordinary, openOrdinary } from './ordinary.ts';
+import type { Scene } from './scene.ts';
+import { Secrets } from './secrets.ts';
+import { Sender } from './sender.ts';
+import { floodHandshakes, holdSockets } from './sockets.ts';
+import { MOST_SCREENS_OF_ADDRESS, SYMBOLS, type Target, type Watched } from './target.ts';
+import { type TokenCounts, tryTokens } from './tokens.ts';
+import { judgeLedger, judgeLogs, judgeMemory, judgeReach } from './verdict.ts';
+import { Line } from './wire.ts';
+import { type SignedIn, World } from './world.ts';
+
+export interface HostileOptions {
+  readonly target: Target;
+  readonly seed: number;
+  readonly requests: number;
+  readonly logins: number;
+  readonly tokens: number;
+  readonly rounds: number;
+  /** Connections held open in each round, and handshakes of its flood. */
+  readonly held: number;
+  /** Ports of the API replicas, those of the cluster unless given. */
+  readonly api?: readonly number[];
+  /** True to pause trading for a part of the requests, and to reconcile at the end. */
+  readonly operates: boolean;
+  readonly say: (line: string) => void;
+}
+
+/** A process at the end of each round. */
+export interface MemoryOfProcess {
+  readonly name: string;
+  readonly rounds: readonly Memory[];
+}
+
+export interface Report {
+  readonly seed: number;
+  readonly requests: number;
+  readonly heldSockets: number;
+  readonly handshakes: number;
+  readonly byKind: Readonly<Record<string, number>>;
+  readonly byStatus: Readonly<Record<string, number>>;
+  readonly logins: LoginCounts;
+  readonly tokens: TokenCounts;
+  readonly foreign: number;
+  readonly ordinary: { readonly requests: number; readonly frames: number };
+  readonly memory: readonly MemoryOfProcess[];
+  readonly secrets: number;
+  readonly logBytes: number;
+  readonly findings: readonly Finding[];
+}
+
+const WALLETS = 12;
+const PATIENCE_MS = 20_000;
+/** Time in which a process notices the end of its connections. */
+const SETTLING_MS = 300;
+/** Part of the requests that is sent once more while trading is paused. */
+const PAUSED_PART = 50;
+const TERMS = '1';
+
+export async function runHostile(options: HostileOptions): Promise<Report> {
+  const scene = await openScene(options);
+  return new Run(options, scene).all();
+}
+
+/** Sends one request of a run again, and tells what is sent and what comes. */
+export async function sendAgain(options: HostileOptions, number: number): Promise<readonly Finding[]> {
+  const scene = await openScene(options);
+  options.say(await new Sender(scene).one(number, undefined, true));
+  return scene.findings.all();
+}
+
+async function openScene({ target, seed, api: given, operates }: HostileOptions): Promise<Scene> {
+  const { cluster } = target;
+  const api = given ?? cluster.of('api').map(({ port }) => port);
+  await cluster.untilReady();
+  const line = new Line(api[0]!);
+  const [findings, secrets] = [new Findings(), new Secrets()];
+  const clients: SignedIn[] = [];
+  for (let index = 0; index < WALLETS; index += 1) {
+    const key = createHash('sha256').update(`hostile ${seed} wallet ${index}`).digest('hex');
+    clients.push(await signIn(line, `0x${key}`, addressOf(1, index)));
+  }
+  await target.fund(clients.map(({ address }) => address));
+  if (operates) {
+    await cluster.operate('terms', 'require', TERMS);
+    for (const { token } of clients)
+      await ask(line, { method: 'POST', path: '/v1/account/terms', token, body: { version: TERMS } });
+  }
+  const document = bodyOf(await ask(line, { method: 'GET', path: '/v1/openapi.json' }));
+  line.close();
+  for (const { token } of clients) secrets.addToken(token);
+  const others = cluster.slots.filter(({ role }) => role !== 'api').map(({ port }) => port);
+  return {
+    ...{ seed, target, api, clients, findings, secrets },
+    streams: cluster.of('stream').map(({ port }) => port),
+    everyPort: [...api, ...others],
+    operations: operationsOf(document),
+    // The last three are ordinary or victims, and no hostile request has their sessions.
+    world: new World(clients.slice(0, -3), SYMBOLS),
+    judge: new Judge(document, findings),
+  };
+}
+
+class Run {
+  readonly #options: HostileOptions;
+  readonly #scene: Scene;
+  readonly #sender: Sender;
+  readonly #memory = new Map<Watched, Memory[]>();
+  #heldSockets = 0;
+  #handshakes = 0;
+
+  constructor(options: HostileOptions, scene: Scene) {
+    this.#options = options;
+    this.#scene = scene;
+    this.#sender = new Sender(scene);
+  }
+
+  async all(): Promise<Report> {
+    const { requests, rounds, seed, say, operates } = this.#options;
+    const { clients, judge, findings, secrets } = this.#scene;
+    const [foreigner, victim, trader] = clients.slice(-3) as [SignedIn, SignedIn, SignedIn];
+    const ordinary = openOrdinary(this.#scene, trader, findings);
+    const first = await this.#sender.sendFirst();
+    for (let round = 0; round < rounds; round += 1) {
+      const edge = (number: number): number => first + Math.floor(((requests - first) * number) / rounds);
+      await this.#round(edge(round), edge(round + 1), random(seed + round));
+      say(`round ${round + 1} of ${rounds}: ${edge(round + 1)} requests`);
+    }
+    if (operates) await this.#whilePaused(ordinary);
+    const logins = await tryLogins(this.#scene, this.#options.logins);
+    say(`${logins.invalid} invalid logins`);
+    const tokens = await tryTokens(this.#scene, victim, this.#options.tokens);
+    const foreign = await probeForeign(this.#scene, foreigner, victim);
+    await ordinary.stop();
+    judgeReach(this.#scene, operates);
+    judgeMemory(this.#scene, this.#memory);
+    const logBytes = judgeLogs(this.#scene);
+    if (operates) await judgeLedger(this.#scene);
+    return {
+      seed,
+      requests: requests + (operates ? Math.floor(requests / PAUSED_PART) : 0),
+      heldSockets: this.#heldSockets,
+      handshakes: this.#handshakes + (this.#sender.byKind.handshake ?? 0),
+      byKind: this.#sender.byKind,
+      byStatus: Object.fromEntries([...judge.byStatus].sort(([one], [other]) => one - other)),
+      logins,
+      tokens,
+      foreign,
+      ordinary: { requests: ordinary.requests, frames: ordinary.frames },
+      memory: [...this.#memory].map(([{ slot }, measured]) => ({ name: slot.name, rounds: measured })),
+      secrets: secrets.count,
+      logBytes,
+      findings: findings.all(),
+    };
+  }
+
+  async #round(from: number, to: number, dice: Random): Promise<void> {
+    const { world, judge, target } = this.#scene;
+    const held = holdSockets(this.#scene, world, dice, this.#options.held);
+    this.#heldSockets += held.count;
+    await this.#flood(dice);
+    await this.#sender.send(from, to);
+    for (const { name, reply } of held.end())
+      if (reply.status !== 101)
+        judge.reply({ method: 'GET', again: () => `a connection held open: ${name}` }, reply);
+    await sleep(SETTLING_MS);
+    for (const watched of target.watched) await this.#measure(watched);
+  }
+
+  async #flood(dice: Random): Promise<void> {
+    const { streams, judge, findings } = this.#scene;
+    const count = MOST_SCREENS_OF_ADDRESS + Math.floor(this.#options.held / 2);
+    const from = `192.0.2.${dice.below(256)}`;
+    const { opened, replies } = await floodHandshakes(dice.pick(streams), from, count, PATIENCE_MS);
+    this.#handshakes += count;
+    if (opened > MOST_SCREENS_OF_ADDRESS || replies.length !== count)
+      findings.add('a flood is held to its limit', 'handshakes', `${opened} of ${count} were accepted`);
+    for (const reply of replies)
+      if (reply.status !== 101) judge.reply({ method: 'GET', again: () => 'a flood of handshakes' }, reply);
+  }
+
+  async #measure(watched: Watched): Promise<void> {
+    try {
+      const memory = await measure(watched.inspectorPort);
+      this.#memory.set(watched, [...(this.#memory.get(watched) ?? []), memory]);
+    } catch (error) {
+      this.#scene.findings.add('no process ends', watched.slot.name, String(error));
+    }
+  }
+
+  async #whilePaused(ordinary: Ordinary): Promise<void> {
+    const { requests, target, say } = this.#options;
+    ordinary.isPaused = true;
+    await target.cluster.operate('trading', 'pause');
+    await this.#sender.send(requests, requests + Math.floor(requests / PAUSED_PART));
+    await target.cluster.operate('trading', 'resume');
+    await sleep(SETTLING_MS);
+    ordinary.isPaused = false;
+    say('requests while trading was paused');
+  }
+}

@@ -1,0 +1,79 @@
+/** `npm run hostile`: hostile requests, logins and tokens against a cluster of real processes. docs/hostile-input.md */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { keepBuildsIn } from '../../support/program.ts';
+import { FAULTS, prove } from './broken-builds.ts';
+import { runHostile, sendAgain } from './hostile.ts';
+import { textOf } from './report.ts';
+import { startTarget } from './target.ts';
+
+const { values } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '50000' },
+    logins: { type: 'string', default: '2000' },
+    tokens: { type: 'string', default: '500' },
+    rounds: { type: 'string', default: '10' },
+    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+    only: { type: 'string' },
+    json: { type: 'boolean', default: false },
+    broken: { type: 'boolean', default: false },
+  },
+});
+
+const say = (line: string): void =>
+  console.error(`${(performance.now() / 1_000).toFixed(1).padStart(7)} s  ${line}`);
+const folder = mkdtempSync(join(tmpdir(), 'redbook-hostile-'));
+keepBuildsIn(join(folder, 'builds'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+const seed = Number(values.seed);
+say(`SEED=${seed}`);
+process.exit(values.broken ? await proveHarness() : await run());
+
+async function run(): Promise<number> {
+  const replicas = { api: 2, stream: 2, settlement: 1, snapshot: 1 };
+  const target = await startTarget({ folder: join(folder, 'cluster'), replicas });
+  try {
+    const options = {
+      ...{ target, seed, say, held: 120, operates: true },
+      requests: Number(values.requests),
+      logins: Number(values.logins),
+      tokens: Number(values.tokens),
+      rounds: Number(values.rounds),
+    };
+    if (values.only !== undefined) {
+      const found = await sendAgain(options, Number(values.only));
+      console.log(JSON.stringify(found, null, 2));
+      return found.length === 0 ? 0 : 1;
+    }
+    const report = await runHostile(options);
+    console.log(values.json ? JSON.stringify(report, null, 2) : `\n${textOf(report)}`);
+    if (report.findings.length === 0) return 0;
+    const logs = join(tmpdir(), `redbook-hostile-${seed}.log`);
+    writeFileSync(logs, target.cluster.slots.map((slot) => target.cluster.processes.log(slot)).join('\n'));
+    say(`logs of the processes: ${logs}`);
+    return 1;
+  } finally {
+    await target.stop();
+  }
+}
+
+/** Runs the short form against builds that are broken on purpose, each of which must be reported. */
+async function proveHarness(): Promise<number> {
+  let missed = 0;
+  for (const fault of FAULTS) {
+    const reported = await prove([fault], {
+      folder: join(folder, fault.name.replaceAll(/\W+/g, '-')),
+      seed,
+      say,
+    });
+    const isReported = reported.missed.length === 0;
+    if (!isReported) missed += 1;
+    console.log(`${isReported ? 'reported' : 'NOT REPORTED'}  ${fault.name}: ${reported.checks.join('; ')}`);
+  }
+  return missed === 0 ? 0 : 1;
+}
