@@ -136,11 +136,11 @@ export class EngineCore {
     const tenure = this.#tenure;
     await this.checkServer();
     const runId = await this.#readRunId();
-    if (tenure !== this.#tenure)
-      throw new Refusal('SERVICE_UNAVAILABLE', 'the server that answered may be another one by now');
+    this.#checkTenure(tenure);
     let reply = await this.#openEpoch(runId, cursor, '');
     if (reply.outcome === 'rewrite') {
       await this.#ask(() => rewriteLog(this.redis, this.#warn));
+      this.#checkTenure(tenure);
       reply = await this.#openEpoch(runId, cursor, '1');
     }
     this.formatReplaced();
@@ -163,6 +163,11 @@ export class EngineCore {
           'Postgres must tell where the ledger stands before the engine opens',
         );
     }
+  }
+
+  #checkTenure(tenure: number): void {
+    if (tenure !== this.#tenure)
+      throw new Refusal('SERVICE_UNAVAILABLE', 'the server that answered may be another one by now');
   }
 
   #openEpoch(
