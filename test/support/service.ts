@@ -74,6 +74,9 @@ export async function startService(
   settings: Record<string, string>,
   folder = ROOT,
 ): Promise<Service> {
+  // Another program that answers there would be taken for this process.
+  const taken = `http://127.0.0.1:${settings.PORT}`;
+  if (await isReady(taken)) throw new Error(`${role} does not start: ${taken} is in use by another program`);
   const service = await launchService(role, settings, folder);
   const deadlineMs = Date.now() + START_PATIENCE_MS;
   while (!(await isReady(service.url))) {
