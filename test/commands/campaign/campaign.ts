@@ -48,6 +48,8 @@ const AFTERWARDS_MS = 300;
 const SHORT_ROUNDS = 2;
 const BULK_ORDERS = 20_000;
 const SHORT_BULK = 2_000;
+/** The longest round of a short campaign. */
+const MOST_SHORT_SECONDS = 20;
 /** Faults of a short campaign that share a rest. */
 const MOST_TOGETHER = 4;
 
@@ -80,10 +82,11 @@ function together(options: CampaignOptions): Fault[][] {
 function estimateSeconds(options: CampaignOptions, progress: Progress): number {
   const faults = options.faults.filter(({ lacks }) => lacks?.(options.machine) === undefined);
   const clusters = new Set(faults.map(stageName)).size;
-  return faults.reduce(
-    (sum, fault) => sum + roundsLeft(options, fault, progress).length * (fault.seconds ?? USUAL_SECONDS),
-    clusters * CLUSTER_SECONDS,
-  );
+  const most = isShort(options) ? MOST_SHORT_SECONDS : Number.POSITIVE_INFINITY;
+  return faults.reduce((sum, fault) => {
+    const seconds = Math.min(fault.seconds ?? USUAL_SECONDS, most);
+    return sum + roundsLeft(options, fault, progress).length * seconds;
+  }, clusters * CLUSTER_SECONDS);
 }
 
 export async function runCampaign(options: CampaignOptions): Promise<Result[]> {

@@ -24,6 +24,7 @@ const killOf = (role: Role, rounds: number): Fault => ({
 const killAll: Fault = {
   name: 'kill all processes',
   rounds: 10,
+  shortRounds: 1,
   mayBreak: NOTHING,
   async inject({ cluster, dice }) {
     await moment(dice, LONGEST_MOMENT_MS);

@@ -60,6 +60,7 @@ export const longOutage: Fault = {
   name: 'Postgres away for two minutes',
   rounds: 5,
   seconds: 240,
+  shortRounds: 1,
   mayBreak: NOTHING,
   plan: async (base) => ({ plan: base }),
   async inject(scene) {
