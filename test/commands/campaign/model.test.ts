@@ -1,0 +1,66 @@
+/** What the campaign takes for acknowledged: an unknown outcome is no answer, and a loss undoes what followed it. */
+
+import { expect } from 'chai';
+import type { Entry, OrderBody } from './journal.ts';
+import { Model } from './model.ts';
+
+const ID = '00001ffffffffcf89b0004000000000100';
+
+const order = (own: Partial<OrderBody> = {}): OrderBody => ({
+  ...{ market: 'ETH/USDC', side: 'buy', type: 'limit', price: 1_000, size: 1, clientOrderId: 'c1' },
+  ...own,
+});
+
+const asked = (n: number, body: OrderBody): Entry => ({
+  ...{ entry: 'intent', n, wallet: 0, does: 'place', order: body },
+});
+const shown = (n: number, status: string): Entry => ({
+  ...{ entry: 'outcome', n, is: 'ok', shown: [{ id: ID, status }] },
+});
+
+const modelOf = (...entries: readonly Entry[]): Model => {
+  const model = new Model();
+  for (const entry of entries) model.apply(entry);
+  return model;
+};
+
+describe('the model of a campaign', () => {
+  const told = (model: Model) => model.orders.get(model.keyOf(0, 'c1'))!;
+
+  it('asks for an order again with the terms that followed a refusal', () => {
+    const model = modelOf(
+      asked(1, order({ size: 5_000_000 })),
+      { entry: 'outcome', n: 1, is: 'refused', code: 'INSUFFICIENT_BALANCE' },
+      asked(2, order()),
+      { entry: 'outcome', n: 2, is: 'unknown', why: 'socket hang up' },
+    );
+    expect(told(model)).to.include({ state: 'asked', id: undefined });
+    expect(told(model).order.size).to.equal(1);
+    expect(model.unknowns).to.equal(1);
+  });
+
+  it('expects no order to be live that a cancel of all orders met', () => {
+    const model = modelOf(
+      asked(1, order()),
+      shown(1, 'resting'),
+      { entry: 'intent', n: 2, wallet: 0, does: 'cancel all' },
+      { entry: 'outcome', n: 2, is: 'ok', shown: [] },
+    );
+    expect(told(model).goneBy).to.equal(2);
+  });
+
+  it('counts an order of a lost event as unknown, and keeps one of an earlier event', () => {
+    const placed = [asked(1, order()), shown(1, 'filled')];
+    const kept = modelOf(...placed, { entry: 'lost', afterSequence: 0x100, sinceIntent: 0 });
+    expect(told(kept)).to.include({ state: 'placed', id: ID });
+    const lost = modelOf(...placed, { entry: 'lost', afterSequence: 0xff, sinceIntent: 0 });
+    expect(told(lost)).to.include({ state: 'asked', id: undefined, ended: undefined });
+  });
+
+  it('contradicts an id that stands for two orders', () => {
+    const model = modelOf(asked(1, order()), shown(1, 'resting'), asked(2, order()), {
+      ...{ entry: 'outcome', n: 2, is: 'ok', shown: [{ id: `1${ID.slice(1)}`, status: 'resting' }] },
+    });
+    expect(model.contradictions).to.have.length(1);
+  });
+});
