@@ -22,20 +22,24 @@ async function lagOf(cluster: Cluster): Promise<number> {
   return (await engineSequence(cluster.redis))! - settled;
 }
 
-/** Settles a backlog. @returns events in a second, from the first commit to the last */
-async function settlementRate(cluster: Cluster, flood: Flood): Promise<number> {
+/**
+ * Settles a backlog while orders come at a pace.
+ * @returns events that are settled in a second, from the first commit until most of the backlog is gone
+ */
+async function settlementRate(cluster: Cluster, flood: Flood, perSecond: number): Promise<number> {
   const pause = await pauseSettlement(cluster);
   await flood.place(BACKLOG);
-  const before = await lagOf(cluster);
+  const before = await settledIn(cluster);
+  flood.begin(perSecond);
   await pause.end();
-  const falls = async (to: number): Promise<number> => {
-    await eventually(`the lag falls to ${to}`, async () => (await lagOf(cluster)) <= to, PATIENCE_MS);
-    return performance.now();
+  const settles = async (to: number): Promise<{ readonly at: number; readonly atMs: number }> => {
+    await eventually(`event ${to} is settled`, async () => (await settledIn(cluster)) >= to, PATIENCE_MS);
+    return { at: await settledIn(cluster), atMs: performance.now() };
   };
-  const first = await falls(before - 1);
-  const left = await lagOf(cluster);
-  const last = await falls(left / 10);
-  return (left * 0.9 * 1_000) / (last - first);
+  const first = await settles(before + 1);
+  const last = await settles(before + BACKLOG * 0.9);
+  await flood.stop();
+  return ((last.at - first.at) * 1_000) / (last.atMs - first.atMs);
 }
 
 const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
@@ -68,7 +72,9 @@ export const longOutage: Fault = {
     const outageMs = isShort ? SHORT_OUTAGE_MS : OUTAGE_MS;
     const flood = await openFlood(cluster);
     const earlier = await floodIn(cluster);
-    const rate = await settlementRate(cluster, flood);
+    // The processes share processors with whoever trades, so the rate is that of settlement under the same load.
+    const alone = await settlementRate(cluster, flood, 0);
+    const rate = await settlementRate(cluster, flood, alone * SHARE);
     await cluster.postgres.kill();
     const away = (await engineSequence(cluster.redis))!;
     flood.begin(rate * SHARE);
