@@ -14,7 +14,7 @@ import { runSeed } from '../../support/seed.ts';
 import type { Checkpoint, Grown } from './checkpoint.ts';
 import { Driver } from './driver.ts';
 import { BEGINNING, Growth, type Progress } from './growth.ts';
-import { ratioOf } from './report.ts';
+import { isGrown, ratioOf } from './report.ts';
 import { ROUNDS_A_STEP, type Shape } from './rounds.ts';
 import { Tail } from './tail.ts';
 
@@ -116,6 +116,12 @@ describe('the growth of reads', () => {
     expect(ratio([20, 100, 100], [50, 200, 320])).to.equal(1.6);
     expect(ratio([20, 80, 100], [50, 200, 320])).to.equal(undefined);
     expect(ratio([100], [320])).to.equal(undefined);
+  });
+
+  it('is none where an index grew by a level', () => {
+    expect(isGrown({ name: '', found: [1, 1], figures: [2, 4] })).to.equal(false);
+    expect(isGrown({ name: '', found: [100, 100], figures: [200, 290] })).to.equal(false);
+    expect(isGrown({ name: '', found: [100, 100], figures: [200, 310] })).to.equal(true);
   });
 });
 

@@ -119,14 +119,15 @@ interface Running {
 /** Makes events without a settlement, then lets one with little memory settle them. */
 async function fallBehind(
   { servers, lag, say }: RunOptions,
-  { grown: { driver }, growth, settlement }: Running,
+  { grown: { driver, redis }, growth, settlement }: Running,
 ): Promise<CaughtUp> {
   await settlement.end('SIGTERM');
   const behind = (): Promise<number> => driver.note(growth.progress.rounds);
   await driver.withoutPace(async () => {
     while ((await behind()) < lag) await growth.advance(growth.progress.rounds + ROUNDS_A_STEP);
   });
-  say(`${await behind()} events of lag`);
+  const used = /^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1];
+  say(`${await behind()} events of lag, ${(Number(used) / 2 ** 20).toFixed(0)} MiB used`);
   const small = await servers.start('settlement', heapOf(LAG_HEAP));
   try {
     const caughtUp = await catchUp(small.child.pid!, behind);
