@@ -10,7 +10,7 @@ import { query } from '../../ledger/tables.ts';
 import type { Driver } from './driver.ts';
 import { liveState } from './live-state.ts';
 import { excessOf, type KindMeasured, kindsOf, measureMemory } from './memory.ts';
-import { ORDERS_A_ROUND, type Shape } from './rounds.ts';
+import { ordersAfter, type Shape } from './rounds.ts';
 import type { Tail, TailMeasured } from './tail.ts';
 
 export interface Grown {
@@ -125,7 +125,7 @@ export async function takeCheckpoint(
       : []),
   ];
   return {
-    orders: rounds * shape.markets * ORDERS_A_ROUND,
+    orders: ordersAfter(shape, rounds),
     ...{ rounds, events: sequence, atMs: Date.now(), tail, violations, falsePositiveRatio },
     ...{ usedBytes: memory.usedBytes, datasetBytes: memory.datasetBytes, kinds: kindsOf(memory, model) },
     databaseBytes: Number(size!.bytes),

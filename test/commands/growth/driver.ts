@@ -13,7 +13,7 @@ import { marketSpec } from '../../support/market-spec.ts';
 import {
   cancelledAfter,
   marketOf,
-  ORDERS_A_ROUND,
+  ordersAfter,
   ordersOf,
   type PlacedOrder,
   ROUNDS_A_STEP,
@@ -78,7 +78,7 @@ export class Driver {
     const { shape } = this.#options;
     const steps = rounds / ROUNDS_A_STEP;
     const credits = walletsOf(shape).length * assetsOf(shape).length;
-    return credits + rounds * shape.markets * ORDERS_A_ROUND + steps * MOVEMENTS_A_STEP;
+    return credits + ordersAfter(shape, rounds) + steps * MOVEMENTS_A_STEP;
   }
 
   /**

@@ -1,7 +1,7 @@
 /** The sizes of a run: its orders, its checkpoints, its claim filter and its disk. */
 
 import { statfsSync } from 'node:fs';
-import { ORDERS_A_ROUND, ROUNDS_A_STEP, type Shape } from './rounds.ts';
+import { ordersAfter, ROUNDS_A_STEP, type Shape } from './rounds.ts';
 
 export interface Plan {
   readonly orders: number;
@@ -43,7 +43,7 @@ export function planOf(orders: number, seed: number, lag: number): Plan {
   const depth = Math.max(ROUNDS_A_STEP, Math.floor(live / MARKETS / 2));
   const shape: Shape = { seed, markets: MARKETS, wallets: WALLETS, depth };
   const roundsOf = (count: number): number =>
-    Math.ceil(count / (MARKETS * ORDERS_A_ROUND * ROUNDS_A_STEP)) * ROUNDS_A_STEP;
+    Math.ceil(count / ordersAfter(shape, ROUNDS_A_STEP)) * ROUNDS_A_STEP;
   const powers: number[] = [];
   for (let power = FIRST_POWER; power <= orders; power *= 10) powers.push(roundsOf(power));
   const even = Array.from({ length: STOPS }, (_, at) => roundsOf((orders * (at + 1)) / STOPS));

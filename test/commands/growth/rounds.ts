@@ -19,7 +19,7 @@ import type { Side } from '../../../src/domain/order.ts';
 import type { OrderRequest } from '../../../src/domain/placing.ts';
 import { parseDecimal } from '../../../src/domain/units.ts';
 
-export const ORDERS_A_ROUND = 8;
+const ORDERS_A_ROUND = 8;
 /** One script takes 64 orders of a market, so a step is one call for each market. */
 export const ROUNDS_A_STEP = 8;
 /** One of so many orders belongs to the busiest wallet of its kind. */
@@ -148,6 +148,9 @@ export function cancelledAfter({ depth }: Shape, round: number): { round: number
   const far = round >= depth ? [{ round: round - depth, at: FAR_AT }] : [];
   return keepsNear(round) ? [...far, { round, at: NEAR_AT }] : far;
 }
+
+/** Returns the number of orders that all markets placed in so many rounds. */
+export const ordersAfter = ({ markets }: Shape, rounds: number): number => rounds * markets * ORDERS_A_ROUND;
 
 /** Live orders of one market, on the side that holds all of them, after `rounds` rounds. */
 export interface LiveOrders {

@@ -14,7 +14,7 @@ import { Growth, type Progress } from './growth.ts';
 import { takeReads } from './lists.ts';
 import type { Plan } from './plan.ts';
 import type { Measured } from './report.ts';
-import { ROUNDS_A_STEP } from './rounds.ts';
+import { ordersAfter, ROUNDS_A_STEP } from './rounds.ts';
 import type { Servers } from './servers.ts';
 import { Tail } from './tail.ts';
 
@@ -93,13 +93,24 @@ export async function run(options: RunOptions): Promise<Outcome> {
     settlement = await servers.start('settlement');
     const death = deathOf(settlement.child);
     death.catch(() => undefined); // also when it is ended on purpose
-    const growing = growth.run(plan.stops, async (checkpoint) => {
-      onCheckpoint(checkpoint);
-      if (!plan.powers.has(checkpoint.rounds)) return;
+    const measureReads = async (): Promise<void> => {
+      const { rounds } = growth.progress;
       say('reads');
-      await go({ reads: [...kept.reads, { orders: checkpoint.orders, reads: await takeReads(servers) }] });
-    });
-    await Promise.race([growing, death]);
+      await grown.driver.untilLag(0, rounds);
+      const orders = ordersAfter(plan.shape, rounds);
+      await go({ reads: [...kept.reads, { orders, reads: await takeReads(servers) }] });
+    };
+    const growing = async (): Promise<void> => {
+      // A run that was killed while it measured reads measures them now, of a history that may be longer.
+      const last = growth.progress.checkpoints.at(-1)?.rounds ?? 0;
+      const due = Math.max(0, ...[...plan.powers].filter((rounds) => rounds <= last));
+      if ((kept.reads.at(-1)?.orders ?? 0) < ordersAfter(plan.shape, due)) await measureReads();
+      await growth.run(plan.stops, async (checkpoint) => {
+        onCheckpoint(checkpoint);
+        if (plan.powers.has(checkpoint.rounds)) await measureReads();
+      });
+    };
+    await Promise.race([growing(), death]);
     const caughtUp = lag === 0 ? null : await fallBehind(options, { grown, growth, settlement });
     if (caughtUp !== null) onCheckpoint(growth.progress.checkpoints.at(-1)!);
     say('ledger reconcile');
