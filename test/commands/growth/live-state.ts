@@ -25,8 +25,11 @@ export interface Expected {
 const MOST_BYTES = { member: 200, field: 128 } as const;
 /** A table, a list or a block of a stream that holds next to nothing. */
 const FIXED_BYTES = 16 * 1024;
-/** A text of megabytes is allocated with up to one of them to spare. */
-const SPARE_OF_STRING = 1024 * 1024;
+/**
+ * Most bytes of a large string: Redis asks for up to one MiB more than it needs, and its allocator has four sizes between
+ * a power of two and the next one.
+ */
+const mostBytesOfString = (length: number): number => (length + 1024 * 1024) * 1.25;
 /** Fields of the engine hash that do not depend on markets. */
 const ENGINE_FIELDS = 12;
 
@@ -73,11 +76,7 @@ export function liveState(shape: Shape, rounds: number, filter: FilterLayout): M
   const parts = filterKeys(filter);
   for (const part of parts) {
     const bytes = filter.bytes / parts.length;
-    keys.set(part, {
-      kind: 'claim filter',
-      entries: { atMost: bytes },
-      mostBytes: bytes + SPARE_OF_STRING + FIXED_BYTES,
-    });
+    keys.set(part, { kind: 'claim filter', entries: { atMost: bytes }, mostBytes: mostBytesOfString(bytes) });
   }
   return keys;
 }
