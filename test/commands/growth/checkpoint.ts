@@ -62,25 +62,24 @@ async function dropMargins({ engine, redis }: Grown, cursor: Cursor): Promise<vo
   }
 }
 
-/** Data may be larger than at the first checkpoint with as many live orders by this much. */
-const MOST_GROWTH = { ratio: 1.02, bytes: 1024 * 1024 };
+/** Keys may be larger than at the first checkpoint with as many live orders by this much. */
+const MOST_GROWTH = { ratio: 1.02, bytes: 256 * 1024 };
 /** A filter of the right size asks Postgres for at most two new ids in a hundred. */
 const MOST_FALSE_POSITIVES = 0.02;
 
-type Sizes = Pick<Checkpoint, 'datasetBytes' | 'kinds'>;
+type Kinds = Checkpoint['kinds'];
 
-/** Bytes of data without the claim filter, whose string is allocated anew when the server starts. */
-const liveBytes = ({ datasetBytes, kinds }: Sizes): number =>
-  datasetBytes - (kinds['claim filter']?.bytes ?? 0);
+/** Bytes of all keys but the claim filter, whose strings are allocated anew when the server starts. */
+const liveBytes = (kinds: Kinds): number =>
+  Object.entries(kinds).reduce((sum, [kind, { bytes }]) => (kind === 'claim filter' ? sum : sum + bytes), 0);
 
-function growthOf({ shape }: Grown, now: Sizes, before: readonly Checkpoint[]): string[] {
+function growthOf({ shape }: Grown, kinds: Kinds, before: readonly Checkpoint[]): string[] {
   const first = before.find(({ rounds }) => rounds > shape.depth);
   if (first === undefined) return [];
-  const most = Math.round(liveBytes(first) * MOST_GROWTH.ratio + MOST_GROWTH.bytes);
-  if (liveBytes(now) <= most) return [];
-  return [
-    `growth: ${liveBytes(now)} bytes of data, more than ${most}, with the live orders of ${first.orders} orders`,
-  ];
+  const bytes = liveBytes(kinds);
+  const most = Math.round(liveBytes(first.kinds) * MOST_GROWTH.ratio + MOST_GROWTH.bytes);
+  if (bytes <= most) return [];
+  return [`growth: ${bytes} bytes, more than ${most}, with the live orders of ${first.orders} orders`];
 }
 
 /**
@@ -112,7 +111,7 @@ export async function takeCheckpoint(
   await dropMargins(grown, { epoch, sequence });
   const memory = await measureMemory(redis);
   const model = liveState(shape, rounds, filter);
-  const sizes: Sizes = { datasetBytes: memory.datasetBytes, kinds: kindsOf(memory, model) };
+  const kinds = kindsOf(memory, model);
   const { falsePositiveRatio } = await engine.claimFilter.load();
   const [size] = await query<{ bytes: string }>(
     databaseUrl,
@@ -122,7 +121,7 @@ export async function takeCheckpoint(
   const violations = [
     ...tailExcess(tail),
     ...excessOf(memory, model),
-    ...growthOf(grown, sizes, before),
+    ...growthOf(grown, kinds, before),
     ...(falsePositiveRatio > MOST_FALSE_POSITIVES
       ? [`claim filter: ${falsePositiveRatio} of new ids must be looked up`]
       : []),
@@ -130,7 +129,7 @@ export async function takeCheckpoint(
   return {
     orders: ordersAfter(shape, rounds),
     ...{ rounds, events: sequence, atMs: Date.now(), tail, violations, falsePositiveRatio },
-    ...{ usedBytes: memory.usedBytes, ...sizes },
+    ...{ usedBytes: memory.usedBytes, datasetBytes: memory.datasetBytes, kinds },
     databaseBytes: Number(size!.bytes),
     engineFileBytes: Number(file),
   };

@@ -16,6 +16,7 @@ import type { Checkpoint } from './checkpoint.ts';
 import { BEGINNING } from './growth.ts';
 import { freeBytes, GIB, KEPT_FREE_BYTES, type Plan, planOf } from './plan.ts';
 import { grownReads, growthTable, memoryTable } from './report.ts';
+import { ordersAfter } from './rounds.ts';
 import { type Kept, type Outcome, run } from './run.ts';
 import { openServers } from './servers.ts';
 
@@ -67,8 +68,8 @@ function keptBefore(): Kept {
 
 /** Tells what the run needs. @returns false when the disk is too small */
 function announce({ orders, filterBytes, diskBytes }: Plan, from: Kept): boolean {
-  const made = from.progress.rounds / plan.stops.at(-1)!;
-  const needed = diskBytes * (1 - made) + KEPT_FREE_BYTES;
+  const made = ordersAfter(plan.shape, from.progress.rounds) / (orders + lag);
+  const needed = diskBytes * Math.max(0, 1 - made) + KEPT_FREE_BYTES;
   const free = freeBytes(folder);
   const gib = (bytes: number): string => `${(bytes / GIB).toFixed(1)} GiB`;
   say(`${formatCounted(orders)} orders, seed ${seed}, data in ${folder}`);

@@ -85,8 +85,12 @@ export function kindsOf(
 
 /** Most memory outside the data: buffers of connections and of the append-only file, and the cache of scripts. */
 const MOST_OVERHEAD = 32 * 1024 * 1024;
-/** Most data that belongs to no key. */
+/**
+ * Most data that belongs to no key. Redis' figure of a large string leaves out what its allocator adds, which is up to a
+ * quarter.
+ */
 const MOST_UNNAMED = 2 * 1024 * 1024;
+const UNNAMED_SHARE = 0.25;
 
 /** @returns each way in which the memory goes beyond the model */
 export function excessOf(memory: Memory, model: ReadonlyMap<string, Expected>): string[] {
@@ -105,7 +109,8 @@ export function excessOf(memory: Memory, model: ReadonlyMap<string, Expected>): 
     if (!model.has(key)) violations.push(`unknown: ${key} takes ${bytes} bytes`);
   const named = memory.keys.reduce((sum, { bytes }) => sum + bytes, 0);
   const unnamed = memory.datasetBytes - named;
-  if (unnamed > MOST_UNNAMED) violations.push(`data: ${unnamed} bytes belong to no key`);
+  if (unnamed > MOST_UNNAMED + named * UNNAMED_SHARE)
+    violations.push(`data: ${unnamed} bytes belong to no key`);
   if (memory.overheadBytes > MOST_OVERHEAD)
     violations.push(`overhead: ${memory.overheadBytes} bytes beside the data, more than ${MOST_OVERHEAD}`);
   return violations;
