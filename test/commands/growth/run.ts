@@ -7,7 +7,7 @@ import { KEYS } from '../../../src/engine/keys.ts';
 import { openLedger } from '../../../src/ledger/index.ts';
 import { openRedis } from '../../support/redis-server.ts';
 import { operate, type Service } from '../../support/service.ts';
-import { type CaughtUp, catchUp, heapOf } from './backlog.ts';
+import { type CaughtUp, catchUp, caughtUpText, heapOf } from './backlog.ts';
 import type { Checkpoint, Grown } from './checkpoint.ts';
 import { Driver } from './driver.ts';
 import { Growth, type Progress } from './growth.ts';
@@ -142,6 +142,7 @@ async function fallBehind(
   const small = await servers.start('settlement', heapOf(LAG_HEAP));
   try {
     const caughtUp = await catchUp(small.child.pid!, behind);
+    say(caughtUpText(caughtUp));
     await growth.checkpoint();
     return caughtUp;
   } finally {
