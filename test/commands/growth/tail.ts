@@ -10,7 +10,7 @@ import { KEYS } from '../../../src/engine/keys.ts';
 /** The margins of `src/engine/outbox.ts`, in milliseconds. */
 const EVENTS_STAY_MS = 10_000;
 const CLAIMS_STAY_MS = 600_000;
-/** Time from an event to the trim that finds it settled, when settlement keeps within its lag. */
+/** Time until the next trim after an event is settled. */
 const SLACK_MS = 30_000;
 /** Wallets under which one event is listed: the taker, and the makers of at most three fills. */
 const MOST_WALLETS = 4;
@@ -32,6 +32,8 @@ export interface TailMeasured {
   readonly most: number;
 }
 
+const NOTHING = { sequence: 0, settled: 0, ids: 0 };
+
 export class Tail {
   #positions: Position[] = [];
   #newest: Position | undefined;
@@ -49,7 +51,22 @@ export class Tail {
   /** Returns the last position that was noted so long ago; nothing had happened before the first. */
   #before(timeMs: number): Omit<Position, 'timeMs'> {
     const found = this.#positions.findLast((position) => position.timeMs <= timeMs);
-    return found ?? { sequence: 0, settled: 0, ids: 0 };
+    return found ?? NOTHING;
+  }
+
+  /**
+   * Returns the position at which the older generation began at the earliest. A generation ends once everything is
+   * settled that came before it, and the margin has passed. So a generation that began at a position is dropped after
+   * two such turns.
+   */
+  #generationBegan(marginMs: number, nowMs: number): Omit<Position, 'timeMs'> {
+    const turnAfter = (timeMs: number): number => {
+      const begun = this.#positions.find((position) => position.timeMs >= timeMs);
+      const settled = begun && this.#positions.find((position) => position.settled >= begun.sequence);
+      return settled === undefined ? Number.POSITIVE_INFINITY : settled.timeMs + marginMs + SLACK_MS;
+    };
+    const found = this.#positions.findLast(({ timeMs }) => turnAfter(turnAfter(timeMs)) <= nowMs);
+    return found ?? NOTHING;
   }
 
   /** Measures what stands beside live state, with its bounds at the position that was noted last: no event may follow. */
@@ -62,15 +79,18 @@ export class Tail {
     const index = await counts(KEYS.unsettled, (key) => redis.zcard(key));
     const claims = await counts(KEYS.claims, (key) => redis.hlen(key));
     const { timeMs, sequence, ids } = this.#newest!;
-    const since = (margin: number): number =>
-      sequence - this.#before(timeMs - 2 * (margin + SLACK_MS)).settled + 1;
+    const indexed = sequence - this.#generationBegan(EVENTS_STAY_MS, timeMs).sequence;
     return [
-      { name: 'events', entries: events, most: since(EVENTS_STAY_MS) },
-      { name: 'unsettled index', entries: index, most: since(EVENTS_STAY_MS) * MOST_WALLETS },
+      {
+        name: 'events',
+        entries: events,
+        most: sequence - this.#before(timeMs - 2 * (EVENTS_STAY_MS + SLACK_MS)).settled + 1,
+      },
+      { name: 'unsettled index', entries: index, most: indexed * MOST_WALLETS },
       {
         name: 'recent claims',
         entries: claims,
-        most: ids - this.#before(timeMs - 2 * (CLAIMS_STAY_MS + SLACK_MS)).ids,
+        most: ids - this.#generationBegan(CLAIMS_STAY_MS, timeMs).ids,
       },
     ];
   }
