@@ -78,7 +78,7 @@ export class History {
       await checkServers(world, clients.promises);
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
-      violation = error;
+      if (!(await world.isSettledBeyondReplica())) violation = error;
     } finally {
       await processes.endAll();
       VirtualTime.remove();

@@ -32,6 +32,8 @@ interface Session {
 export class Sessions {
   readonly #idle = new Map<string, Session[]>();
   readonly #all = new Set<Session>();
+  /** A lock that a statement waits for becomes free only when this changes. */
+  endedTransactions = 0;
   readonly #databaseUrl: string;
   readonly #rewrite: RewriteSql | undefined;
   #monitor: pg.Client | undefined;
@@ -57,10 +59,14 @@ export class Sessions {
     const session: Session = { client, kind, pid: rows[0]!.pid, connection, isInTransaction: false };
     const { connection: wire } = client as unknown as { connection: EventEmitter };
     wire.on('readyForQuery', ({ status }: { status: string }) => {
+      if (session.isInTransaction && status === IDLE) this.endedTransactions += 1;
       session.isInTransaction = status !== IDLE;
     });
     this.#all.add(session);
-    client.on('end', () => this.#all.delete(session));
+    client.on('end', () => {
+      this.endedTransactions += 1;
+      this.#all.delete(session);
+    });
     return session;
   }
 
@@ -136,11 +142,16 @@ type Query = string | pg.QueryConfig | Submittable;
 const isSubmittable = (query: Query): query is Submittable =>
   typeof query === 'object' && 'submit' in query && typeof query.submit === 'function';
 
-const labelOf = (query: Query): string => {
-  if (isSubmittable(query)) return 'round trip';
-  const text = typeof query === 'string' ? query : query.text;
-  return text.trim().replace(/\s+/g, ' ').slice(0, 48);
-};
+const textOf = (query: string | pg.QueryConfig): string => (typeof query === 'string' ? query : query.text);
+
+const labelOf = (query: Query): string =>
+  isSubmittable(query) ? 'round trip' : textOf(query).trim().replace(/\s+/g, ' ').slice(0, 48);
+
+/** Plain reads wait for no lock of a row. */
+const isPlainRead = (query: Query): boolean =>
+  !isSubmittable(query) &&
+  /^\s*(select|with)\b/i.test(textOf(query)) &&
+  !/\bfor update\b/i.test(textOf(query));
 
 /** Services of the history that its pools use. */
 export interface PoolHost {
@@ -160,6 +171,8 @@ class SimulatedClient {
   readonly #onRelease: () => void;
   #session: Session | undefined;
   #running: Promise<Outcome> | undefined;
+  /** Transactions that had ended when the statement was looked after last. */
+  #endedBefore = 0;
   #isEnded = false;
 
   constructor(host: PoolHost, config: pg.PoolConfig, onRelease: () => void) {
@@ -176,12 +189,13 @@ class SimulatedClient {
 
   query(query: Query, values?: unknown[]): unknown {
     const run = (): Promise<Outcome | 'blocked'> => this.#run(query, values);
-    if (!isSubmittable(query)) return this.link.ask(labelOf(query), run, () => this.#look());
+    const unblocked = (): Promise<Outcome | 'blocked'> => this.#lookAgain();
+    if (!isSubmittable(query)) return this.link.ask(labelOf(query), run, unblocked);
     const tell = query.callback!;
     this.link.send({
       label: labelOf(query),
       run,
-      unblocked: () => this.#look(),
+      unblocked,
       answer: (outcome) => tell('error' in outcome ? (outcome.error as Error) : null),
     });
     return query;
@@ -196,6 +210,7 @@ class SimulatedClient {
       (value): Outcome => ({ value }),
       (error: unknown): Outcome => ({ error }),
     );
+    if (isPlainRead(query) || !this.#host.sessions.mayWait(this.#session)) return this.#running;
     return this.#look();
   }
 
@@ -220,9 +235,13 @@ class SimulatedClient {
     });
   }
 
+  async #lookAgain(): Promise<Outcome | 'blocked'> {
+    return this.#host.sessions.endedTransactions === this.#endedBefore ? 'blocked' : this.#look();
+  }
+
   async #look(): Promise<Outcome | 'blocked'> {
     const session = this.#session!;
-    if (!this.#host.sessions.mayWait(session)) return this.#running!;
+    this.#endedBefore = this.#host.sessions.endedTransactions;
     for (let look = 0; look < MOST_LOOKS; look += 1) {
       const outcome = await Promise.race([this.#running!, realSleep(LOOK_MS)]);
       if (outcome !== undefined) return outcome;

@@ -58,8 +58,6 @@ export class World implements SimulatedServer {
   /** Unix milliseconds of the server's clock; written before the next command. */
   nowMs = BEGINNING_MS;
   hasSteppedClock = false;
-  /** Last event of a replica that became the server; undefined without a failover. */
-  lostAfter: number | undefined;
   switches = new Switches();
   journal = new Journal([], this.switches);
   /** In the order of their numbers. */
@@ -72,6 +70,8 @@ export class World implements SimulatedServer {
   readonly #scripts = new Map<string, Script>();
   #template = '';
   #contents: Contents = [];
+  /** Last event of the replica that became the server, in the epoch of Postgres' cursor at that time. */
+  #tookOver: Cursor | undefined;
   #replica: { readonly contents: Contents; readonly sequence: number } | undefined;
   #entries: StreamEntry[] = [];
   #writtenMs = 0;
@@ -154,7 +154,7 @@ export class World implements SimulatedServer {
     this.runId = FIRST_RUN_ID;
     this.nowMs = BEGINNING_MS;
     this.hasSteppedClock = false;
-    this.lostAfter = undefined;
+    this.#tookOver = undefined;
     this.#replica = undefined;
     this.switches = new Switches();
     this.journal = new Journal(this.markets, this.switches);
@@ -223,13 +223,23 @@ export class World implements SimulatedServer {
     await pipeline.exec();
     this.#writtenMs = 0;
     this.switches.forget();
-    const settled = (await this.cursor()).sequence;
-    if (settled <= sequence) this.journal.failOver(sequence);
-    else {
+    const settled = await this.cursor();
+    if (settled.sequence <= sequence) {
+      this.journal.failOver(sequence);
+      this.#tookOver = { epoch: settled.epoch, sequence };
+    } else {
       this.journal.lose();
       this.journal.isBehind = true;
     }
-    this.lostAfter = sequence;
+  }
+
+  /**
+   * True after a failover when settlement has committed events, read before it, that the replica lacks. The engine was
+   * asked before that, and opened: settlement then stops with an error, and only an operator can go on.
+   */
+  async isSettledBeyondReplica(): Promise<boolean> {
+    const { epoch, sequence } = await this.cursor();
+    return this.#tookOver?.epoch === epoch && sequence > this.#tookOver.sequence;
   }
 
   /** Returns the last event that Postgres has. */
