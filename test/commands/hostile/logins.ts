@@ -65,7 +65,7 @@ const SIWE: Way<string> = {
 const MUTATIONS = TYPED.mutations.length + SIWE.mutations.length;
 
 /** A key of its own for each login, the same in each run of a seed. */
-const keyOf = (seed: number, index: number, whose: string): string =>
+export const keyOf = (seed: number, index: number, whose: string): string =>
   `0x${createHash('sha256').update(`hostile ${seed} ${index} ${whose}`).digest('hex')}`;
 
 /** Sends this many invalid logins. Fewer than there are mutations are spread over all of them. */
