@@ -13,7 +13,7 @@ import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { openRedis } from '../support/redis-server.ts';
-import { freshDatabase, freshRedis } from '../support/servers.ts';
+import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
 import { type Service, startService } from '../support/service.ts';
 import { type Gateway, openGateway } from './gateway.ts';
 
@@ -75,9 +75,8 @@ const restOf =
   };
 
 async function openStage(): Promise<Stage> {
-  const [redisUrl, databaseUrl] = await Promise.all([freshRedis(), freshDatabase()]);
+  const [redisUrl, databaseUrl] = await Promise.all([freshRedis(), freshLedgerDatabase()]);
   const ledger = openLedger({ databaseUrl, poolSize: 2 });
-  await ledger.migrate();
   const ports = Object.fromEntries(
     await Promise.all(ROLES.map(async (role) => [role, await freePort()] as const)),
   ) as Record<Role, number>;

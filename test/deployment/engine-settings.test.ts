@@ -15,7 +15,7 @@ import { type Incarnation, launch } from '../../src/embedded/run/supervise.ts';
 import { ethersSigner } from '../auth/signers.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
-import { freshDatabase } from '../support/servers.ts';
+import { freshLedgerDatabase } from '../support/servers.ts';
 import { operate, type Service, signIn, startService } from '../support/service.ts';
 
 const K8S = fileURLToPath(new URL('../../k8s/', import.meta.url));
@@ -59,7 +59,7 @@ describe('the Redis of the cluster', function () {
 
   before(async () => {
     port = await freePort();
-    const address = ['--redis', `127.0.0.1:${port}`, '--database', await freshDatabase()];
+    const address = ['--redis', `127.0.0.1:${port}`, '--database', await freshLedgerDatabase()];
     execFileSync(process.execPath, [MAKE_KEYS, join(folder, 'keys'), ...address]);
     server = await redisOn(folder, port);
   });

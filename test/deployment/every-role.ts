@@ -5,7 +5,7 @@
 import { ethersSigner } from '../auth/signers.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
-import { freshDatabase, freshRedis } from '../support/servers.ts';
+import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
 import { operate, type Service, signIn, startService } from '../support/service.ts';
 
 const ROLES = ['api', 'stream', 'settlement', 'snapshot'] as const;
@@ -26,7 +26,7 @@ const RULES = [
 export async function metricsOfEveryRole(): Promise<Readonly<Record<Role, string>>> {
   const settings = {
     REDIS_URL: await freshRedis(),
-    DATABASE_URL: await freshDatabase(),
+    DATABASE_URL: await freshLedgerDatabase(),
     JWT_SECRET: 'x'.repeat(32),
     WEB_HOSTS: 'localhost',
     LOG_LEVEL: 'silent',

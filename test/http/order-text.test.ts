@@ -13,7 +13,7 @@ import { listedOrder, listedTrades } from '../ledger/listed.ts';
 import { type ReferenceLedger, type ReferenceOrder, referenceLedger } from '../ledger/reference-ledger.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { MARKETS, seededEvents, WALLETS } from '../support/seeded-events.ts';
-import { freshDatabase } from '../support/servers.ts';
+import { freshLedgerDatabase } from '../support/servers.ts';
 
 const EVENTS = 1_200;
 
@@ -102,8 +102,7 @@ describe('orders and trades as text', () => {
     let ledger: Ledger;
 
     before(async () => {
-      ledger = openLedger({ databaseUrl: await freshDatabase() });
-      await ledger.migrate();
+      ledger = openLedger({ databaseUrl: await freshLedgerDatabase() });
       for (let at = 0; at < EVENTS; at += 300) await ledger.settlement.settle(events.slice(at, at + 300));
     });
 

@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { Timeframe } from '../../src/domain/candle.ts';
 import { fillShares } from '../../src/http/fill-shares.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
-import { freshDatabase } from '../support/servers.ts';
+import { freshLedgerDatabase } from '../support/servers.ts';
 import { query } from './tables.ts';
 
 const VICTIM = `0x${'1'.repeat(40)}`;
@@ -68,10 +68,7 @@ describe('rows that a read of a long history costs', () => {
   let databaseUrl: string;
 
   before(async () => {
-    databaseUrl = await freshDatabase();
-    const ledger = openLedger({ databaseUrl });
-    await ledger.migrate();
-    await ledger.close();
+    databaseUrl = await freshLedgerDatabase();
     await query(databaseUrl, HISTORY);
   });
 

@@ -7,7 +7,7 @@ import { fillShares } from '../../src/http/fill-shares.ts';
 import { type Ledger, type LedgerEntry, openLedger } from '../../src/ledger/index.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { ASSETS, MARKETS, POISONED_TEXTS, seededEvents, WALLETS } from '../support/seeded-events.ts';
-import { freshDatabase } from '../support/servers.ts';
+import { freshLedgerDatabase } from '../support/servers.ts';
 import { listedOrder, listedTrades } from './listed.ts';
 import { type ReferenceLedger, type ReferenceOrder, referenceLedger } from './reference-ledger.ts';
 
@@ -21,8 +21,7 @@ describe('ledger reads', () => {
 
   before(async () => {
     seed = runSeed();
-    ledger = openLedger({ databaseUrl: await freshDatabase() });
-    await ledger.migrate();
+    ledger = openLedger({ databaseUrl: await freshLedgerDatabase() });
     events = seededEvents(seed).next(COUNT);
     reference = referenceLedger(events);
     for (let at = 0; at < COUNT; at += 100) await ledger.settlement.settle(events.slice(at, at + 100));
@@ -266,8 +265,7 @@ describe('ledger reads', () => {
   });
 
   it('keeps each poisoned text to the letter, and settles what no text should be', async () => {
-    const own = openLedger({ databaseUrl: await freshDatabase() });
-    await own.migrate();
+    const own = openLedger({ databaseUrl: await freshLedgerDatabase() });
     const opening = seededEvents(5).next(30);
     const placed = events.find((event) => event.kind === 'order_placed' && event.status === 'resting')!;
     if (placed.kind !== 'order_placed') throw new Error('the stream has no resting order');

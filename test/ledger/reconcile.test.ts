@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { runSeed } from '../support/seed.ts';
 import { seededEvents } from '../support/seeded-events.ts';
-import { freshDatabase } from '../support/servers.ts';
+import { freshLedgerDatabase } from '../support/servers.ts';
 import { databaseOfEarlierRelease } from './earlier-release.ts';
 import { freshLedgers } from './fresh-ledgers.ts';
 import { query, remembered } from './tables.ts';
@@ -102,9 +102,8 @@ describe('ledger check', () => {
   let databaseUrl: string;
 
   before(async () => {
-    databaseUrl = await freshDatabase();
+    databaseUrl = await freshLedgerDatabase();
     ledger = openLedger({ databaseUrl });
-    await ledger.migrate();
     await ledger.settlement.settle(seededEvents(7).next(800));
   });
 

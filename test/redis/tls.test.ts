@@ -12,7 +12,7 @@ import { ethersSigner } from '../auth/signers.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { freePort } from '../support/ports.ts';
 import { asUser, type RedisServer, startRedisServer } from '../support/redis-server.ts';
-import { freshDatabase } from '../support/servers.ts';
+import { freshLedgerDatabase } from '../support/servers.ts';
 import { type Service, signIn, startService } from '../support/service.ts';
 
 describe('a Redis behind TLS', function () {
@@ -49,7 +49,7 @@ describe('a Redis behind TLS', function () {
 
   it('serves every role; addresses, passwords and the authority come by files', async () => {
     const shared = {
-      DATABASE_URL: await freshDatabase(),
+      DATABASE_URL: await freshLedgerDatabase(),
       JWT_SECRET: 'x'.repeat(32),
       WEB_HOSTS: 'localhost',
       LOG_LEVEL: 'warn',

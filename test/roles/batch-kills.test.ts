@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { openRedis, type RedisServer, startRedisServer } from '../support/redis-server.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
-import { freshDatabase, freshRedisServer } from '../support/servers.ts';
+import { freshLedgerDatabase, freshRedisServer } from '../support/servers.ts';
 import { type Call, isReady, operate, type Service, signIn, startService } from '../support/service.ts';
 
 const M = 'ETH/USD';
@@ -55,7 +55,7 @@ describe('an api and its Redis killed with batches in flight', function () {
     redis = await freshRedisServer({}, startRedisServer);
     settings = {
       REDIS_URL: redis.url,
-      DATABASE_URL: await freshDatabase(),
+      DATABASE_URL: await freshLedgerDatabase(),
       WEB_HOSTS: 'redbook.example',
       JWT_SECRET: 'a secret of the tests, 32 bytes or more',
       LOG_LEVEL: 'warn',

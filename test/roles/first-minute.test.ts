@@ -20,7 +20,7 @@ import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { ROOT } from '../support/program.ts';
 import { startRedisServer } from '../support/redis-server.ts';
-import { freshDatabase } from '../support/servers.ts';
+import { freshLedgerDatabase } from '../support/servers.ts';
 import { launchService, type Service } from '../support/service.ts';
 
 const PASSWORD = 'hunter2';
@@ -151,7 +151,7 @@ describe('the first minute', function () {
     const service = await launch('all', {
       DATA_DIR: pathOf('wrong settings'),
       REDIS_URL: redis.url,
-      DATABASE_URL: await freshDatabase(),
+      DATABASE_URL: await freshLedgerDatabase(),
     });
     const told = /^Waiting for Redis at \S+ \(REDIS_URL\): .*appendonly is no, must be yes/m;
     await eventually('it tells', async () => told.test(service.output()));

@@ -14,7 +14,7 @@ import { type StandaloneRole, startStandalone } from '../../src/roles/standalone
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
 import { openRedis, redisOf } from '../support/redis-server.ts';
-import { freshDatabase, freshRedis } from '../support/servers.ts';
+import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
 import { isReady } from '../support/service.ts';
 
 const ROLES: readonly StandaloneRole[] = ['api', 'stream', 'settlement', 'snapshot'];
@@ -31,7 +31,7 @@ describe('/metrics and /readyz', () => {
   before(async () => {
     settings = {
       REDIS_URL: await freshRedis(),
-      DATABASE_URL: await freshDatabase(),
+      DATABASE_URL: await freshLedgerDatabase(),
       JWT_SECRET: 'x'.repeat(32),
       WEB_HOSTS: 'localhost',
     } as Record<string, string>;

@@ -5,7 +5,7 @@ import { ethersSigner } from '../auth/signers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Link, openLink } from '../support/link.ts';
 import { freePort } from '../support/ports.ts';
-import { freshDatabase, loneRedis } from '../support/servers.ts';
+import { freshLedgerDatabase, loneRedis } from '../support/servers.ts';
 import { type Call, isReady, operate, type Service, signIn, startService } from '../support/service.ts';
 
 /**
@@ -70,7 +70,7 @@ describe('an api whose servers are away', function () {
   };
 
   before(async () => {
-    const [engine, queue, postgres] = await Promise.all([loneRedis(), loneRedis(), freshDatabase()]);
+    const [engine, queue, postgres] = await Promise.all([loneRedis(), loneRedis(), freshLedgerDatabase()]);
     const direct = { REDIS_URL: engine, QUEUE_REDIS_URL: queue, DATABASE_URL: postgres };
     const urls = { engine, queue, postgres };
     for (const server of SERVERS) links[server] = await openLink(urls[server]);

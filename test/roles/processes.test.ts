@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { ethersSigner } from '../auth/signers.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/ports.ts';
+import { program } from '../support/program.ts';
 import { freshDatabase, freshRedis } from '../support/servers.ts';
 import { type Call, launchService, operate, type Service, signIn, startService } from '../support/service.ts';
 
@@ -133,8 +134,8 @@ describe('the all-in-one', function () {
     return { PATH: process.env.PATH, HOME: process.env.HOME, ...others };
   };
 
-  it('shows newcomers a demo that ends well, whatever the port', () => {
-    const output = execFileSync(process.execPath, ['--import=tsx', 'src/main.ts', 'demo'], {
+  it('shows newcomers a demo that ends well, whatever the port', async () => {
+    const output = execFileSync(process.execPath, [...(await program()), 'demo'], {
       env: otherTerminal(),
       encoding: 'utf8',
     });

@@ -20,7 +20,7 @@ import { liveContents } from '../support/engine-contents.ts';
 import { asUser } from '../support/redis-server.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 import { POISONED_TEXTS, seededEvents, WALLETS } from '../support/seeded-events.ts';
-import { freshDatabase, freshRedis } from '../support/servers.ts';
+import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
 
 /** Silent, because these tests check behaviour, not the log. */
 const log = pino({ level: 'silent' });
@@ -63,9 +63,8 @@ describe('settlement', function () {
   const ledgers: Ledger[] = [];
 
   const freshLedger = async (): Promise<Ledger> => {
-    const ledger = openLedger({ databaseUrl: await freshDatabase() });
+    const ledger = openLedger({ databaseUrl: await freshLedgerDatabase() });
     ledgers.push(ledger);
-    await ledger.migrate();
     return ledger;
   };
 
