@@ -197,7 +197,13 @@ export class EngineOutbox {
       // A market was published after the records were read.
       const { byNumber } = await this.#markets.refresh();
       marketAt = (number) => byNumber.get(number);
-      return decode();
+      try {
+        return decode();
+      } catch (cause) {
+        if (!(cause instanceof UnknownMarket)) throw cause;
+        // The engine was emptied after the events were read.
+        throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine has lost what was read', { cause });
+      }
     }
   }
 }

@@ -184,4 +184,15 @@ describe('engine: unsettled events of a wallet', function () {
     expect(await codeOf(engine.outbox.unsettledOf(ALICE))).to.equal('SERVICE_UNAVAILABLE');
     expect(await engine.outbox.unsettledOf(BOB)).to.have.length(100);
   });
+
+  it('asks to try again when the engine is emptied between the read of an event and that of its market', async () => {
+    const { engine } = bench;
+    await publishPlain(engine, M);
+    await fund(engine, ALICE, { ETH: 1n });
+    await place(engine, ALICE, limit(M, 'sell', 10, 1));
+    const reader = await bench.replica(); // has not read the markets yet
+    await redis.del(KEYS.markets);
+    const read = reader.outbox.readEvents({ epoch: 0, sequence: 0 }, 10);
+    expect(await codeOf(read)).to.equal('SERVICE_UNAVAILABLE');
+  });
 });
