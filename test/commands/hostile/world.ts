@@ -14,6 +14,8 @@ export interface SignedIn {
 /** What a wallet has learned of its own. */
 interface Known {
   readonly orderIds: string[];
+  /** Id of a recent order, which may still be live; undefined before the first. */
+  recentOrderId?: string | undefined;
   readonly clientIds: string[];
   readonly cursors: string[];
 }
@@ -36,7 +38,10 @@ export class World {
   /** Keeps ids and cursors of a reply, for later requests of the wallet. */
   learn(wallet: SignedIn, { text, status }: WireReply, dice: Random): void {
     if (status !== 200 || text.length > 20_000) return;
-    const { orderIds, clientIds, cursors } = this.#knownOf(wallet);
+    const known = this.#knownOf(wallet);
+    const { orderIds, clientIds, cursors } = known;
+    // Placements and lists show the newest order first.
+    known.recentOrderId = text.matchAll(ID).next().value?.[1] ?? known.recentOrderId;
     const keep = (list: string[], value: string): void => {
       if (list.length < KEPT_IDS) list.push(value);
       else list[dice.below(KEPT_IDS)] = value;
@@ -63,7 +68,7 @@ export class World {
     const values: Readonly<Record<string, () => unknown>> = {
       address: () => (dice.chance(0.8) ? wallet : dice.pick(this.wallets)).address,
       account: () => (dice.chance(0.8) ? wallet : dice.pick(this.wallets)).address,
-      orderId: () => dice.pick(owner.orderIds) ?? '0'.repeat(34),
+      orderId: () => (dice.chance(0.5) ? owner.recentOrderId : dice.pick(owner.orderIds)) ?? '0'.repeat(34),
       clientOrderId: () =>
         (dice.chance(0.5) ? dice.pick(owner.clientIds) : undefined) ?? `id-${dice.below(5_000)}`,
       cursor: () => dice.pick(owner.cursors) ?? 'A'.repeat(28),
