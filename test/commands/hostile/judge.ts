@@ -19,6 +19,10 @@ export interface Asked {
 
 /** The framing of a message is refused with these, before any route is known. The connection ends. */
 const OF_THE_FRAMING: readonly ErrorCode[] = ['BAD_REQUEST', 'EXPRESS_ERR_BODY_TOO_LARGE'];
+/** Statuses of replies that the server sends before any route. A reply to HEAD has no body that names its code. */
+const BEFORE_ROUTES: readonly number[] = Object.values(ERRORS)
+  .filter(({ producer }) => producer === 'the server, before any route')
+  .map(({ status }) => status);
 const SESSION_ROUTES = ['/v1/auth/verify', '/api/auth/verify'];
 const LONGEST_SHOWN = 300;
 
@@ -51,7 +55,10 @@ export class Judge {
       found('no answer is 5xx', `${aim}: ${status} ${code ?? ''}`);
     if (typeof error === 'string') found('errors have the documented shape', `${aim}: ${status} ${error}`);
     if (headers['x-request-id'] === undefined) found('each reply has its request id', `${aim}: ${status}`);
-    const isOfTheServer = code !== undefined && isBeforeRoutes(code, headers);
+    const isOfTheServer =
+      code === undefined
+        ? method === 'HEAD' && BEFORE_ROUTES.includes(status)
+        : isBeforeRoutes(code, headers);
     if (!isOfTheServer && asked.path !== undefined) {
       const undocumented = this.#undocumented(method, asked.path, reply);
       if (undocumented !== undefined) found('each reply is documented', `${aim}: ${undocumented}`);

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto';
 export const JWT_SECRET = 'planted-key-of-the-sessions-of-hostile-input';
 export const PREVIOUS_SECRET = 'planted-key-of-earlier-sessions-of-hostile-input';
 
-/** Anything that looks like a token or a signature, planted or not. */
-const LOOKS_SECRET = /\beyJ[\w-]{12,}|0x[0-9a-f]{128,}/gi;
+/** Anything that looks like a token or a signature, planted or not. A tag may begin like a token, but has no dot. */
+const LOOKS_SECRET = /\beyJ[\w-]{12,}\.[\w-]|0x[0-9a-fA-F]{128,}/g;
 const LONGEST_SHOWN = 200;
 
 const base64url = (text: string): string => Buffer.from(text).toString('base64url');
