@@ -30,12 +30,11 @@ const promised = rowsOf(README, 'What an answer promises')
     proofs: [...proofs!.matchAll(/`([^`]+)`/g)].map(([, name]) => name!),
   }));
 
-const ran = new Map(
-  rowsOf(CAMPAIGN, 'What was run').map(([fault, rounds, , , violations]) => [
-    fault!.replaceAll('`', ''),
-    { rounds: Number(rounds), violations: Number(violations) },
-  ]),
-);
+const ran = rowsOf(CAMPAIGN, 'What was run').map(([fault, rounds, , , violations]) => ({
+  fault: fault!.replaceAll('`', ''),
+  rounds: Number(rounds),
+  violations: Number(violations),
+}));
 
 describe('the promise of the README', () => {
   it('names at least one fault in each line', () => {
@@ -47,7 +46,8 @@ describe('the promise of the README', () => {
     for (const proof of proofs)
       it(`${fault}: ${proof} is a fault of the campaign, was run, and had no violation`, () => {
         expect(FAULTS.map(({ name }) => name)).to.include(proof);
-        expect(ran.get(proof), 'rounds in docs/campaign.md').to.include({ violations: 0 });
-        expect(ran.get(proof)!.rounds).to.be.above(0);
+        const rows = ran.filter((row) => row.fault === proof);
+        expect(rows, 'rows of docs/campaign.md').to.have.length.above(0);
+        for (const { rounds, violations } of rows) expect([rounds > 0, violations]).to.deep.equal([true, 0]);
       });
 });
