@@ -226,7 +226,7 @@ function notStarted({ say }: CampaignOptions, fault: Fault, { message }: Error):
   return { ...notRun(fault, 'its cluster does not start'), violations };
 }
 
-/** What the clients have done since a moment. */
+/** Returns a function that counts requests and unknown outcomes from now on. */
 function openFigures({ model, driver }: Stage): (healedMs: number[], notes: string[]) => Figures {
   const { requests, unknowns } = model;
   const begunMs = performance.now();

@@ -1,4 +1,4 @@
-/** What the campaign takes for acknowledged: an unknown outcome is no answer, and a loss undoes what followed it. */
+/** Proves that an unknown outcome does not count as acknowledged, and that a loss undoes the orders that followed it. */
 
 import { expect } from 'chai';
 import type { Entry, OrderBody } from './journal.ts';

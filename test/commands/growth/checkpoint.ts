@@ -31,7 +31,7 @@ export interface Checkpoint {
   /** Sequence of the last event. */
   readonly events: number;
   readonly atMs: number;
-  /** What stood beside live state before the rest. */
+  /** The unsettled tail before the rest. */
   readonly tail: readonly TailMeasured[];
   readonly usedBytes: number;
   readonly datasetBytes: number;

@@ -3,7 +3,7 @@
 import { type Checkpoint, type Grown, takeCheckpoint } from './checkpoint.ts';
 import { ROUNDS_A_STEP } from './rounds.ts';
 
-/** How far a run has come. */
+/** Progress of a run. */
 export interface Progress {
   /** Rounds that were made. */
   readonly rounds: number;

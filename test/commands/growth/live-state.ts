@@ -8,7 +8,7 @@ import { type FilterLayout, filterKeys } from '../../../src/engine/filter-layout
 import { balancesKey, bookKey, KEYS, levelsKey } from '../../../src/engine/keys.ts';
 import { liveAfter, marketOf, type Shape } from './rounds.ts';
 
-/** What one key may hold. */
+/** Bounds of one key: its entries and its bytes. */
 export interface Expected {
   readonly kind: string;
   /** Members, fields, entries or bytes of a string. */

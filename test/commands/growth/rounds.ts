@@ -11,7 +11,7 @@
  *   last      in every other round, takes the third step; otherwise it is a fill-or-kill order that is rejected
  *   crossing  is rejected, because it is post-only
  *   expiring  expires
- * What is left of a near order is cancelled at the end of the step. In every other market, buying and selling are
+ * The remainder of a near order is cancelled at the end of the step. In every other market, buying and selling are
  * exchanged.
  */
 

@@ -18,7 +18,7 @@ import { ordersAfter, ROUNDS_A_STEP } from './rounds.ts';
 import type { Servers } from './servers.ts';
 import { Tail } from './tail.ts';
 
-/** What a run keeps in its folder. */
+/** State of a run that its folder keeps. */
 export interface Kept {
   readonly orders: number;
   readonly seed: number;

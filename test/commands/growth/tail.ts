@@ -1,7 +1,7 @@
 /**
- * What the engine holds beside live state while orders come: events that are not settled, and events, index entries and
- * claims that are settled and stay for a margin of time. The bounds follow from samples of the positions of engine and
- * ledger.
+ * Entries that the engine holds beside live state while orders come: events that are not settled, and events, index
+ * entries and claims that are settled and stay for a margin of time. The bounds follow from samples of the positions of
+ * engine and ledger.
  */
 
 import type { Redis } from 'ioredis';

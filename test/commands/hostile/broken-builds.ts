@@ -123,7 +123,7 @@ export const SHORT = { requests: 1_200, logins: 90, tokens: 60, rounds: 4, held:
 export interface Proof {
   /** Faults of the build that were not reported. */
   readonly missed: readonly string[];
-  /** What was reported. */
+  /** Names of the checks that reported the fault. */
   readonly checks: readonly string[];
 }
 

@@ -5,7 +5,7 @@ const EXAMPLES = 3;
 export interface Finding {
   /** Promise that does not hold. */
   readonly check: string;
-  /** What is alike in all of them. */
+  /** Subject that all reports of the finding share. */
   readonly kind: string;
   count: number;
   readonly examples: string[];

@@ -6,7 +6,7 @@ import type { Findings } from './findings.ts';
 import { looksSecret } from './secrets.ts';
 import type { WireReply } from './wire.ts';
 
-/** What was asked, as far as a judgement needs it. */
+/** A request, as far as the judgement of its reply needs it. */
 export interface Asked {
   readonly method: string;
   /** Path and query as sent; undefined if the message has no path that can be judged. */

@@ -11,7 +11,7 @@ import { Line, type Pieces, readReplies, type WireReply } from './wire.ts';
 
 const AT_ONCE = 12;
 const PATIENCE_MS = 20_000;
-/** Of a hundred numbers: requests, attacks on the framing, and the rest are handshakes. */
+/** Numbers below the first bound are requests, those below the second attack the framing; the rest are handshakes. */
 const [REQUESTS, FRAMINGS] = [80, 90];
 /** Heads and bodies beyond this may be cut off by the refusal, before it can be read. */
 const LIMIT_BYTES = 16 * 1_024;
@@ -194,7 +194,7 @@ const shown = ({ status, text }: WireReply): string => `    ${status} ${text.sli
 const REPEATED = /([\s\S]{1,40}?)\1{100,}/g;
 const shortened = (all: string, piece: string): string => `${piece}<${all.length / piece.length} times>`;
 
-/** What follows the head of a reply. */
+/** The bytes behind the head of a reply. */
 const afterHead = (received: Buffer): Buffer => received.subarray(received.indexOf('\r\n\r\n') + 4);
 
 function judgeFrame(text: string, found: (check: string) => void): void {

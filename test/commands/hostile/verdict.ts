@@ -1,4 +1,4 @@
-/** What is judged once a run is over: reach, memory, logs, and the ledger. */
+/** Judges reach, memory, logs and the ledger at the end of a run. */
 
 import type { Memory } from './memory.ts';
 import type { Scene } from './scene.ts';

@@ -1,4 +1,4 @@
-/** What a hostile client can know: its own wallets and sessions, the markets, and ids that replies have shown. */
+/** Knowledge of a hostile client: its own wallets and sessions, the markets, and ids that replies have shown. */
 
 import type { Signer } from '../../auth/signers.ts';
 import type { Random } from '../../support/seed.ts';
@@ -11,7 +11,7 @@ export interface SignedIn {
   readonly token: string;
 }
 
-/** What a wallet has learned of its own. */
+/** Ids and cursors that replies to a wallet have shown. */
 interface Known {
   readonly orderIds: string[];
   /** Id of a recent order, which may still be live; undefined before the first. */

@@ -1,4 +1,4 @@
-/** What a worker process of the simulation is asked to do, and its answer. */
+/** Tasks of a worker process of the simulation, and its answers. */
 
 import { freshDatabase, loneRedis } from '../../support/servers.ts';
 import { BROKEN_BUILDS } from './broken.ts';

@@ -6,7 +6,7 @@ import type { Scene } from './fault.ts';
 /** Time in which replicas have noticed the new server. */
 const NOTICED_MS = 2_500;
 
-/** How far each of the two stores is. */
+/** Positions of the two stores. */
 interface Places {
   readonly sequence: number;
   readonly settled: number;
