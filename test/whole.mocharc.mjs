@@ -1,7 +1,6 @@
 /**
  * Runs all files but the browser's for `npm test`, three at a time on two cores: every third second a file waits for a
- * server, a clock or a process. The files that measure time go first, beside files that mostly wait. Long files are
- * next, so that none of them is left for the end.
+ * server, a clock or a process. Long files go first, so that none of them is left for the end.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -9,23 +8,29 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Compares the times of seven processes to 300 ms, so `npm test` runs this file by itself, before all others. */
 const ALONE = 'test/stream/cadence.test.ts';
 
-const TIMED = ['http/limits', 'queue/queue', 'workers/snapshot', 'commands/drill/drill', 'roles/outages'];
-const LONG = [
+/** Run while the browser tests still take a processor: with every job, some three minutes. */
+const BESIDE_BROWSER = [
   'commands/campaign/campaign',
   'equivalence/equivalence',
   'roles/processes',
   'equivalence/mutations',
-  'redis-cluster/streams',
+  'commands/simulation/simulation',
   'embedded/embedded',
-  'roles/upgrade',
   'redis-cluster/engine',
+  'redis/failover',
+  'books/rebuild',
+  'engine/refusals',
+  'books/reconcile',
+];
+/** Compare times, so they run after the browser tests. */
+const TIMED = ['http/limits', 'queue/queue', 'workers/snapshot', 'commands/drill/drill', 'roles/outages'];
+const LONG = [
+  'redis-cluster/streams',
+  'roles/upgrade',
   'redis-cluster/settlement',
   'roles/batch-kills',
-  'redis/failover',
   'commands/sweeps/sweeps',
-  'books/rebuild',
   'ledger/kill',
-  'books/reconcile',
   'books/earlier-release',
   'engine/long-walks',
   'engine/numbers',
@@ -53,7 +58,7 @@ const all = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8'
   .map((file) => `test/${file}`)
   .filter((file) => file !== ALONE)
   .sort();
-const ahead = [...TIMED, ...LONG].map((name) => `test/${name}.test.ts`);
+const ahead = [...BESIDE_BROWSER, ...TIMED, ...LONG].map((name) => `test/${name}.test.ts`);
 const missing = ahead.filter((file) => !all.includes(file));
 if (missing.length > 0) throw new Error(`no such file: ${missing}`);
 
