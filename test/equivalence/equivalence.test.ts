@@ -29,13 +29,13 @@ describe('equivalence of the engine and the reference', function () {
   });
 
   it('holds with low limits of makers and of live orders', async () => {
-    const outcomes = await run(1_000, 3, 8);
+    const outcomes = await run(1_500, 3, 8);
     expect(outcomes.counts.get('stopped by the bound on makers')).to.be.above(0);
     expect(outcomes.counts.get('BAD_REQUEST')).to.be.above(10);
   });
 
   it('holds with deep books, where one order matches many makers', async () => {
-    const outcomes = await run(1_200, 1_000, 200);
+    const outcomes = await run(2_000, 1_000, 200);
     expect(outcomes.counts.get('more makers than one page')).to.be.above(0);
   });
 });
