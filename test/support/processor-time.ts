@@ -2,23 +2,17 @@
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { endedChildrenSeconds } from './proc.ts';
 
 const TIMES = 'processor-times';
-const TICKS_PER_SECOND = 100;
 
 let spentSeconds = processorSeconds();
 
 /** Processor time of this process and of its children that have ended. */
 function processorSeconds(): number {
   const { user, system } = process.cpuUsage();
-  return (user + system) / 1e6 + endedChildrenSeconds();
-}
-
-function endedChildrenSeconds(): number {
-  if (process.platform !== 'linux') return 0;
-  // Fields 16 and 17 of the line; the name of the program, the second field, may hold spaces.
-  const stat = readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1)!.split(' ');
-  return (Number(stat[13]) + Number(stat[14])) / TICKS_PER_SECOND;
+  const ended = process.platform === 'linux' ? endedChildrenSeconds('self') : 0;
+  return (user + system) / 1e6 + ended;
 }
 
 /** Records in the folder of the run what this process has spent since its previous file. */

@@ -11,9 +11,10 @@ import { openSessions } from '../../../src/auth/session.ts';
 import { startEmbedded } from '../../../src/embedded/index.ts';
 import { freePort } from '../../../src/embedded/run/ports.ts';
 import { query } from '../../ledger/tables.ts';
+import { parentOf } from '../../support/proc.ts';
 import { type Driver, startDriver } from './drive.ts';
 import { PRESENT } from './older-release.ts';
-import { parentOf, type Watched } from './processors.ts';
+import type { Watched } from './processors.ts';
 
 const SECRET = 'a secret of the bench, and of nothing else';
 

@@ -108,9 +108,7 @@ interface Processes {
   readonly redis: Watched;
 }
 
-interface AllProcesses {
-  readonly present: Processes;
-  readonly older: Processes | undefined;
+interface AllProcesses extends Both<Processes> {
   readonly hello: Running;
 }
 
@@ -125,19 +123,25 @@ const loadOrders = (
 const loadHello = (hello: Running, connections: number, seconds = SECONDS): Promise<HelloCost> =>
   costlyLoad({ hello }, () => load(hello.url, { connections, seconds, nextRequest: nextHello }));
 
-/** Measures both releases, one directly after the other. The release that goes first changes from round to round. */
-async function inTurn<Result>(
-  { present, older }: AllProcesses,
-  round: number,
-  measure: (release: Processes) => Promise<Result>,
-): Promise<{ readonly present: Result; readonly older: Result | undefined }> {
-  const takeOlder = async () => older && (await measure(older));
-  if (round % 2 === 0) {
-    const first = await measure(present);
-    return { present: first, older: await takeOlder() };
+/** One of each release; undefined if the older one cannot run here. */
+interface Both<One> {
+  readonly present: One;
+  readonly older: One | undefined;
+}
+
+/** Does the same for both releases, one directly after the other. The release that goes first changes with `turn`. */
+async function inTurn<One, Result>(
+  { present, older }: Both<One>,
+  turn: number,
+  work: (release: One) => Promise<Result>,
+): Promise<Both<Result>> {
+  const doOlder = async () => older && (await work(older));
+  if (turn % 2 === 0) {
+    const first = await work(present);
+    return { present: first, older: await doOlder() };
   }
-  const first = await takeOlder();
-  return { present: await measure(present), older: first };
+  const first = await doOlder();
+  return { present: await work(present), older: first };
 }
 
 async function takeRound(
@@ -204,39 +208,20 @@ async function takeTails(
   return { perSecond, orders, hello: await tailOf(hello.url, nextHello) };
 }
 
-interface Exchanges {
-  readonly present: Exchange;
-  readonly older: Exchange | undefined;
-}
-
-/** Starts new api processes, the one of the older release first in every other launch. */
-async function startApis(
-  { present, older }: Exchanges,
-  launch: number,
-  hello: Running,
-): Promise<AllProcesses> {
-  const start = async (exchange: Exchange): Promise<Processes> => ({
-    api: await exchange.start('api'),
-    redis: exchange.engine,
-  });
-  const startOlder = async () => older && (await start(older));
-  if (launch % 2 === 0) {
-    const first = await start(present);
-    return { present: first, older: await startOlder(), hello };
-  }
-  const first = await startOlder();
-  return { present: await start(present), older: first, hello };
-}
+const startApi = async (exchange: Exchange): Promise<Processes> => ({
+  api: await exchange.start('api'),
+  redis: exchange.engine,
+});
 
 async function measureLaunches(
-  exchanges: Exchanges,
+  exchanges: Both<Exchange>,
   older: OlderRelease,
   hello: Running,
 ): Promise<Measured[]> {
   const nextOrder = orderRequests();
   const [rounds, cannon, tails]: [Round[], CannonRound[], Tails[]] = [[], [], []];
   for (let launch = 0; launch < LAUNCHES; launch += 1) {
-    const all = await startApis(exchanges, launch, hello);
+    const all = { ...(await inTurn(exchanges, launch, startApi)), hello };
     await warm(all, nextOrder);
     for (let round = 0; round < ROUNDS_OF_LAUNCH; round += 1)
       rounds.push(await takeRound(all, { launch, round, nextOrder }));

@@ -1,39 +1,7 @@
-/** Reads the processor time of processes from Linux' /proc, and counts their instructions if perf can. */
+/** Measures the processor time of processes, and counts their instructions if perf can. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { childrenOf, familySeconds, ownSeconds } from '../../support/proc.ts';
 import { countWithPerf, findCounter } from './instructions.ts';
-
-/** Clock ticks per second in /proc, on every Linux that Node supports. */
-const HERTZ = 100;
-const PARENT = 0;
-const OWN_TIMES = [10, 11] as const;
-/** Includes the times of children that have ended. */
-const ALL_TIMES = [10, 11, 12, 13] as const;
-
-/** Fields of /proc/PID/stat after the state; the name before it may hold spaces. */
-const statOf = (pid: number): number[] =>
-  readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' ').slice(1).map(Number);
-
-const ticksOf = (pid: number, times: readonly number[]): number => {
-  const stat = statOf(pid);
-  return times.reduce((sum, time) => sum + stat[time]!, 0);
-};
-
-/** The parent of a process. */
-export const parentOf = (pid: number): number => statOf(pid)[PARENT]!;
-
-function childrenOf(parent: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        return parentOf(pid) === parent;
-      } catch {
-        return false; // it ended meanwhile
-      }
-    });
-}
 
 /** A process, optionally measured together with its children. */
 export interface Watched {
@@ -41,17 +9,8 @@ export interface Watched {
   readonly withChildren?: boolean;
 }
 
-function secondsOf({ pid, withChildren }: Watched): number {
-  if (!withChildren) return ticksOf(pid, OWN_TIMES) / HERTZ;
-  const children = childrenOf(pid).map((child) => {
-    try {
-      return ticksOf(child, OWN_TIMES);
-    } catch {
-      return 0; // ended meanwhile; its parent has its time
-    }
-  });
-  return (ticksOf(pid, ALL_TIMES) + children.reduce((sum, ticks) => sum + ticks, 0)) / HERTZ;
-}
+const secondsOf = ({ pid, withChildren }: Watched): number =>
+  withChildren ? familySeconds(pid) : ownSeconds(pid);
 
 export interface Spent {
   readonly seconds: number;

@@ -1,7 +1,7 @@
 /** Lets a settlement process with little memory catch up with a backlog, and measures it. */
 
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { peakBytesOf } from '../../support/proc.ts';
 
 export interface CaughtUp {
   readonly events: number;
@@ -12,11 +12,10 @@ export interface CaughtUp {
 
 const POLL_MS = 200;
 
-/** Most resident memory of a process so far; 0 where the system does not tell. */
-function peakBytesOf(pid: number): number {
+/** Most resident memory of a process so far; 0 if it has ended, or where the system does not tell. */
+function peakBytesSoFar(pid: number): number {
   try {
-    const kib = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return Number(kib ?? 0) * 1024;
+    return peakBytesOf(pid);
   } catch {
     return 0;
   }
@@ -47,7 +46,7 @@ export async function catchUp(
   let [left, sinceMs, peakBytes] = [events, performance.now(), 0];
   while (left > 0) {
     await sleep(POLL_MS);
-    peakBytes = Math.max(peakBytes, peakBytesOf(pid));
+    peakBytes = Math.max(peakBytes, peakBytesSoFar(pid));
     const now = await lag();
     if (now < left) sinceMs = performance.now();
     left = now;

@@ -1,9 +1,7 @@
 /** Processor time of a simulation: of this process, of its Redis and of its Postgres. Linux tells it in /proc. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { familySeconds, parentOf } from '../../support/proc.ts';
 import type { World } from './world.ts';
-
-const TICKS_A_SECOND = 100;
 
 /** Seconds of each part. */
 export interface UsedSeconds {
@@ -44,31 +42,10 @@ export class ProcessorTime {
     const ofRedis = ['used_cpu_sys', 'used_cpu_user'].map((name) =>
       Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(redis)?.[1] ?? 0),
     );
-    const children = readdirSync('/proc')
-      .map(Number)
-      .filter((pid) => pid > 0 && parentOf(pid) === this.#postmaster);
-    const postgres = [this.#postmaster, ...children].reduce((sum, pid) => sum + secondsOf(pid), 0);
-    return { node: (user + system) / 1e6, redis: ofRedis[0]! + ofRedis[1]!, postgres };
+    return {
+      node: (user + system) / 1e6,
+      redis: ofRedis[0]! + ofRedis[1]!,
+      postgres: familySeconds(this.#postmaster),
+    };
   }
 }
-
-/** Fields of /proc/<pid>/stat after the name of the program. */
-function statOf(pid: number): number[] {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return text
-      .slice(text.lastIndexOf(')') + 4)
-      .split(' ')
-      .map(Number);
-  } catch {
-    return [];
-  }
-}
-
-const parentOf = (pid: number): number => statOf(pid)[0] ?? 0;
-
-/** Returns the processor time of the process and of its children that have ended. */
-const secondsOf = (pid: number): number =>
-  statOf(pid)
-    .slice(10, 14)
-    .reduce((sum, ticks) => sum + ticks, 0) / TICKS_A_SECOND;

@@ -4,7 +4,6 @@
  */
 
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { rebuildEngine } from '../../../src/books/rebuild.ts';
@@ -13,6 +12,7 @@ import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
 import { ALICE, BOB, fund, limit, place, publishPlain } from '../../engine/fixture.ts';
 import { query } from '../../ledger/tables.ts';
 import { freePort } from '../../support/ports.ts';
+import { peakBytesOf } from '../../support/proc.ts';
 import { openRedis } from '../../support/redis-server.ts';
 import { launchService } from '../../support/service.ts';
 
@@ -108,10 +108,9 @@ async function settleByRole(
         throw new Error(`settlement ended (${exitCode ?? signalCode}):\n${service.output().slice(-2_000)}`);
       await Promise.race([sleep(50), ended]);
     }
-    const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');
     return {
       seconds: (performance.now() - begunMs) / 1_000,
-      peakMib: Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1_024,
+      peakMib: peakBytesOf(service.child.pid!) / 2 ** 20,
     };
   } finally {
     await service.end('SIGKILL');

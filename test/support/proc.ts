@@ -1,0 +1,56 @@
+/** Reads processor time, memory and parents of processes from Linux' /proc. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Clock ticks per second in /proc, on every Linux that Node supports. */
+const HERTZ = 100;
+const PARENT = 0;
+const OWN_TIMES = [10, 11] as const;
+const TIMES_OF_ENDED_CHILDREN = [12, 13] as const;
+
+/** Fields of /proc/PID/stat after the state; the name before it may hold spaces. */
+const statOf = (pid: number | 'self'): number[] =>
+  readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' ').slice(1).map(Number);
+
+const secondsIn = (pid: number | 'self', times: readonly number[]): number => {
+  const stat = statOf(pid);
+  return times.reduce((sum, time) => sum + stat[time]!, 0) / HERTZ;
+};
+
+/** The parent of a process. */
+export const parentOf = (pid: number): number => statOf(pid)[PARENT]!;
+
+export function childrenOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return parentOf(pid) === parent;
+      } catch {
+        return false; // it ended meanwhile
+      }
+    });
+}
+
+/** Seconds of processor time of a process, without its children. */
+export const ownSeconds = (pid: number): number => secondsIn(pid, OWN_TIMES);
+
+/** Seconds of processor time of a process' children that have ended. */
+export const endedChildrenSeconds = (pid: number | 'self'): number => secondsIn(pid, TIMES_OF_ENDED_CHILDREN);
+
+/** Seconds of processor time of a process and of all its children, which run or have ended. */
+export function familySeconds(pid: number): number {
+  const children = childrenOf(pid).map((child) => {
+    try {
+      return ownSeconds(child);
+    } catch {
+      return 0; // ended meanwhile; its parent has its time
+    }
+  });
+  return children.reduce((sum, seconds) => sum + seconds, ownSeconds(pid) + endedChildrenSeconds(pid));
+}
+
+/** Most resident memory of a process so far. */
+export const peakBytesOf = (pid: number): number =>
+  Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024;
