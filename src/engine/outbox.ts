@@ -23,6 +23,18 @@ class UnknownMarket extends Error {
   override readonly name = 'UnknownMarket';
 }
 
+const lostMarkets = (): Refusal =>
+  new Refusal('SERVICE_UNAVAILABLE', 'the matching engine has lost what was read');
+
+/** Returns a lookup that throws `absent()` for a number that `marketAt` does not know. */
+const marketIn =
+  (marketAt: (number: number) => Market | undefined, absent: () => Error) =>
+  (number: number): Market => {
+    const market = marketAt(number);
+    if (market === undefined) throw absent();
+    return market;
+  };
+
 const epochOf = ([id]: StreamEntry): number => Number.parseInt(id.toString(), 10);
 
 /** Most events of one page of the stream, and the target size of a page in bytes. */
@@ -173,13 +185,7 @@ export class EngineOutbox {
     after: Cursor = { epoch: 0, sequence: 0 },
   ): Promise<EngineEvent[]> {
     if (entries.length === 0) return [];
-    let marketAt = await this.#markets.byNumberAt(Math.max(...entries.map(epochOf)));
-    const marketOf = (number: number): Market => {
-      const market = marketAt(number);
-      if (market === undefined) throw new UnknownMarket(`no market has the number ${number}`);
-      return market;
-    };
-    const decode = (): EngineEvent[] => {
+    const decode = (marketOf: (number: number) => Market): EngineEvent[] => {
       const events: EngineEvent[] = [];
       let left = weight;
       for (const entry of entries) {
@@ -190,20 +196,14 @@ export class EngineOutbox {
       }
       return events;
     };
+    const marketAt = await this.#markets.byNumberAt(Math.max(...entries.map(epochOf)));
     try {
-      return decode();
+      return decode(marketIn(marketAt, () => new UnknownMarket()));
     } catch (error) {
       if (!(error instanceof UnknownMarket)) throw error;
-      // A market was published after the records were read.
+      // A market was published after the records were read, or the engine was emptied after the events were read.
       const { byNumber } = await this.#markets.refresh();
-      marketAt = (number) => byNumber.get(number);
-      try {
-        return decode();
-      } catch (cause) {
-        if (!(cause instanceof UnknownMarket)) throw cause;
-        // The engine was emptied after the events were read.
-        throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine has lost what was read', { cause });
-      }
+      return decode(marketIn((number) => byNumber.get(number), lostMarkets));
     }
   }
 }

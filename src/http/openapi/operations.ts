@@ -188,7 +188,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       'So repeat a request whose reply was lost. A body with a `clientOrderId` alone is a look-up: it returns the ' +
       'order of that id and never places one. An id that was never used answers `VALIDATION_ERROR`. Post-only orders ' +
       'that would cross and fill-or-kill orders that cannot be filled are answered with 200, `accepted: false` and ' +
-      'the status `rejected`. A request that is refused with a code places nothing and leaves its `clientOrderId` free, except for `SETTLEMENT_FAILED`.',
+      'the status `rejected`. A request that is refused with a code places nothing and leaves its `clientOrderId` ' +
+      'free, except for `SETTLEMENT_FAILED`.',
     reply: placementSchema,
     bodies: ORDER_BODIES,
     codes: [...codesOf('placing'), 'FORBIDDEN'],
