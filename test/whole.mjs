@@ -11,8 +11,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** Runs a program on the processor time that others leave, as far as the system can. */
-const GIVING_WAY = ['nice', '-n', '19'];
 const MOCHA = [process.execPath, 'node_modules/mocha/bin/mocha.js'];
 
 /**
@@ -21,20 +19,15 @@ const MOCHA = [process.execPath, 'node_modules/mocha/bin/mocha.js'];
  */
 
 /**
- * The steps of a group run at the same time. The cadence compares times of seven processes with 300 ms, so only what
- * gives way runs beside it.
+ * The steps of a group run at the same time. The cadence compares times of seven processes with 300 ms, so it runs by
+ * itself. A lower priority of the checks would not help: each step has a session of its own, and Linux shares the
+ * processors between sessions before it looks at priorities.
  * @type {Step[][]}
  */
 const GROUPS = [
+  [{ title: 'cadence of the streams', command: [...MOCHA, '--spec', 'test/stream/cadence.test.ts'] }],
   [
-    {
-      title: 'types and linter',
-      command: [...GIVING_WAY, 'npm', 'run', '-s', 'check'],
-      endsRun: true,
-    },
-    { title: 'cadence of the streams', command: [...MOCHA, '--spec', 'test/stream/cadence.test.ts'] },
-  ],
-  [
+    { title: 'types and linter', command: ['npm', 'run', '-s', 'check'], endsRun: true },
     { title: 'tests', command: [...MOCHA, '--config', 'test/whole.mocharc.mjs'] },
     { title: 'browser tests', command: [process.execPath, 'test/browser/main.mjs'] },
   ],
