@@ -20,7 +20,7 @@ describe('a campaign of faults', function () {
   // Each test takes half a minute on two free cores.
   this.timeout(600_000);
   const folder = mkdtempSync(join(tmpdir(), 'redbook-campaign-'));
-  const machine: Machine = { isRoot: false, hasNetem: false, hasTmpfs: false, hasFakedClock: false };
+  const machine: Machine = { isRoot: false, hasNftables: false, hasTmpfs: false, hasFakedClock: false };
   const said: string[] = [];
   const load = {
     traders: 4,

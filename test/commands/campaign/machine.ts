@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { fakedClock } from '../../support/faked-clock.ts';
 import type { Machine } from './faults/fault.ts';
+import { lossOf } from './faults/packet-loss.ts';
 
 export async function lookAtMachine(): Promise<Machine> {
   const isRoot = process.getuid?.() === 0;
@@ -10,15 +11,15 @@ export async function lookAtMachine(): Promise<Machine> {
   clock?.remove();
   return {
     isRoot,
-    hasNetem: isRoot && canNetem(),
+    hasNftables: isRoot && canDropPackets(),
     hasTmpfs: isRoot && canMount(),
     hasFakedClock: clock !== undefined,
   };
 }
 
-/** In a network namespace of its own, so that nobody else's loopback interface is touched. */
-const canNetem = (): boolean =>
-  succeeds('unshare', ['--net', 'tc', 'qdisc', 'add', 'dev', 'lo', 'root', 'netem', 'loss', '1%']);
+/** In a network namespace of its own, so that nobody else's packets are touched. */
+const canDropPackets = (): boolean =>
+  succeeds('unshare', ['--net', 'nft', `table inet redbook { ${lossOf(1, [1])} }`]);
 
 const canMount = (): boolean =>
   succeeds('unshare', ['--mount', 'mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', '/mnt']);

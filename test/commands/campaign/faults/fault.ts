@@ -7,8 +7,8 @@ import type { Driver } from '../driver.ts';
 /** Abilities of this machine that some faults need beyond those of an ordinary process. */
 export interface Machine {
   readonly isRoot: boolean;
-  /** The kernel can lose packets of the loopback interface: `tc netem`. */
-  readonly hasNetem: boolean;
+  /** The kernel can drop packets of chosen ports at random: `nft`. */
+  readonly hasNftables: boolean;
   readonly hasTmpfs: boolean;
   readonly hasFakedClock: boolean;
 }

@@ -1,10 +1,10 @@
 /** The network between a process and its servers: each process has a proxy of its own. */
 
-import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../drill/processes.ts';
 import type { ServerProxy } from '../proxies.ts';
-import { type Fault, NOTHING, type OwnPlan, type Scene } from './fault.ts';
+import type { Fault, OwnPlan, Scene } from './fault.ts';
+import { packetsAreLost } from './packet-loss.ts';
 
 const SERVERS = ['engine', 'queue', 'postgres'] as const;
 const LIMITS = 'request limits of whoever cannot reach the queue Redis';
@@ -83,19 +83,5 @@ export const NETWORK: readonly Fault[] = [
   lame('connections break at random bytes', (proxy, server, { dice }) =>
     proxy.limp(server, { delayMs: 1, cutAfterBytes: 1 + dice.below(MOST_BYTES) }),
   ),
-  {
-    name: 'packets are lost (tc netem)',
-    rounds: 5,
-    mayBreak: NOTHING,
-    lacks: ({ isRoot, hasNetem }) =>
-      hasNetem ? undefined : isRoot ? 'the kernel has no netem' : 'needs root and netem',
-    async inject() {
-      const netem = (verb: string, ...how: string[]): void => {
-        spawnSync('tc', ['qdisc', verb, 'dev', 'lo', 'root', 'netem', ...how]);
-      };
-      netem('add', 'loss', '5%');
-      await sleep(LAME_MS);
-      return async () => netem('del');
-    },
-  },
+  packetsAreLost,
 ];
