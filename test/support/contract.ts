@@ -138,9 +138,10 @@ export function contractOf(document: Node): (reply: Reply) => string[] {
     });
   };
 
-  /** True for replies that are sent before a route is found. */
-  const isOfNoRoute = ({ status, text = '' }: Reply): boolean => {
+  /** True for replies that are sent before a route is found. A reply to HEAD has no body that names its code. */
+  const isOfNoRoute = ({ method, status, text = '' }: Reply): boolean => {
     const { schemas } = document.components;
+    if (status === 400 && method === 'HEAD') return true;
     if (status === 404) return text === '' || schemaOf(schemas.UnexpectedError)(JSON.parse(text)) === true;
     if (status !== 400 || !text.includes('EXPRESS_ERR_INVALID_URL')) return false;
     return schemaOf(schemas.Error)(JSON.parse(text)) === true;
