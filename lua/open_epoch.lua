@@ -10,33 +10,41 @@ ARGV  run_id          run id of the server
       filter_layout   layout of the claim filter of an engine that begins now
       format          format of this release
       rewritten       '1' once this server was told to rewrite its append-only file; else ''
-Replies  { open, epoch, layout of the claim filters } | { behind, epoch, sequence } | { format, its number }
+      begun_epoch     the highest epoch that Postgres has noted; 0 when it has none, '' while it is away
+      begun_server    run id under which that epoch is noted; else ''
+Replies  { open, epoch, layout of the claim filters, '1' when the noted epoch began on another server, else '' }
+         { behind, epoch, sequence } | { format, its number } | { exhausted } when all epochs have gone by
          { unknown } when only Postgres could tell | { rewrite } when the file must be rewritten first
 A server whose file ended within a transaction drops what it read of it, and leaves its beginning in the file. Whatever
 is appended then would complete it at the next start, and a part of an order would be applied. A rewritten file begins
 with the present state. It is rewritten only here, where the state is known to be as new as Postgres.
-Trade ids of an epoch begin at epoch * 2^37, and order ids carry the epoch, so no id is given out twice.
+Trade ids of an epoch begin at epoch * 2^37, and order ids carry the epoch, so no id is given out twice. A server that
+lacks the noted epoch, or has another one under its number, begins one after it.
 ]]
 --- include engine_state
 --- define TRADES_PER_EPOCH 137438953472 (2^37)
+--- define HIGHEST_EPOCH 65279 (see prefix_range.lua)
 
 local engine = KEYS.engine
 local found = redis.call('HMGET', engine, 'format', 'server', 'state', 'filter')
 if found[1] ~= ARGV.format and redis.call('EXISTS', engine) == 1 then return { 'format', found[1] or '1' } end
 local state, filter = decode_state(found[3]), found[4]
-if found[2] ~= ARGV.run_id then
+local begun = tonumber(ARGV.begun_epoch) or 0
+local lacks = begun > state.epoch or begun == state.epoch and begun > 0 and found[2] ~= ARGV.begun_server
+if found[2] ~= ARGV.run_id or lacks then
   if ARGV.sequence == '' then return { 'unknown' } end
   if state.sequence < tonumber(ARGV.sequence) or state.epoch < tonumber(ARGV.epoch) then
     return { 'behind', text(state.epoch), text(state.sequence) }
   end
   if found[2] and ARGV.rewritten ~= '1' then return { 'rewrite' } end
+  if math.max(state.epoch, begun) >= HIGHEST_EPOCH then return { 'exhausted' } end
   if not filter then
     filter = ARGV.filter_layout
     redis.call('HSET', engine, 'filter', filter)
   end
-  state.epoch = state.epoch + 1
+  state.epoch = math.max(state.epoch, begun) + 1
   state.trade = math.max(state.trade, state.epoch * TRADES_PER_EPOCH)
   -- Releases of format 1 read `sequence` and `run_id`: they find themselves behind Postgres, and do not open.
   redis.call('HSET', engine, 'format', ARGV.format, 'sequence', '-1', 'server', ARGV.run_id, 'state', encode_state(state))
 end
-return { 'open', text(state.epoch), filter }
+return { 'open', text(state.epoch), filter, lacks and '1' or '' }

@@ -39,8 +39,10 @@ async function imageOf(
   cursor: Cursor & { timeMs: number },
 ): Promise<Omit<EngineImage, 'fence'>> {
   const lastTrades = await ledger.trades.lastBefore(Number.MAX_SAFE_INTEGER);
+  const { begun } = await ledger.epochs.position();
   return {
     cursor,
+    begunEpoch: begun?.epoch ?? 0,
     switches: await ledger.state.switches(),
     assets: await ledger.state.assets(),
     lastPrices: new Map(lastTrades.map(({ market, priceTicks }) => [market, priceTicks])),

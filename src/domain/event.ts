@@ -11,6 +11,12 @@ export interface Cursor {
   readonly sequence: number;
 }
 
+/** An epoch, with the run id of the server of Redis on which it began. */
+export interface BegunEpoch {
+  readonly epoch: number;
+  readonly server: string;
+}
+
 /** An order was accepted, or refused by the engine and recorded. */
 export interface OrderPlaced {
   readonly kind: 'order_placed';

@@ -2,7 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
-import type { Cursor } from '../domain/event.ts';
+import type { BegunEpoch, Cursor } from '../domain/event.ts';
 import { loadScript, type Script } from '../redis/lua.ts';
 import { type InputOf, LoadedCall, type ReplyOf, type ScriptCall } from '../redis/script-call.ts';
 import {
@@ -15,7 +15,7 @@ import { KEYS } from './keys.ts';
 import { Stale } from './outcomes.ts';
 import { FIXED_KEYS, OPEN_EPOCH, RETIRE_ENGINE } from './scripts.ts';
 import { checkServerSettings, rewriteLog } from './server-settings.ts';
-import { ENGINE_FORMAT, readState } from './state.ts';
+import { ENGINE_FORMAT, HIGHEST_EPOCH, readState } from './state.ts';
 
 /** Thrown when the engine has lost events that Postgres has. It must not trade until it is rebuilt. */
 export class EngineBehind extends Error {
@@ -27,13 +27,36 @@ export class EngineFormat extends Error {
   override readonly name = 'EngineFormat';
 }
 
+/** Thrown when all epochs have gone by, so that no new id is left. */
+export class EngineExhausted extends Error {
+  override readonly name = 'EngineExhausted';
+}
+
 const otherFormat = (format: string): EngineFormat =>
   new EngineFormat(
     `the engine's Redis has format ${format}, this release needs format ${ENGINE_FORMAT}: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'`,
   );
 
+/** What Postgres knows when an engine is opened. */
+interface KnownPosition extends Cursor {
+  /** The highest epoch that it has noted; null before the first. */
+  readonly begun?: BegunEpoch | null;
+}
+
+/** The notes of epochs, which outlive the engine's Redis. */
+export interface EpochNotes {
+  /**
+   * Notes that an epoch began.
+   * @returns run id of the server on which it began first
+   * @throws Refusal SERVICE_UNAVAILABLE
+   */
+  note(begun: BegunEpoch): Promise<string>;
+}
+
 export interface CoreOptions {
   readonly redis: Redis;
+  /** Tests may leave them out: then a server that lacks the last epoch begins it again. */
+  readonly epochs?: EpochNotes;
   /** Loads a script. Tests pass altered scripts. */
   readonly load?: (name: string) => Script;
   /** Bytes of the claim filter of a new engine and of a rebuilt filter; a power of two. */
@@ -73,7 +96,10 @@ export class EngineCore {
   /** Bytes of the next filter that is made. */
   readonly filterBytes: number;
   #filter: FilterState = readFilterState(null);
+  readonly #epochs: EpochNotes | undefined;
   #epoch: number | undefined;
+  /** The last epoch that is noted in Postgres, as far as this process knows. */
+  #noted = 0;
   #runId: string | undefined;
   #tenure = 0;
   /** Set while the engine is known to have another format. */
@@ -83,6 +109,7 @@ export class EngineCore {
 
   constructor(options: CoreOptions) {
     this.redis = options.redis;
+    this.#epochs = options.epochs;
     this.#load = options.load ?? loadScript;
     this.#observe = options.observe ?? (() => undefined);
     this.filterBytes = options.claimFilterBytes ?? DEFAULT_FILTER_BYTES;
@@ -126,36 +153,45 @@ export class EngineCore {
 
   /**
    * Identifies the server, and begins a new epoch if it is not the server of the last epoch. Must be called again after
-   * each reconnection.
-   * @param cursor Postgres' cursor, or undefined while Postgres is unavailable
+   * each reconnection. The epoch is noted in Postgres before anything is answered in it. If Postgres cannot note it,
+   * the engine opens all the same, and `noteEpoch` tries again.
+   * @param known undefined while Postgres is unavailable
+   * @returns the noted epoch, if it began on another server and this engine lacks it; otherwise null
    * @throws EngineMisconfigured when the server's settings could lose what it has answered
    * @throws EngineBehind when Postgres has events that this server lost
    * @throws EngineFormat when another release wrote the engine in another format
+   * @throws EngineExhausted when all epochs have gone by
    */
-  async open(cursor: Cursor | undefined): Promise<void> {
+  async open(known: KnownPosition | undefined): Promise<BegunEpoch | null> {
     const tenure = this.#tenure;
     await this.checkServer();
     const runId = await this.#readRunId();
     this.#checkTenure(tenure);
-    let reply = await this.#openEpoch(runId, cursor, '');
+    let reply = await this.#openEpoch(runId, known, '');
     if (reply.outcome === 'rewrite') {
       await this.#ask(() => rewriteLog(this.redis, this.#warn));
       this.#checkTenure(tenure);
-      reply = await this.#openEpoch(runId, cursor, '1');
+      reply = await this.#openEpoch(runId, known, '1');
     }
     this.formatReplaced();
     switch (reply.outcome) {
       case 'open':
         this.#filter = readFilterState(reply.filter);
+        this.#noted = known?.begun?.epoch ?? 0;
+        if (known !== undefined && !(await this.#note({ epoch: reply.epoch, server: runId })))
+          throw new Refusal('SERVICE_UNAVAILABLE', `epoch ${reply.epoch} began on another server meanwhile`);
+        this.#checkTenure(tenure);
         this.#adopt(reply.epoch, runId);
-        return;
+        return reply.lacksNoted ? (known?.begun ?? null) : null;
       case 'format':
         this.#otherFormat = otherFormat(reply.format);
         throw this.#otherFormat;
       case 'behind':
         throw new EngineBehind(
-          `the engine is at event ${reply.lastEvent}, Postgres at ${cursor?.epoch}-${cursor?.sequence}: restore it, or fill an empty one by 'ledger rebuild'`,
+          `the engine is at event ${reply.lastEvent}, Postgres at ${known?.epoch}-${known?.sequence}: restore it, or fill an empty one by 'ledger rebuild'`,
         );
+      case 'exhausted':
+        throw new EngineExhausted(`${HIGHEST_EPOCH} epochs have gone by: no ids are left`);
       case 'rewrite':
       case 'unknown':
         throw new Refusal(
@@ -172,17 +208,41 @@ export class EngineCore {
 
   #openEpoch(
     runId: string,
-    cursor: Cursor | undefined,
+    known: KnownPosition | undefined,
     rewritten: '' | '1',
   ): Promise<ReplyOf<typeof OPEN_EPOCH>> {
     return this.run(OPEN_EPOCH, {
       runId,
-      epoch: cursor?.epoch ?? '',
-      sequence: cursor?.sequence ?? '',
+      epoch: known?.epoch ?? '',
+      sequence: known?.sequence ?? '',
       filterLayout: writeFilterState({ generation: 0, bytes: this.filterBytes }),
       format: ENGINE_FORMAT,
       rewritten,
+      begunEpoch: known?.begun?.epoch ?? (known === undefined ? '' : 0),
+      begunServer: known?.begun?.server ?? '',
     });
+  }
+
+  /**
+   * Notes an epoch in Postgres, unless it is known to be noted.
+   * @returns false when the epoch began on another server before; true while Postgres is unavailable
+   */
+  async #note(begun: BegunEpoch): Promise<boolean> {
+    if (this.#epochs === undefined || begun.epoch <= this.#noted) return true;
+    try {
+      if ((await this.#epochs.note(begun)) !== begun.server) return false;
+    } catch {
+      return true;
+    }
+    this.#noted = begun.epoch;
+    return true;
+  }
+
+  /** Notes the epoch in force in Postgres, if that failed before. Closes the engine if another server has the epoch. */
+  async noteEpoch(): Promise<void> {
+    const [epoch, server, tenure] = [this.#epoch, this.#runId, this.#tenure];
+    if (epoch === undefined || server === undefined) return;
+    if (!(await this.#note({ epoch, server })) && tenure === this.#tenure) this.#lose();
   }
 
   /** @throws EngineMisconfigured when the server's settings could lose what it has answered */
@@ -313,11 +373,15 @@ export class EngineCore {
       this.#runId === String(server)
     ) {
       this.#filter = readFilterState(filter?.toString() ?? null);
-      this.#adopt(readState(state).epoch, this.#runId);
-      return;
+      const [server, { epoch }] = [this.#runId, readState(state)];
+      const isOurs = epoch === this.#epoch || (await this.#note({ epoch, server }));
+      this.#checkTenure(tenure);
+      if (isOurs) {
+        this.#adopt(epoch, server);
+        return;
+      }
     }
-    this.#close();
-    for (const listener of this.#listeners) listener();
+    this.#lose();
     throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine was replaced and is not open yet');
   }
 
@@ -325,6 +389,12 @@ export class EngineCore {
     if (epoch !== this.#epoch || runId !== this.#runId) this.#tenure += 1;
     this.#epoch = epoch;
     this.#runId = runId;
+  }
+
+  /** The engine must be opened again although its connection did not break. */
+  #lose(): void {
+    this.#close();
+    for (const listener of this.#listeners) listener();
   }
 
   #close(): void {

@@ -10,6 +10,8 @@ import type { UsedId } from './claims.ts';
 export interface EngineImage {
   /** The event, and its time in Unix milliseconds; all 0 while nothing is settled. */
   readonly cursor: Cursor & { readonly timeMs: number };
+  /** The highest epoch that the ledger has noted; 0 before the first. */
+  readonly begunEpoch: number;
   readonly switches: Switches;
   readonly assets: readonly Asset[];
   /** Ticks of the last execution, by symbol. */

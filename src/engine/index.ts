@@ -25,7 +25,7 @@ export {
   writeBookMember,
   writeLiveMember,
 } from './codec.ts';
-export { EngineBehind, EngineFormat } from './core.ts';
+export { EngineBehind, EngineExhausted, EngineFormat, type EpochNotes } from './core.ts';
 export type { DueCancel, DueCancels } from './due-cancels.ts';
 export type { EngineImage } from './engine-image.ts';
 export type { FilterLoad } from './filter-layout.ts';
@@ -37,12 +37,12 @@ export type { Placement, PlaceOrder } from './placing.ts';
 export type { Rebuilt } from './rebuild.ts';
 export { EngineMisconfigured } from './server-settings.ts';
 export type { BookLevels, EngineState, Level, MarketQuotes, Quotes } from './snapshots.ts';
-export { ENGINE_FORMAT } from './state.ts';
+export { ENGINE_FORMAT, HIGHEST_EPOCH } from './state.ts';
 
 /** Opening of an engine, and the identity of its server. */
 type EngineLifecycle = Pick<
   EngineCore,
-  'open' | 'isOpen' | 'confirm' | 'onLost' | 'checkFormat' | 'serverRunId'
+  'open' | 'isOpen' | 'tenure' | 'confirm' | 'noteEpoch' | 'onLost' | 'checkFormat' | 'serverRunId'
 >;
 
 /**

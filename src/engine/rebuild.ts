@@ -13,7 +13,7 @@ import { type FilterLayout, writeFilterState } from './filter-layout.ts';
 import { fillFilter } from './filter-rebuild.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import { RETIRE_ENGINE } from './scripts.ts';
-import { ENGINE_FORMAT, FORMAT_1_SEQUENCE, rulesField, rulesText, STATE } from './state.ts';
+import { ENGINE_FORMAT, FORMAT_1_SEQUENCE, HIGHEST_EPOCH, rulesField, rulesText, STATE } from './state.ts';
 import { walletField } from './switches.ts';
 
 /** Contents of a rebuilt engine. */
@@ -30,11 +30,9 @@ export interface Rebuilt {
 
 /**
  * Number of epochs skipped, because the lost engine may have given out ids in epochs of which nothing was settled. It
- * began an epoch only at a start with Postgres available, so there were far fewer than this. 65,535 epochs are
- * available.
+ * began an epoch only at a start with Postgres available, so there were far fewer than this.
  */
 const EPOCHS_SKIPPED = 100;
-const HIGHEST_EPOCH = 65_535;
 
 /** Atoms that a wallet's orders reserve, by wallet, by asset. */
 type Reserved = Map<string, Map<string, bigint>>;
@@ -43,7 +41,8 @@ type Reserved = Map<string, Map<string, bigint>>;
  * Returns the engine's epoch until it is opened, which begins the next one.
  * @throws OperatorRefusal EPOCHS_EXHAUSTED
  */
-function epochAfter({ epoch }: Cursor): number {
+function epochAfter({ cursor, begunEpoch }: Pick<EngineImage, 'cursor' | 'begunEpoch'>): number {
+  const epoch = Math.max(cursor.epoch, begunEpoch);
   const next = epoch + EPOCHS_SKIPPED;
   if (next >= HIGHEST_EPOCH)
     throw new OperatorRefusal('EPOCHS_EXHAUSTED', `${epoch} epochs have gone by: no ids are left`);
@@ -93,7 +92,7 @@ export class EngineRebuilds {
    * @throws OperatorRefusal ENGINE_NOT_EMPTY | NOTHING_SETTLED | REBUILD_REPLACED | LEDGER_INCONSISTENT
    */
   async run(image: EngineImage): Promise<Rebuilt> {
-    const epoch = epochAfter(image.cursor);
+    const epoch = epochAfter(image);
     await this.#core.checkServer();
     const layout: FilterLayout = { generation: 0, bytes: this.#core.filterBytes };
     const begun = await beginRebuild(this.#core, layout, image);
@@ -199,15 +198,12 @@ async function fillMarkets(writer: BulkWriter, { assets, switches }: EngineImage
   }
 }
 
-async function fillEngine(
-  writer: BulkWriter,
-  layout: FilterLayout,
-  { cursor, switches, lastPrices }: EngineImage,
-): Promise<void> {
-  const { sequence, timeMs } = cursor;
+async function fillEngine(writer: BulkWriter, layout: FilterLayout, image: EngineImage): Promise<void> {
+  const { switches, lastPrices } = image;
+  const { sequence, timeMs } = image.cursor;
   const set = (field: string | Buffer, value: string | number | bigint): Promise<void> =>
     writer.add('hset', KEYS.rebuilding, field, `${value}`);
-  const state = { epoch: epochAfter(cursor), sequence, time: timeMs, trade: 0, unsettled: 0, claims: 0 };
+  const state = { epoch: epochAfter(image), sequence, time: timeMs, trade: 0, unsettled: 0, claims: 0 };
   await writer.add('hset', KEYS.rebuilding, 'state', STATE.pack(state));
   await set(FORMAT_1_SEQUENCE.field, FORMAT_1_SEQUENCE.value);
   await set('settled', sequence);

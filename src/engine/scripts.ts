@@ -166,13 +166,19 @@ export const MOVE_FUNDS = describeScript({
 export const OPEN_EPOCH = describeScript({
   name: 'open_epoch',
   keys: [],
-  args: ['runId', 'epoch', 'sequence', 'filterLayout', 'format', 'rewritten'],
+  args: ['runId', 'epoch', 'sequence', 'filterLayout', 'format', 'rewritten', 'begunEpoch', 'begunServer'],
   read: outcomes({
-    open: ([epoch, filter]: [Buffer, Buffer]) =>
-      ({ outcome: 'open', epoch: Number(epoch), filter: filter.toString() }) as const,
+    open: ([epoch, filter, lacks]: [Buffer, Buffer, Buffer]) =>
+      ({
+        outcome: 'open',
+        epoch: Number(epoch),
+        filter: filter.toString(),
+        lacksNoted: lacks.length > 0,
+      }) as const,
     behind: ([epoch, sequence]: [Buffer, Buffer]) =>
       ({ outcome: 'behind', lastEvent: `${epoch}-${sequence}` }) as const,
     format: ([format]: [Buffer]) => ({ outcome: 'format', format: format.toString() }) as const,
+    exhausted: () => ({ outcome: 'exhausted' }) as const,
     unknown: () => ({ outcome: 'unknown' }) as const,
     rewrite: () => ({ outcome: 'rewrite' }) as const,
   }),

@@ -28,6 +28,9 @@ export const STATE = layout({
   claims: u8,
 });
 
+/** The last epoch: stamps of later ones would begin like the end of a prefix (`lua/include/prefix_range.lua`). */
+export const HIGHEST_EPOCH = 65_279;
+
 export type State = RecordOf<typeof STATE>;
 
 export const STATE_BYTES = 23;

@@ -3,6 +3,7 @@
 import { type Audit, audit } from './audit.ts';
 import { type CandleQueries, candleQueries } from './candles.ts';
 import { type Checks, checks } from './checks/index.ts';
+import { type EpochRegister, epochRegister } from './epochs.ts';
 import { type Journal, journal } from './journal.ts';
 import { migrate } from './migrate.ts';
 import { type OrderQueries, orderQueries } from './orders.ts';
@@ -28,6 +29,7 @@ export { storable } from './text.ts';
  */
 export interface Ledger {
   readonly settlement: Settlement;
+  readonly epochs: EpochRegister;
   readonly orders: OrderQueries;
   readonly trades: TradeQueries;
   readonly candles: CandleQueries;
@@ -48,6 +50,7 @@ export function openLedger(options: LedgerOptions): Ledger {
   const pools = openPools(options);
   return {
     settlement: settlement(pools),
+    epochs: epochRegister(pools),
     orders: orderQueries(pools),
     trades: tradeQueries(pools),
     candles: candleQueries(pools),

@@ -2,7 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { type Engine, openEngine } from '../engine/index.ts';
+import { type Engine, type EpochNotes, openEngine } from '../engine/index.ts';
 import { type Metrics, openMetrics } from '../http/metrics.ts';
 import { type Ledger, openLedger } from '../ledger/index.ts';
 import { type MarketData, openMarketData } from '../market-data/index.ts';
@@ -70,6 +70,7 @@ export function openConnections(
   config: RedisConfig,
   logger: Logger,
   outages = openOutages(logger, passwordsOf(config)),
+  epochs?: EpochNotes,
 ): Connections {
   const metrics = openMetrics();
   const names = serverNames(config);
@@ -80,6 +81,7 @@ export function openConnections(
   const subscribers: Redis[] = [];
   const engine = openEngine({
     redis: engineRedis,
+    ...(epochs && { epochs }),
     maxMakers: config.maxMakers,
     maxLiveOrders: config.maxLiveOrders,
     claimFilterBytes: config.claimFilterBytes,
@@ -117,10 +119,10 @@ export function openBackends(
   logger: Logger,
   outages = openOutages(logger, passwordsOf(config)),
 ): Backends {
-  const connections = openConnections(role, config, logger, outages);
+  const ledger = openLedger({ databaseUrl: config.databaseUrl });
+  const connections = openConnections(role, config, logger, outages, ledger.epochs);
   const { engine, engineRedis, names } = connections;
   let migrating: Promise<void> | undefined;
-  const ledger = openLedger({ databaseUrl: config.databaseUrl });
   connections.metrics.gauge(
     'redbook_engine_open',
     '1 while this process may trade on the engine: it is there, and knows all that Postgres knows.',

@@ -4,7 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { Refusal } from '../domain/errors.ts';
-import { type Engine, EngineBehind, EngineFormat, EngineMisconfigured } from '../engine/index.ts';
+import type { BegunEpoch } from '../domain/event.ts';
+import {
+  type Engine,
+  EngineBehind,
+  EngineExhausted,
+  EngineFormat,
+  EngineMisconfigured,
+} from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { type Outages, openOutages } from './outages.ts';
 import type { ServerNames } from './server-names.ts';
@@ -28,7 +35,11 @@ const REFUSED: readonly (readonly [kind: new (...parameters: never[]) => Error, 
   [EngineBehind, 'behind Postgres'],
   [EngineFormat, 'of another format'],
   [EngineMisconfigured, 'misconfigured'],
+  [EngineExhausted, 'out of epochs'],
 ];
+
+const lostEpoch = ({ epoch, server }: BegunEpoch): string =>
+  `epoch ${epoch} began on another Redis (run id ${server}), and this engine lacks it: orders of that epoch that were not settled are lost`;
 
 export interface EngineGate {
   /** Returns `ok` while the engine is open, otherwise the reason why it is not. Used by `/readyz`. */
@@ -41,7 +52,7 @@ export interface EngineGate {
 export function keepEngineOpen(parts: {
   readonly redis: Redis;
   readonly engine: Engine;
-  readonly ledger: { readonly settlement: Pick<Ledger['settlement'], 'cursor'> };
+  readonly ledger: { readonly epochs: Pick<Ledger['epochs'], 'position'> };
   readonly logger: Logger;
   /** Milliseconds between attempts to open an engine that an operator must repair or rebuild. */
   readonly retryRefusedMs?: number;
@@ -64,15 +75,19 @@ export function keepEngineOpen(parts: {
     while (!stopped && !engine.lifecycle.isOpen() && redis.status === 'ready') {
       // Postgres is needed only if the server is new. The engine then reports that the cursor is missing.
       let lacking: unknown;
-      const cursor = await ledger.settlement.cursor().catch((error: unknown) => {
+      const { tenure } = engine.lifecycle;
+      const known = await ledger.epochs.position().catch((error: unknown) => {
         lacking = error;
         return undefined;
       });
+      // Another server may answer now, and Postgres may have settled more before it took over.
+      if (tenure !== engine.lifecycle.tenure) continue;
       try {
-        await engine.lifecycle.open(cursor);
+        const lost = await engine.lifecycle.open(known);
         refused = undefined;
         for (const server of [names.engine, names.postgres]) outages.clear(server, USER);
         logger.info('the matching engine is open');
+        if (lost !== null) logger.error({ lostEpoch: lost.epoch, server: lost.server }, lostEpoch(lost));
       } catch (error) {
         refused = REFUSED.find(([kind]) => error instanceof kind)?.[1];
         // If only the tables are missing, Postgres is not unavailable: its migrations are running.
@@ -89,6 +104,14 @@ export function keepEngineOpen(parts: {
   const confirm = (): void => {
     // No handling needed: the listener gets a failed check, and a broken connection is reported elsewhere.
     if (engine.lifecycle.isOpen()) engine.lifecycle.confirm().catch(() => undefined);
+    void note();
+  };
+  let noting = false;
+  const note = async (): Promise<void> => {
+    if (noting) return;
+    noting = true;
+    await engine.lifecycle.noteEpoch();
+    noting = false;
   };
   const confirming = setInterval(confirm, CONFIRM_MS);
   const stopListening = engine.lifecycle.onLost(open);

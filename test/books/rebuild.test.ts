@@ -222,6 +222,14 @@ describe('books: rebuild', function () {
     await desk.ask('ledger', 'reconcile');
   });
 
+  it('goes on after every epoch that Postgres has noted', async () => {
+    await desk.ledger.epochs.note({ epoch: 700, server: 'the lost one' });
+    await lose();
+    await desk.ask('ledger', 'rebuild');
+    await reopen();
+    expect((await desk.engine.snapshots.state()).epoch).to.equal(801);
+  });
+
   it('rejects a ledger whose orders reserve more than the balances', async () => {
     await lose();
     await query(
@@ -252,7 +260,8 @@ describe('books: rebuild of an engine of another format', function () {
   /** Simulates an engine of a later release. */
   const setFormat = (format: string): Promise<unknown> =>
     desk.redis.hset('{redbook}:engine', 'format', format);
-  const open = async (): Promise<void> => desk.engine.lifecycle.open(await desk.ledger.settlement.cursor());
+  const open = async (): Promise<unknown> =>
+    desk.engine.lifecycle.open(await desk.ledger.settlement.cursor());
   const nameOf = (opening: Promise<unknown>): Promise<string> =>
     opening.then(
       () => 'opened',

@@ -37,6 +37,13 @@ create table engine_cursor (
   constraint engine_cursor_pkey PRIMARY KEY (only_row)
 );
 
+create table engine_epochs (
+  epoch integer not null,
+  server text collate "C" not null,
+  begun_at timestamp with time zone default clock_timestamp() not null,
+  constraint engine_epochs_pkey PRIMARY KEY (epoch)
+);
+
 create table holds (
   wallet text collate "C" not null,
   held_at_ms bigint not null,
@@ -284,6 +291,7 @@ comment on column candles.quote_atoms is 'Price x size.';
 comment on column candles.timeframe is '1m, 1h or 1D';
 comment on column engine_cursor.digest is 'SHA-256 of that event: the same place must always hold the same content.';
 comment on column engine_cursor.orders is 'Orders that were ever settled; no row of theirs is ever deleted.';
+comment on column engine_epochs.server is 'Run id of the engine''s Redis on which the epoch began.';
 comment on column ledger_entries.amount_atoms is 'Positive: the account received.';
 comment on column ledger_entries.reference is 'The account''s order, or the reference of a deposit or withdrawal.';
 comment on column markets.record is 'The whole record; integers beyond 2^53 are strings.';
@@ -297,6 +305,7 @@ comment on column trades.fee_atoms is 'Paid by the taker, in the quote asset.';
 comment on column trading_switches.terms_version is 'The version a wallet must have accepted to trade; null: none.';
 comment on table candles is 'Executions of a market by minute, hour and day; those without any have no row.';
 comment on table engine_cursor is 'The last engine event these tables contain; settlement locks this row.';
+comment on table engine_epochs is 'Epochs of the engine that began, before any order was answered in them.';
 comment on table holds is 'Wallets on custody hold; a release removes the row.';
 comment on table ledger_entries is 'Entry id: engine event and line in it. Same events, same entries, however they were batched.';
 comment on table movements is 'Deposits and withdrawals; a reference counts once a kind.';

@@ -27,8 +27,11 @@ describe('a gate of the engine', () => {
     const logger = { error: tell, warn: tell, debug: () => undefined, info: () => undefined } as never;
     outages = openOutages(logger, []);
     engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 1_000 });
-    const settled = async () => ({ ...cursor, digest: null, timeMs: null, settledAtMs: null });
-    const ledger = { settlement: { cursor: settled } };
+    const position = async () => ({
+      ...{ ...cursor, begun: null },
+      ...{ digest: null, timeMs: null, settledAtMs: null },
+    });
+    const ledger = { epochs: { position } };
     gate = keepEngineOpen({ redis, engine, ledger, logger, outages, retryRefusedMs: 10 });
   });
   afterEach(() => {

@@ -61,7 +61,7 @@ describe('the worker of dead-man switches', function () {
     const lines: Replica['lines'] = [];
     const write = (line: string): unknown => lines.push(JSON.parse(line));
     const log = pino({ base: null, timestamp: false }, { write });
-    const ledger = { settlement: { cursor: async () => NOTHING_SETTLED } };
+    const ledger = { epochs: { position: async () => ({ ...NOTHING_SETTLED, begun: null }) } };
     gates.push(keepEngineOpen({ redis: connection, engine, ledger, logger: pino({ level: 'silent' }) }));
     await eventually('the engine is open', async () => engine.lifecycle.isOpen());
     const replica: Replica = {

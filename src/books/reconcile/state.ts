@@ -2,7 +2,7 @@
 
 import { canonicalMarketRecord, readMarketRecord } from '../../domain/market-record.ts';
 import type { Switches } from '../../domain/switches.ts';
-import { ENGINE_FORMAT } from '../../engine/index.ts';
+import { ENGINE_FORMAT, HIGHEST_EPOCH } from '../../engine/index.ts';
 import { storable } from '../../ledger/index.ts';
 import type { Servers } from '../servers.ts';
 import type { Audited } from './audited.ts';
@@ -18,7 +18,6 @@ const MARKS =
 const FIXED_MARKS = { format: `${ENGINE_FORMAT}`, 'sequence for format 1': '-1' };
 const TRADED = /^last price of market /;
 const WHOLE = /^\d+$/;
-const HIGHEST_EPOCH = 65_535;
 /** Trade ids of each epoch begin at a multiple of this number. */
 const TRADE_IDS_OF_EPOCH = 2n ** 37n;
 

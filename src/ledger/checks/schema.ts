@@ -16,6 +16,7 @@ const TRIGGERS: Readonly<Record<string, readonly string[]>> = {
 /** Unique indexes by table, with their columns. */
 const UNIQUE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   engine_cursor: { engine_cursor_pkey: 'only_row' },
+  engine_epochs: { engine_epochs_pkey: 'epoch' },
   trading_switches: { trading_switches_pkey: 'only_row' },
   assets: { assets_pkey: 'symbol' },
   markets: { markets_pkey: 'symbol', markets_number_key: 'number' },

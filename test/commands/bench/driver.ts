@@ -141,6 +141,7 @@ async function rebuild(resting: number): Promise<void> {
   }
   const image: EngineImage = {
     cursor: { epoch: 1, sequence: resting + 1, timeMs: Date.now() },
+    begunEpoch: 1,
     switches: {
       ...{ paused: false, termsVersion: null, holds: [], acceptedTerms: new Map() },
       ...{ marketVersions: new Map([[market.number, market.version]]), markets: [market] },

@@ -34,6 +34,8 @@ export class Journal {
   /** Set while the server lacks events that Postgres has, until an operator has emptied it. */
   isBehind = false;
   lastId = '';
+  /** The last epoch that Postgres had noted when the server was lost. */
+  #notedEpoch = 0;
   #fold = nothing();
   readonly #markets: readonly Market[];
   readonly #switches: Switches;
@@ -131,9 +133,11 @@ export class Journal {
       this.#use(`${event.kind} ${event.reference}`, `${event.sequence}`);
   }
 
-  #addOrder(event: OrderPlaced): void {
-    const { order, status, filledSteps, trades, expired } = event;
+  #addOrder(event: EngineEvent & OrderPlaced): void {
+    const { epoch, order, status, filledSteps, trades, expired } = event;
     if (this.#fold.placed.has(order.id)) throw new Violation('an order id is given once', order.id);
+    if (this.lost.has(order.id) && epoch <= this.#notedEpoch)
+      throw new Violation('the id of a lost order is not given again', order.id);
     this.#fold.placed.set(order.id, event);
     if (order.clientOrderId !== null) this.#use(`${order.wallet} ${order.clientOrderId}`, order.id);
     for (const { makerOrderId, sizeSteps } of trades) {
@@ -165,15 +169,20 @@ export class Journal {
     this.#fold.used.set(name, meaning);
   }
 
-  /** The server and all it holds are gone. A rebuilt one goes on after what Postgres has. */
-  lose(): void {
+  /**
+   * The server and all it holds are gone. A rebuilt one goes on after what Postgres has.
+   * @param notedEpoch the last epoch that Postgres has noted
+   */
+  lose(notedEpoch: number): void {
+    this.#notedEpoch = notedEpoch;
     this.isLost = true;
     this.isBehind = false;
     this.losses += 1;
   }
 
   /** Another server takes over, whose last event is this one. */
-  failOver(sequence: number): void {
+  failOver(sequence: number, notedEpoch: number): void {
+    this.#notedEpoch = notedEpoch;
     this.losses += 1;
     this.forgetAfter(sequence);
   }

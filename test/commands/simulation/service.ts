@@ -59,7 +59,10 @@ export class Service {
 
   constructor({ world, redis, makePool, filterBytes, sabotage }: ServiceOptions) {
     const ledger = openLedger({ databaseUrl: world.databaseUrl, makePool });
-    this.#engine = openEngine({ redis, ...LIMITS, load: world.load, claimFilterBytes: filterBytes });
+    this.#engine = openEngine({
+      ...{ redis, ...LIMITS, load: world.load, claimFilterBytes: filterBytes },
+      epochs: { note: (begun) => ledger.epochs.note(begun) },
+    });
     // The schema is there; a migration has a connection of its own.
     this.#ledger = { ...ledger, migrate: async () => undefined };
     sabotage?.(this.#parts, makePool);

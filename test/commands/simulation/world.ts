@@ -32,6 +32,8 @@ export const FILTER_BYTES = 256;
 const EVENTS_KEY = KEYS.events;
 const FUNDS = 1_000n;
 const HISTORIES_OF_A_DATABASE = 300;
+/** All tables that a history writes. */
+const WRITTEN = [...TABLES, 'engine_epochs'];
 
 export interface WorldOptions {
   readonly redisUrl: string;
@@ -112,7 +114,7 @@ export class World implements SimulatedServer {
       await ledger.close();
     }
     this.#contents = await this.#dump();
-    const copies = TABLES.map((table) => `create table saved.${table} as table ${table};`).join(' ');
+    const copies = WRITTEN.map((table) => `create table saved.${table} as table ${table};`).join(' ');
     await this.#onDatabase(this.#template, `create schema saved; ${copies}`);
   }
 
@@ -130,8 +132,9 @@ export class World implements SimulatedServer {
           (await this.redis.info(part)).replace(/run_id:\w+/, `run_id:${this.runId}`),
       },
     }) as typeof this.redis;
-    const engine = openEngine({ redis, ...LIMITS, load: this.load, claimFilterBytes: FILTER_BYTES });
-    await engine.lifecycle.open(await ledger.settlement.cursor());
+    const { epochs } = ledger;
+    const engine = openEngine({ redis, ...LIMITS, load: this.load, claimFilterBytes: FILTER_BYTES, epochs });
+    await engine.lifecycle.open(await epochs.position());
     for (const symbol of ASSETS) await engine.markets.setAsset({ symbol, scale: 0 });
     await engine.markets.create(spec(MARKETS[0], { feeBps: 100, selfTrade: 'expire_maker' }));
     await engine.markets.create(spec(MARKETS[1], { feeBps: 0, selfTrade: 'expire_both' }));
@@ -165,7 +168,7 @@ export class World implements SimulatedServer {
     this.hasScripts = true;
     this.#writtenMs = 0;
     await pipeline.exec();
-    const rows = TABLES.map((table) => `delete from ${table}; insert into ${table} table saved.${table};`);
+    const rows = WRITTEN.map((table) => `delete from ${table}; insert into ${table} table saved.${table};`);
     await (await this.sessions.monitor()).query(`set session_replication_role = replica; ${rows.join(' ')}`);
   }
 
@@ -201,7 +204,7 @@ export class World implements SimulatedServer {
   async loseRedis(): Promise<void> {
     await this.redis.flushdb();
     this.switches.forget();
-    this.journal.lose();
+    this.journal.lose(await this.#notedEpoch());
     this.#writtenMs = 0;
   }
 
@@ -225,10 +228,10 @@ export class World implements SimulatedServer {
     this.switches.forget();
     const settled = await this.cursor();
     if (settled.sequence <= sequence) {
-      this.journal.failOver(sequence);
+      this.journal.failOver(sequence, await this.#notedEpoch());
       this.#tookOver = { epoch: settled.epoch, sequence };
     } else {
-      this.journal.lose();
+      this.journal.lose(await this.#notedEpoch());
       this.journal.isBehind = true;
     }
   }
@@ -250,6 +253,15 @@ export class World implements SimulatedServer {
     });
     const { epoch, sequence } = rows[0]!;
     return { epoch: Number(epoch), sequence: Number(sequence) };
+  }
+
+  /** Returns the last epoch that Postgres has noted. */
+  async #notedEpoch(): Promise<number> {
+    const { rows } = await (await this.sessions.monitor()).query<{ epoch: number }>({
+      name: 'noted epoch',
+      text: 'select max(epoch) as epoch from engine_epochs',
+    });
+    return rows[0]!.epoch;
   }
 
   async forgetScripts(): Promise<void> {

@@ -1,0 +1,57 @@
+/** Epochs of the engine that began, as Postgres remembers them: no server begins one again. */
+
+import type { BegunEpoch } from '../domain/event.ts';
+import { CURSOR_COLUMNS, type CursorRow, type SettledCursor, settledCursor } from './cursor.ts';
+import { askOnce, prepared } from './pool.ts';
+import type { Pools } from './pools.ts';
+
+/** What Postgres knows of the engine when a process opens it. */
+interface OpeningPosition extends SettledCursor {
+  /** The highest epoch that is noted; null before the first. */
+  readonly begun: BegunEpoch | null;
+}
+
+interface PositionRow extends CursorRow {
+  begun_epoch: number | null;
+  begun_server: string | null;
+}
+
+const READ_POSITION = prepared(`
+  select engine_cursor.*, begun.epoch as begun_epoch, begun.server as begun_server
+  from (select ${CURSOR_COLUMNS} from engine_cursor) as engine_cursor
+  left join lateral (select epoch, server from engine_epochs order by epoch desc limit 1) as begun on true`);
+
+const NOTE = prepared(`
+  with added as (insert into engine_epochs (epoch, server) values ($1, $2) on conflict do nothing returning server)
+  select server from added union all select server from engine_epochs where epoch = $1`);
+
+export type EpochRegister = ReturnType<typeof epochRegister>;
+
+/** The register of epochs. Methods throw `Refusal` SERVICE_UNAVAILABLE when Postgres is unavailable. */
+export function epochRegister({ public: pool }: Pick<Pools, 'public'>) {
+  return {
+    /** Returns the cursor and the highest epoch that began, as of the same moment. */
+    async position(): Promise<OpeningPosition> {
+      const [row] = await askOnce<PositionRow>(pool, READ_POSITION);
+      if (row === undefined) throw new Error('the cursor row of the ledger is missing');
+      const { begun_epoch: epoch, begun_server: server } = row;
+      return {
+        ...settledCursor(row),
+        begun: epoch === null || server === null ? null : { epoch, server },
+      };
+    },
+
+    /**
+     * Notes that an epoch began on a server.
+     * @param server run id of the server
+     * @returns the run id under which the epoch is noted: another server's when the epoch began there before
+     */
+    async note({ epoch, server }: BegunEpoch): Promise<string> {
+      for (;;) {
+        const [noted] = await askOnce<{ server: string }>(pool, NOTE, [epoch, server]);
+        // A row that another process adds at this moment is seen by the next statement.
+        if (noted !== undefined) return noted.server;
+      }
+    },
+  };
+}

@@ -1,0 +1,176 @@
+/** Tests that no epoch begins twice: Postgres remembers epochs that the engine's Redis has forgotten. */
+
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { Refusal } from '../../src/domain/errors.ts';
+import { type Engine, EngineExhausted, type EpochNotes, openEngine } from '../../src/engine/index.ts';
+import { KEYS } from '../../src/engine/keys.ts';
+import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { type EngineGate, keepEngineOpen } from '../../src/roles/engine-gate.ts';
+import {
+  ALICE,
+  changeState,
+  codeOf,
+  eventsOf,
+  fund,
+  LIMITS,
+  limit,
+  place,
+  publishPlain,
+} from '../engine/fixture.ts';
+import { query } from '../ledger/tables.ts';
+import { eventually } from '../support/eventually.ts';
+import { openRedis, type RedisServer, startRedisServer } from '../support/redis-server.ts';
+import { freshLedgerDatabase, freshRedisServer } from '../support/servers.ts';
+
+const M = 'ETH/USD';
+
+describe('epochs that Postgres has noted', function () {
+  this.timeout(60_000);
+  let server: RedisServer;
+  let redis: Redis;
+  let databaseUrl: string;
+  let ledger: Ledger;
+  let engine: Engine;
+  let told: string[];
+  let gate: EngineGate | undefined;
+
+  beforeEach(async () => {
+    server = await freshRedisServer({}, startRedisServer);
+    redis = openRedis(server.url, undefined, { enableOfflineQueue: false, retryStrategy: () => 20 });
+    redis.on('error', () => undefined); // it is killed on purpose
+    databaseUrl = await freshLedgerDatabase();
+    ledger = openLedger({ databaseUrl });
+    engine = openEngine({ redis, ...LIMITS, epochs: ledger.epochs });
+    told = [];
+    gate = undefined;
+    await ready();
+  });
+  afterEach(async () => {
+    gate?.stop();
+    redis.disconnect();
+    await ledger.close();
+    await server.stop();
+  });
+
+  const ready = async (): Promise<void> => {
+    if (redis.status !== 'ready') await new Promise((resolve) => redis.once('ready', resolve));
+  };
+  const kill = async (): Promise<void> => {
+    await server.kill();
+    await eventually('the connection is broken', async () => redis.status !== 'ready');
+  };
+  const startAgain = async (): Promise<void> => {
+    await server.start();
+    await ready();
+    await isOpen();
+  };
+  const guard = async (): Promise<void> => {
+    const tell = (_fields: unknown, sentence?: string): void => void (sentence && told.push(sentence));
+    const logger = { info: () => undefined, warn: tell, error: tell, debug: () => undefined } as never;
+    gate = keepEngineOpen({ redis, engine, ledger, logger, retryRefusedMs: 20 });
+    await isOpen();
+  };
+  const isOpen = (): Promise<void> => eventually('the engine is open', async () => engine.lifecycle.isOpen());
+  const noted = (): Promise<{ epoch: number; server: string }[]> =>
+    query(databaseUrl, 'select epoch, server from engine_epochs order by epoch');
+  const epochNow = async (): Promise<number> => (await engine.snapshots.state()).epoch;
+  const sell = async (): Promise<string> => (await place(engine, ALICE, limit(M, 'sell', 10, 1))).order.id;
+
+  it('begin on no server again that has forgotten them, and their orders are reported as lost, once', async () => {
+    await guard();
+    await publishPlain(engine, M);
+    await fund(engine, ALICE, { ETH: 100n });
+    await ledger.settlement.settle(await eventsOf(engine));
+    const [, folder] = (await redis.config('GET', 'dir')) as [string, string];
+    const [data, kept] = [join(folder, 'appendonlydir'), join(folder, 'kept')];
+    await kill();
+    cpSync(data, kept, { recursive: true });
+    await startAgain();
+    const lost = [await sell(), await sell()];
+    expect(await epochNow()).to.equal(2);
+
+    // A copy of the data that lacks the last epoch, as that of a replica which lags.
+    await kill();
+    rmSync(data, { recursive: true });
+    cpSync(kept, data, { recursive: true });
+    await startAgain();
+    const placed = [await sell(), await sell()];
+    expect(placed.filter((id) => lost.includes(id))).to.deep.equal([]);
+    expect(await epochNow()).to.equal(3);
+    const sentences = told.filter((sentence) => sentence.includes('lacks it'));
+    expect(sentences).to.have.length(1);
+    expect(sentences[0]).to.include('epoch 2 began on another Redis');
+    expect((await noted()).map(({ epoch }) => epoch)).to.deep.equal([1, 2, 3]);
+  });
+
+  it('are one for all processes that open the same server, and each was noted before the engine opened', async () => {
+    const others = [1, 2, 3].map(() => openEngine({ redis, ...LIMITS, epochs: ledger.epochs }));
+    const known = await ledger.epochs.position();
+    await Promise.all([engine, ...others].map((one) => one.lifecycle.open(known)));
+    expect(await noted()).to.deep.equal([{ epoch: 1, server: await engine.lifecycle.serverRunId() }]);
+  });
+
+  it('are noted later when Postgres cannot write, and the engine opens all the same', async () => {
+    let isAway = true;
+    const epochs: EpochNotes = {
+      note: async (begun) => {
+        if (isAway) throw new Refusal('SERVICE_UNAVAILABLE');
+        return ledger.epochs.note(begun);
+      },
+    };
+    engine = openEngine({ redis, ...LIMITS, epochs });
+    await guard();
+    await engine.lifecycle.noteEpoch();
+    expect([engine.lifecycle.isOpen(), await noted()]).to.deep.equal([true, []]);
+    isAway = false;
+    await eventually('the epoch is noted', async () => (await noted()).length === 1);
+  });
+
+  it('are noted by a process that finds them begun without a note', async () => {
+    await openEngine({ redis, ...LIMITS }).lifecycle.open(await ledger.epochs.position());
+    expect(await noted()).to.deep.equal([]);
+    await guard();
+    expect((await noted()).map(({ epoch }) => epoch)).to.deep.equal([1]);
+  });
+
+  it('are noted by a process that keeps its connection while another one begins them', async () => {
+    await engine.lifecycle.open(await ledger.epochs.position());
+    // Another process opens an engine that was rebuilt on the same server.
+    await redis.hdel(KEYS.engine, 'server');
+    await openEngine({ redis, ...LIMITS }).lifecycle.open(await ledger.epochs.position());
+    await publishPlain(engine, M);
+    expect((await noted()).map(({ epoch }) => epoch)).to.deep.equal([1, 2]);
+  });
+
+  it('do not begin when another server begins them at the same time: the next one begins', async () => {
+    const known = await ledger.epochs.position();
+    await ledger.epochs.note({ epoch: 1, server: 'another' });
+    expect(await codeOf(engine.lifecycle.open(known))).to.equal('SERVICE_UNAVAILABLE');
+    expect(engine.lifecycle.isOpen()).to.equal(false);
+    await guard();
+    expect(await epochNow()).to.equal(2);
+  });
+
+  it('close an engine that opened without Postgres and has the number of another server', async () => {
+    await openEngine({ redis, ...LIMITS }).lifecycle.open(await ledger.epochs.position());
+    await ledger.epochs.note({ epoch: 1, server: 'another' });
+    await engine.lifecycle.open(undefined);
+    await engine.lifecycle.noteEpoch();
+    expect(engine.lifecycle.isOpen()).to.equal(false);
+    await guard();
+    expect(await epochNow()).to.equal(2);
+  });
+
+  it('end before the number of bytes that follow a prefix', async () => {
+    await changeState(redis, { epoch: 65_278 });
+    await engine.lifecycle.open({ epoch: 1, sequence: 0 });
+    expect(await epochNow()).to.equal(65_279);
+    await redis.hset(KEYS.engine, 'server', 'of another run');
+    const opening = engine.lifecycle.open({ epoch: 1, sequence: 0 });
+    expect(await opening.catch((error: unknown) => error)).to.be.instanceOf(EngineExhausted);
+    expect((await engine.snapshots.state().catch(() => ({ epoch: 65_279 }))).epoch).to.equal(65_279);
+  });
+});
