@@ -141,13 +141,22 @@ class Settler implements Settlement {
   async run(): Promise<void> {
     if (this.#diverged || performance.now() < this.#retryAtMs) return;
     try {
-      await this.#settleAll();
+      await this.#settleAll().catch((error: unknown) => this.#settleAgain(error));
       if (this.#failures > 0) this.#log.info({ failures: this.#failures }, 'settlement continues');
       this.#failures = 0;
       this.#backoffs = 0;
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  /**
+   * Reads everything again after a contradiction. A batch that was read before the engine was rebuilt contradicts the
+   * ledger, and the rebuilt engine does not.
+   */
+  async #settleAgain(error: unknown): Promise<void> {
+    if (!(error instanceof LedgerDiverged)) throw error;
+    await this.#settleAll();
   }
 
   async lag(): Promise<SettlementLag> {

@@ -101,6 +101,26 @@ describe('settlement', function () {
     expect(await ledger.settlement.cursor()).to.include({ sequence: 50 });
   });
 
+  it('goes on when the engine was rebuilt between the reading of a batch and its settlement', async () => {
+    const ledger = await freshLedger();
+    const events = seededEvents(16).next(60);
+    await ledger.settlement.settle(events.slice(0, 40));
+    const stream = new ShortStream(events);
+    const readEvents = stream.readEvents.bind(stream);
+    stream.readEvents = async (after, count, weight) => {
+      const batch = await readEvents(after, count, weight);
+      if (stream.events.length > 0) {
+        await ledger.settlement.atRest(({ fence }) => fence(101));
+        stream.events.length = 0;
+      }
+      return batch;
+    };
+    const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log });
+    await settlement.run();
+    expect(settlement.diverged()).to.equal(false);
+    expect(await ledger.settlement.cursor()).to.include({ epoch: 101, sequence: 40 });
+  });
+
   it('retries after a failure with increasing delays, and then continues', async () => {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(14).next(50));
