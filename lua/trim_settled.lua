@@ -29,7 +29,11 @@ local now = server_time()
 local function turn(name, generations, stay, now, time)
   local found = redis.call('HMGET', KEYS.engine, name .. ':turned_at', name .. ':ready_at')
   local current, turned_at, ready_at = state[name], tonumber(found[1] or 0), tonumber(found[2])
-  if settled < turned_at then return end
+  if settled < turned_at then
+    -- Postgres was restored to an earlier moment: the time begins again when it has settled the generation again.
+    if ready_at then redis.call('HDEL', KEYS.engine, name .. ':ready_at') end
+    return
+  end
   if not ready_at or ready_at > now then
     redis.call('HSET', KEYS.engine, name .. ':ready_at', text(now))
   elseif time - ready_at >= stay then

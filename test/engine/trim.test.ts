@@ -84,6 +84,24 @@ describe('engine: trimming', function () {
     expect(left.map((event) => event.sequence)).to.deep.equal([restored.sequence, ...range(restored, lost)]);
   });
 
+  it('keeps the index of events for its time after a restored Postgres has settled them again', async () => {
+    const { engine, redis } = bench;
+    const restored = await cursor();
+    await place(engine, ALICE, limit(M, 'sell', 10, 1));
+    const lost = await cursor();
+    await engine.outbox.trim(lost);
+    await ageAll();
+    await engine.outbox.trim(lost); // the next generation begins
+    await engine.outbox.trim(lost);
+    await ageAll();
+    await engine.outbox.trim(restored);
+    await engine.outbox.trim(lost);
+    expect(await redis.exists(KEYS.unsettled[0])).to.equal(1);
+    await ageAll();
+    await engine.outbox.trim(lost);
+    expect(await redis.exists(KEYS.unsettled[0])).to.equal(0);
+  });
+
   it('refuses a cursor that is ahead of the engine', async () => {
     const { epoch, sequence } = await cursor();
     const trimmed = await bench.engine.outbox
