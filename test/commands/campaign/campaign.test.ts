@@ -42,6 +42,25 @@ describe('a campaign of faults', function () {
     expect(results.every(({ requests }) => requests > 0)).to.equal(true);
   });
 
+  it('undoes the plan of a cluster that does not start', async () => {
+    let isUndone = false;
+    const unstartable: Fault = {
+      name: 'no folder',
+      rounds: 1,
+      mayBreak: 'nothing',
+      plan: async (base) => ({
+        plan: { ...base, folder: '/dev/null/nowhere' },
+        close: async () => {
+          isUndone = true;
+        },
+      }),
+      inject: () => Promise.reject(new Error('it was started')),
+    };
+    const [result] = await runCampaign({ ...load, faults: [unstartable], seed: runSeed(), folder });
+    expect(result?.violations.map(({ invariant }) => invariant)).to.deep.equal(['start']);
+    expect(isUndone).to.equal(true);
+  });
+
   it('reports a build whose fees go nowhere', async () => {
     const broken = BROKEN_BUILDS.find(({ name }) => name === BROKEN)!;
     const replicas = { api: 1, stream: 0, snapshot: 0 };

@@ -197,9 +197,13 @@ async function openStage(
   say(`Starting a cluster in ${place} …`);
   const open = (): Promise<Stage> => Stage.open({ plan, seed, traders, perSecond, say });
   // Another program may have taken a port meanwhile: the next try has other ones.
-  const stage = await open().catch((error: Error) => {
+  const opened = open().catch((error: Error) => {
     if (!error.message.includes('in use')) throw error;
     return open();
+  });
+  const stage = await opened.catch(async (error) => {
+    await close?.();
+    throw error;
   });
   return {
     name,

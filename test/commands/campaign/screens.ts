@@ -34,6 +34,19 @@ export interface Screens {
   close(): void;
 }
 
+interface Frame {
+  readonly type: string;
+  readonly book?: { readonly bids: readonly Level[]; readonly asks: readonly Level[] };
+}
+
+function frameOf(text: string): Frame | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 export function openScreens(
   ports: readonly number[],
   onViolation: (invariant: string, detail: string) => void,
@@ -46,8 +59,9 @@ export function openScreens(
   const highest = new Map<WebSocket, number>();
 
   const look = (socket: WebSocket, symbol: string, text: string): void => {
-    const frame = JSON.parse(text) as { type: string; book?: { bids: Level[]; asks: Level[] } };
-    if (frame.type !== 'market' || frame.book === undefined) return;
+    const frame = frameOf(text);
+    if (frame === undefined) onViolation('streams', `no frame, but ${text.slice(0, 80)}, for ${symbol}`);
+    if (frame?.type !== 'market' || frame.book === undefined) return;
     const [bid, ask] = [frame.book.bids[0]?.price, frame.book.asks[0]?.price];
     latest.set(socket, { bid, ask });
     if (bid !== undefined && ask !== undefined && bid >= ask)
