@@ -28,8 +28,10 @@ export function openFollower({ redis, subscriber }: { redis: Redis; subscriber: 
       subscription.hear(channel, {
         // The worker resends its newest frames. Frames stored in Redis would be written to its disk.
         begun: () => void redis.publish(WANTED, channel).catch(() => undefined),
-        message(message) {
-          const { tick, frames } = readMessage(message);
+        message(bytes) {
+          const message = readMessage(bytes);
+          if (message === undefined) return;
+          const { tick, frames } = message;
           if (tick <= lastTick && tick > lastTick - COUNT_BEGAN_ANEW_TICKS) return;
           lastTick = tick;
           receive(frames);

@@ -13,7 +13,8 @@ interface Message {
   readonly frames: readonly Buffer[];
 }
 
-export function readMessage(message: Buffer): Message {
+/** Returns undefined for bytes that no snapshot worker sends: without a tick number, a follower cannot tell their age. */
+export function readMessage(message: Buffer): Message | undefined {
   const lines: Buffer[] = [];
   for (let from = 0; from <= message.length; ) {
     const end = message.indexOf(LINE_FEED, from);
@@ -21,6 +22,7 @@ export function readMessage(message: Buffer): Message {
     lines.push(message.subarray(from, to));
     from = to + 1;
   }
-  const [tick, ...frames] = lines;
-  return { tick: Number(tick), frames };
+  const [first, ...frames] = lines;
+  const tick = Number(first);
+  return Number.isSafeInteger(tick) && tick > 0 ? { tick, frames } : undefined;
 }

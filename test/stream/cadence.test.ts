@@ -136,7 +136,7 @@ describe('the streams over time', function () {
     const heldUpMs = watchOverMachine();
     const heard: { tick: number; atMs: number }[] = [];
     subscriber.on('messageBuffer', (_channel: Buffer, message: Buffer) => {
-      heard.push({ tick: readMessage(message).tick, atMs: performance.now() });
+      heard.push({ tick: readMessage(message)!.tick, atMs: performance.now() });
     });
     try {
       await once(subscriber, 'ready');

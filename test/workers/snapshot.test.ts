@@ -88,7 +88,7 @@ async function openRoom({ engine, marketData: real }: Backends): Promise<Room> {
       const heard: Heard[] = [];
       const listening = await connect(connectSubscriber, redisUrl);
       listening.on('messageBuffer', (channel: Buffer, message: Buffer) => {
-        const { tick, frames } = readMessage(message);
+        const { tick, frames } = readMessage(message)!;
         heard.push({ channel: channel.toString(), tick, text: frames.join('\n'), atMs: Date.now() });
       });
       await listening.subscribe(...channels);
@@ -240,28 +240,27 @@ describe('snapshots', function () {
       expect(heard.map(({ channel }) => channel)).to.have.members([GENERAL, whole]);
     }),
 
-    'reach a follower in order, none twice, whatever a late worker sends': inRoom(async (room) => {
-      const follower = room.follower();
-      const seen: string[] = [];
-      follower.follow(GENERAL, (frames) => seen.push(frames.join('+')));
-      await eventually('it follows', async () => (await room.redis.pubsub('NUMSUB', GENERAL))[1] === 1);
-      const sent: [number, string[]][] = [
-        ...([
-          [100, ['a', 'b']],
-          [101, ['c']],
-          [101, ['late']],
-        ] as [number, string[]][]),
-        ...([
-          [99, ['later']],
-          [102, []],
-          [7, ['anew']],
-          [8, ['on']],
-        ] as [number, string[]][]),
-      ];
-      for (const [tick, frames] of sent) await room.redis.publish(GENERAL, writeMessage(tick, frames));
-      await eventually('the last has come', async () => seen.at(-1) === 'on');
-      expect(seen).to.deep.equal(['a+b', 'c', '', 'anew', 'on']);
-    }),
+    'reach a follower in order, none twice, whatever a late worker or anybody else sends': inRoom(
+      async (room) => {
+        const follower = room.follower();
+        const seen: string[] = [];
+        follower.follow(GENERAL, (frames) => seen.push(frames.join('+')));
+        await eventually('it follows', async () => (await room.redis.pubsub('NUMSUB', GENERAL))[1] === 1);
+        const messages = [
+          writeMessage(100, ['a', 'b']),
+          writeMessage(101, ['c']),
+          ...['', 'garbage', 'NaN\ngarbage', '-3\ngarbage', `${10 ** 20}\ngarbage`],
+          writeMessage(101, ['late']),
+          writeMessage(99, ['later']),
+          writeMessage(102, []),
+          writeMessage(7, ['anew']),
+          writeMessage(8, ['on']),
+        ];
+        for (const message of messages) await room.redis.publish(GENERAL, message);
+        await eventually('the last has come', async () => seen.at(-1) === 'on');
+        expect(seen).to.deep.equal(['a+b', 'c', '', 'anew', 'on']);
+      },
+    ),
 
     'are ticked by jobs at even seconds, and by timers where no job comes': inRoom(async (room) => {
       // Times of the ticks, by the clock that schedules the jobs.
