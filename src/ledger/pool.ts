@@ -33,6 +33,8 @@ interface PoolOptions {
   size: number;
   /** Longest run of one statement, 0 for no limit. A missing reply is given up `UNANSWERED_MS` later. */
   patienceMs: number;
+  /** Longest pause between two statements of a transaction; `patienceMs` unless given. */
+  pauseMs?: number;
   /** For short reads alone: plans are made once, and use index scans. */
   byIndexAlone?: boolean;
   /** Makes the pool. Tests pass a pool whose statements wait for their turn. */
@@ -49,6 +51,7 @@ export function openPool({
   work,
   size,
   patienceMs,
+  pauseMs = patienceMs,
   byIndexAlone = false,
   makePool = (config) => new pg.Pool(config),
 }: PoolOptions): pg.Pool {
@@ -65,7 +68,7 @@ export function openPool({
       statement_timeout: patienceMs,
       query_timeout: patienceMs + UNANSWERED_MS,
       // A process that stops in mid-transaction must not hold its locks forever.
-      idle_in_transaction_session_timeout: patienceMs,
+      idle_in_transaction_session_timeout: pauseMs,
     }),
   });
   // The loss of an idle connection, or of a borrowed one between two queries, emits an event that ends the process if
@@ -76,10 +79,11 @@ export function openPool({
 }
 
 /**
- * Classes of SQLSTATE that are not the statement's fault: connection (08), serialization (40),
- * resources (53), cancelled or shutting down (57), system (58).
+ * Classes and codes of SQLSTATE that are not the statement's fault: connection (08), a limit of the server on
+ * transactions (25P03, 25P04), sign-in (28), no such database (3D000), serialization (40), resources (53), a limit of the
+ * server on waiting for a lock (55P03), cancelled or shutting down (57), system (58).
  */
-const AWAY = /^(08|40|53|57|58)/;
+const AWAY = /^(08|25P03|25P04|28|3D000|40|53|55P03|57|58)/;
 
 /**
  * Returns the error that a reader throws: `SERVICE_UNAVAILABLE` when Postgres is unavailable, otherwise the given

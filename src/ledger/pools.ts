@@ -10,6 +10,12 @@ import { type MakePool, openPool } from './pool.ts';
 const PATIENCE_MS = { reading: 2_100, settling: 60_000, auditing: 0 };
 
 /**
+ * Longest pause in a settling transaction: a process that hangs there keeps the cursor locked, and the others out. A
+ * batch is folded well within it.
+ */
+const SETTLING_PAUSE_MS = 5_000;
+
+/**
  * Most connections of each kind of work. Every kind has a pool of its own, so that none can block another: `lists` and
  * `orders` serve wallets that read, `placing` looks up client order ids, `public` serves market data and other short
  * reads.
@@ -35,8 +41,8 @@ export interface LedgerOptions {
 
 /** Opens the pools, which connect on first use. */
 export function openPools({ databaseUrl, poolSize, makePool }: LedgerOptions): Pools {
-  const open = (work: Work, patienceMs: number): pg.Pool =>
-    openPool({ databaseUrl, work, size: POOL_SIZES[work], patienceMs, makePool });
+  const open = (work: Work, patienceMs: number, pauseMs = patienceMs): pg.Pool =>
+    openPool({ databaseUrl, work, size: POOL_SIZES[work], patienceMs, pauseMs, makePool });
   const openForReads = (work: Work): pg.Pool =>
     openPool({
       databaseUrl,
@@ -51,7 +57,7 @@ export function openPools({ databaseUrl, poolSize, makePool }: LedgerOptions): P
     orders: openForReads('orders'),
     placing: openForReads('placing'),
     public: openForReads('public'),
-    settling: open('settling', PATIENCE_MS.settling),
+    settling: open('settling', PATIENCE_MS.settling, SETTLING_PAUSE_MS),
     auditing: open('auditing', PATIENCE_MS.auditing),
   };
 }

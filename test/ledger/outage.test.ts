@@ -5,6 +5,7 @@ import pg from 'pg';
 import { Refusal } from '../../src/domain/errors.ts';
 import { type Ledger, LedgerDiverged, openLedger } from '../../src/ledger/index.ts';
 import { eventually } from '../support/eventually.ts';
+import { openLink } from '../support/link.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { seededEvents, WALLETS } from '../support/seeded-events.ts';
 
@@ -30,6 +31,25 @@ describe('ledger without Postgres', function () {
     attempt.then(
       () => undefined,
       (error) => error,
+    );
+
+  /** Runs `work` on an administrator's connection, then `undoing`, whatever came of it. */
+  const asAdmin = async (undoing: string, work: (admin: pg.Client) => Promise<void>): Promise<void> => {
+    const admin = new pg.Client({ connectionString: postgres.url });
+    await admin.connect();
+    try {
+      await work(admin);
+    } finally {
+      await admin.query(undoing);
+      await admin.end();
+    }
+  };
+
+  /** Ends all connections of the ledger, so that the next ones are new. */
+  const endOthers = (admin: pg.Client): Promise<unknown> =>
+    admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where backend_type = 'client backend' and pid <> pg_backend_pid()`,
     );
 
   before(async () => {
@@ -91,6 +111,51 @@ describe('ledger without Postgres', function () {
     expect(Date.now() - startedMs).to.be.within(1_500, 3_000);
     await blocker.end();
     expect((await ordersOf(10)).orders).to.have.length(10);
+  });
+
+  it('answers SERVICE_UNAVAILABLE while it lets nobody in', async () => {
+    const { password } = new URL(postgres.url);
+    await asAdmin(`alter role postgres password '${password}'`, async (admin) => {
+      await admin.query(`alter role postgres password 'another'`);
+      await endOthers(admin);
+      for (const [name, read] of Object.entries(reads))
+        expect(await failureOf(read()), name)
+          .to.be.instanceOf(Refusal)
+          .with.property('code', 'SERVICE_UNAVAILABLE');
+      expect(await failureOf(ledger.settlement.settle(events)))
+        .to.be.instanceOf(Error)
+        .and.not.instanceOf(LedgerDiverged);
+    });
+    expect((await ordersOf(10)).orders).to.have.length(10);
+  });
+
+  it('answers SERVICE_UNAVAILABLE when Postgres ends a wait for a lock by a limit of its own', async () => {
+    await asAdmin('rollback; alter role postgres reset lock_timeout', async (admin) => {
+      await admin.query('alter role postgres set lock_timeout = 1');
+      await endOthers(admin);
+      await admin.query('begin; lock table orders in access exclusive mode');
+      expect(await failureOf(ordersOf(10)))
+        .to.be.instanceOf(Refusal)
+        .with.property('code', 'SERVICE_UNAVAILABLE');
+    });
+    await asAdmin('select 1', async (admin) => void (await endOthers(admin)));
+  });
+
+  it('lets another process settle soon when one hangs with its batch begun', async () => {
+    const link = await openLink(postgres.url);
+    const hanging = openLedger({ databaseUrl: link.url, poolSize: 1 });
+    const stands = link.trap({ request: String.raw`^(?=.*move cursor\0)`, isSent: false });
+    const hung = failureOf(hanging.settlement.settle(events));
+    await stands;
+    const last = events.at(-1)!.sequence;
+    const settles = async (): Promise<boolean> => (await ledger.settlement.settle(events)).sequence === last;
+    await eventually('another process settles', settles, 30_000);
+    await link.mend();
+    expect(await hung)
+      .to.be.instanceOf(Error)
+      .and.not.instanceOf(LedgerDiverged);
+    await hanging.close();
+    link.close();
   });
 
   it('waits for a connection of a busy pool, and not for ever', async () => {
