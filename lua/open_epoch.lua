@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 --[[
 Begins a new epoch when this server is not the one that the last epoch ran on, because it was started again, restored or
-promoted. Refuses a server that has lost events that Postgres has, and an engine of another format.
+promoted. Refuses a server that has lost events that Postgres has, and an engine of another format. A server that runs
+on may have lost events too: a replica takes over the data of its primary, and may become a primary again.
 
 KEYS  engine
 ARGV  run_id          run id of the server
@@ -29,13 +30,13 @@ local engine = KEYS.engine
 local found = redis.call('HMGET', engine, 'format', 'server', 'state', 'filter')
 if found[1] ~= ARGV.format and redis.call('EXISTS', engine) == 1 then return { 'format', found[1] or '1' } end
 local state, filter = decode_state(found[3]), found[4]
+if ARGV.sequence ~= '' and (state.sequence < tonumber(ARGV.sequence) or state.epoch < tonumber(ARGV.epoch)) then
+  return { 'behind', text(state.epoch), text(state.sequence) }
+end
 local begun = tonumber(ARGV.begun_epoch) or 0
 local lacks = begun > state.epoch or begun == state.epoch and begun > 0 and found[2] ~= ARGV.begun_server
 if found[2] ~= ARGV.run_id or lacks then
   if ARGV.sequence == '' then return { 'unknown' } end
-  if state.sequence < tonumber(ARGV.sequence) or state.epoch < tonumber(ARGV.epoch) then
-    return { 'behind', text(state.epoch), text(state.sequence) }
-  end
   if found[2] and ARGV.rewritten ~= '1' then return { 'rewrite' } end
   if math.max(state.epoch, begun) >= HIGHEST_EPOCH then return { 'exhausted' } end
   if not filter then

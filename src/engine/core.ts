@@ -14,7 +14,7 @@ import {
 import { KEYS } from './keys.ts';
 import { Stale } from './outcomes.ts';
 import { FIXED_KEYS, OPEN_EPOCH, RETIRE_ENGINE } from './scripts.ts';
-import { checkServerSettings, rewriteLog } from './server-settings.ts';
+import { checkServerSettings, rewriteLog, wrongSettings } from './server-settings.ts';
 import { ENGINE_FORMAT, HIGHEST_EPOCH, readState } from './state.ts';
 
 /** Thrown when the engine has lost events that Postgres has. It must not trade until it is rebuilt. */
@@ -101,6 +101,8 @@ export class EngineCore {
   /** The last epoch that is noted in Postgres, as far as this process knows. */
   #noted = 0;
   #runId: string | undefined;
+  /** Sequence of the last event at the last look. */
+  #sequence = 0;
   #tenure = 0;
   /** Set while the engine is known to have another format. */
   #otherFormat: EngineFormat | undefined;
@@ -354,8 +356,20 @@ export class EngineCore {
   }
 
   /**
+   * Checks an open engine from time to time: it must still be the one that was opened, and its server must still keep
+   * what it answers. Otherwise the engine must be opened again.
+   * @throws Refusal SERVICE_UNAVAILABLE like `confirm`
+   */
+  async inspect(): Promise<void> {
+    await this.confirm();
+    const tenure = this.#tenure;
+    const wrong = await this.call(() => wrongSettings(this.redis));
+    if (wrong !== undefined && wrong.length > 0 && tenure === this.#tenure) this.#lose();
+  }
+
+  /**
    * Checks that the server still holds the opened engine. Another replica may have begun a new epoch on the same
-   * server. An engine that was emptied or rebuilt meanwhile must be opened again.
+   * server. An engine that was emptied, rebuilt or replaced by an older copy meanwhile must be opened again.
    * @throws Refusal SERVICE_UNAVAILABLE when the engine must be opened again, and while it is not open
    */
   async confirm(): Promise<void> {
@@ -367,17 +381,20 @@ export class EngineCore {
       void this.epoch; // throws while it is not open
       return;
     }
+    const { epoch, sequence } = readState(state);
     if (
       String(format) === String(ENGINE_FORMAT) &&
       this.#runId !== undefined &&
-      this.#runId === String(server)
+      this.#runId === String(server) &&
+      sequence >= this.#sequence
     ) {
       this.#filter = readFilterState(filter?.toString() ?? null);
-      const [server, { epoch }] = [this.#runId, readState(state)];
+      const server = this.#runId;
       const isOurs = epoch === this.#epoch || (await this.#note({ epoch, server }));
       this.#checkTenure(tenure);
       if (isOurs) {
         this.#adopt(epoch, server);
+        this.#sequence = Math.max(this.#sequence, sequence);
         return;
       }
     }
@@ -401,6 +418,7 @@ export class EngineCore {
     this.formatReplaced();
     this.#epoch = undefined;
     this.#runId = undefined;
+    this.#sequence = 0;
     this.#tenure += 1;
   }
 }

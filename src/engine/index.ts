@@ -42,7 +42,15 @@ export { ENGINE_FORMAT, HIGHEST_EPOCH } from './state.ts';
 /** Opening of an engine, and the identity of its server. */
 type EngineLifecycle = Pick<
   EngineCore,
-  'open' | 'isOpen' | 'tenure' | 'confirm' | 'noteEpoch' | 'onLost' | 'checkFormat' | 'serverRunId'
+  | 'open'
+  | 'isOpen'
+  | 'tenure'
+  | 'confirm'
+  | 'inspect'
+  | 'noteEpoch'
+  | 'onLost'
+  | 'checkFormat'
+  | 'serverRunId'
 >;
 
 /**

@@ -11,8 +11,12 @@ export class EngineMisconfigured extends Error {
 
 const OLDEST_MAJOR = 7;
 const REQUIRED: Readonly<Record<string, { value: string; why: string }>> = {
-  appendonly: { value: 'yes', why: 'orders live only in memory and this log until they are settled' },
+  appendonly: {
+    value: 'yes',
+    why: 'orders live only in memory and this log until they are settled; a server that was started without it must be started again with it, because CONFIG SET would replace the log by what is in memory',
+  },
   appendfsync: { value: 'always', why: 'an answered order must survive a power cut' },
+  'no-appendfsync-on-rewrite': { value: 'no', why: 'an order that is answered during a rewrite must, too' },
   'maxmemory-policy': { value: 'noeviction', why: 'an evicted key is a lost balance or book' },
 };
 
@@ -25,17 +29,23 @@ export async function checkServerSettings(redis: Redis, warn: (message: string) 
   if (Number(version?.[1]) < OLDEST_MAJOR) {
     throw new EngineMisconfigured(`the engine needs Redis ${OLDEST_MAJOR} or newer; this is ${version?.[0]}`);
   }
-  const found = await readSettings(redis);
-  if (found === undefined) {
+  const wrong = await wrongSettings(redis);
+  if (wrong === undefined) {
     const list = Object.entries(REQUIRED).map(([name, { value }]) => `${name} ${value}`);
     warn(`the engine's Redis does not show its settings; make sure of: ${list.join(', ')}`);
-    return;
-  }
-  const wrong = Object.entries(REQUIRED)
-    .filter(([name, { value }]) => found.get(name) !== value)
-    .map(([name, { value, why }]) => `${name} is ${found.get(name)}, must be ${value} (${why})`);
-  if (wrong.length > 0)
+  } else if (wrong.length > 0)
     throw new EngineMisconfigured(`the engine's Redis is set wrongly: ${wrong.join('; ')}`);
+}
+
+/** @returns a sentence for each setting to change; undefined if the server does not let its settings be read */
+export async function wrongSettings(redis: Redis): Promise<string[] | undefined> {
+  const found = await readSettings(redis);
+  return (
+    found &&
+    Object.entries(REQUIRED)
+      .filter(([name, { value }]) => found.get(name) !== value)
+      .map(([name, { value, why }]) => `${name} is ${found.get(name)}, must be ${value} (${why})`)
+  );
 }
 
 async function readSettings(redis: Redis): Promise<Map<string, string> | undefined> {

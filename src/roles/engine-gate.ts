@@ -17,8 +17,11 @@ import { type Outages, openOutages } from './outages.ts';
 import type { ServerNames } from './server-names.ts';
 
 const RETRY_MS = 250;
-/** Interval of checks of an open engine, which can be emptied and rebuilt without breaking a connection. */
-const CONFIRM_MS = 1_000;
+/**
+ * Interval of checks of an open engine, which can be emptied, rebuilt or given other settings without breaking a
+ * connection.
+ */
+const INSPECT_MS = 1_000;
 /**
  * Interval of attempts to open an engine that was refused. It is short, so that an operator who has repaired it need
  * not wait long.
@@ -101,9 +104,9 @@ export function keepEngineOpen(parts: {
     opening = false;
   };
 
-  const confirm = (): void => {
+  const inspect = (): void => {
     // No handling needed: the listener gets a failed check, and a broken connection is reported elsewhere.
-    if (engine.lifecycle.isOpen()) engine.lifecycle.confirm().catch(() => undefined);
+    if (engine.lifecycle.isOpen()) engine.lifecycle.inspect().catch(() => undefined);
     void note();
   };
   let noting = false;
@@ -113,7 +116,7 @@ export function keepEngineOpen(parts: {
     await engine.lifecycle.noteEpoch();
     noting = false;
   };
-  const confirming = setInterval(confirm, CONFIRM_MS);
+  const inspecting = setInterval(inspect, INSPECT_MS);
   const stopListening = engine.lifecycle.onLost(open);
   redis.on('ready', open);
   if (redis.status === 'ready') void open();
@@ -122,7 +125,7 @@ export function keepEngineOpen(parts: {
     opened,
     stop() {
       stopped = true;
-      clearInterval(confirming);
+      clearInterval(inspecting);
       stopListening();
       redis.off('ready', open);
     },

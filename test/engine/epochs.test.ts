@@ -53,6 +53,16 @@ async function untilRewritten(redis: Redis): Promise<void> {
   );
 }
 
+type Contents = readonly { readonly key: string; readonly dump: Buffer }[];
+
+const contentsOf = async (redis: Redis): Promise<Contents> =>
+  Promise.all((await redis.keys('*')).map(async (key) => ({ key, dump: (await redis.dumpBuffer(key))! })));
+
+async function putBack(redis: Redis, contents: Contents): Promise<void> {
+  await redis.flushdb();
+  for (const { key, dump } of contents) await redis.restore(key, 0, dump);
+}
+
 async function trade(engine: Engine): Promise<void> {
   await place(engine, ALICE, limit(M, 'sell', 10, 3));
   await place(engine, BOB, limit(M, 'buy', 10, 2));
@@ -204,6 +214,32 @@ describe('engine: epochs', function () {
       }
       await engine.lifecycle.open({ epoch, sequence });
       expect(await engine.snapshots.state()).to.deep.include({ epoch: epoch + 1, sequence });
+    } finally {
+      bench.close();
+    }
+  });
+
+  it('does not open again on a server whose data became older while it ran', async () => {
+    const bench = await openBench();
+    try {
+      await publishPlain(bench.engine, M);
+      const { epoch, sequence } = await bench.engine.snapshots.state();
+      // The copy names the server as the one that its epoch began on.
+      const copy = await contentsOf(bench.redis);
+      await fund(bench.engine, ALICE, { ETH: 100n });
+      await bench.engine.lifecycle.confirm();
+      await putBack(bench.redis, copy);
+      for (const cursor of [
+        { epoch, sequence: sequence + 1 },
+        { epoch: epoch + 1, sequence },
+      ]) {
+        const opened = await openEngine({ redis: bench.redis, ...LIMITS })
+          .lifecycle.open(cursor)
+          .catch((error: unknown) => error);
+        expect(opened).to.be.instanceOf(EngineBehind);
+      }
+      expect(await codeOf(bench.engine.lifecycle.confirm())).to.equal('SERVICE_UNAVAILABLE');
+      expect(bench.engine.lifecycle.isOpen()).to.equal(false);
     } finally {
       bench.close();
     }

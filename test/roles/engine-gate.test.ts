@@ -51,6 +51,25 @@ describe('a gate of the engine', () => {
     expect(told.slice(1)).to.deep.equal(['Redis is back']);
   });
 
+  it('closes an open engine while a setting could lose what is answered', async () => {
+    const admin = openRedis(await sharedRedis());
+    cursor = { epoch: 0, sequence: 0 };
+    await eventually('it is open', async () => gate.state() === 'ok');
+    for (const [name, right, wrong] of [
+      ['appendonly', 'yes', 'no'],
+      ['appendfsync', 'always', 'everysec'],
+      ['no-appendfsync-on-rewrite', 'no', 'yes'],
+      ['maxmemory-policy', 'noeviction', 'allkeys-lru'],
+    ] as const) {
+      await admin.config('SET', name, wrong);
+      await eventually(`it is refused for ${name}`, async () => gate.state() === 'misconfigured');
+      expect(told.at(-1)).to.include(`${name} is ${wrong}, must be ${right}`);
+      await admin.config('SET', name, right);
+      await eventually('it is open again', async () => gate.state() === 'ok');
+    }
+    admin.disconnect();
+  });
+
   it('says that it is not open while the connection is broken', async () => {
     await eventually('it is refused', async () => gate.state() === 'behind Postgres');
     redis.disconnect();
