@@ -6,9 +6,11 @@ import { KILLS } from './kills.ts';
 import { LOAD } from './load.ts';
 import { NETWORK } from './network.ts';
 import { longOutage } from './outage.ts';
+import { QUEUE } from './queue.ts';
 import { RECOVERY } from './recovery.ts';
 import { REFUSALS } from './refusals.ts';
 import { RESTORES } from './restores.ts';
+import { SETTINGS } from './settings.ts';
 import { killAtPoint } from './settlement-points.ts';
 import { STORAGE } from './storage.ts';
 
@@ -16,6 +18,8 @@ import { STORAGE } from './storage.ts';
 const all: readonly Fault[] = [
   ...KILLS,
   ...REFUSALS,
+  ...SETTINGS,
+  ...QUEUE,
   ...STORAGE,
   ...RECOVERY,
   ...RESTORES,
