@@ -439,10 +439,12 @@ describe('request limits', function () {
       const unlimited = await Promise.all(times(400, () => ask(replica.url, PAIRS, { from })));
       expect(statusesOf(unlimited)).to.deep.equal({ 200: 400 });
       expect(unlimited[0]!.limit).to.be.NaN;
+      const ready = once(redis, 'ready');
       await server.start();
-      const back = await untilCounted(replica.url, from);
-      expect(back.limit).to.equal(300);
+      await ready;
+      // A replica that reports its servers as there signs in at once.
       expect((await ask(replica.url, NONCE, { from })).status).to.equal(200);
+      expect((await ask(replica.url, PAIRS, { from })).limit).to.equal(300);
       const told = replica.log.filter((line) => line.includes('limits: Redis'));
       expect(told.map((line) => JSON.parse(line).msg)).to.deep.equal([
         'limits: Redis does not answer',
@@ -450,7 +452,7 @@ describe('request limits', function () {
       ]);
     },
 
-    async 'a Redis that hangs holds up one request in a second'() {
+    async 'a Redis that hangs holds up only the requests that are the first to ask it'() {
       const server = await freshRedisServer();
       const redis = connect(asUser('queue-api', server.url));
       const replica = await open({ trustProxyHops: 1 }, redis);
@@ -465,8 +467,8 @@ describe('request limits', function () {
         expect((await ask(replica.url, PAIRS, { from })).status).to.equal(200);
         return performance.now() - beganMs;
       });
-      // Requests in flight before the first refusal do not know of it; after that, one per second.
-      expect(waitsMs.filter((ms) => ms > 2_000).length).to.be.within(1, 12);
+      // Ten requests are in flight before the first failure; none waits after it.
+      expect(waitsMs.filter((ms) => ms > 2_000).length).to.be.within(1, 10);
       const back = await untilCounted(replica.url, from);
       expect(back.limit).to.equal(300);
     },

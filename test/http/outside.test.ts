@@ -129,7 +129,7 @@ describe('requests outside the contract', () => {
       for (let times = 0; times < 60; times += 1)
         expect((await request(app).get('/v1/nothing')).status).to.equal(404);
       const seconds = Math.ceil((performance.now() - begunMs) / 1_000);
-      // One request a second waits for the Redis that hangs; if all 60 waited, they would take a minute.
+      // The first request waits for the Redis that hangs; if all 60 waited, they would take a minute.
       expect(seconds).to.be.below(40);
       expect(log.filter((line) => line.includes('limits: Redis does not answer'))).to.have.length(1);
       redis.disconnect();

@@ -22,7 +22,7 @@ const PATIENCE_MS = 1_000;
 
 type CeilingServices = Pick<LimitServices, 'limitsRedis' | 'logger' | 'metrics' | 'settings'>;
 
-/** Serves requests without a limit while Redis is unavailable. One request per second then retries Redis. */
+/** Serves requests without a limit while Redis is unavailable. */
 export function outsideCeiling(services: CeilingServices): RequestHandler {
   const limiter = rateLimit({
     windowMs: WINDOW_MS,
@@ -46,7 +46,7 @@ export function outsideCeiling(services: CeilingServices): RequestHandler {
 
 function ceilingStore({ limitsRedis, logger, metrics }: CeilingServices): Store {
   const store = new RedisStore({ prefix: OUTSIDE_PREFIX, sendCommand: scriptsOf(limitsRedis) });
-  const outage = watchOutages(logger);
+  const outage = watchOutages(limitsRedis, logger);
   return {
     init(options) {
       void store.init(options);

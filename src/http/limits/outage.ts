@@ -1,31 +1,50 @@
 /** Tracks outages of the Redis that counts requests. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { Refusal } from '../../domain/errors.ts';
 import { errorRecord } from '../redact.ts';
 
-/** Interval between retries while Redis is unavailable. One request retries; the others fail at once. */
-const ASK_AGAIN_MS = 1_000;
+/** Interval between two questions to a Redis that failed. */
+const ASK_AGAIN_MS = 100;
 
-/** Tracks whether Redis is available, logs each change, and fails requests fast during an outage. */
-export function watchOutages(logger: Logger) {
-  let isAway = false;
-  let askAgainAtMs = 0;
+/**
+ * Fails requests at once while Redis does not answer, and logs the start and the end of an outage. The tracker itself
+ * asks Redis for the time until it answers, so no request waits for a Redis that hangs. Requests are counted again as
+ * soon as `/readyz` reports Redis as there, because its check asks the same.
+ */
+export function watchOutages(redis: Redis, logger: Logger) {
+  let answers = true;
+  /** Stays true if Redis answers but cannot count, for example while it is read-only. */
+  let isLogged = false;
+  const untilItAnswers = async (): Promise<void> => {
+    while (!answers && redis.status !== 'end') {
+      const isBack = await redis.time().then(
+        () => true,
+        () => false,
+      );
+      if (isBack) answers = true;
+      else await sleep(ASK_AGAIN_MS, undefined, { ref: false });
+    }
+  };
+  redis.on('ready', () => {
+    answers = true;
+  });
   return {
     refuseInVain(): void {
-      if (!isAway) return;
-      const nowMs = performance.now();
-      if (nowMs < askAgainAtMs) throw new Refusal('SERVICE_UNAVAILABLE');
-      askAgainAtMs = nowMs + ASK_AGAIN_MS;
+      if (!answers) throw new Refusal('SERVICE_UNAVAILABLE');
     },
     begin(cause: unknown): void {
-      askAgainAtMs = performance.now() + ASK_AGAIN_MS;
-      if (!isAway) logger.warn({ error: errorRecord(cause) }, 'limits: Redis does not answer');
-      isAway = true;
+      if (!isLogged) logger.warn({ error: errorRecord(cause) }, 'limits: Redis does not answer');
+      isLogged = true;
+      if (!answers) return;
+      answers = false;
+      void untilItAnswers();
     },
     end(): void {
-      if (isAway) logger.info('limits: Redis answers again');
-      isAway = false;
+      if (isLogged) logger.info('limits: Redis answers again');
+      isLogged = false;
     },
   };
 }

@@ -61,7 +61,7 @@ export function openRequestLogs(options: {
   readonly logger: Logger;
 }): (limits: readonly number[]) => CountRequest {
   const { redis, windowMs, logger } = options;
-  const outage = watchOutages(logger);
+  const outage = watchOutages(redis, logger);
 
   const count = async (requests: readonly Waiting[], limits: readonly number[]): Promise<void> => {
     const logs = requests.flatMap((request) => request.logs);
