@@ -1,11 +1,12 @@
 /** Runs faults, round after round, on clusters under load, and checks at each rest that nothing was lost. */
 
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { random } from '../../support/seed.ts';
 import type { ClusterPlan } from './cluster.ts';
 import { CLUSTER_SECONDS, type Fault, type Machine, type Scene, USUAL_SECONDS } from './faults/fault.ts';
+import { JOURNAL } from './journal.ts';
 import { type Figures, openProgress, type Progress, sumOf } from './progress.ts';
 import { Stage, type Violation } from './stage.ts';
 
@@ -50,6 +51,8 @@ const BULK_ORDERS = 20_000;
 const SHORT_BULK = 2_000;
 /** The longest round of a short campaign. */
 const MOST_SHORT_SECONDS = 20;
+/** Some 20,000 requests. */
+const LONG_JOURNAL_BYTES = 8 * 2 ** 20;
 /** Faults of a short campaign that share a rest. */
 const MOST_TOGETHER = 4;
 
@@ -107,7 +110,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Result[]> {
         continue;
       }
       const name = stageName(fault);
-      if (open?.name !== name) {
+      if (open?.name !== name || hasLongJournal(open.stage.cluster.plan.folder)) {
         await open?.close(false);
         open = undefined;
         try {
@@ -185,7 +188,8 @@ async function openStage(
   const { folder, release, replicas, seed, traders, perSecond, say } = options;
   let place = join(folder, name);
   // A cluster with a violation is left as it is, and so is one that may have lost work when a run was killed.
-  const isLeft = (): boolean => existsSync(join(place, VIOLATIONS)) || progress.isAbandoned(place);
+  const isLeft = (): boolean =>
+    existsSync(join(place, VIOLATIONS)) || progress.isAbandoned(place) || hasLongJournal(place);
   for (let turn = 2; isLeft(); turn += 1) place = join(folder, `${name}-${turn}`);
   mkdirSync(place, { recursive: true });
   const base: ClusterPlan = {
@@ -213,6 +217,12 @@ async function openStage(
       if (!keepsData) await close?.();
     },
   };
+}
+
+/** The next fault gets a new cluster then, because each rest reads every request of its cluster. */
+function hasLongJournal(place: string): boolean {
+  const journal = statSync(join(place, JOURNAL), { throwIfNoEntry: false });
+  return journal !== undefined && journal.size > LONG_JOURNAL_BYTES;
 }
 
 const notRun = (fault: Fault, reason: string): Result => ({

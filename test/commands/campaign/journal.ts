@@ -5,6 +5,9 @@
 
 import { openLines, readLines } from './lines.ts';
 
+/** Name of the file, in the folder of its cluster. */
+export const JOURNAL = 'journal.jsonl';
+
 export interface OrderBody {
   readonly market: string;
   readonly side: 'buy' | 'sell';

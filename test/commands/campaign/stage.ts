@@ -11,7 +11,7 @@ import { Driver, MARKETS } from './driver.ts';
 import { type GreedyReader, openGreedyReader } from './greedy-reader.ts';
 import { INVARIANTS } from './invariants/index.ts';
 import type { Rest } from './invariants/rest.ts';
-import { type Journal, openJournal, readJournal } from './journal.ts';
+import { JOURNAL, type Journal, openJournal, readJournal } from './journal.ts';
 import { MARKER, openMarker } from './marker.ts';
 import { Model } from './model.ts';
 import { move, openMovements } from './movements.ts';
@@ -58,7 +58,7 @@ export class Stage {
 
   private constructor(options: StageOptions, cluster: Cluster) {
     const { plan, seed, traders } = options;
-    const file = join(plan.folder, 'journal.jsonl');
+    const file = join(plan.folder, JOURNAL);
     this.#options = options;
     this.cluster = cluster;
     this.model = new Model();
