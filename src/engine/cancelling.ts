@@ -74,9 +74,10 @@ export class OrderCancels {
     cause: OrdersClosed['cause'],
   ): Promise<ClosedOrder[]> {
     const closed: ClosedOrder[] = [];
-    const live = await this.liveReferences(wallet);
-    // An emptied engine also has no live orders. Its empty list must not be taken for an answer.
-    if (live.length === 0) await this.#core.confirm();
+    const live = await this.#core.ofOpenEngine(
+      () => this.liveReferences(wallet),
+      (references) => references.length === 0,
+    );
     for (const [number, references] of byMarketNumber(live))
       closed.push(...(await this.close({ wallet, symbol }, cause, number, references)));
     return closed;
@@ -142,7 +143,10 @@ export class OrderCancels {
     marketNumber: number,
     references: Buffer,
   ): Promise<ClosedOrder[] | Stale> {
-    const market = await this.#markets.byNumber(marketNumber);
+    const market = await this.#core.ofOpenEngine(
+      () => this.#markets.byNumber(marketNumber),
+      (found) => found === undefined,
+    );
     if (market === undefined || (symbol ?? market.symbol) !== market.symbol) return [];
     const request = CANCELLING_REQUEST.pack({
       any: wallet === null ? 1 : 0,

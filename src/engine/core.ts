@@ -402,6 +402,23 @@ export class EngineCore {
     throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine was replaced and is not open yet');
   }
 
+  /**
+   * Returns a result of the open engine. An engine that was emptied or is being rebuilt has nothing either, so an empty
+   * result counts only if the same engine was open before and after the read.
+   * @throws Refusal SERVICE_UNAVAILABLE when the engine must be opened again, and while it is not open
+   */
+  async ofOpenEngine<T>(read: () => Promise<T>, isEmpty: (result: T) => boolean): Promise<T> {
+    for (let tries = 0; tries < STALE_RETRIES; tries += 1) {
+      void this.epoch; // throws while it is not open
+      const tenure = this.#tenure;
+      const result = await read();
+      if (!isEmpty(result)) return result;
+      await this.confirm();
+      if (tenure === this.#tenure) return result;
+    }
+    throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine was replaced again and again');
+  }
+
   #adopt(epoch: number, runId: string): void {
     if (epoch !== this.#epoch || runId !== this.#runId) this.#tenure += 1;
     this.#epoch = epoch;

@@ -321,6 +321,45 @@ describe('engine: epochs', function () {
     }
   });
 
+  it('does not say of a live order that it is not found while the engine is emptied', async () => {
+    const bench = await openBench();
+    try {
+      const { engine } = bench;
+      await publishPlain(engine, M);
+      await fund(engine, ALICE, { ETH: 100n });
+      const { order } = await place(engine, ALICE, limit(M, 'sell', 10, 3));
+      await bench.redis.flushdb();
+      for (const _time of ['before the replica notices', 'afterwards'])
+        expect(await codeOf(engine.orders.cancel(ALICE, order.id))).to.equal('SERVICE_UNAVAILABLE');
+    } finally {
+      bench.close();
+    }
+  });
+
+  it('cancels all orders of an engine that was rebuilt between the look at them and its confirmation', async () => {
+    const bench = await openBench();
+    try {
+      const { redis, engine: other } = bench;
+      await publishPlain(other, M);
+      await fund(other, ALICE, { ETH: 100n });
+      await place(other, ALICE, limit(M, 'sell', 10, 3));
+      const engine = openEngine({ redis, ...LIMITS });
+      await engine.lifecycle.open({ epoch: 0, sequence: 0 });
+      await redis.rename(KEYS.live, `${KEYS.live}:aside`);
+      const confirm = redis.hmgetBuffer.bind(redis);
+      redis.hmgetBuffer = (async (...fields: Parameters<typeof confirm>) => {
+        redis.hmgetBuffer = confirm;
+        await redis.rename(`${KEYS.live}:aside`, KEYS.live);
+        const { epoch } = await other.snapshots.state();
+        await changeState(redis, { epoch: epoch + 1 });
+        return confirm(...fields);
+      }) as typeof confirm;
+      expect(await engine.orders.cancelAll(ALICE, null)).to.have.length(1);
+    } finally {
+      bench.close();
+    }
+  });
+
   it('meets no rules of an emptied engine under the same epoch, number and symbol', async () => {
     const bench = await openBench();
     try {
