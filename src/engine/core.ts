@@ -104,6 +104,8 @@ export class EngineCore {
   /** Sequence of the last event at the last look. */
   #sequence = 0;
   #tenure = 0;
+  /** Stays false in processes that only read the engine, and need not open it. */
+  #wasOpen = false;
   /** Set while the engine is known to have another format. */
   #otherFormat: EngineFormat | undefined;
   readonly #renewals = new Map<string, Promise<void>>();
@@ -419,7 +421,16 @@ export class EngineCore {
     throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine was replaced again and again');
   }
 
+  /**
+   * Checks that a server which has nothing is the engine. A server that was emptied has nothing either.
+   * @throws Refusal SERVICE_UNAVAILABLE when the engine was open before and must be opened again
+   */
+  async confirmNothing(): Promise<void> {
+    if (this.#wasOpen) await this.confirm();
+  }
+
   #adopt(epoch: number, runId: string): void {
+    this.#wasOpen = true;
     if (epoch !== this.#epoch || runId !== this.#runId) this.#tenure += 1;
     this.#epoch = epoch;
     this.#runId = runId;

@@ -57,7 +57,10 @@ export class EngineMarkets {
     const known = this.#known().bySymbol.get(symbol);
     if (known !== undefined) return known;
     // An unknown symbol must not cost a read of all markets.
-    return (await this.exists(symbol)) ? (await this.refresh()).bySymbol.get(symbol) : undefined;
+    const { tenure } = this.#core;
+    if (await this.exists(symbol)) return (await this.refresh()).bySymbol.get(symbol);
+    await this.#core.confirmNothing();
+    return tenure === this.#core.tenure ? undefined : this.bySymbol(symbol);
   }
 
   /** Asks the engine and bypasses the cache; works before the engine is open. */
@@ -87,11 +90,15 @@ export class EngineMarkets {
     return (number) => listing.byNumber.get(number);
   }
 
-  /** Reads all markets again. */
+  /**
+   * Reads all markets again.
+   * @throws Refusal SERVICE_UNAVAILABLE on an engine that was emptied
+   */
   async refresh(): Promise<Listing> {
     const { tenure } = this.#core;
     const epoch = this.#core.isOpen() ? this.#core.epoch : 0;
     const records = await this.#core.call(() => this.#core.redis.hvals(KEYS.markets));
+    if (records.length === 0) await this.#core.confirmNothing();
     if (tenure !== this.#core.tenure) return this.refresh();
     const known = this.#listing;
     const isSame =

@@ -321,7 +321,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('does not say of a live order that it is not found while the engine is emptied', async () => {
+  it('does not say that a live order or a market does not exist while the engine is emptied', async () => {
     const bench = await openBench();
     try {
       const { engine } = bench;
@@ -331,6 +331,8 @@ describe('engine: epochs', function () {
       await bench.redis.flushdb();
       for (const _time of ['before the replica notices', 'afterwards'])
         expect(await codeOf(engine.orders.cancel(ALICE, order.id))).to.equal('SERVICE_UNAVAILABLE');
+      expect(await codeOf(engine.markets.all())).to.equal('SERVICE_UNAVAILABLE');
+      expect(await codeOf(engine.markets.bySymbol(M))).to.equal('SERVICE_UNAVAILABLE');
     } finally {
       bench.close();
     }
