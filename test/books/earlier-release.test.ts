@@ -5,6 +5,7 @@
 
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import { DEFAULT_FILTER_BYTES } from '../../src/engine/filter-layout.ts';
 import { dump } from '../engine/fixture.ts';
 import { query } from '../ledger/tables.ts';
 import { type Desk, openDesk } from '../operator/fixture.ts';
@@ -28,8 +29,11 @@ const CALLS = { d855f64: 25, f4cf5e4: 40 };
 /** Fields of the engine's own hash that exist in both formats. */
 const SHARED = /^(settled|paused|terms|last:\d+|hold:.*|terms:.*)$/s;
 
+/** Of the releases that were recorded. */
+const FILTER = { trading: DEFAULT_FILTER_BYTES, operating: DEFAULT_FILTER_BYTES };
+
 const openRecorded = (record: URL): Promise<Desk> =>
-  openDesk({}, async (redis, databaseUrl) => {
+  openDesk(FILTER, async (redis, databaseUrl) => {
     await Promise.all([loadRedis(redis, record), loadPostgres(databaseUrl, RECORDS.postgres)]);
   });
 

@@ -11,6 +11,7 @@ import { parseDecimal, toScaled } from '../../src/domain/units.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { eventually } from '../support/eventually.ts';
+import { LIMITS } from '../support/limits.ts';
 import { freePort } from '../support/ports.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
@@ -93,7 +94,7 @@ async function openStage(): Promise<Stage> {
   const redis: Redis = openRedis(redisUrl, 'engine-all');
   // When the run ends, its Redis stops before this stage is closed.
   redis.on('error', () => undefined);
-  const engine = openEngine({ redis, maxMakers: 1_000, maxLiveOrders: 10_000 });
+  const engine = openEngine({ redis, ...LIMITS });
   await engine.lifecycle.open(await ledger.settlement.cursor());
   const sessions = openSessions({
     ...{ issuer: 'Redbook', secret: SECRET, previousSecret: undefined, nowMs: Date.now },

@@ -13,7 +13,8 @@ import {
 } from '../../src/engine/filter-layout.ts';
 import { fillFilter } from '../../src/engine/filter-rebuild.ts';
 import { openEngine } from '../../src/engine/index.ts';
-import { ALICE, type Bench, codeOf, fund, LIMITS, limit, openBench, place, publishPlain } from './fixture.ts';
+import { LIMITS } from '../support/limits.ts';
+import { ALICE, type Bench, codeOf, fund, limit, openBench, place, publishPlain } from './fixture.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

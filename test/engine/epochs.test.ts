@@ -7,6 +7,7 @@ import type { Redis } from 'ioredis';
 import { type Engine, EngineBehind, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { eventually } from '../support/eventually.ts';
+import { LIMITS } from '../support/limits.ts';
 import { openRedis, type RedisServer } from '../support/redis-server.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { freshRedisServer } from '../support/servers.ts';
@@ -20,7 +21,6 @@ import {
   expectConserved,
   fund,
   held,
-  LIMITS,
   limit,
   movement,
   openBench,

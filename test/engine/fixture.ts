@@ -13,6 +13,7 @@ import { type Engine, type EngineOptions, openEngine, type Placement } from '../
 import { KEYS } from '../../src/engine/keys.ts';
 import { ENGINE_FORMAT, readState, STATE, type State } from '../../src/engine/state.ts';
 import { assetContents } from '../support/engine-contents.ts';
+import { LIMITS } from '../support/limits.ts';
 import { marketSpec } from '../support/market-spec.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { sharedRedis } from '../support/servers.ts';
@@ -21,7 +22,6 @@ export const ALICE = `0x${'a1'.repeat(20)}`;
 export const BOB = `0x${'b0'.repeat(20)}`;
 export const CAROL = `0x${'ca'.repeat(20)}`;
 
-export const LIMITS = { maxMakers: 1_000, maxLiveOrders: 10_000 };
 const EMPTY = { epoch: 0, sequence: 0 };
 
 export interface Bench {

@@ -6,6 +6,7 @@ import { walletBytes } from '../../src/engine/codec.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { assetContents } from '../support/engine-contents.ts';
+import { LIMITS } from '../support/limits.ts';
 import { openRedis, type RedisServer } from '../support/redis-server.ts';
 import { freshRedisServer } from '../support/servers.ts';
 import {
@@ -15,7 +16,6 @@ import {
   expectConserved,
   fund,
   held,
-  LIMITS,
   limit,
   movement,
   place,

@@ -5,6 +5,7 @@
 
 import { expect } from 'chai';
 import type { Engine } from '../../src/engine/index.ts';
+import type { LIMITS } from '../support/limits.ts';
 import {
   ALICE,
   atMarket,
@@ -12,7 +13,6 @@ import {
   BOB,
   expectConserved,
   fund,
-  type LIMITS,
   limit,
   movement,
   openBench,

@@ -6,6 +6,7 @@ import { filterKeys } from '../../src/engine/filter-layout.ts';
 import { type Engine, type Moment, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { CLOCK_KEY, loadOnSimulatedClock } from '../commands/simulation/simulated-redis.ts';
+import { LIMITS } from '../support/limits.ts';
 import { random, runSeed } from '../support/seed.ts';
 import {
   ALICE,
@@ -13,7 +14,6 @@ import {
   BOB,
   eventsOf,
   fund,
-  LIMITS,
   limit,
   movement,
   openBench,

@@ -19,10 +19,10 @@ import { openMarketData } from '../../src/market-data/index.ts';
 import { ethersSigner, type Signer } from '../auth/signers.ts';
 import { DOCUMENT_SETTINGS, documentedBy } from '../support/contract.ts';
 import { openExchange } from '../support/exchange.ts';
+import { LIMITS } from '../support/limits.ts';
 import { marketSpec } from '../support/market-spec.ts';
 import { openRedis } from '../support/redis-server.ts';
 
-const LIMITS = { maxMakers: 1_000, maxLiveOrders: 10_000 };
 const SECRET = 'a secret of the tests, 32 bytes or more';
 
 const MARKET = marketSpec('ETH/USDC', { minOrderSize: '0.002', maxOrderSize: '1000', networkId: '8453' });

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai';
 import { openLedger } from '../../src/ledger/index.ts';
+import { LIMITS } from '../support/limits.ts';
 import { type Link, openLink } from '../support/link.ts';
 import { type Fixture, openFixture, type Replica, type Trader } from './fixture.ts';
 
@@ -19,7 +20,7 @@ describe('placing with a full claim filter', function () {
     const ledger = openLedger({ databaseUrl: link.url, poolSize: 2 });
     replica = await fixture.replica({}, { ledger });
     trader = await fixture.trader({ USDC: '1000000' }, replica.app);
-    await fixture.redis.set('{redbook}:claim-filter', Buffer.alloc(16 * 1024 * 1024, 0xff));
+    await fixture.redis.set('{redbook}:claim-filter', Buffer.alloc(LIMITS.claimFilterBytes, 0xff));
   });
   after(async () => {
     await link.mend();

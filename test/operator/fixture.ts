@@ -4,11 +4,11 @@ import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { parseDecimal } from '../../src/domain/units.ts';
-import { DEFAULT_FILTER_BYTES } from '../../src/engine/filter-layout.ts';
 import { type Engine, openEngine, type Placement } from '../../src/engine/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { type OperatorServices, runOperator } from '../../src/operator/command-line.ts';
 import { openExchange } from '../support/exchange.ts';
+import { LIMITS } from '../support/limits.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { freshRedis } from '../support/servers.ts';
 
@@ -84,17 +84,12 @@ export async function openDesk(
   const [redis, operating] = [openRedis(redisUrl), openRedis(redisUrl, 'engine-operator')];
   const exchange = await openExchange({
     redisUrl,
-    claimFilterBytes: filterBytes.trading ?? DEFAULT_FILTER_BYTES,
+    claimFilterBytes: filterBytes.trading ?? LIMITS.claimFilterBytes,
     prepare: prepare && ((databaseUrl) => prepare(redis, databaseUrl)),
   });
   const { engine, ledger, databaseUrl } = exchange;
-  const operatorsEngine = async (claimFilterBytes = DEFAULT_FILTER_BYTES): Promise<Engine> => {
-    const opened = openEngine({
-      redis: operating,
-      maxMakers: 1_000,
-      maxLiveOrders: 10_000,
-      claimFilterBytes,
-    });
+  const operatorsEngine = async (claimFilterBytes = LIMITS.claimFilterBytes): Promise<Engine> => {
+    const opened = openEngine({ redis: operating, ...LIMITS, claimFilterBytes });
     if (prepare === undefined) await opened.lifecycle.open(await ledger.settlement.cursor());
     return opened;
   };

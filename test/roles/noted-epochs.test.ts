@@ -9,19 +9,10 @@ import { type Engine, EngineExhausted, type EpochNotes, openEngine } from '../..
 import { KEYS } from '../../src/engine/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { type EngineGate, keepEngineOpen } from '../../src/roles/engine-gate.ts';
-import {
-  ALICE,
-  changeState,
-  codeOf,
-  eventsOf,
-  fund,
-  LIMITS,
-  limit,
-  place,
-  publishPlain,
-} from '../engine/fixture.ts';
+import { ALICE, changeState, codeOf, eventsOf, fund, limit, place, publishPlain } from '../engine/fixture.ts';
 import { query } from '../ledger/tables.ts';
 import { eventually } from '../support/eventually.ts';
+import { LIMITS } from '../support/limits.ts';
 import { openRedis, type RedisServer, startRedisServer } from '../support/redis-server.ts';
 import { freshLedgerDatabase, freshRedisServer } from '../support/servers.ts';
 

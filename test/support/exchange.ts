@@ -3,11 +3,10 @@
 import type { Redis } from 'ioredis';
 import { type Engine, type EngineOptions, openEngine } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
+import { LIMITS } from './limits.ts';
 import { openRedis } from './redis-server.ts';
 import { freshDatabase, freshLedgerDatabase, freshRedis } from './servers.ts';
 import { type SettleOptions, settleAll } from './settle-all.ts';
-
-const LIMITS = { maxMakers: 1_000, maxLiveOrders: 10_000 };
 
 export interface Exchange {
   readonly redisUrl: string;

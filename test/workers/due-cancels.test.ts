@@ -12,9 +12,10 @@ import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { type EngineGate, keepEngineOpen } from '../../src/roles/engine-gate.ts';
 import { type DueCancelsWorker, startDueCancels } from '../../src/workers/due-cancels.ts';
-import { ALICE, BOB, CAROL, fund, LIMITS, limit, place, publishPlain } from '../engine/fixture.ts';
+import { ALICE, BOB, CAROL, fund, limit, place, publishPlain } from '../engine/fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { instead } from '../support/instead.ts';
+import { LIMITS } from '../support/limits.ts';
 import { openRedis, type RedisServer } from '../support/redis-server.ts';
 import { freshRedisServer } from '../support/servers.ts';
 
