@@ -65,7 +65,7 @@ export async function untilRead<Reading>(
     } catch (error) {
       last = error;
     }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error(`not within ${patienceMs} ms; last: ${last}`);
 }
