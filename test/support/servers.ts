@@ -78,7 +78,7 @@ export function openRun(): Run {
 function postgresOnDemand(folder: string, data: string): { stop(): Promise<void> } {
   let postgres: Promise<PostgresServer> | undefined;
   const socket: Server = createServer(async (asking) => {
-    postgres ??= startPostgresServer({ folder: data, durable: false });
+    postgres ??= startSharedPostgres(data);
     asking.end(await postgres.then(({ url }) => url, String));
   });
   socket.listen(join(folder, POSTGRES_SOCKET)).unref();
@@ -88,6 +88,17 @@ function postgresOnDemand(folder: string, data: string): { stop(): Promise<void>
       await (await postgres)?.stop();
     },
   };
+}
+
+/** Autovacuum would visit hundreds of small databases every minute, for as long as the run lasts. */
+async function startSharedPostgres(folder: string): Promise<PostgresServer> {
+  const server = await startPostgresServer({ folder, durable: false });
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  await client.query('ALTER SYSTEM SET autovacuum = off');
+  await client.query('SELECT pg_reload_conf()');
+  await client.end();
+  return server;
 }
 
 /** @returns the URL of a maintenance database, which stays empty */
