@@ -19,7 +19,6 @@ const BESIDE_BROWSER = [
   'redis-cluster/engine',
   'redis/failover',
   'books/rebuild',
-  'engine/refusals',
   'books/reconcile',
 ];
 /** Compare times, so they run after the browser tests. */
