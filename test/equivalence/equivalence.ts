@@ -60,6 +60,17 @@ export interface RunOptions {
 }
 
 const USUAL_TURNS = 0.04;
+/** Small, because Redis clears it for each run. */
+const FILTER_BYTES = 262_144;
+
+/** State that commands may have changed. */
+interface Touched {
+  readonly assets: readonly string[];
+  /** Symbols; undefined: any market of the assets. */
+  readonly markets: readonly string[] | undefined;
+}
+
+const NOTHING: Touched = { assets: [], markets: [] };
 
 const commandOf = ({ wallet, request, isRestricted }: Placing): PlaceOrder => ({
   wallet,
@@ -89,7 +100,7 @@ export async function runEquivalence(options: RunOptions): Promise<Outcomes> {
 
 async function runOn(redis: Redis, options: RunOptions): Promise<Outcomes> {
   const { limits, seed, operations, load, trimEvery, turns = USUAL_TURNS } = options;
-  const engine = openEngine({ redis, ...limits, ...(load && { load }) });
+  const engine = openEngine({ redis, claimFilterBytes: FILTER_BYTES, ...limits, ...(load && { load }) });
   await engine.lifecycle.open({ epoch: 0, sequence: 0 });
   const run = new Run(options.redis, engine, new ReferenceExchange(limits));
   await run.prepare();
@@ -184,14 +195,14 @@ class Run {
   }
 
   async perform(operation: Operation): Promise<void> {
-    let assets = this.#assetsTouchedBy(operation);
+    let touched = this.#touchedBy(operation);
     switch (operation.do) {
       case 'place':
         await this.#place(operation);
         break;
       case 'cancel':
       case 'void':
-        assets = await this.#closeOne(operation);
+        touched = await this.#closeOne(operation);
         break;
       case 'cancel_all':
       case 'clear':
@@ -205,13 +216,12 @@ class Run {
         await this.#switch(operation);
     }
     await this.#compareEvents();
-    const { market } = operation.do === 'place' ? operation.request : { market: '' };
-    await this.#look(assets, this.reference.market(market) ? [market] : []);
+    await this.#look(touched);
   }
 
-  async #look(assets: readonly string[], markets: readonly string[]): Promise<void> {
-    const levels = markets.map((market) => this.#lookAtLevels(market));
-    await Promise.all([this.#lookAt(assets), this.#lookAtLive(), ...levels]);
+  async #look(touched: Touched): Promise<void> {
+    const levels = (touched.markets ?? []).map((market) => this.#lookAtLevels(market));
+    await Promise.all([this.#lookAt(touched), this.#lookAtLive(), ...levels]);
   }
 
   // --- commands ------------------------------------------------------------------------------------------
@@ -262,9 +272,7 @@ class Run {
     switch (turn.do) {
       case 'place_together': {
         await this.#placeTogether(turn.orders);
-        const assets = turn.orders.flatMap(({ operation }) => this.#assetsTouchedBy(operation));
-        const markets = turn.orders.map(({ operation }) => operation.request.market);
-        await this.#look([...new Set(assets)], [...new Set(markets)]);
+        await this.#look(this.#tradedOn(turn.orders.map(({ operation }) => operation.request.market)));
         return turn.orders.length;
       }
       case 'close_together':
@@ -273,7 +281,7 @@ class Run {
       default:
         await this.#cancelAllTogether(turn.wallets);
     }
-    await this.#look([...this.reference.scales.keys()], []);
+    await this.#look(this.#everything());
     return turn.do === 'close_together' ? turn.closings.length : turn.wallets.length;
   }
 
@@ -328,11 +336,10 @@ class Run {
     this.#ids[number] = id;
   }
 
-  /** @returns the assets whose balances the command may have changed */
-  async #closeOne(closing: Closing): Promise<readonly string[]> {
+  async #closeOne(closing: Closing): Promise<Touched> {
     const expected = this.#expectClosed(closing);
     this.#checkClosed(closing, expected, await this.#sendClosing(closing));
-    return 'refused' in expected ? [] : this.#assetsOf(expected.market);
+    return 'refused' in expected ? NOTHING : this.#tradedOn([expected.market]);
   }
 
   #expectClosed(closing: Closing): ClosedRecord | Refused {
@@ -559,31 +566,44 @@ class Run {
 
   // --- state ---------------------------------------------------------------------------------------------
 
-  #assetsTouchedBy(operation: Operation): readonly string[] {
+  #touchedBy(operation: Operation): Touched {
     switch (operation.do) {
       case 'place':
-        return this.#assetsOf(operation.request.market);
+        return this.#tradedOn([operation.request.market]);
       case 'move':
-        return [operation.movement.asset];
+        return { assets: [operation.movement.asset], markets: [] };
       case 'cancel_all':
       case 'clear':
       case 'hold':
-        return [...this.reference.scales.keys()];
+        return this.#everything();
       default:
-        return [];
+        return NOTHING;
     }
   }
 
-  #assetsOf(symbol: string): readonly string[] {
-    const market = this.reference.market(symbol);
-    return market ? [market.base, market.quote] : [];
+  #everything(): Touched {
+    return { assets: [...this.reference.scales.keys()], markets: undefined };
   }
 
-  /** Compares balances, reservations and books of assets with the reference and with one another. */
-  async #lookAt(assets: readonly string[]): Promise<void> {
+  /** @param symbols of markets, some of which may be unknown */
+  #tradedOn(symbols: readonly string[]): Touched {
+    const markets = [...new Set(symbols)].filter((symbol) => this.reference.market(symbol));
+    const assets = markets.flatMap((symbol) => {
+      const { base, quote } = this.reference.market(symbol)!;
+      return [base, quote];
+    });
+    return { assets: [...new Set(assets)], markets };
+  }
+
+  /**
+   * Compares balances, reservations and books with the reference and with one another. Unless all markets may have been
+   * touched, only the reference tells what the assets' other markets reserve: each of their books would be a request.
+   */
+  async #lookAt({ assets, markets: touched }: Touched): Promise<void> {
     const best = new Map<string, { buy?: bigint; sell?: bigint }>();
     if (assets.length === 0) return;
-    const markets = await this.#engine.markets.all();
+    const known = await this.#engine.markets.all();
+    const markets = known.filter(({ symbol }) => touched === undefined || touched.includes(symbol));
     const snapshots = await Promise.all(assets.map((asset) => assetContents(this.#engine, asset, markets)));
     for (const [index, { balances, supplyAtoms, resting, sequence }] of snapshots.entries()) {
       const asset = assets[index]!;
@@ -600,14 +620,19 @@ class Run {
       let total = 0n;
       for (const [account, { availableAtoms, reservedAtoms }] of balances) {
         total += availableAtoms + reservedAtoms;
-        compare(`invariant: reserved = live orders in ${asset}`, reservedAtoms, reserved.get(account) ?? 0n);
+        if (touched === undefined)
+          compare(
+            `invariant: reserved = live orders in ${asset}`,
+            reservedAtoms,
+            reserved.get(account) ?? 0n,
+          );
         if (availableAtoms < 0n)
           throw new Divergence('invariant: a negative balance', availableAtoms, account);
       }
       compare(`invariant: conservation of ${asset}`, total, supplyAtoms);
       compare(`supply of ${asset}`, supplyAtoms, this.reference.supply.get(asset));
       compare(`balances of ${asset}`, balancesIn(balances), this.#balancesOf(asset));
-      this.#compareBooks(asset, resting);
+      this.#compareBooks(asset, resting, touched);
     }
     for (const [symbol, { buy, sell }] of best) {
       if (buy !== undefined && sell !== undefined && buy >= sell) {
@@ -626,7 +651,7 @@ class Run {
     return balances;
   }
 
-  #compareBooks(asset: string, resting: AssetContents['resting']): void {
+  #compareBooks(asset: string, resting: AssetContents['resting'], touched: Touched['markets']): void {
     const actual = resting.map(({ id, wallet, side, priceTicks, remainingSteps, market }) => {
       const { tick, step } = this.reference.market(market.symbol)!;
       const [price, remaining] = [priceTicks * tick, remainingSteps * step];
@@ -634,6 +659,7 @@ class Run {
     });
     const expected = this.reference.markets.flatMap(({ base, quote, rules }) => {
       if (base !== asset && quote !== asset) return [];
+      if (touched !== undefined && !touched.includes(rules.symbol)) return [];
       const side = base === asset ? 'sell' : 'buy';
       return this.reference.book(rules.symbol, side).map(({ number, wallet, price, size, filled }) => ({
         order: number,
@@ -687,7 +713,7 @@ class Run {
   }
 
   async lookAtAll(): Promise<void> {
-    await this.#lookAt([...this.reference.scales.keys()]);
+    await this.#lookAt(this.#everything());
     await this.#lookAtMarkets();
     const wallet = WALLETS[this.#cursor.sequence % WALLETS.length]!;
     const balances = await this.#engine.funds.balancesOf(wallet);
