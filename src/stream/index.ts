@@ -23,7 +23,8 @@ const GOING_AWAY = 1001;
 /** Period over which the reconnects of dismissed clients are spread. */
 const RECONNECT_WITHIN_MS = 2_000;
 const CLOSED_WITHIN_MS = 1_000;
-const DRAIN_STEP_MS = 20;
+/** Time between two groups of clients that are told to reconnect. */
+export const DRAIN_STEP_MS = 20;
 
 export interface StreamSettings {
   readonly wsMaxClients: number;
