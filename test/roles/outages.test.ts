@@ -1,5 +1,6 @@
 /** Tests an api whose servers die or hang, one at a time: the replies, their latency, and the log. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ethersSigner } from '../auth/signers.ts';
 import { eventually } from '../support/eventually.ts';
@@ -9,11 +10,12 @@ import { freshLedgerDatabase, loneRedis } from '../support/servers.ts';
 import { type Call, isReady, operate, type Service, signIn, startService } from '../support/service.ts';
 
 /**
- * The service answers within three seconds, and a request on a busy machine also waits for a processor. A request that
- * were refused by the timeout of its connection would wait for six.
+ * The service answers within three seconds. A request that were refused by the timeout of its connection would wait for
+ * six. On a busy machine a request also waits for a processor, as long as one that asks no server.
  */
 const SAID_WITHIN_MS = 5_000;
-const HEALED_WITHIN_MS = 60_000;
+/** As long as a test may take: a busy machine heals late. */
+const HEALED_WITHIN_MS = 240_000;
 const AT_ONCE = 6;
 
 const SERVERS = ['engine', 'queue', 'postgres'] as const;
@@ -28,7 +30,7 @@ const named = (): object => {
 };
 
 describe('an api whose servers are away', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const alice = ethersSigner();
   const links = {} as Record<Server, Link>;
   let api: Service;
@@ -122,6 +124,26 @@ describe('an api whose servers are away', function () {
     return [...answers].sort();
   };
 
+  /** Runs `work` and returns the longest latency meanwhile of a request that depends on no server. */
+  const slowestWhile = async (work: () => Promise<void>): Promise<number> => {
+    let [slowestMs, isOver] = [0, false];
+    const watched = (async () => {
+      while (!isOver) {
+        const begunMs = performance.now();
+        await (await fetch(`${api.url}/livez`)).text();
+        slowestMs = Math.max(slowestMs, performance.now() - begunMs);
+        await sleep(100);
+      }
+    })();
+    try {
+      await work();
+    } finally {
+      isOver = true;
+      await watched;
+    }
+    return slowestMs;
+  };
+
   for (const server of SERVERS) {
     for (const manner of ['cut', 'stall'] as const) {
       it(`says so in time, and heals: ${server}, ${manner === 'cut' ? 'gone' : 'hung'}`, async () => {
@@ -129,9 +151,12 @@ describe('an api whose servers are away', function () {
         links[server][manner]();
         try {
           const quickestMs = new Map<string, number>();
-          for (let wave = 0; wave < 2; wave += 1)
-            expect(await ask(refused, quickestMs)).to.deep.equal(['503 SERVICE_UNAVAILABLE']);
-          for (const [endpoint, ms] of quickestMs) expect(ms, endpoint).to.be.below(SAID_WITHIN_MS);
+          const waitedMs = await slowestWhile(async () => {
+            for (let wave = 0; wave < 2; wave += 1)
+              expect(await ask(refused, quickestMs)).to.deep.equal(['503 SERVICE_UNAVAILABLE']);
+          });
+          for (const [endpoint, ms] of quickestMs)
+            expect(ms - waitedMs, `${endpoint} after ${ms} ms`).to.be.below(SAID_WITHIN_MS);
           expect(await ask(served)).to.deep.equal(served().length > 0 ? ['200'] : []);
           // Trading continues without Postgres.
           const isReadyThen = server === 'postgres';
