@@ -166,7 +166,9 @@ export async function freshRedis(): Promise<string> {
 
 /** Like freshRedis, but always a single server: for tests with a proxy between the server and its clients. */
 export async function loneRedis(): Promise<string> {
-  return (await freshRedisServer({}, startRedisServer)).url;
+  const start: typeof startRedisServer = (path, asked) =>
+    startRedisServer(path, { ...asked, settings: ['unixsocket redis.sock'] });
+  return (await freshRedisServer({}, start)).url;
 }
 
 /**

@@ -103,6 +103,10 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     from: 'if state.sequence < tonumber(ARGV[3]) or',
     to: 'if false and',
   }),
+  script({
+    name: 'begins an epoch again that Postgres has noted',
+    ...{ script: 'open_epoch', from: 'local begun = tonumber(ARGV[7]) or 0', to: 'local begun = 0' },
+  }),
   sql(
     'forgets the earlier volume of a candle',
     'volume_steps = candles.volume_steps + excluded.volume_steps',

@@ -92,12 +92,18 @@ export class History {
     if (replay !== undefined) for (const decision of replay) await this.#decide(decision);
     else {
       const scheduler = new Scheduler({ ...this.#parts, dice: this.#dice, flavour: this.#flavour });
-      for (let step = 0; step < steps; step += 1) await this.#decide(scheduler.draw());
+      for (let step = 0; step < steps; step += 1) {
+        const decision = scheduler.draw();
+        if (await this.#decide(decision)) scheduler.decided(decision);
+      }
     }
   }
 
-  async #decide(decision: Decision): Promise<void> {
+  /** @returns false when the decision was not possible */
+  async #decide(decision: Decision): Promise<boolean> {
     this.#decisions.push(decision);
-    if (!(await this.#execution.decide(decision))) this.#decisions.pop();
+    const isPossible = await this.#execution.decide(decision);
+    if (!isPossible) this.#decisions.pop();
+    return isPossible;
   }
 }

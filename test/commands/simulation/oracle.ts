@@ -22,9 +22,18 @@ export async function checkServers(world: World, promises: Promises): Promise<vo
   const expected = new Replay(world.journal.events);
   await checkRedis(world, expected);
   const monitor = await world.sessions.monitor();
-  const ask: Ask = async (text) => (await monitor.query(text)).rows as never;
+  const ask: Ask = async (text) => (await monitor.query({ name: nameOf(text), text })).rows as never;
   await checkPostgres(ask, expected);
   checkPromises(world, promises, expected);
+}
+
+const names = new Map<string, string>();
+
+/** Returns the name of a statement, which a connection plans once. */
+function nameOf(text: string): string {
+  const name = names.get(text) ?? `check ${names.size}`;
+  names.set(text, name);
+  return name;
 }
 
 const json = (value: unknown): string =>
@@ -160,9 +169,31 @@ class Replay {
 
 // --- the engine --------------------------------------------------------------------------------------------
 
-async function checkRedis({ redis, markets }: World, { book, id }: Replay): Promise<void> {
-  for (const asset of ASSETS) {
-    const found = (await redis.callBuffer('HGETALL', balancesKey(asset))) as Buffer[];
+/** Asks for everything that is checked, in one packet. */
+function readEngine({ redis, markets }: World) {
+  redis.stream.cork();
+  const reads = {
+    balances: ASSETS.map((asset) => ({
+      asset,
+      fields: redis.callBuffer('HGETALL', balancesKey(asset)) as Promise<Buffer[]>,
+    })),
+    live: redis.zrangeBuffer(KEYS.live, '0', '-1'),
+    sides: markets.flatMap(({ symbol, number }) =>
+      (['buy', 'sell'] as const).map((side) => {
+        const name = side === 'buy' ? 'bids' : 'asks';
+        const members = redis.zrangeBuffer(bookKey(symbol, name), '0', '-1');
+        return { symbol, number, side, members, levels: redis.hvals(levelsKey(symbol, name)) };
+      }),
+    ),
+  };
+  redis.stream.uncork();
+  return reads;
+}
+
+async function checkRedis(world: World, { book, id }: Replay): Promise<void> {
+  const reads = readEngine(world);
+  for (const { asset, fields } of reads.balances) {
+    const found = await fields;
     const held = new Map<string, bigint>();
     for (let at = 0; at < found.length; at += 2)
       held.set(found[at]!.toString('latin1'), BigInt(found[at + 1]!.toString()));
@@ -186,31 +217,22 @@ async function checkRedis({ redis, markets }: World, { book, id }: Replay): Prom
       held.get('supply') ?? 0n,
     );
   }
-  const listed = (await redis.zrangeBuffer(KEYS.live, '0', '-1')).map((member) => readLiveMember(member).id);
+  const listed = (await reads.live).map((member) => readLiveMember(member).id);
   same('live orders are listed', 'live', book.live.map(({ number }) => id(number)).sort(), listed.sort());
-  for (const { symbol, number } of markets)
-    for (const side of ['buy', 'sell'] as const) {
-      const resting = book.book(symbol, side);
-      const name = side === 'buy' ? 'bids' : 'asks';
-      const members = await redis.zrangeBuffer(bookKey(symbol, name), '0', '-1');
-      const found = members.map((member) => readBookMember(member, number, side));
-      same(
-        'books follow the events',
-        `${symbol} ${side}`,
-        resting.map((order) => [
-          id(order.number),
-          writeDecimal(order.size - order.filled),
-          order.filled > 0n,
-        ]),
-        found.map((order) => [order.id, order.remainingSteps, order.hadFills]),
-      );
-      same(
-        'levels are the sums of their orders',
-        `${symbol} ${side}`,
-        levelsOf(resting),
-        await readLevels(redis, symbol, name),
-      );
-    }
+  for (const { symbol, number, side, members, levels } of reads.sides) {
+    const resting = book.book(symbol, side);
+    const found = (await members).map((member) => readBookMember(member, number, side));
+    same(
+      'books follow the events',
+      `${symbol} ${side}`,
+      resting.map((order) => [
+        ...[id(order.number), writeDecimal(order.size - order.filled), order.filled > 0n],
+      ]),
+      found.map((order) => [order.id, order.remainingSteps, order.hadFills]),
+    );
+    const sums = (await levels).sort();
+    same('levels are the sums of their orders', `${symbol} ${side}`, levelsOf(resting), sums);
+  }
   for (const symbol of MARKETS) checkUncrossed(book, symbol);
 }
 
@@ -228,10 +250,6 @@ const levelsOf = (resting: readonly ReferenceOrder[]): string[] => {
   for (const { price, size, filled } of resting) sums.set(price!, (sums.get(price!) ?? 0n) + size - filled);
   return [...sums.values()].map(writeDecimal).sort();
 };
-
-async function readLevels(redis: World['redis'], symbol: string, side: 'bids' | 'asks'): Promise<string[]> {
-  return (await redis.hvals(levelsKey(symbol, side))).sort();
-}
 
 function checkUncrossed(book: ReferenceExchange, symbol: string): void {
   const best = (side: Side): bigint | null | undefined => book.book(symbol, side)[0]?.price;

@@ -1,59 +1,40 @@
 /** Draws the next decision of a history among those that are possible, by their weights. */
 
-import type { Random } from '../../support/seed.ts';
-import type { Clients } from './clients.ts';
 import type { Decision, Weighed } from './decisions.ts';
-import type { Flavour } from './flavour.ts';
 import type { Link } from './link.ts';
 import { Operations } from './operations.ts';
-import { ACTOR_NAMES, API_NAMES, OPERATOR_NAMES, type Processes, SETTLER_NAMES } from './processes.ts';
-import type { VirtualTime } from './virtual-time.ts';
-import type { World } from './world.ts';
+import { holdsBatch, type Plot, plotAfter } from './plots.ts';
+import { ACTOR_NAMES, API_NAMES, OPERATOR_NAMES } from './processes.ts';
+import { type Add, MINUTES, QUICK, REQUESTS, type SchedulerParts, SLOW } from './weights.ts';
 
 const MOST_REQUESTS = 40;
 const MOST_RUNNING = 5;
 const CLOCK_STEPS_MS = [-3_600_000, -301_000, -2_000, 301_000, 1_300_000];
-/** Weight of a process that runs while all others hardly do. */
-const QUICK = 30;
-/** Weight of a process that hardly runs. */
-const SLOW = 0.01;
 /** Chance of a decision to make a process slow or quick for a while. */
 const WEIGHED_ANEW = 0.07;
 
-/** Weighed like processes: the beginning of requests, and minutes that pass. */
-const [REQUESTS, MINUTES] = ['requests', 'minutes'];
 const WEIGHED = [...ACTOR_NAMES, REQUESTS, MINUTES];
 
-type Add = (weight: number, ...decision: Decision) => void;
-
-export interface SchedulerOptions {
-  readonly world: World;
-  readonly dice: Random;
-  readonly flavour: Flavour;
-  readonly time: VirtualTime;
-  readonly processes: Processes;
-  readonly clients: Clients;
-}
-
 export class Scheduler {
-  readonly #parts: SchedulerOptions;
+  readonly #parts: SchedulerParts;
   readonly #operations: Operations;
   /** Weights by name; 1 unless given. */
   readonly #weights = new Map<string, number>();
+  #plot: Plot | undefined;
 
-  constructor(parts: SchedulerOptions) {
+  constructor(parts: SchedulerParts) {
     this.#parts = parts;
     this.#operations = new Operations(parts.dice, parts.flavour);
   }
 
   draw(): Decision {
-    const decision = this.#draw();
-    // A rebuild that ends while others still work with what they know of the lost engine.
-    if (decision[0] === 'lose redis' && this.#parts.dice.chance(0.7)) {
-      for (const name of OPERATOR_NAMES) this.#weights.set(name, QUICK);
-      for (const name of SETTLER_NAMES) this.#weights.set(name, SLOW);
-    }
-    return decision;
+    if (this.#plot?.goesOn() === false) this.#plot = undefined;
+    return this.#draw();
+  }
+
+  /** Called when a decision that was drawn has been carried out. */
+  decided(decision: Decision): void {
+    this.#plot ??= plotAfter(decision, this.#parts);
   }
 
   #draw(): Decision {
@@ -77,7 +58,7 @@ export class Scheduler {
   }
 
   #weightOf(actor: string): number {
-    return this.#weights.get(actor) ?? 1;
+    return this.#plot?.weights.get(actor) ?? this.#weights.get(actor) ?? 1;
   }
 
   #possible(): Weighed[] {
@@ -90,6 +71,7 @@ export class Scheduler {
     for (const number of time.due()) add(time.isInterval(number) ? 0.1 : 4, 'timer', number);
     this.#possibleRequests(add);
     this.#possibleFaults(add);
+    this.#plot?.urge(add);
     add(1, 'pass', 1 + dice.below(40));
     add(0.5, 'pass', dice.pick([100, 300, 1_100]));
     add(flavour.waits, 'pass', dice.pick([5_100, 10_100]));
@@ -141,7 +123,8 @@ export class Scheduler {
       add(0.3 * this.#weightOf(MINUTES), 'pass', dice.pick([299_000, 301_000, 601_000]));
     }
     const { isLost, isBehind, losses: lost } = world.journal;
-    if (losses && !isLost && lost < 2) add(0.15, 'lose redis', dice.chance(0.6));
+    if (losses && !isLost && lost < 2)
+      add(holdsBatch(this.#parts) ? 1.5 : 0.1, 'lose redis', dice.chance(0.6));
     // An operator empties a server that is behind Postgres.
     if (isBehind) add(1, 'lose redis', false);
     if (failovers && !isLost && lost < 2) {

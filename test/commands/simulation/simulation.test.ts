@@ -1,7 +1,7 @@
 /** The short form of `npm run simulation`: seeded histories, and proof that it finds what is broken. */
 
 import { expect } from 'chai';
-import { freshDatabase, loneRedis } from '../../support/servers.ts';
+import { freshDatabase, freshLedgerDatabase, loneRedis } from '../../support/servers.ts';
 import { BROKEN_BUILDS } from './broken.ts';
 import { History } from './history.ts';
 import { openWorld, simulate } from './simulate.ts';
@@ -19,7 +19,10 @@ describe('simulated histories', function () {
   let world: World;
 
   before(async () => {
-    servers = { redisUrl: await loneRedis(), databaseUrl: await freshDatabase(), freshDatabase };
+    servers = {
+      ...{ redisUrl: await loneRedis(), databaseUrl: await freshDatabase() },
+      freshDatabase: freshLedgerDatabase,
+    };
     world = await openWorld(servers);
   });
   after(() => world.close());

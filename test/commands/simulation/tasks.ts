@@ -1,6 +1,6 @@
 /** Tasks of a worker process of the simulation, and its answers. */
 
-import { freshDatabase, loneRedis } from '../../support/servers.ts';
+import { freshDatabase, freshLedgerDatabase, loneRedis } from '../../support/servers.ts';
 import { BROKEN_BUILDS } from './broken.ts';
 import { ProcessorTime, type UsedSeconds } from './processor-time.ts';
 import { type Failure, openWorld, simulate } from './simulate.ts';
@@ -55,5 +55,9 @@ export class TaskRunner {
 }
 
 async function freshServers(): Promise<Parameters<typeof openWorld>[0]> {
-  return { redisUrl: await loneRedis(), databaseUrl: await freshDatabase(), freshDatabase };
+  return {
+    redisUrl: await loneRedis(),
+    databaseUrl: await freshDatabase(),
+    freshDatabase: freshLedgerDatabase,
+  };
 }
