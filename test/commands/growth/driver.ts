@@ -35,10 +35,10 @@ const CREDIT_ATOMS = 10n ** 15n;
 const CREDITED_TOGETHER = 64;
 /** Wallets take turns in setting a dead-man switch and switching it off. */
 const SWITCH_MS = 60_000;
-const MOST_TRIES = 10;
+/** A busy machine may keep a server from answering for minutes, and a run takes hours. */
+const PATIENCE_MS = 600_000;
 const RETRY_MS = 500;
 const POLL_MS = 20;
-const SETTLEMENT_PATIENCE_MS = 600_000;
 /** Ids of the two movements of a step. */
 const MOVEMENTS_A_STEP = 2;
 
@@ -68,7 +68,9 @@ export class Driver {
         credits
           .slice(at, at + CREDITED_TOGETHER)
           .map((credit) =>
-            moveFundsOnce({ engine, ledger }, { ...credit, kind: 'credited', amountAtoms: CREDIT_ATOMS }),
+            untilAnswered(() =>
+              moveFundsOnce({ engine, ledger }, { ...credit, kind: 'credited', amountAtoms: CREDIT_ATOMS }),
+            ),
           ),
       );
   }
@@ -86,16 +88,7 @@ export class Driver {
    * @param isRepeated true when some of its orders may have been placed before
    */
   async step(round: number, isRepeated: boolean): Promise<void> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        await this.#step(round, isRepeated || tries > 1);
-        break;
-      } catch (error) {
-        const isAway = error instanceof Refusal && error.code === 'SERVICE_UNAVAILABLE';
-        if (!isAway || tries === MOST_TRIES) throw error;
-        await sleep(RETRY_MS);
-      }
-    }
+    await untilAnswered((isFirst) => this.#step(round, isRepeated || !isFirst));
     await this.#keepPace(round + ROUNDS_A_STEP);
   }
 
@@ -190,8 +183,8 @@ export class Driver {
   /** @returns the number of events that are not settled */
   async note(rounds: number): Promise<number> {
     const { engine, ledger, tail } = this.#options;
-    const { sequence: settled } = await ledger.settlement.cursor();
-    const { sequence } = await engine.snapshots.state();
+    const { sequence: settled } = await untilAnswered(() => ledger.settlement.cursor());
+    const { sequence } = await untilAnswered(() => engine.snapshots.state());
     tail.note({ timeMs: Date.now(), sequence, settled, ids: this.idsAfter(rounds) });
     return sequence - settled;
   }
@@ -206,7 +199,7 @@ export class Driver {
       const lag = await this.note(rounds);
       if (lag <= most) return;
       if (lag < least) [least, sinceMs] = [lag, Date.now()];
-      if (Date.now() - sinceMs > SETTLEMENT_PATIENCE_MS)
+      if (Date.now() - sinceMs > PATIENCE_MS)
         throw new Error(`settlement makes no progress: ${lag} events are not settled`);
       await sleep(POLL_MS);
     }
@@ -227,6 +220,24 @@ const assetsOf = ({ markets }: Shape): string[] => [
   'USDC',
   ...Array.from({ length: markets }, (_, market) => `M${market}`),
 ];
+
+/**
+ * Repeats work while a server is unavailable.
+ * @param work is told whether this is the first attempt
+ * @throws Refusal SERVICE_UNAVAILABLE after ten minutes
+ */
+async function untilAnswered<Result>(work: (isFirst: boolean) => Promise<Result>): Promise<Result> {
+  const givesUpMs = Date.now() + PATIENCE_MS;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await work(isFirst);
+    } catch (error) {
+      const isAway = error instanceof Refusal && error.code === 'SERVICE_UNAVAILABLE';
+      if (!isAway || Date.now() > givesUpMs) throw error;
+      await sleep(RETRY_MS);
+    }
+  }
+}
 
 /** Waits for all, so that nothing of a step runs when it is repeated; then throws the first failure. */
 async function all(works: readonly Promise<unknown>[]): Promise<void> {
