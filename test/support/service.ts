@@ -9,7 +9,8 @@ import { checkReply } from './contract.ts';
 import { program, ROOT } from './program.ts';
 import { redisOf } from './redis-server.ts';
 
-const START_PATIENCE_MS = 60_000;
+/** A process that ends is reported at once. One on a starved machine may need minutes. */
+const START_PATIENCE_MS = 300_000;
 /** Number of output lines shown for a process that does not start. */
 const TOLD_LINES = 20;
 
