@@ -15,24 +15,34 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
     meaning:
       'each trade, deposit and withdrawal is booked exactly once on both sides, with its time and reference, and nothing else is',
     sql: `
-      with lines as (
-        select sequence, trade_id, line.place, 'trade-' || trade_id as transaction_id, line.kind, line.account,
-          line.asset, line.atoms, line.reference, time_ms
+      with booked_trades as (
+        select sequence, trade_id, 'trade-' || trade_id as transaction_id, taker_wallet, maker_wallet, base, quote,
+          fee_atoms, taker_order_id, maker_order_id, time_ms, in_base, in_quote, base_lines, quote_lines,
+          sum(base_lines + quote_lines + fee_lines) over (partition by sequence order by trade_id)
+            - (base_lines + quote_lines + fee_lines) as first_line
         from trades
         cross join lateral (select
-          case taker_side when 'buy' then 1 else -1 end as direction,
-          size_steps::numeric * base_atoms_per_step as in_base,
-          price_ticks::numeric * size_steps * quote_atoms_per_lot as in_quote) as amounts
+          case taker_side when 'buy' then 1 else -1 end * size_steps::numeric * base_atoms_per_step as in_base,
+          case taker_side when 'buy' then -1 else 1 end * price_ticks::numeric * size_steps * quote_atoms_per_lot
+            as in_quote) as amounts
+        cross join lateral (select case in_base when 0 then 0 else 2 end as base_lines,
+          case in_quote when 0 then 0 else 2 end as quote_lines, case fee_atoms when 0 then 0 else 2 end as fee_lines
+        ) as lines),
+      due as (
+        select sequence, first_line + line.place as line, transaction_id, line.kind, line.account, line.asset,
+          line.atoms as amount_atoms, line.reference, time_ms
+        from booked_trades
         cross join lateral (values
-          (0, 'trade', taker_wallet, base, direction * in_base, taker_order_id),
-          (1, 'trade', maker_wallet, base, -direction * in_base, maker_order_id),
-          (2, 'trade', taker_wallet, quote, -direction * in_quote, taker_order_id),
-          (3, 'trade', maker_wallet, quote, direction * in_quote, maker_order_id),
-          (4, 'fee', taker_wallet, quote, -fee_atoms, taker_order_id),
-          (5, 'fee', 'house', quote, fee_atoms, taker_order_id)) as line (place, kind, account, asset, atoms, reference)
+          (0, 'trade', taker_wallet, base, in_base, taker_order_id),
+          (1, 'trade', maker_wallet, base, -in_base, maker_order_id),
+          (base_lines, 'trade', taker_wallet, quote, in_quote, taker_order_id),
+          (base_lines + 1, 'trade', maker_wallet, quote, -in_quote, maker_order_id),
+          (base_lines + quote_lines, 'fee', taker_wallet, quote, -fee_atoms, taker_order_id),
+          (base_lines + quote_lines + 1, 'fee', 'house', quote, fee_atoms, taker_order_id)
+        ) as line (place, kind, account, asset, atoms, reference)
         where line.atoms <> 0
         union all
-        select sequence, 0, line.place, line.kind || '-' || sequence, line.kind, line.account, asset, line.atoms,
+        select sequence, line.place, line.kind || '-' || sequence, line.kind, line.account, asset, line.atoms,
           reference, time_ms
         from movements
         cross join lateral (select
@@ -41,10 +51,6 @@ export const BOOKKEEPING_CHECKS: readonly LedgerQuery[] = [
         cross join lateral (values
           (0, moved.kind, 'custody', -received), (1, moved.kind, wallet, received)) as line (place, kind, account, atoms)
       ),
-      due as (
-        select sequence, row_number() over (partition by sequence order by trade_id, place) - 1 as line,
-          transaction_id, kind, account, asset, atoms as amount_atoms, reference, time_ms
-        from lines),
       booked as (
         select sequence, line, transaction_id, kind, account, asset, amount_atoms, reference, time_ms
         from ledger_entries)

@@ -23,3 +23,35 @@ export interface Check {
   /** The first hundred violations. */
   readonly violations: readonly Violation[];
 }
+
+/** What a row must say in one field, in SQL. */
+export interface Rule {
+  readonly field: string;
+  /** Value that the field must have, of any type. */
+  readonly expected: string;
+  readonly found: string;
+  /** Condition of a violation; unless given, `expected` and `found` differ. */
+  readonly broken?: string;
+}
+
+/**
+ * Returns the end of a query of `subjects`: a row (subject, expected, found) for each rule that a subject breaks.
+ *
+ * The rules are first tried together, as one condition on the row. Listing them as rows of their own takes several
+ * times as long, so it is left to rows that break one.
+ * @param subject SQL of the subject's name, before the name of the field
+ * @param subjects the `from` clause
+ */
+export function brokenRules(subject: string, subjects: string, rules: readonly Rule[]): string {
+  const conditionOf = ({ expected, found, broken }: Rule): string =>
+    broken ?? `(${expected}) is distinct from (${found})`;
+  const rows = rules.map(
+    (rule) => `('${rule.field}', (${rule.expected})::text, (${rule.found})::text, ${conditionOf(rule)})`,
+  );
+  return `
+      select concat_ws(' ', ${subject}, field) as subject, coalesce(rule.expected, 'none') as expected,
+        coalesce(rule.found, 'none') as found
+      from ${subjects}
+      cross join lateral (values ${rows.join(',\n        ')}) as rule (field, expected, found, is_broken)
+      where (${rules.map(conditionOf).join('\n        or ')}) and rule.is_broken`;
+}

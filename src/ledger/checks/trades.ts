@@ -1,59 +1,82 @@
 /** Checks trades against their orders, and candles against their trades. */
 
-import type { LedgerQuery } from './query.ts';
+import { brokenRules, type LedgerQuery, type Rule } from './query.ts';
+
+const OTHER_SIDE = `case taker_side when 'buy' then 'sell' else 'buy' end`;
+
+/** A column of the trade has the value that its order has, if there is the order. */
+const sameAsOrder = (column: string, ofOrder: string): Rule => ({
+  field: column,
+  expected: `coalesce(${ofOrder}, trade.${column})`,
+  found: `trade.${column}`,
+});
 
 export const TRADE_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'trades fit their orders',
     meaning:
       'both orders of a trade exist, on opposite sides of its market, at a price both accept, and its time is that of the taker order',
-    sql: `
-      select concat_ws(' ', 'trade', trade_id, field) as subject, coalesce(rule.expected, 'none') as expected,
-        coalesce(rule.found, 'none') as found
-      from trades as trade
-      left join orders as taker on taker.id = taker_order_id
-      left join orders as maker on maker.id = maker_order_id
-      cross join lateral (values
-        ('taker_order_id', 'an order', case when taker.id is null then 'no order ' || taker_order_id else 'an order' end),
-        ('maker_order_id', 'an order', case when maker.id is null then 'no order ' || maker_order_id else 'an order' end),
-        ('taker_wallet', coalesce(taker.wallet, taker_wallet), taker_wallet),
-        ('maker_wallet', coalesce(maker.wallet, maker_wallet), maker_wallet),
-        ('market', coalesce(taker.market, trade.market), trade.market),
-        ('market of the maker', coalesce(maker.market, trade.market), trade.market),
-        ('taker_side', coalesce(taker.side, taker_side), taker_side),
-        ('side of the maker', case taker_side when 'buy' then 'sell' else 'buy' end,
-          coalesce(maker.side, case taker_side when 'buy' then 'sell' else 'buy' end)),
-        ('price_ticks', coalesce(maker.price_ticks, trade.price_ticks)::text, trade.price_ticks::text),
-        ('limit of the taker', 'accepts ' || trade.price_ticks, case when
-          case taker_side when 'buy' then taker.price_ticks < trade.price_ticks
-          else taker.price_ticks > trade.price_ticks end
-          then 'is ' || taker.price_ticks else 'accepts ' || trade.price_ticks end),
-        ('sequence', coalesce(taker.sequence, trade.sequence)::text, trade.sequence::text),
-        ('maker', 'placed before', case when maker.sequence >= trade.sequence then 'placed at event ' || maker.sequence
-          else 'placed before' end),
-        ('wallets', 'two', case when taker_wallet = maker_wallet then 'one' else 'two' end),
-        ('time_ms', coalesce(taker.created_at_ms, time_ms)::text, time_ms::text),
-        ('base', coalesce(taker.base, trade.base), trade.base),
-        ('quote', coalesce(taker.quote, trade.quote), trade.quote),
-        ('base_atoms_per_step', coalesce(taker.base_atoms_per_step, trade.base_atoms_per_step)::text,
-          trade.base_atoms_per_step::text),
-        ('quote_atoms_per_lot', coalesce(taker.quote_atoms_per_lot, trade.quote_atoms_per_lot)::text,
-          trade.quote_atoms_per_lot::text)) as rule (field, expected, found)
-      where rule.expected is distinct from rule.found`,
+    sql: brokenRules(
+      `'trade', trade_id`,
+      `trades as trade left join orders as taker on taker.id = taker_order_id
+      left join orders as maker on maker.id = maker_order_id`,
+      [
+        ...(['taker', 'maker'] as const).map((role) => ({
+          field: `${role}_order_id`,
+          expected: `'an order'`,
+          found: `'no order ' || ${role}_order_id`,
+          broken: `${role}.id is null`,
+        })),
+        sameAsOrder('taker_wallet', 'taker.wallet'),
+        sameAsOrder('maker_wallet', 'maker.wallet'),
+        sameAsOrder('market', 'taker.market'),
+        { ...sameAsOrder('market', 'maker.market'), field: 'market of the maker' },
+        sameAsOrder('taker_side', 'taker.side'),
+        {
+          field: 'side of the maker',
+          expected: OTHER_SIDE,
+          found: `coalesce(maker.side, ${OTHER_SIDE})`,
+        },
+        sameAsOrder('price_ticks', 'maker.price_ticks'),
+        {
+          field: 'limit of the taker',
+          expected: `'accepts ' || trade.price_ticks`,
+          found: `'is ' || taker.price_ticks`,
+          broken: `case taker_side when 'buy' then taker.price_ticks < trade.price_ticks
+            else taker.price_ticks > trade.price_ticks end`,
+        },
+        sameAsOrder('sequence', 'taker.sequence'),
+        {
+          field: 'maker',
+          expected: `'placed before'`,
+          found: `'placed at event ' || maker.sequence`,
+          broken: 'maker.sequence >= trade.sequence',
+        },
+        { field: 'wallets', expected: `'two'`, found: `'one'`, broken: 'taker_wallet = maker_wallet' },
+        sameAsOrder('time_ms', 'taker.created_at_ms'),
+        ...['base', 'quote', 'base_atoms_per_step', 'quote_atoms_per_lot'].map((column) =>
+          sameAsOrder(column, `taker.${column}`),
+        ),
+      ],
+    ),
   },
   {
     name: 'amounts are price and size',
     meaning: 'the base and quote atoms of each trade are its size, and its price times its size',
-    sql: `
-      select concat_ws(' ', 'trade', trade_id, field) as subject, rule.expected::text as expected,
-        rule.found::text as found
-      from trades
-      cross join lateral (values
-        ('base_atoms', size_steps::numeric * base_atoms_per_step, base_atoms),
-        ('notional_atoms', price_ticks::numeric * size_steps * quote_atoms_per_lot, notional_atoms),
-        ('size_steps', greatest(size_steps, 1), size_steps),
-        ('fee_atoms', greatest(fee_atoms, 0), fee_atoms)) as rule (field, expected, found)
-      where rule.expected <> rule.found`,
+    sql: brokenRules(`'trade', trade_id`, 'trades', [
+      {
+        field: 'base_atoms',
+        expected: 'size_steps::numeric * base_atoms_per_step',
+        found: 'base_atoms::numeric',
+      },
+      {
+        field: 'notional_atoms',
+        expected: 'price_ticks::numeric * size_steps * quote_atoms_per_lot',
+        found: 'notional_atoms::numeric',
+      },
+      { field: 'size_steps', expected: '1', found: 'size_steps', broken: 'size_steps < 1' },
+      { field: 'fee_atoms', expected: '0', found: 'fee_atoms', broken: 'fee_atoms < 0' },
+    ]),
   },
   {
     name: 'trade ids rise',
