@@ -135,7 +135,11 @@ export class FilterBits {
   has(claim: Claim): boolean | undefined {
     const at = blockAt(claim, this.#layout) - this.#from;
     if (at < 0 || at >= this.bytes.length) return undefined;
-    return claim.mask.every((bits, byte) => (this.bytes[at + byte]! & bits) === bits);
+    for (let byte = 0; byte < BLOCK_BYTES; byte += 1) {
+      const bits = claim.mask[byte]!;
+      if ((this.bytes[at + byte]! & bits) !== bits) return false;
+    }
+    return true;
   }
 }
 

@@ -6,29 +6,27 @@ import type { LiveOrder, Side } from '../domain/order.ts';
 import type { Switches } from '../domain/switches.ts';
 import { readCursor, type SettledCursor } from './cursor.ts';
 import { LOT_COLUMNS, type LotRow, lotOf } from './lot.ts';
-import { type Ask, asking, takeClient } from './pool.ts';
+import { type Ask, asking, LISTS_ARE_READ_WHOLE, takeClient } from './pool.ts';
 import { readSwitchesIn } from './switches.ts';
 
 /** An order as settled. Its `remainingSteps` are zero when it is not live. */
 export type AuditedOrder = Omit<LiveOrder, 'sequence'>;
 
+/** An id that may be used only once. */
+export interface AuditedName {
+  readonly kind: 'order' | 'credited' | 'debited';
+  readonly wallet: string;
+  /** The client order id of an order, or the reference of a movement. */
+  readonly id: string;
+  /** Id of the order, or sequence of the movement. */
+  readonly usedBy: string;
+}
+
 /** An id that may be used only once, and what it stands for. */
-export type AuditedId =
-  | {
-      readonly kind: 'order';
-      readonly wallet: string;
-      readonly clientOrderId: string;
-      readonly orderId: string;
-      readonly sequence: number;
-    }
-  | {
-      readonly kind: 'credited' | 'debited';
-      readonly reference: string;
-      readonly wallet: string;
-      readonly asset: string;
-      readonly atoms: bigint;
-      readonly sequence: number;
-    };
+export type AuditedId = AuditedName & { readonly sequence: number } & (
+    | { readonly kind: 'order' }
+    | { readonly kind: 'credited' | 'debited'; readonly asset: string; readonly atoms: bigint }
+  );
 
 /** The ledger as of its cursor. Lists come in chunks of some thousand rows. */
 export interface Audit {
@@ -39,11 +37,16 @@ export interface Audit {
   summary(): Promise<AuditSummary>;
   /** @param by `id`: book by book, best order first; `wallet`: by wallet and id */
   liveOrders(by: 'id' | 'wallet'): AsyncIterable<readonly AuditedOrder[]>;
-  /** Yields every account of the asset with the sum of its entries and the atoms that its live orders hold. */
-  accounts(asset: string): AsyncIterable<readonly AuditedAccount[]>;
+  /**
+   * Yields every account of every asset, asset by asset, with the sum of its entries and the atoms that its live orders
+   * hold.
+   */
+  accounts(): AsyncIterable<readonly AuditedAccount[]>;
   ordersById(ids: readonly string[]): Promise<AuditedOrder[]>;
-  /** In no order. */
-  usedIds(): AsyncIterable<readonly AuditedId[]>;
+  /** Yields all ids, in no order. */
+  usedNames(): AsyncIterable<readonly AuditedName[]>;
+  /** Yields the ids that were used after an event, in no order. */
+  usedIdsAfter(sequence: number): AsyncIterable<readonly AuditedId[]>;
 }
 
 export interface AuditSummary {
@@ -57,7 +60,8 @@ export interface AuditSummary {
   }[];
 }
 
-interface AuditedAccount {
+export interface AuditedAccount {
+  readonly asset: string;
   /** A wallet, `house` or `custody`. */
   readonly account: string;
   readonly atoms: bigint;
@@ -91,35 +95,50 @@ const orderOf = (row: OrderRow): AuditedOrder => ({
   lot: lotOf(row),
 });
 
+/** One pass over all entries, whatever the number of assets. */
 const ACCOUNTS = `
-  select account, sum(atoms)::text as atoms, sum(reserved)::text as reserved
+  select asset, account, sum(atoms)::text as atoms, sum(reserved)::text as reserved
   from (
-    select account, amount_atoms::numeric as atoms, 0::numeric as reserved from ledger_entries where asset = $1
+    select asset, account, sum(amount_atoms) as atoms, 0::numeric as reserved from ledger_entries group by asset, account
     union all
-    select wallet, 0, (size_steps - filled_steps)::numeric
+    select case side when 'sell' then base else quote end collate "C", wallet, 0, (size_steps - filled_steps)::numeric
       * case side when 'sell' then base_atoms_per_step else price_ticks::numeric * quote_atoms_per_lot end
-    from orders where closed_sequence is null and case side when 'sell' then base else quote end = $1) as booked
-  group by account`;
+    from orders where closed_sequence is null) as booked
+  group by asset, account order by asset`;
 
-interface IdRow {
-  kind: 'order' | 'credited' | 'debited';
-  wallet: string;
-  id: string;
-  order_id: string | null;
+interface AccountRow {
+  asset: string;
+  account: string;
+  atoms: string;
+  reserved: string;
+}
+
+const accountOf = ({ asset, account, atoms, reserved }: AccountRow): AuditedAccount => ({
+  ...{ asset, account },
+  atoms: BigInt(atoms),
+  reservedAtoms: BigInt(reserved),
+});
+
+const USED_NAMES = `
+  select 'order' as kind, wallet, client_order_id as id, id as "usedBy" from orders where client_order_id is not null
+  union all select kind, wallet, reference, sequence::text from movements`;
+
+interface IdRow extends AuditedName {
   asset: string | null;
   atoms: bigint | null;
   sequence: bigint;
 }
 
-const USED_IDS = `
-  select 'order' as kind, wallet, client_order_id as id, id as order_id, null as asset, null::bigint as atoms, sequence
-  from orders where client_order_id is not null
-  union all select kind, wallet, reference, null, asset, amount_atoms, sequence from movements`;
+const USED_IDS_AFTER = `
+  select 'order' as kind, wallet, client_order_id as id, id as "usedBy", null as asset, null::bigint as atoms, sequence
+  from orders where client_order_id is not null and sequence > $1
+  union all
+  select kind, wallet, reference, sequence::text, asset, amount_atoms, sequence from movements where sequence > $1`;
 
-const usedIdOf = ({ kind, wallet, id, sequence, ...row }: IdRow): AuditedId =>
+const usedIdOf = ({ kind, asset, atoms, sequence, ...name }: IdRow): AuditedId =>
   kind === 'order'
-    ? { kind, wallet, clientOrderId: id, orderId: row.order_id!, sequence: Number(sequence) }
-    : { kind, wallet, reference: id, asset: row.asset!, atoms: row.atoms!, sequence: Number(sequence) };
+    ? { ...name, kind, sequence: Number(sequence) }
+    : { ...name, kind, sequence: Number(sequence), asset: asset!, atoms: atoms! };
 
 const ROWS_TOGETHER = 2_000;
 
@@ -175,14 +194,10 @@ async function openAudit(lists: Ask, lookups: Ask): Promise<Audit> {
         [],
         orderOf,
       ),
-    accounts: (asset) =>
-      chunks(lists, ACCOUNTS, [asset], (row: { account: string; atoms: string; reserved: string }) => ({
-        account: row.account,
-        atoms: BigInt(row.atoms),
-        reservedAtoms: BigInt(row.reserved),
-      })),
+    accounts: () => chunks(lists, ACCOUNTS, [], accountOf),
     ordersById: async (ids) => (await lookups<OrderRow>(`${ORDERS} where id = any($1)`, [ids])).map(orderOf),
-    usedIds: () => chunks(lists, USED_IDS, [], usedIdOf),
+    usedNames: () => chunks(lists, USED_NAMES, [], (row: AuditedName) => row),
+    usedIdsAfter: (sequence) => chunks(lists, USED_IDS_AFTER, [sequence], usedIdOf),
   };
 }
 
@@ -198,7 +213,7 @@ export async function audit<Result>(pool: pg.Pool, work: (audit: Audit) => Promi
     const [lists, lookups] = clients as [pg.PoolClient, pg.PoolClient];
     const [askLists, askLookups] = [asking(lists), asking(lookups)];
     const begin = 'begin isolation level repeatable read read only';
-    await askLists(begin);
+    await askLists(`${begin}; ${LISTS_ARE_READ_WHOLE}`);
     const [snapshot] = await askLists<{ id: string }>('select pg_export_snapshot() as id');
     await askLookups(`${begin}; set transaction snapshot '${snapshot!.id}'`);
     const result = await work(await openAudit(askLists, askLookups));

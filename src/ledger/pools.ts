@@ -16,6 +16,12 @@ const PATIENCE_MS = { reading: 2_100, settling: 60_000, auditing: 0 };
 const SETTLING_PAUSE_MS = 5_000;
 
 /**
+ * Longest wait for a connection in milliseconds. Whoever audits waits longer for a busy server than a client does: a
+ * reconcile of an hour must not end because Postgres was slow for three seconds.
+ */
+const CONNECT_MS = { serving: 2_100, auditing: 30_000 };
+
+/**
  * Most connections of each kind of work. Every kind has a pool of its own, so that none can block another: `lists` and
  * `orders` serve wallets that read, `placing` looks up client order ids, `public` serves market data and other short
  * reads.
@@ -41,13 +47,14 @@ export interface LedgerOptions {
 
 /** Opens the pools, which connect on first use. */
 export function openPools({ databaseUrl, poolSize, makePool }: LedgerOptions): Pools {
-  const open = (work: Work, patienceMs: number, pauseMs = patienceMs): pg.Pool =>
-    openPool({ databaseUrl, work, size: POOL_SIZES[work], patienceMs, pauseMs, makePool });
+  const open = (work: Work, connectMs: number, patienceMs: number, pauseMs = patienceMs): pg.Pool =>
+    openPool({ databaseUrl, work, size: POOL_SIZES[work], connectMs, patienceMs, pauseMs, makePool });
   const openForReads = (work: Work): pg.Pool =>
     openPool({
       databaseUrl,
       work,
       size: poolSize ?? POOL_SIZES[work],
+      connectMs: CONNECT_MS.serving,
       patienceMs: PATIENCE_MS.reading,
       byIndexAlone: true,
       makePool,
@@ -57,7 +64,7 @@ export function openPools({ databaseUrl, poolSize, makePool }: LedgerOptions): P
     orders: openForReads('orders'),
     placing: openForReads('placing'),
     public: openForReads('public'),
-    settling: open('settling', PATIENCE_MS.settling, SETTLING_PAUSE_MS),
-    auditing: open('auditing', PATIENCE_MS.auditing),
+    settling: open('settling', CONNECT_MS.serving, PATIENCE_MS.settling, SETTLING_PAUSE_MS),
+    auditing: open('auditing', CONNECT_MS.auditing, PATIENCE_MS.auditing),
   };
 }

@@ -7,6 +7,7 @@ import { OperatorRefusal } from '../domain/errors.ts';
 import type { EntriesFilter } from '../ledger/index.ts';
 import { readEntryId, readTimeMs, readWholeNumber } from './arguments.ts';
 import { EXPORT_FORMATS, type ExportFormat, exportText } from './ledger-export.ts';
+import { withProgress } from './progress.ts';
 import { column, formatCounted, renderTable, shown } from './table.ts';
 import { type Paint, write } from './terminal.ts';
 import { type Answer, addNoun, type Perform, said } from './verb.ts';
@@ -22,10 +23,21 @@ function addReconcile(ledger: Command, perform: Perform): void {
   ledger
     .command('reconcile')
     .option('--patience <seconds>', 'how long settlement may stand still meanwhile', readWholeNumber, 30)
-    .addHelpText('after', '\nExit status 0 only when everything holds. Trading may go on meanwhile.')
+    .addHelpText(
+      'after',
+      `
+Exit status 0 only when everything holds. Trading may go on meanwhile.
+Without --json, a reconcile that takes long tells its step on stderr every 15 seconds.`,
+    )
     .description('recompute every invariant of the engine and the ledger from what they hold')
     .action(({ patience }: { patience: number }) =>
-      perform(async (services) => reconciled(await reconcile(services, { patienceMs: patience * 1000 }))),
+      perform(async (services, invocation) =>
+        reconciled(
+          await withProgress(invocation, (onStep) =>
+            reconcile(services, { patienceMs: patience * 1_000, onStep }),
+          ),
+        ),
+      ),
     );
 }
 

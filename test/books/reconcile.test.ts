@@ -3,7 +3,10 @@
  */
 
 import { expect } from 'chai';
+import type { FollowedOrder, Follower } from '../../src/books/reconcile/follower.ts';
 import { reconcile } from '../../src/books/reconcile/index.ts';
+import { compareMembers, LiveOrders } from '../../src/books/reconcile/members.ts';
+import type { MemberPage } from '../../src/engine/index.ts';
 import { BUSY_MARKETS, MAKER, openBusyDesk, TAKER } from '../operator/busy-desk.ts';
 import { type Desk, openDesk, WALLET } from '../operator/fixture.ts';
 import { seedRestingOrders } from '../support/resting-orders.ts';
@@ -172,7 +175,7 @@ describe('books: reconcile of a large book', function () {
   });
   after(() => desk.close());
 
-  it('reads at most 2,000 members or fields in one command', async () => {
+  it('reads at most 2,000 members or fields in one command, and all accounts in one statement', async () => {
     const largest = new Map<string, number>();
     const send = desk.operating.sendCommand.bind(desk.operating);
     desk.operating.sendCommand = ((command, stream) => {
@@ -183,8 +186,21 @@ describe('books: reconcile of a large book', function () {
         .catch(() => undefined);
       return send(command, stream);
     }) as typeof send;
-    const { checks } = await reconcile(desk.services, { patienceMs: 0 });
+    let accountReads = 0;
+    const audit: typeof desk.ledger.audit = (work) =>
+      desk.ledger.audit((as) =>
+        work({
+          ...as,
+          accounts: () => {
+            accountReads += 1;
+            return as.accounts();
+          },
+        }),
+      );
+    const ledger = { ...desk.ledger, audit };
+    const { checks } = await reconcile({ ...desk.services, ledger }, { patienceMs: 0 });
     expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+    expect(accountReads).to.equal(1);
     const compared = checks.map(({ name, compared: what }) => `${name}: ${what}`).join('\n');
     expect(compared)
       .to.contain(`book = live orders: ${ORDERS} orders`)
@@ -195,6 +211,71 @@ describe('books: reconcile of a large book', function () {
       .and.to.not.include.members(['hgetall', 'zrange']);
     for (const [name, length] of largest) expect(length, name).to.be.at.most(2_000);
     expect(largest.get('evalsha_ro')).to.be.at.least(1_000);
+  });
+});
+
+describe('books: reconcile while many orders are placed', () => {
+  const PAGES = 50;
+  const PLACED = 400;
+  const hex = (number: number): string => number.toString(16).padStart(4, '0');
+
+  it('looks at each new order once, however many pages the set has', async () => {
+    const order = (number: number): FollowedOrder => ({
+      ...{ id: hex(number), wallet: MAKER, market: 'ETH/USDC', side: 'buy', priceTicks: 1n, sizeSteps: 1n },
+      ...{ remainingSteps: 1n, clientOrderId: null },
+      lot: { base: 'ETH', quote: 'USDC', baseAtomsPerStep: 1n, quoteAtomsPerLot: 1n },
+    });
+    const ordersPlaced: FollowedOrder[] = [];
+    let [pages, placements, seen] = [0, 0, 0];
+    const follower = {
+      ordersPlaced,
+      order: () => undefined,
+      // Between two pages some orders come, one of which is gone again at once, in no order of their keys.
+      advanceTo: async () => {
+        const first = (pages - 1) * (PLACED / PAGES);
+        for (let at = 0; at < PLACED / PAGES; at += 1) ordersPlaced.push(order(((first + at) * 7) % PLACED));
+        ordersPlaced.at(-1)!.remainingSteps = 0n;
+      },
+    } as unknown as Follower;
+    const page = (): MemberPage => {
+      pages += 1;
+      const to = (pages * PLACED) / PAGES - 1;
+      const placed = ordersPlaced.filter(({ remainingSteps }) => remainingSteps > 0n).map(({ id }) => id);
+      // The page is as of the events that come with it.
+      const first = (pages - 1) * (PLACED / PAGES);
+      for (let at = 0; at < PLACED / PAGES - 1; at += 1) placed.push(hex(((first + at) * 7) % PLACED));
+      const from = hex(to - PLACED / PAGES);
+      const members = placed.filter((id) => (pages === 1 || id > from) && id <= hex(to)).sort();
+      if (!members.includes(hex(to))) members.push(hex(to));
+      return {
+        sequence: pages,
+        members: members.map((id) => Buffer.from(id, 'hex')),
+        isLast: pages === PAGES,
+        misplaced: null,
+      };
+    };
+    const missing: string[] = [];
+    await compareMembers(
+      follower,
+      {
+        scan: async () => page(),
+        keyBytes: 2,
+        has: () => true,
+        placeOf: ({ id }) => {
+          placements += 1;
+          return { key: id, member: id };
+        },
+      },
+      new LiveOrders((async function* () {})()),
+      (expected, found) => {
+        seen += 1;
+        if (found === null) missing.push(expected!);
+      },
+      () => undefined,
+    );
+    expect(missing).to.deep.equal([]);
+    expect(seen).to.be.at.least(PLACED / 4);
+    expect(placements).to.be.within(1, 2 * PLACED);
   });
 });
 

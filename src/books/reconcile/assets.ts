@@ -36,20 +36,51 @@ class Deviations {
   }
 }
 
-export async function checkAsset(audited: Audited, asset: string): Promise<CheckResult[]> {
-  const { audit, follower } = audited;
-  const settled = new Map<string, Amount>();
-  const accounts = audit.accounts(asset)[Symbol.asyncIterator]();
+/** Checks all assets; the ledger's accounts are read once, asset by asset. @returns results in the order of assets */
+export async function checkAssets(audited: Audited): Promise<CheckResult[]> {
+  const results = new Map<string, CheckResult[]>();
+  // A live order may name an asset that nobody has: the check of its market reports the order.
+  for await (const { asset, settled } of accountsByAsset(audited))
+    if (audited.assets.has(asset)) results.set(asset, await checkAsset(audited, asset, settled));
+  for (const asset of audited.assets.keys())
+    if (!results.has(asset)) results.set(asset, await checkAsset(audited, asset, new Map()));
+  return [...audited.assets.keys()].sort().flatMap((asset) => results.get(asset)!);
+}
+
+interface SettledAsset {
+  readonly asset: string;
+  /** The fields that the asset's balances must have at the snapshot. */
+  readonly settled: Map<string, Amount>;
+}
+
+/** Yields each asset that the ledger has accounts of, with its accounts in memory. */
+async function* accountsByAsset({ audit, follower }: Audited): AsyncGenerator<SettledAsset> {
+  let current: SettledAsset | undefined;
+  const chunks = audit.accounts()[Symbol.asyncIterator]();
   for (;;) {
-    const chunk = await follower.during(accounts.next());
+    const chunk = await follower.during(chunks.next());
     if (chunk.done === true) break;
-    for (const { account, atoms, reservedAtoms } of chunk.value) {
+    for (const { asset, account, atoms, reservedAtoms } of chunk.value) {
+      if (asset !== current?.asset) {
+        if (current !== undefined) yield current;
+        current = { asset, settled: new Map() };
+      }
+      const { settled } = current;
       const isCustody = account === CUSTODY;
       const own = isCustody ? -atoms : atoms - reservedAtoms;
       settled.set(isCustody ? SUPPLY : availableTo(account), { amount: own, isFound: false });
       if (reservedAtoms !== 0n) settled.set(reservedBy(account), { amount: reservedAtoms, isFound: false });
     }
   }
+  if (current !== undefined) yield current;
+}
+
+async function checkAsset(
+  audited: Audited,
+  asset: string,
+  settled: ReadonlyMap<string, Amount>,
+): Promise<CheckResult[]> {
+  const { follower } = audited;
   const expectation = new ExpectedAmounts(settled, follower.balances.of(asset));
   const deviations = new Deviations();
   const [reserved, totals] = [new Comparison(), new Comparison()];

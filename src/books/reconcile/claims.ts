@@ -1,7 +1,7 @@
 /** Checks used ids: the engine must still know every id that the ledger has. */
 
 import { claimName, FIELDS_TOGETHER, type UsedId } from '../../engine/index.ts';
-import type { AuditedId } from '../../ledger/index.ts';
+import type { AuditedId, AuditedName } from '../../ledger/index.ts';
 import type { Audited } from './audited.ts';
 import { type CheckResult, Comparison } from './comparison.ts';
 
@@ -12,24 +12,19 @@ const DIGEST = /^sha256:[0-9a-f]{64}$/;
 /** Most times that rebuilds may replace the filter during the check. */
 const MOST_FILTERS = 3;
 
-const usedOf = (id: AuditedId): UsedId =>
-  id.kind === 'order'
-    ? { kind: 'order', wallet: id.wallet, clientOrderId: id.clientOrderId }
-    : { kind: id.kind, reference: id.reference };
+const usedOf = ({ kind, wallet, id }: AuditedName): UsedId =>
+  kind === 'order' ? { kind, wallet, clientOrderId: id } : { kind, reference: id };
 
-const isDigest = (id: AuditedId): boolean =>
-  DIGEST.test(id.kind === 'order' ? id.clientOrderId : id.reference);
-
-const subjectOf = (id: AuditedId): string =>
-  id.kind === 'order'
-    ? `client order id ${id.clientOrderId} of order ${id.orderId}`
-    : `reference ${id.reference} of movement ${id.sequence} (${id.kind})`;
+const subjectOf = ({ kind, id, usedBy }: AuditedName): string =>
+  kind === 'order'
+    ? `client order id ${id} of order ${usedBy}`
+    : `reference ${id} of movement ${usedBy} (${kind})`;
 
 /** Returns the value that the engine stores for an id: an order's id in hex, or a movement as JSON. */
 const meaningOf = (id: AuditedId): string =>
   id.kind === 'order'
-    ? id.orderId
-    : JSON.stringify({ wallet: id.wallet, asset: id.asset, amount: `${id.atoms}`, reference: id.reference });
+    ? id.usedBy
+    : JSON.stringify({ wallet: id.wallet, asset: id.asset, amount: `${id.atoms}`, reference: id.id });
 
 const readMeaning = (value: Buffer): string =>
   value.length === REFERENCE_BYTES ? value.toString('hex') : value.toString();
@@ -57,11 +52,12 @@ export async function checkFilter(audited: Audited): Promise<CheckResult> {
 
 async function compareFilter({ engine, audit }: Audited, comparison: Comparison): Promise<void> {
   for await (const stretch of engine.claimFilter.copy())
-    for await (const ids of audit.usedIds())
-      for (const id of ids) {
-        const isKnown = stretch.has(usedOf(id));
-        if (isKnown === undefined || isDigest(id)) continue;
-        comparison.equal(subjectOf(id), 'in the claim filter', isKnown ? 'in the claim filter' : 'not in it');
+    for await (const names of audit.usedNames())
+      for (const name of names) {
+        const isKnown = stretch.has(usedOf(name));
+        if (isKnown === undefined || DIGEST.test(name.id)) continue;
+        if (isKnown) comparison.agree();
+        else comparison.equal(subjectOf(name), 'in the claim filter', 'not in it');
       }
 }
 
@@ -90,8 +86,8 @@ async function turnedAt({ engine }: Audited): Promise<number> {
 async function compareRecent(audited: Audited, comparison: Comparison): Promise<void> {
   const since = await turnedAt(audited);
   let waiting: AuditedId[] = [];
-  for await (const ids of audited.audit.usedIds()) {
-    waiting.push(...ids.filter((id) => id.sequence > since && !isDigest(id)));
+  for await (const ids of audited.audit.usedIdsAfter(since)) {
+    waiting.push(...ids.filter(({ id }) => !DIGEST.test(id)));
     for (; waiting.length >= FIELDS_TOGETHER; waiting = waiting.slice(FIELDS_TOGETHER))
       await compareBatch(audited, waiting.slice(0, FIELDS_TOGETHER), comparison);
   }

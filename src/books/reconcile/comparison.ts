@@ -37,6 +37,11 @@ export class Comparison {
     if (this.#kept.length < DIFFERENCES_KEPT) this.#kept.push({ subject, expected, found });
   }
 
+  /** Counts a comparison that found no difference. */
+  agree(): void {
+    this.#compared += 1;
+  }
+
   /** @param compared description of the compared things; `#` is replaced by the number of comparisons */
   result(name: string, asset: string | null, compared: string, meaning: string): CheckResult {
     return {

@@ -12,7 +12,7 @@ import type { Engine } from '../../engine/index.ts';
 import type { Audit, AuditSummary } from '../../ledger/index.ts';
 import type { Servers } from '../servers.ts';
 import { untilSettled } from '../until-settled.ts';
-import { checkAsset } from './assets.ts';
+import { checkAssets } from './assets.ts';
 import type { Audited } from './audited.ts';
 import { checkBooks, checkLiveList } from './books.ts';
 import { checkFilter, checkRecentClaims } from './claims.ts';
@@ -24,7 +24,7 @@ export type { CheckResult } from './comparison.ts';
 
 export interface Reconciliation {
   readonly holds: boolean;
-  /** Sequence up to which everything was settled when the last check ran. */
+  /** Sequence up to which everything was settled when the checks of the ledger began. */
   readonly sequence: number;
   readonly checks: readonly CheckResult[];
 }
@@ -32,9 +32,11 @@ export interface Reconciliation {
 interface ReconcileOptions {
   /** Longest time in milliseconds that settlement may make no progress before the command gives up. */
   readonly patienceMs: number;
-  /** Called with each check's result. */
-  readonly onCheck?: (check: CheckResult) => void;
+  /** Called with the name of each step as it begins. */
+  readonly onStep?: ((step: string) => void) | undefined;
 }
+
+type OnStep = (step: string) => void;
 
 /** The second attempt is for a process that was stopped for longer than settled events stay in the stream. */
 const ATTEMPTS = 2;
@@ -43,21 +45,19 @@ const ATTEMPTS = 2;
  * Runs all checks and stores the result in the ledger, where settlement processes read it for their metrics.
  * @throws OperatorRefusal SETTLEMENT_STALLED; Refusal SERVICE_UNAVAILABLE when a server is unavailable
  */
-export async function reconcile(servers: Servers, options: ReconcileOptions): Promise<Reconciliation> {
-  const checks: CheckResult[] = [];
-  const tell = (results: readonly CheckResult[]): void => {
-    for (const check of results) {
-      checks.push(check);
-      options.onCheck?.(check);
-    }
-  };
+export async function reconcile(
+  servers: Servers,
+  { patienceMs, onStep = () => undefined }: ReconcileOptions,
+): Promise<Reconciliation> {
+  onStep('settlement of the last events');
   const { newest } = await servers.engine.pages.readHead();
-  await untilSettled(servers, newest?.sequence ?? 0, options.patienceMs);
-  const { results, lost } = await checkEngine(servers);
-  tell([await checkHistory(servers, lost), ...results]);
-  tell(await checkLedger(servers));
+  await untilSettled(servers, newest?.sequence ?? 0, patienceMs);
+  const { results, lost } = await checkEngine(servers, onStep);
+  const history = await checkHistory(servers, lost);
+  const ledger = await checkLedger(servers, onStep);
+  const checks = [history, ...results, ...ledger.results];
   const failed = checks.filter(({ count }) => count > 0);
-  const { sequence } = await servers.ledger.settlement.cursor();
+  const { sequence } = ledger;
   await servers.ledger.checks.noteReconcile({
     sequence,
     checks: checks.length,
@@ -68,10 +68,14 @@ export async function reconcile(servers: Servers, options: ReconcileOptions): Pr
 }
 
 /** @returns `lost`: an event that neither the ledger nor the stream has, which makes every comparison impossible */
-async function checkEngine(servers: Servers): Promise<{ results: CheckResult[]; lost: number | null }> {
+async function checkEngine(
+  servers: Servers,
+  onStep: OnStep,
+): Promise<{ results: CheckResult[]; lost: number | null }> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return { results: await servers.ledger.audit((audit) => compareEngine(servers, audit)), lost: null };
+      const results = await servers.ledger.audit((audit) => compareEngine(servers, audit, onStep));
+      return { results, lost: null };
     } catch (error) {
       if (isUnreadable(error)) return { results: [unreadable(error)], lost: null };
       if (!(error instanceof EventsLost)) throw error;
@@ -92,17 +96,26 @@ function unreadable(error: Error): CheckResult {
   return comparison.result('records can be read', null, 'nothing', meaning);
 }
 
-async function compareEngine(servers: Servers, audit: Audit): Promise<CheckResult[]> {
+async function compareEngine(servers: Servers, audit: Audit, onStep: OnStep): Promise<CheckResult[]> {
   const { engine } = servers;
   const follower = new Follower(engine, audit);
+  onStep('assets and last trades of the ledger');
   const summary = await follower.during(audit.summary());
   const known = await everything(engine, audit, summary);
   const audited: Audited = { engine, audit, summary, follower, ...known };
-  const results = [await checkAssetList(audited), await checkMarkets(audited)];
-  for (const asset of [...audited.assets.keys()].sort()) results.push(...(await checkAsset(audited, asset)));
-  results.push(...(await checkBooks(audited)), await checkLiveList(audited));
-  results.push(...(await checkEngineHash(audited, servers)));
-  results.push(await checkRecentClaims(audited), await checkFilter(audited));
+  const results: CheckResult[] = [];
+  const step = async (name: string, check: () => Promise<CheckResult | CheckResult[]>): Promise<void> => {
+    onStep(name);
+    results.push(...[await check()].flat());
+  };
+  await step('assets', () => checkAssetList(audited));
+  await step('markets', () => checkMarkets(audited));
+  await step('balances', () => checkAssets(audited));
+  await step('books', () => checkBooks(audited));
+  await step('live orders', () => checkLiveList(audited));
+  await step('switches', () => checkEngineHash(audited, servers));
+  await step('recent claims', () => checkRecentClaims(audited));
+  await step('used ids', () => checkFilter(audited));
   return results;
 }
 
@@ -146,9 +159,12 @@ async function scan(
   } while (cursor !== null);
 }
 
-async function checkLedger({ ledger }: Servers): Promise<CheckResult[]> {
-  const { sequence, checks } = await ledger.checks.run();
-  return checks.map(({ name, meaning, count, violations }) => ({
+async function checkLedger(
+  { ledger }: Servers,
+  onStep: OnStep,
+): Promise<{ sequence: number; results: CheckResult[] }> {
+  const { sequence, checks } = await ledger.checks.run(onStep);
+  const results = checks.map(({ name, meaning, count, violations }) => ({
     name,
     asset: null,
     meaning,
@@ -156,4 +172,5 @@ async function checkLedger({ ledger }: Servers): Promise<CheckResult[]> {
     count,
     differences: violations.slice(0, DIFFERENCES_KEPT),
   }));
+  return { sequence, results };
 }

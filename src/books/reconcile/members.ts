@@ -63,6 +63,39 @@ export interface OrderedSet {
   settled?(order: AuditedOrder): void;
 }
 
+/** Live orders that were placed since the snapshot and come in the rest of a set, each looked at once. */
+class PlacedSince {
+  readonly #follower: Follower;
+  readonly #set: OrderedSet;
+  /** In the order of their keys. */
+  #waiting: { readonly key: string; readonly order: FollowedOrder }[] = [];
+  #met = 0;
+
+  constructor(follower: Follower, set: OrderedSet) {
+    this.#follower = follower;
+    this.#set = set;
+  }
+
+  /**
+   * Takes the orders after `from` and up to `to`. No later call may name a smaller `from`.
+   * @param to null: to the end of the set
+   */
+  take(from: string, to: string | null): FollowedOrder[] {
+    const { ordersPlaced } = this.#follower;
+    const waited = this.#waiting.length;
+    for (; this.#met < ordersPlaced.length; this.#met += 1) {
+      const order = ordersPlaced[this.#met]!;
+      if (order.remainingSteps === 0n || !this.#set.has(order)) continue;
+      const { key } = this.#set.placeOf(order);
+      if (key > from) this.#waiting.push({ key, order });
+    }
+    if (this.#waiting.length > waited) this.#waiting.sort((a, b) => (a.key < b.key ? -1 : 1));
+    const later = to === null ? -1 : this.#waiting.findIndex(({ key }) => key > to);
+    const taken = this.#waiting.splice(0, later === -1 ? this.#waiting.length : later);
+    return taken.map(({ order }) => order).filter(({ remainingSteps }) => remainingSteps > 0n);
+  }
+}
+
 /** Called with each order that exists or should exist; members are in hex. */
 type SeeMember = (expected: string | null, found: string | null) => void;
 
@@ -78,6 +111,7 @@ export async function compareMembers(
   see: SeeMember,
   misplaced: (member: string) => void,
 ): Promise<void> {
+  const placed = new PlacedSince(follower, set);
   let from = '';
   let page: MemberPage | undefined;
   do {
@@ -86,7 +120,11 @@ export async function compareMembers(
     await follower.advanceTo(page.sequence);
     const found = page.members.map((member) => member.toString('hex'));
     const to = page.isLast ? null : found.at(-1)!.slice(0, set.keyBytes * 2);
-    const expected = await expectedUpTo(follower, set, orders, from, to);
+    const expected = await expectedUpTo(follower, set, orders, to);
+    for (const order of placed.take(from, to)) {
+      const { key, member } = set.placeOf(order);
+      expected.set(key, member);
+    }
     for (const member of found) {
       const key = member.slice(0, set.keyBytes * 2);
       see(expected.get(key) ?? null, member);
@@ -98,14 +136,13 @@ export async function compareMembers(
 }
 
 /**
- * Returns the expected members of the set after `from` and up to `to`, by key.
+ * Returns the expected members of the ledger's next orders, up to `to`, by key.
  * @param to null: to the end of the set
  */
 async function expectedUpTo(
   follower: Follower,
   set: OrderedSet,
   orders: LiveOrders,
-  from: string,
   to: string | null,
 ): Promise<Map<string, string>> {
   const expected = new Map<string, string>();
@@ -119,11 +156,6 @@ async function expectedUpTo(
     if (order.remainingSteps === 0n) continue;
     const { key, member } = set.placeOf(order);
     expected.set(key, member);
-  }
-  for (const order of follower.ordersPlaced) {
-    if (order.remainingSteps === 0n || !set.has(order)) continue;
-    const { key, member } = set.placeOf(order);
-    if (key > from && (to === null || key <= to)) expected.set(key, member);
   }
   return expected;
 }

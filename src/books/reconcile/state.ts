@@ -121,7 +121,7 @@ async function compareMarks(
 ): Promise<void> {
   for (const [name, value] of Object.entries(FIXED_MARKS))
     marks.equal(`key engine ${name}`, value, found.get(name) ?? NOTHING);
-  const { sequence } = await ledger.settlement.cursor();
+  const { sequence } = await ledger.checks.cursor();
   const nowMs = await engine.snapshots.time().catch(() => Number.MAX_SAFE_INTEGER);
   const atMost = (name: string, limit: number): void => {
     const text = found.get(name);
@@ -197,7 +197,7 @@ export async function checkAssetList(audited: Audited): Promise<CheckResult> {
  */
 export async function checkHistory({ engine, ledger }: Servers, lost: number | null): Promise<CheckResult> {
   const comparison = new Comparison();
-  const cursor = await ledger.settlement.cursor();
+  const cursor = await ledger.checks.cursor();
   const head = await engine.pages.readHead();
   const subject = `event ${cursor.epoch}-${cursor.sequence}`;
   if (head.sequence < cursor.sequence) comparison.equal(subject, 'an event of the engine', 'lost');

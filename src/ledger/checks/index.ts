@@ -1,6 +1,6 @@
 /** Checks of the ledger against itself: each recomputes rows from other rows, all in one snapshot. */
 
-import { readCursor } from '../cursor.ts';
+import { cursorNow, readCursor, type SettledCursor } from '../cursor.ts';
 import { askOnce, inSnapshot } from '../pool.ts';
 import type { Pools } from '../pools.ts';
 import { BOOKKEEPING_CHECKS } from './bookkeeping.ts';
@@ -11,6 +11,11 @@ import { STATE_CHECKS } from './state.ts';
 import { TRADE_CHECKS } from './trades.ts';
 
 const MOST_VIOLATIONS = 100;
+/**
+ * Memory of a sort; a hash may take twice as much, and the largest check has one of each. Rows beyond it go to the disk
+ * once. With the default of 4 MB, a sort of ten million orders would go there several times.
+ */
+const WORK_MEM = '32MB';
 
 const QUERIES: readonly LedgerQuery[] = [
   ...BOOKKEEPING_CHECKS,
@@ -49,14 +54,18 @@ export type Checks = ReturnType<typeof checks>;
 /** Checks of the ledger alone, and the stored results of reconciles. */
 export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'auditing'>) {
   return {
-    /** Runs all checks. Returns the event up to which the ledger was checked, and one result for each query. */
-    run(): Promise<{ sequence: number; checks: Check[] }> {
+    /**
+     * Runs all checks. Returns the event up to which the ledger was checked, and one result for each query.
+     * @param onCheck called with the name of each check as it begins
+     */
+    run(onCheck: (name: string) => void = () => undefined): Promise<{ sequence: number; checks: Check[] }> {
       return inSnapshot(auditing, async (ask) => {
         const { sequence } = await readCursor(ask);
         // JIT compilation of a query takes longer than it saves while the planner has no statistics yet.
-        await ask(`select set_config('jit', 'off', true)`);
+        await ask(`select set_config('jit', 'off', true), set_config('work_mem', '${WORK_MEM}', true)`);
         const checks: Check[] = [];
         for (const { name, meaning, sql } of QUERIES) {
+          onCheck(name);
           const rows = await ask<Violation & { count: bigint }>(
             `select subject, expected, found, count(*) over () as count from (${sql}) as violation
              order by subject limit ${MOST_VIOLATIONS}`,
@@ -69,10 +78,15 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
       });
     },
 
+    /** Returns the last settled event, like `settlement.cursor`, with the patience of a long command. */
+    cursor(): Promise<SettledCursor> {
+      return cursorNow(auditing);
+    },
+
     /** Stores the result of a reconcile. */
     async noteReconcile({ sequence, checks, differences, failedChecks }: ReconcileNote): Promise<void> {
       await askOnce(
-        reading,
+        auditing,
         'insert into reconciliations (sequence, checks, differences, failed_checks) values ($1, $2, $3, $4)',
         [sequence, checks, differences, failedChecks],
       );
