@@ -16,7 +16,7 @@ export async function untilSettled(
   sequence: number,
   patienceMs: number,
 ): Promise<void> {
-  let settled = (await ledger.checks.cursor()).sequence;
+  let settled = (await ledger.settlement.cursor()).sequence;
   let movedAtMs = performance.now();
   while (settled < sequence) {
     if (performance.now() - movedAtMs > patienceMs) {
@@ -26,7 +26,7 @@ export async function untilSettled(
       );
     }
     await sleep(LOOK_EVERY_MS);
-    const next = (await ledger.checks.cursor()).sequence;
+    const next = (await ledger.settlement.cursor()).sequence;
     if (next > settled) movedAtMs = performance.now();
     settled = next;
   }
