@@ -114,7 +114,8 @@ interface AccountRow {
 }
 
 const accountOf = ({ asset, account, atoms, reserved }: AccountRow): AuditedAccount => ({
-  ...{ asset, account },
+  asset,
+  account,
   atoms: BigInt(atoms),
   reservedAtoms: BigInt(reserved),
 });
