@@ -55,10 +55,11 @@ class HeldBatch implements Plot {
 
 /** A replica that lacks the last epoch becomes the server after orders were placed in that epoch. */
 class ForgottenEpoch implements Plot {
-  readonly weights = weighed([SETTLER_NAMES, SLOW], [[REQUESTS], 4]);
+  weights = weighed([SETTLER_NAMES, SLOW], [[REQUESTS], 0.1]);
   readonly #parts: SchedulerParts;
   readonly #began: { readonly epoch: number; readonly runId: string; readonly losses: number };
   #left = 120;
+  #hasFailedOver = false;
 
   constructor(parts: SchedulerParts) {
     const { journal, runId } = parts.world;
@@ -68,12 +69,21 @@ class ForgottenEpoch implements Plot {
 
   goesOn(): boolean {
     this.#left -= 1;
-    return this.#left > 0 && this.#parts.world.journal.losses === this.#began.losses;
+    const { journal, runId } = this.#parts.world;
+    if (!this.#hasFailedOver && journal.losses > this.#began.losses) {
+      this.#hasFailedOver = true;
+      this.#left = 60;
+    }
+    // Few orders before the new epoch, so that the successor gives the sequences of those within it.
+    const isBegun = runId !== this.#began.runId;
+    this.weights = weighed([SETTLER_NAMES, SLOW], [[REQUESTS], isBegun ? 8 : 0.1]);
+    return this.#left > 0;
   }
 
   urge(add: Add): void {
+    if (this.#hasFailedOver) return;
     const { world, dice } = this.#parts;
-    if (world.journal.last!.epoch > this.#began.epoch) add(4, 'fail over');
+    if (world.journal.last!.epoch > this.#began.epoch) add(2, 'fail over');
     else if (world.runId === this.#began.runId) add(4, 'restart redis', dice.below(2));
   }
 }

@@ -8,6 +8,8 @@ import { WALLETS } from './wallets.ts';
 import { MARKETS } from './world.ts';
 
 const MOST_ROUNDS = 2_000;
+/** Rounds between looks for settled events that the engine lacks, after which only an operator can go on. */
+const LOOK_EVERY_ROUNDS = 50;
 /** Longer than every switch of a history. */
 const AFTER_SWITCHES_MS = 20_000;
 
@@ -52,10 +54,14 @@ export class Rest {
   }
 
   async #untilRest(): Promise<void> {
+    const { world } = this.#parts;
+    let idle = 0;
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       await this.#execution.quiet();
       if (await this.#drain()) continue;
       if (await this.#isAtRest()) return;
+      idle += 1;
+      if (idle % LOOK_EVERY_ROUNDS === 0 && (await world.isSettledBeyondReplica())) break;
       await this.#goOn(round);
     }
     throw new Violation('everything comes to rest', await this.#unrest());

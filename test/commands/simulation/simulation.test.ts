@@ -11,7 +11,7 @@ const STEPS = 200;
 /** Builds that are found within few histories. */
 const QUICK = ['settles in two processes at once', 'moves the cursor after the transaction'];
 /** As many as 16 s of processor time allow, with fewer decisions than those of the command. */
-const [HISTORIES, FEW_STEPS] = [200, 40];
+const [HISTORIES, FEW_STEPS] = [300, 40];
 
 describe('simulated histories', function () {
   this.timeout(600_000);
