@@ -3,7 +3,7 @@
  * parent.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -23,12 +23,15 @@ interface Urls {
 
 const ALL_IN_ONE = { entry: 'test/embedded/all-in-one.ts' };
 
-describe('the embedded servers', () => {
+const newFolder = (): string => join(mkdtempSync(join(tmpdir(), 'redbook embedded-')), 'data');
+const remove = (folder: string): void => rmSync(join(folder, '..'), { recursive: true, force: true });
+
+describe('the embedded servers of a new folder', () => {
   let dataDir: string;
   beforeEach(() => {
-    dataDir = join(mkdtempSync(join(tmpdir(), 'redbook embedded-')), 'data');
+    dataDir = newFolder();
   });
-  afterEach(() => rmSync(join(dataDir, '..'), { recursive: true, force: true }));
+  afterEach(() => remove(dataDir));
 
   it('keep data, ports and secrets over a stop and a start', async () => {
     const first = await startEmbedded({ dataDir });
@@ -81,6 +84,24 @@ describe('the embedded servers', () => {
     expect(await refusal(onPostgres(stranger, async () => {}))).to.match(/password/);
     await servers.stop();
   });
+});
+
+describe('the embedded servers', () => {
+  let dataDir: string;
+  /** A data folder with an empty database alone. Creating one takes most of the processor time of a test. */
+  let created: string;
+
+  before(async () => {
+    created = newFolder();
+    await (await startEmbedded({ dataDir: created, durable: false })).stop();
+    for (const name of ['redis', 'servers.json']) rmSync(join(created, name), { recursive: true });
+  });
+  after(() => remove(created));
+  beforeEach(() => {
+    dataDir = newFolder();
+    execFileSync('cp', ['-a', created, dataDir]);
+  });
+  afterEach(() => remove(dataDir));
 
   it('are found by other commands while they run, and only then', async () => {
     expect(findEmbedded(dataDir)).to.equal(undefined);
