@@ -2,11 +2,14 @@
 
 import { clocksApart } from './clocks.ts';
 import type { Fault } from './fault.ts';
+import { HANGS } from './hangs.ts';
 import { KILLS } from './kills.ts';
 import { LOAD } from './load.ts';
 import { NETWORK } from './network.ts';
 import { longOutage } from './outage.ts';
+import { POSTGRES } from './postgres.ts';
 import { QUEUE } from './queue.ts';
+import { REBUILDS } from './rebuilds.ts';
 import { RECOVERY } from './recovery.ts';
 import { REFUSALS } from './refusals.ts';
 import { RESTORES } from './restores.ts';
@@ -17,11 +20,14 @@ import { STORAGE } from './storage.ts';
 /** Faults that share a cluster stand together. */
 const all: readonly Fault[] = [
   ...KILLS,
+  ...HANGS,
   ...REFUSALS,
   ...SETTINGS,
+  ...POSTGRES,
   ...QUEUE,
   ...STORAGE,
   ...RECOVERY,
+  ...REBUILDS,
   ...RESTORES,
   longOutage,
   killAtPoint,

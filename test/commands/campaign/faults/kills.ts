@@ -35,6 +35,36 @@ const killAll: Fault = {
   },
 };
 
+/** The servers come back in an order that the dice choose, beside the processes that wait for them. */
+async function startAll({ cluster, dice }: Scene): Promise<void> {
+  const { engine, queue, postgres, slots, processes } = cluster;
+  const servers = [engine, queue, postgres];
+  const first = dice.below(servers.length);
+  const processesStarted = Promise.all(slots.map(processes.start));
+  for (let turn = 0; turn < servers.length; turn += 1)
+    await servers[(first + turn) % servers.length]!.start();
+  await processesStarted;
+}
+
+const powerCut: Fault = {
+  name: 'power cut: all processes and servers are killed',
+  rounds: 20,
+  shortRounds: 1,
+  restEvery: 3,
+  seconds: 20,
+  mayBreak: 'request limits forget their counts, sign-ins under way',
+  forgetsLimits: true,
+  async inject(scene) {
+    const { engine, queue, postgres, slots, processes } = scene.cluster;
+    await moment(scene.dice, LONGEST_MOMENT_MS);
+    await Promise.all([
+      ...slots.map((slot) => processes.end(slot, 'SIGKILL')),
+      ...[engine, queue, postgres].map((server) => server.kill()),
+    ]);
+    return () => startAll(scene);
+  },
+};
+
 const killEngine: Fault = {
   name: 'kill the engine Redis',
   rounds: 50,
@@ -125,6 +155,7 @@ export const KILLS: readonly Fault[] = [
   killOf('snapshot', 20),
   killOf('stream', 20),
   killAll,
+  powerCut,
   killEngine,
   killEngineAndApi,
   killQueue,

@@ -1,9 +1,11 @@
-/** The Redis of the queues answers, and refuses. */
+/** The Redis of the queues refuses, or holds what no process has written. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { GENERAL, marketChannel } from '../../../../src/feed/index.ts';
 import { moment } from '../cluster.ts';
-import type { Fault } from './fault.ts';
+import { MARKER } from '../marker.ts';
+import { type Fault, NOTHING } from './fault.ts';
 
 const REFUSING_MS = 3_000;
 
@@ -46,4 +48,26 @@ const refuses: Fault = {
   },
 };
 
-export const QUEUE: readonly Fault[] = [refuses];
+const CHANNELS = [
+  GENERAL,
+  ...[MARKER, 'ETH/USDC'].map((symbol) => marketChannel({ symbol, timeframe: '1m' })),
+];
+const GARBAGE = ['', '\n', 'garbage', '1', 'NaN\ngarbage', '-5\ngarbage', `${10 ** 20}\ngarbage`];
+const MESSAGES = 150;
+
+const garbage: Fault = {
+  name: 'garbage is published on the channels of frames',
+  rounds: 5,
+  shortRounds: 0,
+  restEvery: 3,
+  mayBreak: NOTHING,
+  async inject({ cluster: { queueRedis }, dice }) {
+    for (let messages = 0; messages < MESSAGES; messages += 1) {
+      await queueRedis.publish(dice.pick(CHANNELS), dice.pick(GARBAGE));
+      await moment(dice, 40);
+    }
+    return async () => undefined;
+  },
+};
+
+export const QUEUE: readonly Fault[] = [refuses, garbage];

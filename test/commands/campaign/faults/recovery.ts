@@ -24,13 +24,13 @@ export async function loseEngine({ engine, engineFolder }: Cluster): Promise<voi
 }
 
 /** Batches that settlement had read before the engine was lost are written within this time. */
-const LAST_BATCHES_MS = 1_000;
+export const LAST_BATCHES_MS = 1_000;
 
 /**
  * Notes the loss while no engine is open, so that everything placed afterwards is held against its replies.
  * @returns the last event that is left
  */
-async function noteLoss({ cluster, lost }: Scene): Promise<number> {
+export async function noteLoss({ cluster, lost }: Scene): Promise<number> {
   await sleep(LAST_BATCHES_MS);
   const settled = await settledIn(cluster);
   lost(settled);

@@ -1,0 +1,64 @@
+/** Servers that hang: they keep their connections, answer nothing, and later run what clients have given up. */
+
+import { spawnSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster } from '../cluster.ts';
+import { type Fault, NOTHING, type Scene } from './fault.ts';
+
+const SHORTEST_MS = 4_000;
+const LONGEST_MS = 12_000;
+
+/** The processes and all their descendants. */
+function familyOf(roots: readonly number[]): number[] {
+  const { stdout } = spawnSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' });
+  const rows = stdout
+    .trim()
+    .split('\n')
+    .map((row) => row.trim().split(/\s+/).map(Number) as [pid: number, parent: number]);
+  const family = [...roots];
+  for (const parent of family) family.push(...rows.filter((row) => row[1] === parent).map(([pid]) => pid));
+  return family;
+}
+
+function signal(pids: readonly number[], name: 'SIGSTOP' | 'SIGCONT'): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, name);
+    } catch {
+      // A connection's process of Postgres has ended.
+    }
+  }
+}
+
+const hang = (what: string, pidsOf: (cluster: Cluster) => number[], more: Partial<Fault> = {}): Fault => ({
+  name: `${what} hangs`,
+  rounds: 5,
+  shortRounds: 0,
+  restEvery: 3,
+  seconds: 20,
+  mayBreak: NOTHING,
+  ...more,
+  async inject({ cluster, dice, isShort }: Scene) {
+    const pids = familyOf(pidsOf(cluster));
+    signal(pids, 'SIGSTOP');
+    await sleep(isShort ? SHORTEST_MS : SHORTEST_MS + dice.below(LONGEST_MS - SHORTEST_MS));
+    return async () => signal(pids, 'SIGCONT');
+  },
+});
+
+const FORGETS = {
+  mayBreak: 'request limits and sign-ins of whoever waits for the queue Redis',
+  forgetsLimits: true,
+} as const;
+
+export const HANGS: readonly Fault[] = [
+  hang('Postgres', ({ postgres }) => [postgres.pid()]),
+  hang(
+    'the whole machine',
+    ({ engine, queue, postgres, slots, processes }) => [
+      ...[engine, queue, postgres].map((server) => server.pid()),
+      ...slots.map(processes.pidOf),
+    ],
+    FORGETS,
+  ),
+];

@@ -1,0 +1,102 @@
+/** A rebuild that meets a settlement that hangs, and a server that takes over older data while it runs. */
+
+import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { program } from '../../../support/program.ts';
+import {
+  asReplica,
+  openRedis,
+  PASSWORD,
+  redisOf,
+  startRedisServer,
+  untilInStep,
+} from '../../../support/redis-server.ts';
+import { type Cluster, engineSequence, moment, settledIn } from '../cluster.ts';
+import { expectClosed } from './closed-engine.ts';
+import type { Fault } from './fault.ts';
+import { LAST_BATCHES_MS, LOST, noteLoss, rebuild } from './recovery.ts';
+
+/** Empties the engine's Redis, which keeps its run id and its connections. */
+async function emptyEngine({ redis }: Cluster): Promise<void> {
+  await redis.flushall();
+}
+
+/** Runs `ledger rebuild`. @returns its exit code */
+async function tryRebuild({ settings }: Cluster): Promise<number | null> {
+  const { PATH, HOME } = process.env;
+  const env = { PATH, HOME, ...settings, ...redisOf('operator', settings) };
+  const child = spawn(process.execPath, [...(await program()), 'ledger', 'rebuild'], {
+    env,
+    stdio: 'ignore',
+  });
+  return new Promise((resolve) => child.once('exit', resolve));
+}
+
+const MOST_TRIES = 60;
+
+/** Settlement may hang with the cursor locked, or with a batch of the lost engine, which it tries to settle afterwards. */
+const besideHanging: Fault = {
+  name: 'the engine is rebuilt while settlement hangs',
+  rounds: 10,
+  shortRounds: 0,
+  mayBreak: LOST,
+  mayLose: true,
+  async inject(scene) {
+    const { cluster, dice, note, violation } = scene;
+    const pid = cluster.processes.pidOf(cluster.of('settlement')[0]!);
+    await moment(dice, 1_000);
+    process.kill(pid, 'SIGSTOP');
+    await moment(dice, 300);
+    await emptyEngine(cluster);
+    await expectClosed(scene);
+    return async () => {
+      await noteLoss(scene);
+      let tries = 1;
+      while ((await tryRebuild(cluster)) !== 0 && tries < MOST_TRIES) tries += 1;
+      note(`rebuilt at try ${tries}`);
+      process.kill(pid, 'SIGCONT');
+      await sleep(LAST_BATCHES_MS);
+      if (await cluster.hasDiverged()) violation('settlement', 'it stopped for a batch of the lost engine');
+    };
+  },
+};
+
+/** A replica that stopped to follow becomes the primary of its former primary, which then is a primary again. */
+const olderData: Fault = {
+  name: 'the engine Redis takes over older data while it runs',
+  rounds: 5,
+  shortRounds: 0,
+  mayBreak: LOST,
+  mayLose: true,
+  async inject(scene) {
+    const { cluster, dice, note } = scene;
+    const { engine, engineFolder, redis } = cluster;
+    const folder = `${engineFolder}-older`;
+    rmSync(folder, { recursive: true, force: true });
+    const primary = new URL(engine.url);
+    const settings = [...asReplica, `replicaof ${primary.hostname} ${primary.port}`];
+    const replica = await startRedisServer(folder, { settings });
+    await untilInStep(replica);
+    const copy = openRedis(replica.url);
+    await copy.replicaof('NO', 'ONE');
+    copy.disconnect();
+    await sleep(800 + dice.below(1_000));
+    await scene.quiet();
+    await redis.config('SET', 'masteruser', 'replica', 'masterauth', PASSWORD);
+    const { hostname, port } = new URL(replica.url);
+    await redis.replicaof(hostname, Number(port));
+    await untilInStep(engine);
+    await redis.replicaof('NO', 'ONE');
+    await replica.kill();
+    const [sequence, settled] = [(await engineSequence(redis))!, await settledIn(cluster)];
+    note(`Postgres is ${settled - sequence} events ahead`);
+    await expectClosed(scene, { sequence, settled });
+    return async () => {
+      await emptyEngine(cluster);
+      await rebuild(scene);
+    };
+  },
+};
+
+export const REBUILDS: readonly Fault[] = [besideHanging, olderData];
