@@ -52,6 +52,8 @@ const FORGETS = {
 } as const;
 
 export const HANGS: readonly Fault[] = [
+  hang('the engine Redis', ({ engine }) => [engine.pid()]),
+  hang('the queue Redis', ({ queue }) => [queue.pid()], FORGETS),
   hang('Postgres', ({ postgres }) => [postgres.pid()]),
   hang(
     'the whole machine',
