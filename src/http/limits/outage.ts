@@ -18,7 +18,10 @@ export function watchOutages(redis: Redis, logger: Logger) {
   let answers = true;
   /** Stays true if Redis answers but cannot count, for example while it is read-only. */
   let isLogged = false;
+  let isAsking = false;
   const untilItAnswers = async (): Promise<void> => {
+    if (isAsking) return;
+    isAsking = true;
     while (!answers && redis.status !== 'end') {
       const isBack = await redis.time().then(
         () => true,
@@ -27,6 +30,7 @@ export function watchOutages(redis: Redis, logger: Logger) {
       if (isBack) answers = true;
       else await sleep(ASK_AGAIN_MS, undefined, { ref: false });
     }
+    isAsking = false;
   };
   redis.on('ready', () => {
     answers = true;
@@ -38,7 +42,6 @@ export function watchOutages(redis: Redis, logger: Logger) {
     begin(cause: unknown): void {
       if (!isLogged) logger.warn({ error: errorRecord(cause) }, 'limits: Redis does not answer');
       isLogged = true;
-      if (!answers) return;
       answers = false;
       void untilItAnswers();
     },
