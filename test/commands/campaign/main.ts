@@ -43,7 +43,8 @@ keepBuildsIn(builds);
 process.once('exit', () => rmSync(builds, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-const folder = values.resume ?? values.folder ?? mkdtempSync(join(tmpdir(), 'redbook-campaign-'));
+const givenFolder = values.resume ?? values.folder;
+const folder = givenFolder ?? mkdtempSync(join(tmpdir(), 'redbook-campaign-'));
 const settings = settingsOfRun();
 const { seed, traders, perSecond } = settings;
 const words = settings.faults?.split(',').map((word) => word.trim()) ?? [];
@@ -96,7 +97,8 @@ async function run(): Promise<number> {
   const results = await runCampaign({ ...options, faults, rounds: settings.rounds ?? undefined });
   console.log(values.json ? documentOf(seed, results) : `\n${tableOf(results)}`);
   if (hasViolations(results)) say(`kept in ${folder}: journals, data and logs`);
-  else rmSync(folder, { recursive: true, force: true });
+  // A folder that was given may hold rounds of other faults, which a later run takes over.
+  else if (givenFolder === undefined) rmSync(folder, { recursive: true, force: true });
   return hasViolations(results) ? 1 : 0;
 }
 
@@ -108,6 +110,6 @@ async function proveHarness(): Promise<number> {
     proofs.push(await prove(broken, options));
   }
   console.log(values.json ? JSON.stringify({ seed, proofs }, null, 2) : `\n${proofsTable(proofs)}`);
-  rmSync(folder, { recursive: true, force: true });
+  if (givenFolder === undefined) rmSync(folder, { recursive: true, force: true });
   return proofs.every(({ reportedBy }) => reportedBy.length > 0) ? 0 : 1;
 }
