@@ -37,7 +37,7 @@ const otherFormat = (format: string): EngineFormat =>
     `the engine's Redis has format ${format}, this release needs format ${ENGINE_FORMAT}: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'`,
   );
 
-/** What Postgres knows when an engine is opened. */
+/** The knowledge of Postgres when an engine is opened. */
 interface KnownPosition extends Cursor {
   /** The highest epoch that it has noted; null before the first. */
   readonly begun?: BegunEpoch | null;

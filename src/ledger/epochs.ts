@@ -5,7 +5,7 @@ import { CURSOR_COLUMNS, type CursorRow, type SettledCursor, settledCursor } fro
 import { askOnce, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
 
-/** What Postgres knows of the engine when a process opens it. */
+/** The knowledge of Postgres about the engine when a process opens it. */
 interface OpeningPosition extends SettledCursor {
   /** The highest epoch that is noted; null before the first. */
   readonly begun: BegunEpoch | null;

@@ -32,7 +32,7 @@ const SHARED = /^(settled|paused|terms|last:\d+|hold:.*|terms:.*)$/s;
 
 /** The newest migration of this release. */
 const NEWEST = readdirSync('migrations').sort().at(-1)!.replace('.ts', '');
-/** Of the releases that were recorded. */
+/** The claim filters of the releases that were recorded. */
 const FILTER = { trading: DEFAULT_FILTER_BYTES, operating: DEFAULT_FILTER_BYTES };
 
 const openRecorded = (record: URL): Promise<Desk> =>

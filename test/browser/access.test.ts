@@ -18,7 +18,7 @@ const WIDTHS = [360, 768, 1280, 1920];
 const AXE_WIDTHS = [360, 1280];
 const TABS = ['Open orders', 'Fills', 'Balances'];
 
-/** Of what is not violated, axe would write down each element. */
+/** Leaves out elements that violate nothing, because axe would write down each of them. */
 const ALL_RULES: RunOptions = { resultTypes: ['violations'] };
 /** A theme changes nothing but colors. */
 const RULES_ON_COLOR: RunOptions = { ...ALL_RULES, runOnly: ['color-contrast', 'link-in-text-block'] };

@@ -24,7 +24,7 @@ export interface Check {
   readonly violations: readonly Violation[];
 }
 
-/** What a row must say in one field, in SQL. */
+/** The value that a field of a row must have, in SQL. */
 export interface Rule {
   readonly field: string;
   /** Value that the field must have, of any type. */
