@@ -15,7 +15,9 @@ const DUE_AT = 9;
 
 export class Switches {
   /** Sequence of the last event before the switch of a wallet was taken, by wallet and due time. */
-  readonly #taken = new Map<string, number>();
+  #taken = new Map<string, number>();
+  /** The same of the server before, from which the present one has its records. */
+  #takenBefore: ReadonlyMap<string, number> = new Map();
   /** The highest of them, by wallet. */
   readonly #cutOffs = new Map<string, number>();
   #watched: string | undefined;
@@ -36,7 +38,8 @@ export class Switches {
       if (known === sequence) continue;
       if (known !== undefined)
         throw new Violation('a dead-man switch fires once', `${wallet} at ${known} and at ${sequence}`);
-      const isRight = sequence === last.sequence && dueMs <= Math.max(nowMs, last.timeMs);
+      const isCopied = this.#takenBefore.get(`${wallet} ${dueMs}`) === sequence;
+      const isRight = isCopied || (sequence === last.sequence && dueMs <= Math.max(nowMs, last.timeMs));
       // A rebuilt engine goes on after the last event that Postgres has.
       if (!isRight && !journal.isLost)
         throw new Violation('a switch is taken when it is due', `${wallet}: ${sequence}, due ${dueMs}`);
@@ -47,7 +50,8 @@ export class Switches {
 
   /** The server has become one that may not know which switches have fired. */
   forget(): void {
-    this.#taken.clear();
+    this.#takenBefore = new Map([...this.#takenBefore, ...this.#taken]);
+    this.#taken = new Map();
   }
 
   /** Returns false for an order that no switch of its wallet covers, and that nobody else cancels. */
