@@ -104,7 +104,6 @@ export class EngineCore {
   /** Sequence of the last event at the last look. */
   #sequence = 0;
   #tenure = 0;
-  /** Stays false in processes that only read the engine, and need not open it. */
   #wasOpen = false;
   /** Set while the engine is known to have another format. */
   #otherFormat: EngineFormat | undefined;
@@ -136,6 +135,11 @@ export class EngineCore {
 
   isOpen(): boolean {
     return this.#epoch !== undefined;
+  }
+
+  /** Stays false in processes that only read the engine, and need not open it. */
+  get wasOpen(): boolean {
+    return this.#wasOpen;
   }
 
   /**
@@ -405,13 +409,12 @@ export class EngineCore {
   }
 
   /**
-   * Returns a result of the open engine. An engine that was emptied or is being rebuilt has nothing either, so an empty
-   * result counts only if the same engine was open before and after the read.
+   * Returns a result of the engine. A server that was emptied or is being rebuilt has nothing either, so an empty result
+   * counts only if the same engine was open before and after the read: an opening changes the tenure.
    * @throws Refusal SERVICE_UNAVAILABLE when the engine must be opened again, and while it is not open
    */
   async ofOpenEngine<T>(read: () => Promise<T>, isEmpty: (result: T) => boolean): Promise<T> {
     for (let tries = 0; tries < STALE_RETRIES; tries += 1) {
-      void this.epoch; // throws while it is not open
       const tenure = this.#tenure;
       const result = await read();
       if (!isEmpty(result)) return result;
@@ -419,14 +422,6 @@ export class EngineCore {
       if (tenure === this.#tenure) return result;
     }
     throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine was replaced again and again');
-  }
-
-  /**
-   * Checks that a server which has nothing is the engine. A server that was emptied has nothing either.
-   * @throws Refusal SERVICE_UNAVAILABLE when the engine was open before and must be opened again
-   */
-  async confirmNothing(): Promise<void> {
-    if (this.#wasOpen) await this.confirm();
   }
 
   #adopt(epoch: number, runId: string): void {

@@ -57,10 +57,11 @@ export class EngineMarkets {
     const known = this.#known().bySymbol.get(symbol);
     if (known !== undefined) return known;
     // An unknown symbol must not cost a read of all markets.
-    const { tenure } = this.#core;
-    if (await this.exists(symbol)) return (await this.refresh()).bySymbol.get(symbol);
-    await this.#core.confirmNothing();
-    return tenure === this.#core.tenure ? undefined : this.bySymbol(symbol);
+    const exists = await this.#notOfEmptied(
+      () => this.exists(symbol),
+      (found) => !found,
+    );
+    return exists ? (await this.refresh()).bySymbol.get(symbol) : undefined;
   }
 
   /** Asks the engine and bypasses the cache; works before the engine is open. */
@@ -97,8 +98,10 @@ export class EngineMarkets {
   async refresh(): Promise<Listing> {
     const { tenure } = this.#core;
     const epoch = this.#core.isOpen() ? this.#core.epoch : 0;
-    const records = await this.#core.call(() => this.#core.redis.hvals(KEYS.markets));
-    if (records.length === 0) await this.#core.confirmNothing();
+    const records = await this.#notOfEmptied(
+      () => this.#core.call(() => this.#core.redis.hvals(KEYS.markets)),
+      (found) => found.length === 0,
+    );
     if (tenure !== this.#core.tenure) return this.refresh();
     const known = this.#listing;
     const isSame =
@@ -110,6 +113,11 @@ export class EngineMarkets {
       epoch: known.tenure === tenure ? Math.max(epoch, known.epoch) : epoch,
     };
     return this.#listing;
+  }
+
+  /** Returns a result of the engine, or of whatever the server holds in a process that never opens the engine. */
+  #notOfEmptied<T>(read: () => Promise<T>, isEmpty: (result: T) => boolean): Promise<T> {
+    return this.#core.wasOpen ? this.#core.ofOpenEngine(read, isEmpty) : read();
   }
 
   #known(): Listing {
