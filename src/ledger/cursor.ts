@@ -42,7 +42,7 @@ export const readCursor = async (ask: Ask): Promise<SettledCursor> =>
 export const cursorNow = async (pool: pg.Pool): Promise<SettledCursor> =>
   cursorOf(await askOnce<CursorRow>(pool, READ_CURSOR));
 
-function cursorOf([row]: readonly CursorRow[]): SettledCursor {
+export function cursorOf([row]: readonly CursorRow[]): SettledCursor {
   if (row === undefined) throw new Error(NO_CURSOR);
   return settledCursor(row);
 }

@@ -1,7 +1,7 @@
 /** Epochs of the engine that began, as Postgres remembers them: no server begins one again. */
 
 import type { BegunEpoch } from '../domain/event.ts';
-import { CURSOR_COLUMNS, type CursorRow, type SettledCursor, settledCursor } from './cursor.ts';
+import { CURSOR_COLUMNS, type CursorRow, cursorOf, type SettledCursor } from './cursor.ts';
 import { askOnce, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
 
@@ -32,13 +32,10 @@ export function epochRegister({ public: pool }: Pick<Pools, 'public'>) {
   return {
     /** Returns the cursor and the highest epoch that began, as of the same moment. */
     async position(): Promise<OpeningPosition> {
-      const [row] = await askOnce<PositionRow>(pool, READ_POSITION);
-      if (row === undefined) throw new Error('the cursor row of the ledger is missing');
-      const { begun_epoch: epoch, begun_server: server } = row;
-      return {
-        ...settledCursor(row),
-        begun: epoch === null || server === null ? null : { epoch, server },
-      };
+      const rows = await askOnce<PositionRow>(pool, READ_POSITION);
+      const cursor = cursorOf(rows);
+      const { begun_epoch: epoch, begun_server: server } = rows[0]!;
+      return { ...cursor, begun: epoch === null || server === null ? null : { epoch, server } };
     },
 
     /**
