@@ -33,6 +33,11 @@ export function childrenOf(parent: number): number[] {
     });
 }
 
+/** The process and all its descendants. */
+export function familyOf(pid: number): number[] {
+  return [pid, ...childrenOf(pid).flatMap(familyOf)];
+}
+
 /** Seconds of processor time of a process, without its children. */
 export const ownSeconds = (pid: number): number => secondsIn(pid, OWN_TIMES);
 

@@ -1,24 +1,12 @@
 /** Servers that hang: they keep their connections, answer nothing, and later run what clients have given up. */
 
-import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { familyOf } from '../../../support/proc.ts';
 import type { Cluster } from '../cluster.ts';
 import { type Fault, NOTHING, type Scene } from './fault.ts';
 
 const SHORTEST_MS = 4_000;
 const LONGEST_MS = 12_000;
-
-/** The processes and all their descendants. */
-function familyOf(roots: readonly number[]): number[] {
-  const { stdout } = spawnSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' });
-  const rows = stdout
-    .trim()
-    .split('\n')
-    .map((row) => row.trim().split(/\s+/).map(Number) as [pid: number, parent: number]);
-  const family = [...roots];
-  for (const parent of family) family.push(...rows.filter((row) => row[1] === parent).map(([pid]) => pid));
-  return family;
-}
 
 function signal(pids: readonly number[], name: 'SIGSTOP' | 'SIGCONT'): void {
   for (const pid of pids) {
@@ -39,7 +27,7 @@ const hang = (what: string, pidsOf: (cluster: Cluster) => number[], more: Partia
   mayBreak: NOTHING,
   ...more,
   async inject({ cluster, dice, isShort }: Scene) {
-    const pids = familyOf(pidsOf(cluster));
+    const pids = pidsOf(cluster).flatMap(familyOf);
     signal(pids, 'SIGSTOP');
     await sleep(isShort ? SHORTEST_MS : SHORTEST_MS + dice.below(LONGEST_MS - SHORTEST_MS));
     return async () => signal(pids, 'SIGCONT');

@@ -3,11 +3,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../drill/processes.ts';
 import type { ServerProxy } from '../proxies.ts';
-import type { Fault, OwnPlan, Scene } from './fault.ts';
+import { type Fault, LIMITS, type OwnPlan, type Scene } from './fault.ts';
 import { packetsAreLost } from './packet-loss.ts';
 
 const SERVERS = ['engine', 'queue', 'postgres'] as const;
-const LIMITS = 'request limits of whoever cannot reach the queue Redis';
 
 const proxied: NonNullable<Fault['plan']> = async (base): Promise<OwnPlan> => ({
   plan: { ...base, folder: base.folder, isProxied: true },

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from '../cluster.ts';
-import type { Fault } from './fault.ts';
+import { type Fault, LIMITS } from './fault.ts';
 
 const LOSSY_MS = 4_000;
 const PERCENT_LOST = [1, 2, 5, 10] as const;
@@ -30,7 +30,7 @@ export const packetsAreLost: Fault = {
   name: 'packets are lost (nftables)',
   rounds: 20,
   restEvery: 2,
-  mayBreak: 'request limits of whoever cannot reach the queue Redis',
+  mayBreak: LIMITS,
   forgetsLimits: true,
   lacks: ({ isRoot, hasNftables }) =>
     hasNftables ? undefined : isRoot ? 'nft cannot drop packets here' : 'needs root and nftables',

@@ -1,36 +1,15 @@
 /** A rebuild that meets a settlement that hangs, and a server that takes over older data while it runs. */
 
-import { spawn } from 'node:child_process';
-import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { program } from '../../../support/program.ts';
-import {
-  asReplica,
-  openRedis,
-  PASSWORD,
-  redisOf,
-  startRedisServer,
-  untilInStep,
-} from '../../../support/redis-server.ts';
+import { openRedis, PASSWORD, untilInStep } from '../../../support/redis-server.ts';
 import { type Cluster, engineSequence, moment, settledIn } from '../cluster.ts';
 import { expectClosed } from './closed-engine.ts';
 import type { Fault } from './fault.ts';
-import { LAST_BATCHES_MS, LOST, noteLoss, rebuild } from './recovery.ts';
+import { LAST_BATCHES_MS, LOST, noteLoss, rebuild, startRebuild, startReplica } from './recovery.ts';
 
 /** Empties the engine's Redis, which keeps its run id and its connections. */
 async function emptyEngine({ redis }: Cluster): Promise<void> {
   await redis.flushall();
-}
-
-/** Runs `ledger rebuild`. @returns its exit code */
-async function tryRebuild({ settings }: Cluster): Promise<number | null> {
-  const { PATH, HOME } = process.env;
-  const env = { PATH, HOME, ...settings, ...redisOf('operator', settings) };
-  const child = spawn(process.execPath, [...(await program()), 'ledger', 'rebuild'], {
-    env,
-    stdio: 'ignore',
-  });
-  return new Promise((resolve) => child.once('exit', resolve));
 }
 
 const MOST_TRIES = 60;
@@ -52,8 +31,9 @@ const besideHanging: Fault = {
     await expectClosed(scene);
     return async () => {
       await noteLoss(scene);
+      const isRebuilt = async (): Promise<boolean> => (await (await startRebuild(cluster)).gone) === 0;
       let tries = 1;
-      while ((await tryRebuild(cluster)) !== 0 && tries < MOST_TRIES) tries += 1;
+      while (!(await isRebuilt()) && tries < MOST_TRIES) tries += 1;
       note(`rebuilt at try ${tries}`);
       process.kill(pid, 'SIGCONT');
       await sleep(LAST_BATCHES_MS);
@@ -72,12 +52,7 @@ const olderData: Fault = {
   async inject(scene) {
     const { cluster, dice, note } = scene;
     const { engine, engineFolder, redis } = cluster;
-    const folder = `${engineFolder}-older`;
-    rmSync(folder, { recursive: true, force: true });
-    const primary = new URL(engine.url);
-    const settings = [...asReplica, `replicaof ${primary.hostname} ${primary.port}`];
-    const replica = await startRedisServer(folder, { settings });
-    await untilInStep(replica);
+    const replica = await startReplica(cluster, `${engineFolder}-older`);
     const copy = openRedis(replica.url);
     await copy.replicaof('NO', 'ONE');
     copy.disconnect();

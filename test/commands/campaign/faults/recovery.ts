@@ -1,12 +1,13 @@
 /** The engine is lost: rebuild and failover, as docs/runbook.md describes them. */
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { program } from '../../../support/program.ts';
 import {
   asReplica,
+  type RedisServer,
   redisOf,
   startRedisServer,
   untilInStep,
@@ -46,6 +47,33 @@ export async function rebuild(scene: Scene): Promise<void> {
     violation('rebuild', `the engine goes on after event ${rebuilt.sequence}, Postgres had ${settled}`);
 }
 
+interface RunningRebuild {
+  readonly child: ChildProcess;
+  /** Resolves to the exit code. */
+  readonly gone: Promise<number | null>;
+}
+
+/** Starts `ledger rebuild`, which may be refused or killed. */
+export async function startRebuild({ settings }: Cluster): Promise<RunningRebuild> {
+  const { PATH, HOME } = process.env;
+  const env = { PATH, HOME, ...settings, ...redisOf('operator', settings) };
+  const child = spawn(process.execPath, [...(await program()), 'ledger', 'rebuild'], {
+    env,
+    stdio: 'ignore',
+  });
+  return { child, gone: new Promise((resolve) => child.once('exit', resolve)) };
+}
+
+/** Starts a replica of the engine's Redis on an empty folder, and waits until it is in step. */
+export async function startReplica({ engine }: Cluster, folder: string): Promise<RedisServer> {
+  rmSync(folder, { recursive: true, force: true });
+  const primary = new URL(engine.url);
+  const settings = [...asReplica, `replicaof ${primary.hostname} ${primary.port}`];
+  const replica = await startRedisServer(folder, { settings });
+  await untilInStep(replica);
+  return replica;
+}
+
 export const LOST = 'what was acknowledged and not settled; dead-man switches';
 
 const rebuildUnderway: Fault = {
@@ -78,13 +106,7 @@ const rebuildKilled: Fault = {
     await noteLoss(scene);
     let kills = 0;
     for (let tries = 0; tries < 2; tries += 1) {
-      const { PATH, HOME } = process.env;
-      const env = { PATH, HOME, ...cluster.settings, ...redisOf('operator', cluster.settings) };
-      const child = spawn(process.execPath, [...(await program()), 'ledger', 'rebuild'], {
-        env,
-        stdio: 'ignore',
-      });
-      const gone = new Promise((resolve) => child.once('exit', resolve));
+      const { child, gone } = await startRebuild(cluster);
       await sleep(300 + dice.below(LONGEST_REBUILD_MS));
       const wasComplete = (await engineSequence(cluster.redis)) !== undefined;
       child.kill('SIGKILL');
@@ -110,11 +132,7 @@ const failover: Fault = {
     const { cluster, dice, note } = scene;
     const { engine, engineFolder, redis } = cluster;
     const folder = `${engineFolder}-replica`;
-    rmSync(folder, { recursive: true, force: true });
-    const primary = new URL(engine.url);
-    const settings = [...asReplica, `replicaof ${primary.hostname} ${primary.port}`];
-    const replica = await startRedisServer(folder, { settings });
-    await untilInStep(replica);
+    const replica = await startReplica(cluster, folder);
     // A replica begins a file of its own once it is in step.
     await untilSaid(replica.url, async (connection) => {
       const said = await connection.info('persistence');
