@@ -364,10 +364,11 @@ export class EngineCore {
   /**
    * Checks an open engine from time to time: it must still be the one that was opened, and its server must still keep
    * what it answers. Otherwise the engine must be opened again.
+   * @param settled like `confirm`
    * @throws Refusal SERVICE_UNAVAILABLE like `confirm`
    */
-  async inspect(): Promise<void> {
-    await this.confirm();
+  async inspect(settled?: Cursor): Promise<void> {
+    await this.confirm(settled);
     const tenure = this.#tenure;
     const wrong = await this.call(() => wrongSettings(this.redis));
     if (wrong !== undefined && wrong.length > 0 && tenure === this.#tenure) this.#lose();
@@ -376,9 +377,10 @@ export class EngineCore {
   /**
    * Checks that the server still holds the opened engine. Another replica may have begun a new epoch on the same
    * server. An engine that was emptied, rebuilt or replaced by an older copy meanwhile must be opened again.
+   * @param settled a cursor of Postgres that was read before this call; an older copy of the engine may lack its event
    * @throws Refusal SERVICE_UNAVAILABLE when the engine must be opened again, and while it is not open
    */
-  async confirm(): Promise<void> {
+  async confirm(settled?: Cursor): Promise<void> {
     const tenure = this.#tenure;
     const [format, server, state, filter] = await this.call(() =>
       this.redis.hmgetBuffer(KEYS.engine, 'format', 'server', 'state', 'filter'),
@@ -392,7 +394,8 @@ export class EngineCore {
       String(format) === String(ENGINE_FORMAT) &&
       this.#runId !== undefined &&
       this.#runId === String(server) &&
-      sequence >= this.#sequence
+      sequence >= this.#sequence &&
+      sequence >= (settled?.sequence ?? 0)
     ) {
       this.#filter = readFilterState(filter?.toString() ?? null);
       const server = this.#runId;

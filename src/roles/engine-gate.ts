@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { Refusal } from '../domain/errors.ts';
-import type { BegunEpoch } from '../domain/event.ts';
+import type { BegunEpoch, Cursor } from '../domain/event.ts';
 import {
   type Engine,
   EngineBehind,
@@ -104,17 +104,21 @@ export function keepEngineOpen(parts: {
     opening = false;
   };
 
+  /** The last cursor that Postgres told; undefined while it is unavailable. */
+  let settled: Cursor | undefined;
   const inspect = (): void => {
     // No handling needed: the listener gets a failed check, and a broken connection is reported elsewhere.
-    if (engine.lifecycle.isOpen()) engine.lifecycle.inspect().catch(() => undefined);
-    void note();
+    if (engine.lifecycle.isOpen()) engine.lifecycle.inspect(settled).catch(() => undefined);
+    void consultPostgres();
   };
-  let noting = false;
-  const note = async (): Promise<void> => {
-    if (noting) return;
-    noting = true;
+  let consulting = false;
+  const consultPostgres = async (): Promise<void> => {
+    // A Postgres that hangs delays neither the next inspection nor a later question.
+    if (consulting) return;
+    consulting = true;
+    settled = await ledger.epochs.position().catch(() => undefined);
     await engine.lifecycle.noteEpoch();
-    noting = false;
+    consulting = false;
   };
   const inspecting = setInterval(inspect, INSPECT_MS);
   const stopListening = engine.lifecycle.onLost(open);

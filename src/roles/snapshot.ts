@@ -8,10 +8,10 @@ import { queueTrouble } from './outages.ts';
 import type { RunningRole } from './running-role.ts';
 
 export async function startSnapshot(backends: Backends): Promise<RunningRole> {
-  const { logger, metrics, engine, marketData, queueRedis, queueOptions } = backends;
+  const { logger, metrics, engine, ledger, marketData, queueRedis, queueOptions } = backends;
   await backends.migrated();
   const publisher = openPublisher({ redis: queueRedis, subscriber: backends.openSubscriber('wanted') });
-  const snapshots = createSnapshots({ engine, marketData, publisher, log: logger });
+  const snapshots = createSnapshots({ engine, ledger, marketData, publisher, log: logger });
   const ticker = openSnapshotTicker({
     connection: queueOptions,
     tick: () => snapshots.tick(),

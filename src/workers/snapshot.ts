@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import type { marketFrameSchema, snapshotFrameSchema } from '../contract/frames.ts';
 import type { WrittenText } from '../contract/written.ts';
+import type { Cursor } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import { TICK_MS } from '../domain/tick.ts';
 import type { Engine } from '../engine/index.ts';
@@ -15,6 +16,7 @@ import {
   viewOf,
   writeMessage,
 } from '../feed/index.ts';
+import type { Ledger } from '../ledger/index.ts';
 import type { MarketData } from '../market-data/index.ts';
 import {
   bookPart,
@@ -29,9 +31,10 @@ const LATEST_TRADES = 60;
 
 interface SnapshotOptions {
   readonly engine: {
-    readonly lifecycle: Pick<Engine['lifecycle'], 'isOpen'>;
+    readonly lifecycle: Pick<Engine['lifecycle'], 'isOpen' | 'confirm'>;
     readonly snapshots: Pick<Engine['snapshots'], 'quotes'>;
   };
+  readonly ledger: { readonly settlement: Pick<Ledger['settlement'], 'cursor'> };
   readonly marketData: MarketData;
   readonly publisher: Publisher;
   readonly log: Pick<Logger, 'warn' | 'info'>;
@@ -46,19 +49,35 @@ export interface Snapshots {
   buildMs(): number;
 }
 
+type Sources = Pick<SnapshotOptions, 'engine' | 'ledger' | 'marketData'>;
 type Ticker = MarketPart['ticker'];
 
-/** All markets at one time. Each market is read once per tick, even if several of its timeframes are watched. */
+/**
+ * All markets at one time. Each market is read once per tick, even if several of its timeframes are watched.
+ *
+ * After each read, the engine must be the one that was opened, and no older than Postgres or an earlier frame. Its server
+ * can take over older data without breaking a connection, and screens would then go back in time.
+ */
 class FrameSource {
+  readonly #lifecycle: SnapshotOptions['engine']['lifecycle'];
   readonly #data: MarketData;
+  /** The cursor of Postgres before anything was read. */
+  readonly #settled: Cursor;
   readonly #markets = new Map<string, Market>();
   readonly #tickers = new Map<string, Ticker>();
   readonly #parts = new Map<string, Promise<MarketPart>>();
   /** Frames of the general stream. */
   readonly general: readonly [WrittenText<typeof snapshotFrameSchema>, ...Ticker[]];
 
-  private constructor(data: MarketData, markets: readonly Market[], tickers: readonly Ticker[]) {
-    this.#data = data;
+  private constructor(
+    { engine, marketData }: Sources,
+    settled: Cursor,
+    markets: readonly Market[],
+    tickers: readonly Ticker[],
+  ) {
+    this.#lifecycle = engine.lifecycle;
+    this.#data = marketData;
+    this.#settled = settled;
     for (const [index, market] of markets.entries()) {
       this.#markets.set(market.symbol, market);
       this.#tickers.set(market.symbol, tickers[index]!);
@@ -66,13 +85,15 @@ class FrameSource {
     this.general = [snapshotFrame(markets), ...tickers];
   }
 
-  static async take(engine: SnapshotOptions['engine'], data: MarketData): Promise<FrameSource> {
-    const { bySymbol } = await data.figures();
+  static async take(sources: Sources): Promise<FrameSource> {
+    const { engine, ledger, marketData } = sources;
+    const [settled, { bySymbol }] = await Promise.all([ledger.settlement.cursor(), marketData.figures()]);
     const { markets, quotes } = await engine.snapshots.quotes((all) => all);
+    await engine.lifecycle.confirm(settled);
     const tickers = markets.map((market) =>
       tickerFrame(market, quotes.get(market.symbol)!, bySymbol.get(market.symbol)),
     );
-    return new FrameSource(data, markets, tickers);
+    return new FrameSource(sources, settled, markets, tickers);
   }
 
   /** Returns undefined if the market does not exist. */
@@ -102,6 +123,7 @@ class FrameSource {
       this.#data.book(symbol),
       this.#data.trades(symbol, { limit: LATEST_TRADES }),
     ]);
+    await this.#lifecycle.confirm(this.#settled);
     return {
       ticker: this.#tickers.get(symbol)!,
       book: bookPart(book),
@@ -154,7 +176,8 @@ class PublishedTick {
   }
 }
 
-export function createSnapshots({ engine, marketData, publisher, log }: SnapshotOptions): Snapshots {
+export function createSnapshots(options: SnapshotOptions): Snapshots {
+  const { engine, publisher, log } = options;
   let current: PublishedTick | undefined;
   let building = false;
   let failing = false;
@@ -206,12 +229,7 @@ export function createSnapshots({ engine, marketData, publisher, log }: Snapshot
         tickEndsAtMs = performance.now() + TICK_MS - (claim.timeMs % TICK_MS);
         taken = claim.tick !== null;
         if (claim.tick !== null) {
-          current = new PublishedTick(
-            publisher,
-            claim.tick,
-            FrameSource.take(engine, marketData),
-            tickEndsAtMs,
-          );
+          current = new PublishedTick(publisher, claim.tick, FrameSource.take(options), tickEndsAtMs);
           await build(claim, current);
         }
       } finally {

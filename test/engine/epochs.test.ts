@@ -8,6 +8,7 @@ import { type Engine, EngineBehind, openEngine } from '../../src/engine/index.ts
 import { KEYS } from '../../src/engine/keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { LIMITS } from '../support/limits.ts';
+import { copyOf, putBack } from '../support/redis-copy.ts';
 import { openRedis, type RedisServer } from '../support/redis-server.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { freshRedisServer } from '../support/servers.ts';
@@ -51,16 +52,6 @@ async function untilRewritten(redis: Redis): Promise<void> {
   await eventually('the file is rewritten', async () =>
     (await redis.info('persistence')).includes('aof_rewrite_in_progress:0'),
   );
-}
-
-type Contents = readonly { readonly key: string; readonly dump: Buffer }[];
-
-const contentsOf = async (redis: Redis): Promise<Contents> =>
-  Promise.all((await redis.keys('*')).map(async (key) => ({ key, dump: (await redis.dumpBuffer(key))! })));
-
-async function putBack(redis: Redis, contents: Contents): Promise<void> {
-  await redis.flushdb();
-  for (const { key, dump } of contents) await redis.restore(key, 0, dump);
 }
 
 async function trade(engine: Engine): Promise<void> {
@@ -225,7 +216,7 @@ describe('engine: epochs', function () {
       await publishPlain(bench.engine, M);
       const { epoch, sequence } = await bench.engine.snapshots.state();
       // The copy names the server as the one that its epoch began on.
-      const copy = await contentsOf(bench.redis);
+      const copy = await copyOf(bench.redis);
       await fund(bench.engine, ALICE, { ETH: 100n });
       await bench.engine.lifecycle.confirm();
       await putBack(bench.redis, copy);
@@ -240,6 +231,26 @@ describe('engine: epochs', function () {
       }
       expect(await codeOf(bench.engine.lifecycle.confirm())).to.equal('SERVICE_UNAVAILABLE');
       expect(bench.engine.lifecycle.isOpen()).to.equal(false);
+    } finally {
+      bench.close();
+    }
+  });
+
+  it('does not stay open on a server whose data became older than what Postgres has', async () => {
+    const bench = await openBench();
+    try {
+      await publishPlain(bench.engine, M);
+      await bench.engine.lifecycle.confirm();
+      const copy = await copyOf(bench.redis);
+      await fund(bench.engine, ALICE, { ETH: 100n });
+      const settled = await bench.engine.snapshots.state();
+      await bench.engine.lifecycle.inspect(settled);
+      await putBack(bench.redis, copy);
+      // This replica has not looked since the copy was made.
+      const other = await bench.replica();
+      await other.lifecycle.confirm();
+      expect(await codeOf(other.lifecycle.confirm(settled))).to.equal('SERVICE_UNAVAILABLE');
+      expect(other.lifecycle.isOpen()).to.equal(false);
     } finally {
       bench.close();
     }

@@ -51,6 +51,14 @@ describe('a gate of the engine', () => {
     expect(told.slice(1)).to.deep.equal(['Redis is back']);
   });
 
+  it('closes an open engine when Postgres knows more than its server', async () => {
+    cursor = { epoch: 0, sequence: 0 };
+    await eventually('it is open', async () => gate.state() === 'ok');
+    cursor = { epoch: 1, sequence: 5 };
+    await eventually('it is refused', async () => gate.state() === 'behind Postgres');
+    expect(told.join()).to.include('the engine is at event 1-0, Postgres at 1-5');
+  });
+
   it('closes an open engine while a setting could lose what is answered', async () => {
     const admin = openRedis(await sharedRedis());
     cursor = { epoch: 0, sequence: 0 };

@@ -18,8 +18,10 @@ import type { Backends } from '../../src/roles/backends.ts';
 import { createSnapshots, type Snapshots } from '../../src/workers/snapshot.ts';
 import { openStreamExchange, type StreamExchange } from '../stream/fixture.ts';
 import { eventually } from '../support/eventually.ts';
-import { asUser } from '../support/redis-server.ts';
+import { copyOf, putBack } from '../support/redis-copy.ts';
+import { asUser, openRedis } from '../support/redis-server.ts';
 import { freshRedis } from '../support/servers.ts';
+import { settleAll } from '../support/settle-all.ts';
 import { sideBySide } from '../support/side-by-side.ts';
 
 const log = pino({ level: 'silent' });
@@ -47,9 +49,12 @@ interface Room {
 const heardOf = (heard: readonly unknown[], count: number): Promise<void> =>
   eventually(`${count} frames have come`, async () => heard.length >= count);
 
+/** Time in which a published frame is heard. */
+const HEARD_MS = 100;
+
 const untilTickBegins = (): Promise<void> => sleep(TICK_MS - (Date.now() % TICK_MS) + 20);
 
-async function openRoom({ engine, marketData: real }: Backends): Promise<Room> {
+async function openRoom({ engine, ledger, marketData: real }: Backends): Promise<Room> {
   const redisUrl = await freshRedis();
   const closing: (() => unknown)[] = [];
   const connect = async (open: typeof connectRedis, url: string): Promise<Redis> => {
@@ -77,7 +82,7 @@ async function openRoom({ engine, marketData: real }: Backends): Promise<Room> {
     worker(marketData = {}) {
       const publisher = openPublisher({ redis: publishing, subscriber: subscriber(worker) });
       closing.push(() => publisher.close());
-      return createSnapshots({ engine, log, publisher, marketData: { ...real, ...marketData } });
+      return createSnapshots({ engine, ledger, log, publisher, marketData: { ...real, ...marketData } });
     },
     follower() {
       const opened = openFollower({ redis: asking, subscriber: subscriber(replica) });
@@ -97,6 +102,15 @@ async function openRoom({ engine, marketData: real }: Backends): Promise<Room> {
   };
 }
 
+async function usingRoom(backends: Backends, scenario: (room: Room) => Promise<void>): Promise<void> {
+  const room = await openRoom(backends);
+  try {
+    await scenario(room);
+  } finally {
+    for (const close of room.closing.reverse()) await close();
+  }
+}
+
 describe('snapshots', function () {
   this.timeout(60_000);
   let exchange: StreamExchange;
@@ -109,14 +123,8 @@ describe('snapshots', function () {
   });
   after(() => exchange.close());
 
-  const inRoom = (scenario: (room: Room) => Promise<void>) => async (): Promise<void> => {
-    const room = await openRoom(exchange.backends);
-    try {
-      await scenario(room);
-    } finally {
-      for (const close of room.closing.reverse()) await close();
-    }
-  };
+  const inRoom = (scenario: (room: Room) => Promise<void>) => (): Promise<void> =>
+    usingRoom(exchange.backends, scenario);
 
   sideBySide({
     'are built by one of all workers, each tick once, however often they are woken': inRoom(async (room) => {
@@ -239,6 +247,40 @@ describe('snapshots', function () {
       await heardOf(heard, 2);
       expect(heard.map(({ channel }) => channel)).to.have.members([GENERAL, whole]);
     }),
+
+    'show nothing of a server that took over older data': async () => {
+      const own = await openStreamExchange();
+      const redis = openRedis(own.environment.REDIS_URL!);
+      await usingRoom(own.backends, async (room) => {
+        room.closing.push(own.close, () => redis.disconnect());
+        await own.quote('buy', '1999', '1');
+        const older = await copyOf(redis);
+        await own.quote('buy', '2000', '1');
+        await settleAll(own.backends);
+        const newer = await copyOf(redis);
+        const view = marketChannel({ symbol: 'ETH/USDC', timeframe: '1m' });
+        const real = own.backends.marketData;
+        const onOlder =
+          <Asked extends unknown[], Read>(read: (...asked: Asked) => Promise<Read>) =>
+          async (...asked: Asked): Promise<Read> => {
+            await putBack(redis, older);
+            return read(...asked);
+          };
+        const { lifecycle } = own.backends.engine;
+        const ticked = async (replaced: Partial<MarketData>): Promise<string[]> => {
+          const frames = await room.hear(GENERAL, view);
+          await putBack(redis, newer);
+          await eventually('the engine is open', async () => lifecycle.isOpen());
+          await untilTickBegins();
+          expect(await room.worker(replaced).tick()).to.include({ taken: true });
+          await sleep(HEARD_MS);
+          return frames.map(({ channel }) => channel);
+        };
+        expect(await ticked({ book: onOlder(real.book) })).to.deep.equal([GENERAL]);
+        expect(await ticked({ figures: onOlder(real.figures) })).to.deep.equal([]);
+        expect(await ticked({})).to.deep.equal([GENERAL, view]);
+      });
+    },
 
     'reach a follower in order, none twice, whatever a late worker or anybody else sends': inRoom(
       async (room) => {
