@@ -14,6 +14,7 @@ Events   an orders_closed for each request that closed any
 --- include exact
 --- include place_in_book
 --- include engine_state
+--- include known_engine
 --- include append_event
 --- include closed_record
 --- include amounts
@@ -27,9 +28,10 @@ Events   an orders_closed for each request that closed any
 --- define CORRUPT 3
 --- define FAILED 4
 
-local epoch, market_number, base_per_step, quote_per_lot, most_orders, rules = struct.unpack('>I2I2I7I7I2I1c0', ARGV.call)
+local epoch, least_sequence, market_number, base_per_step, quote_per_lot, most_orders, rules = struct.unpack('>I2I6I2I7I7I2I1c0', ARGV.call)
 local found = redis.call('HMGET', KEYS.engine, 'state', 'rules:' .. market_number)
 local state, rules_in_force = decode_state(found[1]), found[2]
+local is_current = is_known(state, epoch, least_sequence)
 local time, unsettled = event_time(state), {}
 
 --- include held_atoms
@@ -94,7 +96,7 @@ for index = FIRST_REQUEST, #ARGV do
   if any == 1 then owner = '' end
   if met >= most_orders then
     replies[index] = struct.pack('I1', UNTOUCHED)
-  elseif state.epoch ~= epoch then
+  elseif not is_current then
     replies[index] = struct.pack('I1', STALE) .. 'epoch'
   else
     local done, reply = pcall(close_usual, owner, cause, references)

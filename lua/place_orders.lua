@@ -21,6 +21,7 @@ order.
 --- include exact
 --- include place_in_book
 --- include engine_state
+--- include known_engine
 --- include append_event
 --- include claim
 --- include prefix_range
@@ -31,12 +32,12 @@ order.
 --- define CLAIMS PLACE(KEYS.claims_0)
 --- define FIRST_FILTER PLACE(KEYS.filters)
 --- define FIRST_ORDER PLACE(ARGV.orders)
---- define CALL '>I2I2I7I7I2I1I7I7I1I1I4I4I4I1c0I1c0'
+--- define CALL '>I2I6I2I7I7I2I1I7I7I1I1I4I4I4I1c0I1c0'
 -- An order begins with its terms, which its event repeats; the terms begin with the wallet.
 --- define ORDER '>c20I2I1I1I1I1I1I7I2c0I7I1I6I1I1c8c14I1c0I1c0I1c0I1c0'
 --- define TERMS_BYTES 36 (without the client id)
 
-local epoch, market_number, base_per_step, quote_per_lot, fee_bps, _, _, _, _, pre_open, most_makers,
+local epoch, least_sequence, market_number, base_per_step, quote_per_lot, fee_bps, _, _, _, _, pre_open, most_makers,
   most_makers_of_call, most_live, rules, layout = struct.unpack(CALL, ARGV.call)
 
 -- Reads the engine hash in one call: the fields that every order needs, and those of each wallet.
@@ -55,6 +56,7 @@ for index = FIRST_ORDER, #ARGV do
   if found[index * 2 + 4] then accepted_terms[wallet] = found[index * 2 + 4] end
 end
 
+local is_current = is_known(state, epoch, least_sequence)
 local time, trade_before = event_time(state), state.trade
 -- Changes that write_call writes at the end: ids that the call claims (digest -> reference), live orders (first 37
 -- bytes -> record), scores and members of the unsettled index. `live_counts`: number of live orders of each wallet,
@@ -97,7 +99,7 @@ for index = FIRST_ORDER, #ARGV do
   local bytes = ARGV[index]
   if met >= most_makers_of_call then
     replies[index] = struct.pack('I1', UNTOUCHED)
-  elseif state.epoch ~= epoch then
+  elseif not is_current then
     replies[index] = struct.pack('I1', STALE) .. 'epoch'
   else
     makers_met = 0

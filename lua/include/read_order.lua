@@ -1,5 +1,5 @@
 -- Fields of the call that only the whole command needs.
-local _, _, _, _, _, self_trade, min_steps, max_steps, has_reference = struct.unpack(CALL, ARGV.call)
+local _, _, _, _, _, _, self_trade, min_steps, max_steps, has_reference = struct.unpack(CALL, ARGV.call)
 local keys = {
   engine = KEYS.engine, events = KEYS.events, book = { [BUY] = KEYS.bids, [SELL] = KEYS.asks }, live = KEYS.live,
   unsettled = { KEYS.unsettled_0, KEYS.unsettled_1 }, markets = KEYS.markets,

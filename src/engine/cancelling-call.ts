@@ -1,11 +1,13 @@
 /** The call of `cancel_orders.lua`, described once: the bytes of its arguments and of its replies. */
 
 import type { OrdersClosed } from '../domain/event.ts';
-import { bytes16, bytesOf, layout, text8, u8, u16, u56 } from '../redis/layout.ts';
+import { bytes16, bytesOf, layout, text8, u8, u16, u48, u56 } from '../redis/layout.ts';
 
 /** Values shared by the requests of one call. */
 export const CANCELLING_CALL = layout({
   epoch: u16,
+  /** Sequence of the last event that the replica knows. The script does nothing on a server with older data. */
+  leastSequence: u48,
   marketNumber: u16,
   basePerStep: u56,
   quotePerLot: u56,

@@ -10,7 +10,7 @@ import { exactNumber, REFERENCE_BYTES, readClosed, readOrderId, walletBytes } fr
 import { type EngineCore, neverSent } from './core.ts';
 import { KEYS, marketKeys } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
-import { Stale } from './outcomes.ts';
+import { Stale, sequenceIn } from './outcomes.ts';
 import { CANCEL_ORDERS, FIND_LIVE_ORDERS } from './scripts.ts';
 import { rulesText } from './state.ts';
 
@@ -170,8 +170,10 @@ export class OrderCancels {
   }
 
   async #call(market: Market, requests: Buffer[]): Promise<(Buffer | typeof UNTOUCHED)[]> {
+    const { epoch, leastSequence, tenure } = this.#core;
     const call = CANCELLING_CALL.pack({
-      epoch: this.#core.epoch,
+      epoch,
+      leastSequence,
       marketNumber: market.number,
       basePerStep: exactNumber(market.baseAtomsPerStep),
       quotePerLot: exactNumber(market.quoteAtomsPerLot),
@@ -179,7 +181,11 @@ export class OrderCancels {
       rules: rulesText(market),
     });
     const outcomes = await this.#core.run(CANCEL_ORDERS, { ...marketKeys(market), call, requests });
-    return outcomes.map((outcome) => (outcome[0] === CLOSE_OUTCOMES.untouched ? UNTOUCHED : outcome));
+    return outcomes.map((outcome) => {
+      if (outcome[0] === CLOSE_OUTCOMES.untouched) return UNTOUCHED;
+      if (outcome[0] === CLOSE_OUTCOMES.closed) this.#core.saw(sequenceIn(outcome), tenure);
+      return outcome;
+    });
   }
 }
 

@@ -101,7 +101,7 @@ export class EngineCore {
   /** The last epoch that is noted in Postgres, as far as this process knows. */
   #noted = 0;
   #runId: string | undefined;
-  /** Sequence of the last event at the last look. */
+  /** Sequence of the last event that this process knows of the open engine. */
   #sequence = 0;
   #tenure = 0;
   #wasOpen = false;
@@ -126,6 +126,19 @@ export class EngineCore {
     if (this.#epoch === undefined)
       throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine is not open yet');
     return this.#epoch;
+  }
+
+  /** Sequence of the last event that this process knows; an engine without it holds older data. */
+  get leastSequence(): number {
+    return this.#sequence;
+  }
+
+  /**
+   * Notes an event that the engine has told.
+   * @param tenure the tenure in which the engine was asked
+   */
+  saw(sequence: number, tenure: number): void {
+    if (tenure === this.#tenure && sequence > this.#sequence) this.#sequence = sequence;
   }
 
   /** Claim filters as last read; a script that finds them outdated says so. */
@@ -403,7 +416,7 @@ export class EngineCore {
       this.#checkTenure(tenure);
       if (isOurs) {
         this.#adopt(epoch, server);
-        this.#sequence = Math.max(this.#sequence, sequence);
+        this.saw(sequence, this.#tenure);
         return;
       }
     }

@@ -1,6 +1,7 @@
 /** Reads replies that begin with a word: the outcome of a command, or a refusal. */
 
 import { ERRORS, type ErrorCode, OperatorRefusal, Refusal } from '../domain/errors.ts';
+import { u48 } from '../redis/layout.ts';
 
 /** Reports that a command was made for an epoch, a filter or market rules that are no longer in force. */
 export class Stale {
@@ -10,6 +11,9 @@ export class Stale {
     this.what = what;
   }
 }
+
+/** Returns the sequence of the event that made an outcome. It follows the code of a placed order and of closed orders. */
+export const sequenceIn = (outcome: Buffer): number => u48.read(outcome, 1);
 
 /** Refusals that only an operator's command meets. */
 const OPERATOR_MEANINGS: Record<string, string> = {

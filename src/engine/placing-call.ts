@@ -9,6 +9,8 @@ import { bytesOf, layout, type RecordOf, text8, text16, u8, u16, u32, u48, u56 }
 /** Values shared by the orders of one call. */
 export const PLACING_CALL = layout({
   epoch: u16,
+  /** Sequence of the last event that the replica knows. The script does nothing on a server with older data. */
+  leastSequence: u48,
   marketNumber: u16,
   basePerStep: u56,
   quotePerLot: u56,

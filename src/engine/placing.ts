@@ -13,7 +13,7 @@ import { type EngineCore, neverSent } from './core.ts';
 import { lotOf } from './event-codec.ts';
 import { type FilterState, type ScriptClaim, scriptClaim } from './filter-layout.ts';
 import { marketKeys } from './keys.ts';
-import { refusalOf, Stale } from './outcomes.ts';
+import { refusalOf, Stale, sequenceIn } from './outcomes.ts';
 import {
   KINDS,
   OUTCOMES,
@@ -82,10 +82,13 @@ interface Outcome {
 const codeOf = (outcome: Outcome): number => outcome.bytes[0]!;
 const wordOf = ({ bytes }: Outcome): string => bytes.toString('utf8', 1);
 
+/** Fields of a call that its market does not decide. */
+type OfTheMoment = 'epoch' | 'leastSequence' | 'layout';
+
 export class PlacingCalls {
   readonly #core: EngineCore;
   readonly #limits: OrderLimits;
-  readonly #rules = new WeakMap<Market, Omit<PlacingCall, 'epoch' | 'layout'>>();
+  readonly #rules = new WeakMap<Market, Omit<PlacingCall, OfTheMoment>>();
   readonly #batches = new Batches<Measured, Outcome>(
     (market, orders) => this.#call(market, orders),
     neverSent,
@@ -119,7 +122,7 @@ export class PlacingCalls {
   }
 
   async #call(market: Market, orders: Measured[]): Promise<(Outcome | Error | typeof UNTOUCHED)[]> {
-    const { epoch, filter } = this.#core;
+    const { epoch, leastSequence, tenure, filter } = this.#core;
     const filters = new FilterKeys();
     // An order that cannot be packed fails alone.
     const packed = orders.map((order) => {
@@ -131,7 +134,7 @@ export class PlacingCalls {
     });
     const sent = packed.filter((one): one is Buffer => one instanceof Buffer);
     if (sent.length === 0) return packed as Error[];
-    const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, layout: filter.text });
+    const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, leastSequence, layout: filter.text });
     const input = { ...marketKeys(market), filters: filters.keys, call, orders: sent };
     const reply = await this.#core.run(PLACE_ORDERS, input);
     const shared = PLACING_REPLY.unpack(reply.shared);
@@ -141,11 +144,12 @@ export class PlacingCalls {
       const bytes = reply.results[next]!;
       next += 1;
       if (bytes[0] === OUTCOMES.untouched) return UNTOUCHED;
+      if (bytes[0] === OUTCOMES.placed) this.#core.saw(sequenceIn(bytes), tenure);
       return { bytes, epoch: shared.epoch, timeMs: shared.time };
     });
   }
 
-  #rulesOf(market: Market): Omit<PlacingCall, 'epoch' | 'layout'> {
+  #rulesOf(market: Market): Omit<PlacingCall, OfTheMoment> {
     let rules = this.#rules.get(market);
     if (rules === undefined) {
       const { minSteps, maxSteps } = marketGrid(market);

@@ -18,6 +18,7 @@ import {
   BOB,
   changeState,
   codeOf,
+  dump,
   eventsOf,
   expectConserved,
   fund,
@@ -251,6 +252,35 @@ describe('engine: epochs', function () {
       await other.lifecycle.confirm();
       expect(await codeOf(other.lifecycle.confirm(settled))).to.equal('SERVICE_UNAVAILABLE');
       expect(other.lifecycle.isOpen()).to.equal(false);
+    } finally {
+      bench.close();
+    }
+  });
+
+  it('writes nothing on a server whose data became older than what a replica has seen', async () => {
+    const bench = await openBench();
+    try {
+      const { engine, redis } = bench;
+      await publishPlain(engine, M);
+      await fund(engine, ALICE, { ETH: 100n });
+      const resting = await place(engine, ALICE, limit(M, 'sell', 11, 1));
+      const older = await copyOf(redis);
+      const attempts: Record<string, () => Promise<unknown>> = {
+        order: () => place(engine, ALICE, limit(M, 'sell', 10, 1)),
+        cancel: () => engine.orders.cancel(ALICE, resting.order.id),
+      };
+      for (const [name, attempt] of Object.entries(attempts)) {
+        await place(engine, ALICE, limit(M, 'sell', 12, 1));
+        const newer = await copyOf(redis);
+        await putBack(redis, older);
+        const before = await dump(redis);
+        expect(await codeOf(attempt()), name).to.equal('SERVICE_UNAVAILABLE');
+        expect(await dump(redis), name).to.deep.equal(before);
+        expect(engine.lifecycle.isOpen(), name).to.equal(false);
+        await putBack(redis, newer);
+        await engine.lifecycle.open({ epoch: 0, sequence: 0 });
+      }
+      for (const attempt of Object.values(attempts)) await attempt();
     } finally {
       bench.close();
     }

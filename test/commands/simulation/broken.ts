@@ -69,7 +69,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
   }),
   script({
     name: 'does not fence orders of an earlier epoch',
-    ...{ script: 'place_orders', from: 'elseif state.epoch ~= epoch then', to: 'elseif false then' },
+    ...{ script: 'place_orders', from: 'elseif not is_current then', to: 'elseif false then' },
   }),
   script({
     name: 'takes orders that were made for another claim filter',
