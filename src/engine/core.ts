@@ -202,6 +202,7 @@ export class EngineCore {
         if (known !== undefined && !(await this.#note({ epoch: reply.epoch, server: runId })))
           throw new Refusal('SERVICE_UNAVAILABLE', `epoch ${reply.epoch} began on another server meanwhile`);
         this.#checkTenure(tenure);
+        this.#sequence = 0;
         this.#adopt(reply.epoch, runId);
         return reply.lacksNoted ? (known?.begun ?? null) : null;
       case 'format':

@@ -15,6 +15,7 @@ import { balancesKey, bookKey, claimFilterKey, KEYS, levelsKey } from '../../src
 import { rulesField } from '../../src/engine/state.ts';
 import { loadScript, type Script, scriptOf } from '../../src/redis/lua.ts';
 import { atMarket, dump, fund, limit, publishPlain, spend } from '../engine/fixture.ts';
+import { copyOf, putBack, type RedisCopy } from '../support/redis-copy.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { type Random, random } from '../support/seed.ts';
 import { compare } from './divergence.ts';
@@ -151,12 +152,12 @@ end`;
 async function runRound(stage: Stage, round: number, counts: Map<string, number>): Promise<void> {
   const { redis, engine, dice } = stage;
   await prepare(stage);
-  const kept = await save(redis);
+  const copy = await copyOf(redis);
   const isPlacing = round % 4 !== 3;
   const commands = isPlacing ? drawOrders(stage) : await drawCloses(stage);
   const damages = await drawDamages(stage, round);
   const run: Run = async (by, list, together) => {
-    await restore(redis, kept);
+    await goBack(stage, copy, by);
     await by.markets.all();
     for (const damage of damages) await damage(redis);
     // Lets the replica learn the current filters. Otherwise it would send an order again, after the others.
@@ -241,15 +242,10 @@ async function prepare({ redis, engine, dice }: Stage): Promise<void> {
   }
 }
 
-async function save(redis: Redis): Promise<Map<string, Buffer>> {
-  const keys = await redis.keys('*');
-  const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
-  return new Map(keys.map((key, index) => [key, values[index]!]));
-}
-
-async function restore(redis: Redis, kept: ReadonlyMap<string, Buffer>): Promise<void> {
-  await redis.flushdb();
-  await Promise.all([...kept].map(([key, value]) => redis.restore(key, 0, value)));
+/** Puts a copy back. The engine must be opened again, because it writes nothing on data older than what it has seen. */
+async function goBack({ redis }: Stage, copy: RedisCopy, { lifecycle }: Engine): Promise<void> {
+  await putBack(redis, copy);
+  await lifecycle.open(undefined);
 }
 
 // --- commands ---------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import type { Redis } from 'ioredis';
 
-type RedisCopy = readonly { readonly key: string; readonly dump: Buffer }[];
+export type RedisCopy = readonly { readonly key: string; readonly dump: Buffer }[];
 
 export const copyOf = async (redis: Redis): Promise<RedisCopy> =>
   Promise.all((await redis.keys('*')).map(async (key) => ({ key, dump: (await redis.dumpBuffer(key))! })));
