@@ -1,6 +1,7 @@
 /**
  * Bundles Redbook's sources and packages into a few JavaScript files for the processes of the tests. Node loads these
- * in a quarter of the processor time that tsx takes for the sources: 0.8 s instead of 3.2 s for an API.
+ * in a quarter of the processor time that tsx takes for the sources: 0.8 s instead of 3.2 s for an API. There are no
+ * source maps, whose reading takes 0.1 s more at each start: the files are not minified and name the source of each part.
  */
 
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -65,7 +66,7 @@ export async function program({ entry = MAIN, folder = ROOT } = {}): Promise<str
   if (home === undefined) return ['--import=tsx', join(folder, entry)];
   const out = join(home, `program${join(folder, entry).replaceAll('/', '-')}`);
   if (!builds.has(out)) builds.set(out, buildOnce(entry, folder, out));
-  return ['--enable-source-maps', await builds.get(out)!];
+  return [await builds.get(out)!];
 }
 
 /** Both processes of a parallel run may build at the same time. The run uses the first complete build. */
@@ -90,8 +91,6 @@ async function buildInto(outdir: string, entry: string, folder: string, out: str
     platform: 'node',
     target: 'node20',
     keepNames: true,
-    sourcemap: true,
-    sourcesContent: false,
     outExtension: { '.js': '.mjs' },
     logLevel: 'error',
   };
@@ -102,7 +101,7 @@ async function buildInto(outdir: string, entry: string, folder: string, out: str
     splitting: true,
     external: NOT_INSTALLED,
     banner: { js: COMMONJS },
-    plugins: [inPlace(out), unmapped],
+    plugins: [inPlace(out)],
   });
   const migrations = readdirSync(join(folder, 'migrations')).map((file) => join(folder, 'migrations', file));
   await build({ ...settings, entryPoints: migrations, outdir: join(outdir, 'migrations') });
@@ -122,16 +121,3 @@ const inPlace = (out: string): Plugin => ({
       return { contents, loader: path.endsWith('.ts') ? 'ts' : 'js' };
     }),
 });
-
-/** Excludes packages from the source maps, which Node parses whenever it loads a file. */
-const unmapped: Plugin = {
-  name: 'unmapped packages',
-  setup: ({ onLoad }) =>
-    onLoad({ filter: /\/node_modules\/.*\.[cm]?js$/ }, async ({ path }) => ({
-      contents: `${await readFile(path, 'utf8')}\n${EMPTY_MAP}`,
-      loader: 'js',
-    })),
-};
-const EMPTY_MAP = `//# sourceMappingURL=data:application/json;base64,${Buffer.from(
-  '{"version":3,"sources":[""],"mappings":"A"}',
-).toString('base64')}`;
