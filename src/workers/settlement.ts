@@ -64,7 +64,8 @@ const HELD_WEIGHT = 5_000;
  */
 const PACE_MS = 100;
 const BACKOFF_FIRST_MS = 250;
-const BACKOFF_LAST_MS = 5_000;
+/** Short, because the lag grows while settlement waits, and a failed attempt costs little. */
+const BACKOFF_LAST_MS = 2_000;
 
 interface BatchLimits {
   readonly events: number;
