@@ -42,6 +42,8 @@ export interface Result extends Figures {
   readonly notRun?: string;
 }
 
+/** Answers that took longer are named as the campaign goes on. */
+const LONG_ANSWER_MS = 2_000;
 const UNDER_LOAD_MS = 400;
 const AFTERWARDS_MS = 300;
 
@@ -290,8 +292,10 @@ async function runFault(
     if (!isRest && !isLast && violations.length === 0) continue;
     figures.push(figuresNow(healedMs, notes));
     const { longestMs } = figures.at(-1)!;
+    const longest = `one answer took ${Math.round(longestMs)} ms: ${stage.driver.answers.longest}`;
+    if (longestMs > LONG_ANSWER_MS) options.say(`  ${longest}`);
     if (longestMs > (fault.answersWithinMs ?? Number.POSITIVE_INFINITY))
-      violations.push({ invariant: 'answers', detail: `one took ${Math.round(longestMs)} ms` });
+      violations.push({ invariant: 'answers', detail: longest });
     if (violations.length > 0) break;
     stage.unrested.push({ fault: fault.name, rounds: sinceRest, ...figures.at(-1)! });
     if (!isRest) continue;

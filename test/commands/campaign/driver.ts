@@ -70,7 +70,7 @@ export class Driver {
   readonly wallets: readonly Wallet[];
   readonly marker: Wallet;
   readonly deadMan: Wallet;
-  readonly answers: Answers = { longestMs: 0, count: 0 };
+  readonly answers: Answers = { longestMs: 0, longest: '', count: 0 };
   /** True while a fault may honestly end sessions. */
   signsInAgain = false;
   readonly #parts: DriverParts;

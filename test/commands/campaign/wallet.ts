@@ -40,9 +40,10 @@ export function walletOf(seed: number, index: number): Wallet {
 export const addressOf = (block: number, index: number): string =>
   `127.${block}.${1 + Math.floor(index / 250)}.${1 + (index % 250)}`;
 
-/** Milliseconds of the longest answer so far, and how many answers there were. */
+/** Milliseconds of the longest answer so far, the request that it answered, and how many answers there were. */
 export interface Answers {
   longestMs: number;
+  longest: string;
   count: number;
 }
 
@@ -61,7 +62,8 @@ export async function ask(
   } finally {
     if (answers !== undefined) {
       answers.count += 1;
-      answers.longestMs = Math.max(answers.longestMs, performance.now() - begunMs);
+      const tookMs = performance.now() - begunMs;
+      if (tookMs > answers.longestMs) [answers.longestMs, answers.longest] = [tookMs, `${method} ${path}`];
     }
   }
 }
