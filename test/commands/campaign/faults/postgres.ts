@@ -1,9 +1,9 @@
-/** Postgres as its administrators may treat it: settings and passwords. */
+/** Postgres as its administrators may treat it: settings, passwords, locks and connections. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { type Cluster, settledIn } from '../cluster.ts';
-import { type Fault, NOTHING } from './fault.ts';
+import { type Cluster, engineSequence, settledIn } from '../cluster.ts';
+import { type Fault, NOTHING, type Scene } from './fault.ts';
 
 async function asAdmin(
   { postgres }: Pick<Cluster, 'postgres'>,
@@ -27,6 +27,7 @@ const endConnections = (client: pg.Client): Promise<unknown> =>
 
 const set = (cluster: Cluster, ...changes: string[]): Promise<void> =>
   asAdmin(cluster, async (client) => {
+    await client.query('set default_transaction_read_only = off');
     for (const change of changes) await client.query(`alter system ${change}`);
     await client.query('select pg_reload_conf()');
   });
@@ -71,4 +72,126 @@ const password: Fault = {
   },
 };
 
-export const POSTGRES: readonly Fault[] = [early, password];
+const HELD_UP_MS = 4_000;
+
+const administered = (
+  name: string,
+  inject: (scene: Scene) => Promise<() => Promise<void>>,
+  more: Partial<Fault> = {},
+): Fault => ({ name, rounds: 6, shortRounds: 0, restEvery: 3, mayBreak: NOTHING, inject, ...more });
+
+const LAST_COMMIT_MS = 500;
+
+/** Waits while the fault lasts. A fault that does not hold up settlement proves nothing. */
+async function expectHeldUp({ cluster, violation, note }: Scene): Promise<void> {
+  await sleep(LAST_COMMIT_MS);
+  const before = await settledIn(cluster);
+  await sleep(HELD_UP_MS);
+  const after = await settledIn(cluster);
+  if (after !== before) violation('campaign', `settlement went on from event ${before} to ${after}`);
+  note(`${(await engineSequence(cluster.redis))! - after} events waited`);
+}
+
+/** In every second round, the engine's Redis starts anew meanwhile, and the engine begins an epoch. */
+const readOnly = administered('Postgres is read-only', async (scene) => {
+  const { cluster, round } = scene;
+  await set(cluster, 'set default_transaction_read_only = on');
+  if (round % 2 === 0) {
+    await cluster.engine.kill();
+    await cluster.engine.start();
+  }
+  await expectHeldUp(scene);
+  return () => set(cluster, 'reset all');
+});
+
+const BETWEEN_ENDS_MS = 40;
+
+const ended = administered('Postgres ends connections again and again', async ({ cluster }) => {
+  await asAdmin(cluster, async (client) => {
+    for (const endMs = Date.now() + HELD_UP_MS; Date.now() < endMs; await sleep(BETWEEN_ENDS_MS))
+      await endConnections(client);
+  });
+  return async () => undefined;
+});
+
+/** The service takes some thirty of them, with the operator's commands. */
+const CONNECTIONS = 50;
+const RETRY_MS = 50;
+
+async function setMostConnections(cluster: Cluster, change: string): Promise<void> {
+  await set(cluster, change);
+  await cluster.postgres.kill();
+  await cluster.postgres.start();
+}
+
+/** Others take every connection, while those of the service are ended. */
+const crowded = administered('Postgres has no connection left', async ({ cluster, note, violation }) => {
+  await setMostConnections(cluster, `set max_connections = ${CONNECTIONS}`);
+  const crowd: pg.Client[] = [];
+  let refused = 0;
+  const endMs = Date.now() + 2 * HELD_UP_MS;
+  const join = async (): Promise<void> => {
+    while (Date.now() < endMs) {
+      const client = new pg.Client({ connectionString: cluster.postgres.url });
+      client.on('error', () => undefined);
+      try {
+        await client.connect();
+        crowd.push(client);
+        return;
+      } catch {
+        refused += 1;
+        await sleep(RETRY_MS);
+      }
+    }
+  };
+  await asAdmin(cluster, async (admin) => {
+    const joining = Promise.all(Array.from({ length: CONNECTIONS }, join));
+    for (; Date.now() < endMs; await sleep(RETRY_MS)) if (refused > 0) await endConnections(admin);
+    await joining;
+  });
+  note(`${crowd.length} connections of others`);
+  if (refused === 0) violation('campaign', 'Postgres refused no connection');
+  return async () => {
+    await Promise.all(crowd.map((client) => client.end()));
+    await setMostConnections(cluster, 'reset max_connections');
+  };
+});
+
+const LOCKED = [
+  'engine_cursor',
+  'orders',
+  'trades',
+  'candles',
+  'engine_cursor, orders, trades, ledger_entries, candles',
+];
+
+const locked = administered(
+  'tables of Postgres are locked',
+  async ({ cluster, round, note }) => {
+    const tables = LOCKED[(round - 1) % LOCKED.length]!;
+    note(tables);
+    await asAdmin(cluster, async (client) => {
+      await client.query(`begin; lock table ${tables} in access exclusive mode`);
+      await sleep(HELD_UP_MS);
+    });
+    return async () => undefined;
+  },
+  { rounds: 5, restEvery: 1 },
+);
+
+/** Each of them fails statements of settlement. */
+const STRICT = [
+  "default_transaction_isolation = 'serializable'",
+  'lock_timeout = 1',
+  'idle_session_timeout = 50',
+];
+
+const strict = administered('settings of Postgres change while it runs', async ({ cluster, round, note }) => {
+  const setting = STRICT[(round - 1) % STRICT.length]!;
+  note(setting);
+  await set(cluster, `set ${setting}`);
+  await sleep(HELD_UP_MS);
+  return () => set(cluster, 'reset all');
+});
+
+export const POSTGRES: readonly Fault[] = [early, password, readOnly, ended, crowded, locked, strict];
