@@ -1,6 +1,7 @@
 /** All faults, in the order in which a campaign runs them. */
 
 import { clocksApart } from './clocks.ts';
+import { CONNECTIONS } from './connections.ts';
 import type { Fault } from './fault.ts';
 import { HANGS } from './hangs.ts';
 import { KILLS } from './kills.ts';
@@ -23,6 +24,7 @@ const all: readonly Fault[] = [
   ...HANGS,
   ...REFUSALS,
   ...SETTINGS,
+  ...CONNECTIONS,
   ...POSTGRES,
   ...QUEUE,
   ...STORAGE,
