@@ -9,7 +9,9 @@ export interface Killable {
   kill(): Promise<void>;
   /** Restarts the server on the same data and port. */
   start(): Promise<void>;
-  /** Stops the server gracefully. */
+  /** Tells the server to stop, and waits until it has. It stays down until `start`. */
+  end(): Promise<void>;
+  /** Ends the server for good. */
   stop(): Promise<void>;
 }
 
@@ -21,6 +23,10 @@ export async function startKillable(program: ServerProgram): Promise<Killable> {
     return incarnation;
   };
   let current = await start();
+  const end = async (): Promise<void> => {
+    current.end();
+    await current.gone;
+  };
   return {
     pid: () => current.pid,
     async kill() {
@@ -30,9 +36,7 @@ export async function startKillable(program: ServerProgram): Promise<Killable> {
     async start() {
       current = await start();
     },
-    async stop() {
-      current.end();
-      await current.gone;
-    },
+    end,
+    stop: end,
   };
 }

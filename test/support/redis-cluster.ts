@@ -62,6 +62,7 @@ export async function startRedisCluster(
     ...(replica && { replica }),
     pid: () => owner.pid(),
     kill: () => owner.kill(),
+    end: () => owner.end(),
     async start() {
       await owner.start();
       await untilServing(owner);

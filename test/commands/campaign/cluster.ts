@@ -36,6 +36,9 @@ export interface ClusterPlan {
   readonly settings?: Readonly<Record<string, string>>;
   /** Lines of the configuration of the engine's Redis. */
   readonly engineSettings?: readonly string[];
+  /** Further environment of the two Redis servers. */
+  readonly engineEnvironment?: Readonly<Record<string, string>>;
+  readonly queueEnvironment?: Readonly<Record<string, string>>;
   /** Environment of the process in a slot, over all others. */
   readonly settingsOf?: (slot: Slot) => Readonly<Record<string, string>>;
   /** Folder of the servers' data, where it is not below `folder`: a file system of its own. */
@@ -121,12 +124,17 @@ interface Servers {
 }
 
 async function startServers(plan: ClusterPlan, ports: Ports, folders: Folders): Promise<Servers> {
-  const { engineSettings = [] } = plan;
+  const { engineSettings = [], engineEnvironment = {}, queueEnvironment = {} } = plan;
   const [engine, queue, postgres] = await Promise.all([
-    startRedisServer(folders.engine, { port: ports.engine, settings: engineSettings }),
+    startRedisServer(folders.engine, {
+      port: ports.engine,
+      settings: engineSettings,
+      environment: engineEnvironment,
+    }),
     startRedisServer(join(plan.folder, 'queue'), {
       port: ports.queue,
       settings: ['appendonly no', 'appendfsync no'],
+      environment: queueEnvironment,
     }),
     startPostgresServer({
       folder: folders.postgres,

@@ -1,4 +1,4 @@
-/** Replicas whose clocks are an hour apart, and step back. */
+/** Clocks that step: those of replicas, an hour apart, and those of the Redis servers. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FakedClock, fakedClock } from '../../../support/faked-clock.ts';
@@ -43,6 +43,39 @@ export const clocksApart: Fault = {
     await sleep(STEP_MS);
     clock.setAhead((hours - 1) * HOUR_S);
     await sleep(STEP_MS);
+    return async () => undefined;
+  },
+};
+
+const serverClocks: FakedClock[] = [];
+/** Well below the minute for which a dead-man switch is waited for at rest. */
+const STEPS_S = [-20, -7, 7, 20];
+
+export const serverClocksStep: Fault = {
+  name: 'clocks of both Redis servers step and come back',
+  rounds: 5,
+  shortRounds: 0,
+  mayBreak: 'request limits, whose windows go by the clock of the queue Redis',
+  forgetsLimits: true,
+  lacks: ({ hasFakedClock }) => (hasFakedClock ? undefined : 'libfaketime cannot be had'),
+  async plan(base) {
+    const [engine, queue] = [(await fakedClock())!, (await fakedClock())!];
+    serverClocks.splice(0, serverClocks.length, engine, queue);
+    const close = async (): Promise<void> => {
+      for (const clock of [engine, queue]) clock.remove();
+    };
+    const environments = { engineEnvironment: engine.environment, queueEnvironment: queue.environment };
+    return { plan: { ...base, ...environments }, close };
+  },
+  async inject({ dice, note }) {
+    for (const clock of serverClocks) {
+      const seconds = dice.pick(STEPS_S);
+      note(`${seconds} s`);
+      clock.setAhead(seconds);
+      await sleep(STEP_MS);
+      clock.setAhead(0);
+      await sleep(STEP_MS);
+    }
     return async () => undefined;
   },
 };

@@ -8,12 +8,13 @@ import { type Fault, NOTHING, type Scene } from './fault.ts';
 const SHORTEST_MS = 4_000;
 const LONGEST_MS = 12_000;
 
-function signal(pids: readonly number[], name: 'SIGSTOP' | 'SIGCONT'): void {
+/** Sends a signal to processes, some of which may have ended by themselves. */
+export function signal(pids: readonly number[], name: NodeJS.Signals): void {
   for (const pid of pids) {
     try {
       process.kill(pid, name);
     } catch {
-      // A connection's process of Postgres has ended.
+      // A connection's process of Postgres has ended, or a child of Redis.
     }
   }
 }

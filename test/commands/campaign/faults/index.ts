@@ -1,7 +1,8 @@
 /** All faults, in the order in which a campaign runs them. */
 
-import { clocksApart } from './clocks.ts';
+import { clocksApart, serverClocksStep } from './clocks.ts';
 import { CONNECTIONS } from './connections.ts';
+import { DESCRIPTORS } from './descriptors.ts';
 import type { Fault } from './fault.ts';
 import { HANGS } from './hangs.ts';
 import { KILLS } from './kills.ts';
@@ -22,6 +23,7 @@ import { STORAGE } from './storage.ts';
 const all: readonly Fault[] = [
   ...KILLS,
   ...HANGS,
+  ...DESCRIPTORS,
   ...REFUSALS,
   ...SETTINGS,
   ...CONNECTIONS,
@@ -36,6 +38,7 @@ const all: readonly Fault[] = [
   ...NETWORK,
   ...LOAD,
   clocksApart,
+  serverClocksStep,
 ];
 
 export const FAULTS: readonly Fault[] = [

@@ -65,6 +65,31 @@ const powerCut: Fault = {
   },
 };
 
+/** Longest time that a process takes to stop while its servers stop. */
+const MOST_GRACE_MS = 30_000;
+
+const toldToStop: Fault = {
+  name: 'all processes and servers are told to stop at once',
+  rounds: 10,
+  shortRounds: 0,
+  restEvery: 3,
+  seconds: 25,
+  mayBreak: 'request limits forget their counts, sign-ins under way',
+  forgetsLimits: true,
+  async inject(scene) {
+    const { engine, queue, postgres, slots, processes } = scene.cluster;
+    await moment(scene.dice, LONGEST_MOMENT_MS);
+    const [exits] = await Promise.all([
+      Promise.all(slots.map((slot) => processes.end(slot, 'SIGTERM'))),
+      ...[engine, queue, postgres].map((server) => server.end()),
+    ]);
+    for (const { name, code, graceMs } of exits)
+      if (code !== 0 || graceMs > MOST_GRACE_MS)
+        scene.violation('stop', `${name} ended with ${code} after ${Math.round(graceMs)} ms`);
+    return () => startAll(scene);
+  },
+};
+
 const killEngine: Fault = {
   name: 'kill the engine Redis',
   rounds: 50,
@@ -75,6 +100,26 @@ const killEngine: Fault = {
     await cluster.engine.kill();
     await moment(dice, LONGEST_MOMENT_MS);
     return () => cluster.engine.start();
+  },
+};
+
+const SHORT_LIVES = 6;
+
+/** It is killed while replicas open the engine, and while they ask in vain. */
+const killEngineAgain: Fault = {
+  name: 'the engine Redis is killed again and again',
+  rounds: 10,
+  shortRounds: 0,
+  restEvery: 3,
+  mayBreak: NOTHING,
+  async inject({ cluster, dice }) {
+    for (let lives = 0; lives < SHORT_LIVES; lives += 1) {
+      await cluster.engine.kill();
+      await moment(dice, LONGEST_MOMENT_MS / 2);
+      await cluster.engine.start();
+      await moment(dice, LONGEST_MOMENT_MS);
+    }
+    return async () => undefined;
   },
 };
 
@@ -156,7 +201,9 @@ export const KILLS: readonly Fault[] = [
   killOf('stream', 20),
   killAll,
   powerCut,
+  toldToStop,
   killEngine,
+  killEngineAgain,
   killEngineAndApi,
   killQueue,
   killPostgres,

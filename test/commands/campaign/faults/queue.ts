@@ -1,4 +1,4 @@
-/** The Redis of the queues refuses, or holds what no process has written. */
+/** The Redis of the queues refuses, loses keys, or holds what no process has written. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
@@ -70,4 +70,58 @@ const garbage: Fault = {
   },
 };
 
-export const QUEUE: readonly Fault[] = [refuses, garbage];
+/** Keys of BullMQ, by the queues that `src/queue` opens. */
+const QUEUES = ['settlement', 'snapshot'];
+
+const keysOfQueues = async (redis: Redis): Promise<string[]> =>
+  (await Promise.all(QUEUES.map((queue) => redis.keys(`{redbook}:${queue}:*`)))).flat();
+
+const queueDeleted: Fault = {
+  name: 'all keys of BullMQ are deleted',
+  rounds: 10,
+  mayBreak: NOTHING,
+  async inject({ cluster: { queueRedis }, dice, note, violation }) {
+    let deleted = 0;
+    for (let turns = 0; turns < 3; turns += 1) {
+      const keys = await keysOfQueues(queueRedis);
+      if (keys.length > 0) deleted += await queueRedis.del(...keys);
+      await moment(dice, 600);
+    }
+    if (deleted === 0) violation('campaign', 'BullMQ has no key under the names of the queues');
+    note(`${deleted} keys`);
+    return async () => undefined;
+  },
+};
+
+const flushQueue: Fault = {
+  name: 'the queue Redis is emptied',
+  rounds: 5,
+  mayBreak: 'request limits forget their counts, sign-ins under way',
+  forgetsLimits: true,
+  async inject({ cluster: { queueRedis }, dice }) {
+    await moment(dice, 600);
+    await queueRedis.flushall();
+    return async () => undefined;
+  },
+};
+
+const WRONG_MS = 4_000;
+
+/** Settlement and snapshots go on by their timers. To repair the queue is to delete its keys. */
+const wrongKeys: Fault = {
+  name: 'keys of BullMQ are of a wrong type',
+  rounds: 5,
+  shortRounds: 0,
+  restEvery: 3,
+  mayBreak: NOTHING,
+  async inject({ cluster: { queueRedis }, note, violation }) {
+    const keys = await keysOfQueues(queueRedis);
+    if (keys.length === 0) violation('campaign', 'BullMQ has no key under the names of the queues');
+    for (const key of keys) await queueRedis.set(key, 'garbage');
+    note(`${keys.length} keys`);
+    await sleep(WRONG_MS);
+    return async () => void (await queueRedis.del(...keys));
+  },
+};
+
+export const QUEUE: readonly Fault[] = [refuses, garbage, queueDeleted, flushQueue, wrongKeys];

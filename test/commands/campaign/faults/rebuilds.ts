@@ -1,16 +1,40 @@
-/** A rebuild that meets a settlement that hangs, and a server that takes over older data while it runs. */
+/** Rebuilds that meet each other or a settlement that hangs, and a server whose data are others while it runs. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openRedis, PASSWORD, untilInStep } from '../../../support/redis-server.ts';
 import { type Cluster, engineSequence, moment, settledIn } from '../cluster.ts';
 import { expectClosed } from './closed-engine.ts';
-import type { Fault } from './fault.ts';
+import { type Fault, NOTHING } from './fault.ts';
 import { LAST_BATCHES_MS, LOST, noteLoss, rebuild, startRebuild, startReplica } from './recovery.ts';
 
 /** Empties the engine's Redis, which keeps its run id and its connections. */
 async function emptyEngine({ redis }: Cluster): Promise<void> {
   await redis.flushall();
 }
+
+const AT_ONCE = 3;
+
+const together: Fault = {
+  name: 'three operators rebuild an emptied engine at once',
+  rounds: 5,
+  shortRounds: 0,
+  mayBreak: LOST,
+  mayLose: true,
+  async inject(scene) {
+    const { cluster, dice, note, violation } = scene;
+    await moment(dice, 1_000);
+    await emptyEngine(cluster);
+    await expectClosed(scene);
+    return async () => {
+      await noteLoss(scene);
+      const rebuilds = await Promise.all(Array.from({ length: AT_ONCE }, () => startRebuild(cluster)));
+      const codes = await Promise.all(rebuilds.map(({ gone }) => gone));
+      const worked = codes.filter((code) => code === 0).length;
+      note(`exit codes ${codes.join(', ')}`);
+      if (worked !== 1) violation('rebuild', `${worked} of ${AT_ONCE} rebuilds at once worked`);
+    };
+  },
+};
 
 const MOST_TRIES = 60;
 
@@ -74,4 +98,21 @@ const olderData: Fault = {
   },
 };
 
-export const REBUILDS: readonly Fault[] = [besideHanging, olderData];
+/** All connections see an empty database in place of the engine, and the engine again afterwards. */
+const swapped: Fault = {
+  name: 'the engine Redis shows an empty database (SWAPDB)',
+  rounds: 5,
+  shortRounds: 0,
+  restEvery: 3,
+  mayBreak: NOTHING,
+  async inject(scene) {
+    const { cluster, dice } = scene;
+    const swap = (): Promise<unknown> => cluster.redis.call('SWAPDB', '0', '1');
+    await moment(dice, 1_000);
+    await swap();
+    await expectClosed(scene);
+    return async () => void (await swap());
+  },
+};
+
+export const REBUILDS: readonly Fault[] = [together, besideHanging, olderData, swapped];

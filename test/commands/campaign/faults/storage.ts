@@ -1,4 +1,4 @@
-/** Disks: files that end too early, and disks that are full. */
+/** Disks: files that end too early, rewrites of files that are killed, and disks that are full. */
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -15,10 +15,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { childrenOf } from '../../../support/proc.ts';
 import { openRedis, startRedisServer } from '../../../support/redis-server.ts';
 import { APPENDED, type Cluster, engineSequence, moment, settledIn } from '../cluster.ts';
 import { expectClosed } from './closed-engine.ts';
 import { type Fault, NOTHING, type Scene } from './fault.ts';
+import { signal } from './hangs.ts';
 import { pauseSettlement } from './settlement-pause.ts';
 
 const MOST_CUT_BYTES = 6_000;
@@ -85,34 +87,34 @@ async function sequenceOnDisk({ engineFolder }: Cluster): Promise<number> {
   }
 }
 
-/** Keys of BullMQ, by the queues that `src/queue` opens. */
-const QUEUES = ['settlement', 'snapshot'];
+const REWRITES = 6;
+const LONGEST_REWRITE_MS = 200;
 
-const queueDeleted: Fault = {
-  name: 'all keys of BullMQ are deleted',
+/** A child process rewrites the file. Its server is killed during the last rewrite, and again as soon as it is back. */
+const rewritesKilled: Fault = {
+  name: 'rewrites of the append-only file are killed',
   rounds: 10,
+  shortRounds: 0,
+  restEvery: 3,
   mayBreak: NOTHING,
-  async inject({ cluster: { queueRedis }, dice, note, violation }) {
-    let deleted = 0;
-    for (let turns = 0; turns < 3; turns += 1) {
-      const keys = (await Promise.all(QUEUES.map((queue) => queueRedis.keys(`{redbook}:${queue}:*`)))).flat();
-      if (keys.length > 0) deleted += await queueRedis.del(...keys);
-      await moment(dice, 600);
+  async inject({ cluster: { engine, redis }, dice, note, violation }) {
+    let kills = 0;
+    for (let rewrites = 0; rewrites < REWRITES; rewrites += 1) {
+      // Refused while an earlier child is not yet gone, and for a while after several have failed.
+      await redis.bgrewriteaof().catch(() => undefined);
+      await moment(dice, LONGEST_REWRITE_MS / 10);
+      const children = childrenOf(engine.pid());
+      signal(children, 'SIGKILL');
+      kills += children.length;
+      await moment(dice, LONGEST_REWRITE_MS);
     }
-    if (deleted === 0) violation('campaign', 'BullMQ has no key under the names of the queues');
-    note(`${deleted} keys`);
-    return async () => undefined;
-  },
-};
-
-const flushQueue: Fault = {
-  name: 'the queue Redis is emptied',
-  rounds: 5,
-  mayBreak: 'request limits forget their counts, sign-ins under way',
-  forgetsLimits: true,
-  async inject({ cluster: { queueRedis }, dice }) {
-    await moment(dice, 600);
-    await queueRedis.flushall();
+    note(`${kills} killed`);
+    if (kills === 0) violation('campaign', 'no rewrite was killed');
+    await redis.bgrewriteaof().catch(() => undefined);
+    for (let turns = 0; turns < 2; turns += 1) {
+      await engine.kill();
+      await engine.start();
+    }
     return async () => undefined;
   },
 };
@@ -227,11 +229,4 @@ const limitedEngine: Fault = {
   },
 };
 
-export const STORAGE: readonly Fault[] = [
-  cutFile,
-  queueDeleted,
-  flushQueue,
-  limitedEngine,
-  fullEngine,
-  fullPostgres,
-];
+export const STORAGE: readonly Fault[] = [cutFile, rewritesKilled, limitedEngine, fullEngine, fullPostgres];
