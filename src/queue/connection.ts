@@ -31,15 +31,36 @@ export const inTime = <Result>(answer: Promise<Result>): Promise<Result> =>
     throw new Error('the Redis of the queue does not answer');
   });
 
-/** Closes gracefully while Redis answers, otherwise by force, because BullMQ would keep trying to reconnect. */
-export async function closeAll(queue: Queue, worker?: Worker): Promise<void> {
-  const answers = await inTime(queue.getJobCounts()).then(
+const answers = (queue: Queue): Promise<boolean> =>
+  inTime(queue.getJobCounts()).then(
     () => true,
     () => false,
   );
-  await worker?.close(!answers);
-  const closing = queue.close();
-  if (answers) return closing;
+
+/**
+ * Closes gracefully while Redis answers, otherwise by force, because BullMQ would keep trying to reconnect. Redis may
+ * also go away in the middle, and the end of a job would wait for it without a limit.
+ */
+export async function closeAll(queue: Queue, worker?: Worker): Promise<void> {
+  const isGraceful = await answers(queue);
+  if (isGraceful && (await closesWhileRedisAnswers(queue, worker))) return;
+  // A worker that began to close gracefully cannot be closed by force.
+  if (!isGraceful) await worker?.close(true);
+  for (const one of isGraceful ? [worker, queue] : [queue]) one?.disconnect().catch(() => {});
+}
+
+/** Returns false when Redis went away before both were closed. */
+async function closesWhileRedisAnswers(queue: Queue, worker: Worker | undefined): Promise<boolean> {
+  const closing = closeInTurn(queue, worker);
   closing.catch(() => {});
-  queue.disconnect().catch(() => {});
+  let isClosed = false;
+  do isClosed = await withTimeLimit(ANSWER_WITHIN_MS, closing, () => false);
+  while (!isClosed && (await answers(queue)));
+  return isClosed;
+}
+
+async function closeInTurn(queue: Queue, worker: Worker | undefined): Promise<true> {
+  await worker?.close();
+  await queue.close();
+  return true;
 }

@@ -1,8 +1,10 @@
 /** Proves that the settlement queue wakes its worker, ticks by itself, and survives the loss of its Redis. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Queue, Worker } from 'bullmq';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import { at, closeAll } from '../../src/queue/connection.ts';
 import { openSettlementWorker, openWakeUps, type WakeUps } from '../../src/queue/index.ts';
 import { queueConnection } from '../../src/redis/connections.ts';
 import { eventually } from '../support/eventually.ts';
@@ -161,5 +163,28 @@ describe('queue', function () {
     const { runs } = seen;
     await sleep(2_200);
     expect(seen.runs).to.equal(runs);
+  });
+
+  it('closes when its Redis goes away while a job ends', async () => {
+    const connection = queueConnection(asUser('queue-settlement', redis.url));
+    const queue = new Queue('settlement', at(connection));
+    let [isBegun, endJob] = [false, (): void => {}];
+    const job = new Promise<void>((resolve) => {
+      endJob = resolve;
+    });
+    const work = (): Promise<void> => {
+      isBegun = true;
+      return job;
+    };
+    const bullWorker = new Worker('settlement', work, at(connection));
+    queue.on('error', () => {});
+    bullWorker.on('error', () => {});
+    await queue.add('wake-up', {});
+    await eventually('the job runs', () => isBegun);
+    const closed = closeAll(queue, bullWorker);
+    await eventually('the worker waits for its job', () => bullWorker.closing !== undefined);
+    await redis.kill();
+    endJob();
+    await closed;
   });
 });
