@@ -2,6 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { Refusal } from '../domain/errors.ts';
+import { withTimeLimit } from '../domain/time-limit.ts';
 
 interface WalletReadsOptions {
   /** Maximum number of concurrent reads of all wallets. */
@@ -10,6 +11,8 @@ interface WalletReadsOptions {
   readonly mostWaiting?: number;
   /** Timeout of the wait for a turn, in milliseconds. */
   readonly patienceMs?: number;
+  /** Timeout of that wait and the read together: clients get an answer within three seconds. */
+  readonly answerMs?: number;
   /** Replies that clients have not read yet, from these reads and others. */
   readonly unsent?: UnsentReplies;
 }
@@ -81,22 +84,32 @@ export class WalletReads {
   readonly #atOnce: number;
   readonly #mostWaiting: number;
   readonly #patienceMs: number;
+  readonly #answerMs: number;
   readonly #unsent: UnsentReplies | undefined;
   readonly #lanes = new Map<string, Lane>();
   /** Wallets that wait for a turn, in order. */
   readonly #turns = new Set<string>();
   #underWay = 0;
 
-  constructor({ atOnce, mostWaiting = 64, patienceMs = 2_000, unsent }: WalletReadsOptions) {
+  constructor({
+    atOnce,
+    mostWaiting = 64,
+    patienceMs = 2_000,
+    answerMs = 2_700,
+    unsent,
+  }: WalletReadsOptions) {
     this.#atOnce = atOnce;
     this.#mostWaiting = mostWaiting;
     this.#patienceMs = patienceMs;
+    this.#answerMs = answerMs;
     this.#unsent = unsent;
   }
 
   /**
    * @param name identifies the read: waiting reads of one wallet with equal names share an answer
-   * @throws Refusal RATE_LIMITED if too many reads of the wallet wait, SERVICE_UNAVAILABLE if the wait is too long
+   * A read that takes too long continues, and keeps its turn until it ends.
+   * @throws Refusal RATE_LIMITED if too many reads of the wallet wait, SERVICE_UNAVAILABLE if the wait or the read takes
+   *   too long
    */
   async read<Reply>(wallet: string, name: string, read: () => Promise<Reply>): Promise<Reply> {
     this.#unsent?.check(wallet);
@@ -108,7 +121,9 @@ export class WalletReads {
       if (!lane.isReading) this.#turns.add(wallet);
       this.#beginNext();
     }
-    return waiting.reply as Promise<Reply>;
+    return withTimeLimit(this.#answerMs, waiting.reply as Promise<Reply>, () => {
+      throw tooSlow();
+    });
   }
 
   #laneOf(wallet: string): Lane {
@@ -181,6 +196,9 @@ const tooMany = (): Refusal =>
   new Refusal('RATE_LIMITED', 'too many reads of this wallet wait already: let them finish first', {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
+
+const tooSlow = (): Refusal =>
+  new Refusal('SERVICE_UNAVAILABLE', 'the read takes too long: try again in a moment');
 
 const tooBusy = (): Refusal =>
   new Refusal('SERVICE_UNAVAILABLE', 'too many reads are under way: try again in a moment');

@@ -105,6 +105,16 @@ describe('reads of wallets', () => {
     expect(reads.begun).to.deep.equal(['hanging', 'again']);
   });
 
+  it('are given up when the wait and the reading together take too long, and keep their turn', async () => {
+    const turns = new WalletReads({ atOnce: 1, answerMs: 20 });
+    const slow = [1, 2].map(() => codeOf(turns.read('alice', 'list', reads.read('slow'))));
+    expect(await Promise.all(slow)).to.deep.equal(['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE']);
+    const next = turns.read('bob', 'list', reads.read('next'));
+    expect(reads.begun).to.deep.equal(['slow']);
+    for (let end = 0; end < 2; end += 1) await reads.end();
+    expect(await next).to.equal(2);
+  });
+
   it('fail with the read before them when a server is away, and else by themselves', async () => {
     const turns = new WalletReads({ atOnce: 1 });
     const ask = (name: string) => turns.read('alice', name, reads.read(name));
