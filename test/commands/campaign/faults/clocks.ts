@@ -50,12 +50,16 @@ export const clocksApart: Fault = {
 const serverClocks: FakedClock[] = [];
 /** Well below the minute for which a dead-man switch is waited for at rest. */
 const STEPS_S = [-20, -7, 7, 20];
+const LONGEST_STEP_MS = 20_000;
 
 export const serverClocksStep: Fault = {
   name: 'clocks of both Redis servers step and come back',
   rounds: 5,
   shortRounds: 0,
-  mayBreak: 'request limits, whose windows go by the clock of the queue Redis',
+  seconds: 40,
+  mayBreak:
+    'request limits, whose windows go by the clock of the queue Redis; figures of 24 hours, until the clock of the ' +
+    'engine has passed its last event',
   forgetsLimits: true,
   lacks: ({ hasFakedClock }) => (hasFakedClock ? undefined : 'libfaketime cannot be had'),
   async plan(base) {
@@ -76,6 +80,7 @@ export const serverClocksStep: Fault = {
       clock.setAhead(0);
       await sleep(STEP_MS);
     }
-    return async () => undefined;
+    // Times of events never go back, so those of a clock that was ahead are in the future for so long.
+    return () => sleep(LONGEST_STEP_MS);
   },
 };

@@ -1,17 +1,19 @@
-/** A process that may open no file and no connection. */
+/** A process that may open no further file or connection. */
 
 import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../drill/processes.ts';
 import { type Fault, LIMITS } from './fault.ts';
 
 const ROLES: readonly Role[] = ['api', 'settlement', 'stream', 'snapshot'];
-/** Fewer than any process has open. */
-const FEW = 20;
+const FILL_MS = 1_000;
 const WITHOUT_MS = 4_000;
 
-function setMost(pid: number, descriptors: number): void {
-  const { status, stderr } = spawnSync('prlimit', ['--pid', String(pid), `--nofile=${descriptors}:`]);
+/** @param most highest number of a descriptor, and one more */
+function setMost(pid: number, most: number): void {
+  const { status, stderr } = spawnSync('prlimit', ['--pid', String(pid), `--nofile=${most}:`]);
   if (status !== 0) throw new Error(`prlimit: ${stderr}`);
 }
 
@@ -26,7 +28,18 @@ function mostOf(pid: number): number {
   return Number(stdout.toString());
 }
 
-/** What is open stays open, so its servers end its connections: it cannot make new ones, nor let clients in. */
+/** Connections that send nothing. */
+function flood(port: number, connections: number): Socket[] {
+  return Array.from({ length: connections }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+}
+
+const canConnect = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/livez`, { signal: AbortSignal.timeout(FILL_MS) }).then(
+    () => true,
+    () => false,
+  );
+
+/** Idle clients take all descriptors. Then the Redis servers end its connections, and it cannot make new ones. */
 const none: Fault = {
   name: 'a process has no file descriptors left',
   rounds: 8,
@@ -34,16 +47,23 @@ const none: Fault = {
   restEvery: 4,
   mayBreak: LIMITS,
   forgetsLimits: true,
-  async inject({ cluster, dice, round, note }) {
+  async inject({ cluster, dice, round, note, violation }) {
     const slot = dice.pick(cluster.of(ROLES[(round - 1) % ROLES.length]!));
     const pid = cluster.processes.pidOf(slot);
     note(slot.name);
-    const most = mostOf(pid);
-    setMost(pid, FEW);
+    const usual = mostOf(pid);
+    const most = Math.max(...readdirSync(`/proc/${pid}/fd`).map(Number)) + 1;
+    setMost(pid, most);
+    const idle = flood(slot.port, most);
+    await sleep(FILL_MS);
+    if (await canConnect(slot.port)) violation('campaign', `${slot.name} has descriptors left`);
     for (const redis of [cluster.redis, cluster.queueRedis])
       await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     await sleep(WITHOUT_MS);
-    return async () => setMost(pid, most);
+    return async () => {
+      setMost(pid, usual);
+      for (const socket of idle) socket.destroy();
+    };
   },
 };
 

@@ -114,38 +114,32 @@ const ended = administered('Postgres ends connections again and again', async ({
   return async () => undefined;
 });
 
-/** The service takes some thirty of them, with the operator's commands. */
-const CONNECTIONS = 50;
+const QUEUES_OF_OTHERS = 20;
+/** Most time until the first connection is refused. */
+const FILL_MS = 60_000;
 const RETRY_MS = 50;
 
-async function setMostConnections(cluster: Cluster, change: string): Promise<void> {
-  await set(cluster, change);
-  await cluster.postgres.kill();
-  await cluster.postgres.start();
-}
-
-/** Others take every connection, while those of the service are ended. */
+/** Others take every connection that comes free, while those of the service are ended. */
 const crowded = administered('Postgres has no connection left', async ({ cluster, note, violation }) => {
-  await setMostConnections(cluster, `set max_connections = ${CONNECTIONS}`);
   const crowd: pg.Client[] = [];
-  let refused = 0;
-  const endMs = Date.now() + 2 * HELD_UP_MS;
+  let [refused, endMs] = [0, Date.now() + FILL_MS];
   const join = async (): Promise<void> => {
-    while (Date.now() < endMs) {
-      const client = new pg.Client({ connectionString: cluster.postgres.url });
-      client.on('error', () => undefined);
-      try {
-        await client.connect();
-        crowd.push(client);
-        return;
-      } catch {
-        refused += 1;
-        await sleep(RETRY_MS);
-      }
+    const client = new pg.Client({ connectionString: cluster.postgres.url });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      crowd.push(client);
+    } catch {
+      if (refused === 0) endMs = Date.now() + HELD_UP_MS;
+      refused += 1;
+      await sleep(RETRY_MS);
     }
   };
+  const joinAll = async (): Promise<void> => {
+    while (Date.now() < endMs) await join();
+  };
   await asAdmin(cluster, async (admin) => {
-    const joining = Promise.all(Array.from({ length: CONNECTIONS }, join));
+    const joining = Promise.all(Array.from({ length: QUEUES_OF_OTHERS }, joinAll));
     for (; Date.now() < endMs; await sleep(RETRY_MS)) if (refused > 0) await endConnections(admin);
     await joining;
   });
@@ -153,7 +147,6 @@ const crowded = administered('Postgres has no connection left', async ({ cluster
   if (refused === 0) violation('campaign', 'Postgres refused no connection');
   return async () => {
     await Promise.all(crowd.map((client) => client.end()));
-    await setMostConnections(cluster, 'reset max_connections');
   };
 });
 
