@@ -9,8 +9,10 @@ import { pauseSettlement } from './settlement-pause.ts';
 
 const OUTAGE_MS = 120_000;
 const SHORT_OUTAGE_MS = 5_000;
-/** Orders whose settlement is timed. */
+/** Orders whose settlement is timed. The first ones also warm the process up. */
 const BACKLOG = 10_000;
+/** More of them, because a second of settlement is up to a third faster than a minute of it. */
+const LONG_BACKLOG = 60_000;
 /** Share of the rate of settlement at which orders are placed. */
 const SHARE = 1 / 4;
 /** Events of the last second count as no lag while trading goes on. */
@@ -36,9 +38,14 @@ async function until(what: string, holds: () => Promise<boolean>, withinMs: numb
  * Settles a backlog while orders come at a pace.
  * @returns events that are settled in a second, from the first commit until most of the backlog is gone
  */
-async function settlementRate(cluster: Cluster, flood: Flood, perSecond: number): Promise<number> {
+async function settlementRate(
+  cluster: Cluster,
+  flood: Flood,
+  backlog: number,
+  perSecond: number,
+): Promise<number> {
   const pause = await pauseSettlement(cluster);
-  await flood.place(BACKLOG);
+  await flood.place(backlog);
   const before = await settledIn(cluster);
   flood.begin(perSecond);
   await pause.end();
@@ -47,7 +54,7 @@ async function settlementRate(cluster: Cluster, flood: Flood, perSecond: number)
     return { at: await settledIn(cluster), atMs: performance.now() };
   };
   const first = await settles(before + 1);
-  const last = await settles(before + BACKLOG * 0.9);
+  const last = await settles(before + backlog * 0.9);
   await flood.stop();
   return ((last.at - first.at) * 1_000) / (last.atMs - first.atMs);
 }
@@ -83,8 +90,9 @@ export const longOutage: Fault = {
     const flood = await openFlood(cluster);
     const earlier = await floodIn(cluster);
     // The processes share processors with whoever trades, so the rate is that of settlement under the same load.
-    const alone = await settlementRate(cluster, flood, 0);
-    const rate = await settlementRate(cluster, flood, alone * SHARE);
+    const alone = await settlementRate(cluster, flood, BACKLOG, 0);
+    const backlog = isShort ? BACKLOG : LONG_BACKLOG;
+    const rate = await settlementRate(cluster, flood, backlog, alone * SHARE);
     await cluster.postgres.kill();
     const away = (await engineSequence(cluster.redis))!;
     flood.begin(rate * SHARE);
