@@ -31,7 +31,8 @@ interface UnsettledTrades {
 const PAGE_EVENTS = 1_000;
 const PAGE_WEIGHT = 5_000;
 /**
- * Number of single trades that are kept of a backlog, newest first. Lists rarely need more, except with rare filters.
+ * Number of single trades that are kept of a backlog, newest first, and twice as many during a read. Lists rarely need
+ * more, except with rare filters.
  */
 const TRADES_KEPT = 20_000;
 
@@ -58,8 +59,11 @@ export class UnsettledReader {
   #settled: Cursor = { epoch: 0, sequence: 0 };
   /** Last event that was read. It has a digest if Postgres does not have it yet. */
   #last: Cursor & { readonly digest?: string } = this.#settled;
-  /** Executions between `#settled` and `#last`. */
+  /** Executions between `#settled` and `#last`, without those of `#fresh`. Answers hold this list, so it never changes. */
   #executions: readonly Execution[] = [];
+  /** Executions of the pages that were read since. Joining them page by page would copy a backlog once for each page. */
+  #fresh: Execution[] = [];
+  #freshTrades = 0;
   #timeMs = 0;
 
   constructor(engine: UnsettledSource, ledger: SettledPosition) {
@@ -79,7 +83,11 @@ export class UnsettledReader {
       this.#ledger.settlement.cursor(),
     ]);
     this.#letGo(settled);
-    while (await this.#readPage());
+    try {
+      while (await this.#readPage());
+    } finally {
+      this.#join();
+    }
     this.#timeMs = Math.max(this.#timeMs, timeMs);
     return { timeMs: this.#timeMs, after: this.#settled, executions: this.#executions };
   });
@@ -88,14 +96,21 @@ export class UnsettledReader {
     const isBehind = settled.sequence < this.#settled.sequence;
     this.#settled = settled;
     if (isBehind || settled.sequence >= this.#last.sequence) this.#beginAgain();
-    else if (this.#executions[0] !== undefined && this.#executions[0].sequence <= settled.sequence) {
-      this.#executions = this.#executions.filter(({ sequence }) => sequence > settled.sequence);
-    }
+    else this.#executions = after(settled, this.#executions);
   }
 
   #beginAgain(): void {
     this.#last = { epoch: this.#settled.epoch, sequence: this.#settled.sequence };
     this.#executions = [];
+    this.#fresh = [];
+    this.#freshTrades = 0;
+  }
+
+  #join(): void {
+    if (this.#fresh.length === 0) return;
+    this.#executions = letGoOfLists([...this.#executions, ...this.#fresh]);
+    this.#fresh = [];
+    this.#freshTrades = 0;
   }
 
   /** Reads a page. Returns true if there may be more. */
@@ -108,8 +123,11 @@ export class UnsettledReader {
     }
     const fresh = events.filter((event) => isAfter(event, this.#last));
     if (fresh[0] !== undefined && fresh[0].sequence !== this.#last.sequence + 1) throw contradiction();
-    const executions = fresh.flatMap(executionOf);
-    if (executions.length > 0) this.#executions = letGoOfLists([...this.#executions, ...executions]);
+    for (const execution of fresh.flatMap(executionOf)) {
+      this.#fresh.push(execution);
+      this.#freshTrades += execution.trades;
+    }
+    if (this.#freshTrades > TRADES_KEPT) this.#join();
     this.#last = fresh.at(-1) ?? this.#last;
     this.#timeMs = Math.max(this.#timeMs, fresh.at(-1)?.timeMs ?? 0);
     return fresh.length >= PAGE_EVENTS || weightOfAll(fresh) >= PAGE_WEIGHT;
@@ -171,5 +189,16 @@ const isAfter = (event: Cursor, other: Cursor): boolean =>
  */
 export function executionsBeyond(cursor: Cursor, unsettled: UnsettledTrades): readonly Execution[] {
   if (cursor.sequence < unsettled.after.sequence) throw contradiction();
-  return unsettled.executions.filter(({ sequence }) => sequence > cursor.sequence);
+  return after(cursor, unsettled.executions);
+}
+
+/** Returns the executions after a cursor. A backlog may be long, and its start is found in a few steps. */
+function after({ sequence }: Cursor, executions: readonly Execution[]): readonly Execution[] {
+  let [from, to] = [0, executions.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (executions[middle]!.sequence > sequence) to = middle;
+    else from = middle + 1;
+  }
+  return from === 0 ? executions : executions.slice(from);
 }
