@@ -1,7 +1,7 @@
 /** Loads the Lua commands of `lua/` and runs them in Redis by content hash. */
 
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { Command, type Redis } from 'ioredis';
 
 const LUA_FOLDER = new URL('../../lua/', import.meta.url);
@@ -66,8 +66,23 @@ function withPlaces(name: string, source: string): string {
     .replace(/\b(KEYS|ARGV)\.(\w+)/g, (_all, section, one) => `${section}[${placeOf(section, one)}]`);
 }
 
+const LUA_FILE = /^(\w+)\.lua$/;
+/** Scripts that were read, by name. */
+const scripts = new Map<string, Script>();
+
 /**
- * Reads `lua/<name>.lua`. A line `--- include NAME` is replaced by `lua/include/NAME.lua`. Each include is inserted
+ * Reads every script. A process that serves does so at its start: later it may have no file descriptor left, and the
+ * folder may hold another release.
+ */
+export function readScripts(): void {
+  for (const file of readdirSync(LUA_FOLDER)) {
+    const [, name] = LUA_FILE.exec(file) ?? [];
+    if (name !== undefined) loadScript(name);
+  }
+}
+
+/**
+ * Returns the script of `lua/<name>.lua`, which is read once. A line `--- include NAME` is replaced by `lua/include/NAME.lua`. Each include is inserted
  * once, at its first use, and may include others.
  *
  * `KEYS.name` and `ARGV.name` stand for the key and the argument with this name in the script's header, and
@@ -77,6 +92,12 @@ function withPlaces(name: string, source: string): string {
  * function reads costs every run of the script, and a literal costs nothing.
  */
 export function loadScript(name: string): Script {
+  const script = scripts.get(name) ?? readScript(name);
+  scripts.set(name, script);
+  return script;
+}
+
+function readScript(name: string): Script {
   const included = new Set<string>();
   const resolve = (path: string): string =>
     readFileSync(new URL(path, LUA_FOLDER), 'utf8').replace(INCLUDE_LINE, (_line, include: string) => {

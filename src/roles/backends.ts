@@ -13,6 +13,7 @@ import {
   queueConnection,
   type ServerOptions,
 } from '../redis/connections.ts';
+import { readScripts } from '../redis/lua.ts';
 import { keepEngineOpen } from './engine-gate.ts';
 import { OF_ENGINE, type Outages, openOutages } from './outages.ts';
 import type { RedisConfig, ServedConfig } from './served-config.ts';
@@ -72,6 +73,7 @@ export function openConnections(
   outages = openOutages(logger, passwordsOf(config)),
   epochs?: EpochNotes,
 ): Connections {
+  readScripts();
   const metrics = openMetrics();
   const names = serverNames(config);
   const engineTold = outages.listener(names.engine, OF_ENGINE);

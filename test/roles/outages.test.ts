@@ -1,5 +1,6 @@
 /** Tests an api whose servers die or hang, one at a time: the replies, their latency, and the log. */
 
+import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ethersSigner } from '../auth/signers.ts';
@@ -143,6 +144,24 @@ describe('an api whose servers are away', function () {
     }
     return slowestMs;
   };
+
+  it('opens no file for a request, not even for the first of its kind', async () => {
+    const setMost = (descriptors: string): void => {
+      const { status } = spawnSync('prlimit', ['--pid', String(api.child.pid), `--nofile=${descriptors}:`]);
+      expect(status).to.equal(0);
+    };
+    const most = spawnSync('prlimit', [
+      ...['--pid', String(api.child.pid), '--nofile', '--output=SOFT', '--noheadings'],
+    ]);
+    // Leaves a connection to the request below.
+    await call('GET', '/v1/status');
+    setMost('3');
+    try {
+      expect((await call('DELETE', '/v1/orders')).status).to.equal(200);
+    } finally {
+      setMost(String(most.stdout).trim());
+    }
+  });
 
   for (const server of SERVERS) {
     for (const manner of ['cut', 'stall'] as const) {
