@@ -10,6 +10,8 @@ import { type Fault, LIMITS } from './fault.ts';
 const ROLES: readonly Role[] = ['api', 'settlement', 'stream', 'snapshot'];
 const FILL_MS = 1_000;
 const WITHOUT_MS = 4_000;
+const AGAIN_MS = 200;
+const MOST_TRIES = 10;
 
 /** @param most highest number of a descriptor, and one more */
 function setMost(pid: number, most: number): void {
@@ -28,16 +30,40 @@ function mostOf(pid: number): number {
   return Number(stdout.toString());
 }
 
-/** Connections that send nothing. */
-function flood(port: number, connections: number): Socket[] {
-  return Array.from({ length: connections }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+/** Idle clients. Each of them comes back when its connection was ended. @returns ends them */
+function flood(port: number, clients: number): () => void {
+  const sockets: Socket[] = [];
+  let isOver = false;
+  const open = (): void => {
+    if (isOver) return;
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    socket.on('error', () => undefined);
+    socket.once('close', () => setTimeout(open, AGAIN_MS));
+  };
+  for (let client = 0; client < clients; client += 1) open();
+  return () => {
+    isOver = true;
+    for (const socket of sockets) socket.destroy();
+  };
 }
 
-const canConnect = (port: number): Promise<boolean> =>
-  fetch(`http://127.0.0.1:${port}/livez`, { signal: AbortSignal.timeout(FILL_MS) }).then(
-    () => true,
-    () => false,
-  );
+/** A connection may take the place of one that has just ended, before an idle client does. */
+async function canConnect(port: number): Promise<boolean> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const asked = fetch(`http://127.0.0.1:${port}/livez`, {
+      headers: { connection: 'close' },
+      signal: AbortSignal.timeout(FILL_MS),
+    });
+    const isAnswered = await asked.then(
+      () => true,
+      () => false,
+    );
+    if (!isAnswered) return false;
+    await sleep(AGAIN_MS);
+  }
+  return true;
+}
 
 /** Idle clients take all descriptors. Then the Redis servers end its connections, and it cannot make new ones. */
 const none: Fault = {
@@ -54,7 +80,7 @@ const none: Fault = {
     const usual = mostOf(pid);
     const most = Math.max(...readdirSync(`/proc/${pid}/fd`).map(Number)) + 1;
     setMost(pid, most);
-    const idle = flood(slot.port, most);
+    const endFlood = flood(slot.port, most);
     await sleep(FILL_MS);
     if (await canConnect(slot.port)) violation('campaign', `${slot.name} has descriptors left`);
     for (const redis of [cluster.redis, cluster.queueRedis])
@@ -62,7 +88,7 @@ const none: Fault = {
     await sleep(WITHOUT_MS);
     return async () => {
       setMost(pid, usual);
-      for (const socket of idle) socket.destroy();
+      endFlood();
     };
   },
 };
