@@ -145,7 +145,7 @@ describe('an api whose servers are away', function () {
     return slowestMs;
   };
 
-  it('opens no file for a request, not even for the first of its kind', async () => {
+  it('opens no file for the first request of a kind, and reads those of the documentation again', async () => {
     const setMost = (descriptors: string): void => {
       const { status } = spawnSync('prlimit', ['--pid', String(api.child.pid), `--nofile=${descriptors}:`]);
       expect(status).to.equal(0);
@@ -153,14 +153,23 @@ describe('an api whose servers are away', function () {
     const most = spawnSync('prlimit', [
       ...['--pid', String(api.child.pid), '--nofile', '--output=SOFT', '--noheadings'],
     ]);
-    // Leaves a connection to the request below.
+    const page = await (await fetch(`${api.url}/docs`)).text();
+    const [file] = /docs\/[\w.]+\/swagger-ui\.css/.exec(page)!;
+    const styles = async (): Promise<number> => {
+      const response = await fetch(`${api.url}/${file}`);
+      await response.text();
+      return response.status;
+    };
+    // Leaves a connection to the requests below.
     await call('GET', '/v1/status');
     setMost('3');
     try {
       expect((await call('DELETE', '/v1/orders')).status).to.equal(200);
+      expect(await styles(), 'a file of the documentation').to.equal(500);
     } finally {
       setMost(String(most.stdout).trim());
     }
+    expect(await styles(), 'the same file later').to.equal(200);
   });
 
   for (const server of SERVERS) {

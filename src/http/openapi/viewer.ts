@@ -76,15 +76,18 @@ const textOf = (contentType: string, text: string): Answer => ({
   isPublic: true,
 });
 
-/** Serves a file of the package, which is read at the first request. */
+/** Serves a file of the package, which is read at the first request, and again after a failure. */
 function packagedFile(file: string, contentType: string): Endpoint {
   let answer: Promise<Answer> | undefined;
   return {
     handle() {
-      answer ??= readFile(packaged(file), 'utf8').then((text) => ({
-        ...textOf(contentType, text),
-        cacheControl: FOR_GOOD,
-      }));
+      answer ??= readFile(packaged(file), 'utf8').then(
+        (text) => ({ ...textOf(contentType, text), cacheControl: FOR_GOOD }),
+        (error) => {
+          answer = undefined;
+          throw error;
+        },
+      );
       return answer;
     },
   };
