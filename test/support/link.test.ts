@@ -65,4 +65,13 @@ describe('a link', () => {
     await stands;
     expect([received, answered]).to.deep.equal(['one commit', 're:one ']);
   });
+
+  it('sends the rest of a request that matched, also in a later piece', async () => {
+    const stands = link.trap({ request: 'commit', isSent: true, reply: ' now' });
+    client.write('commit');
+    await eventually('the match arrives', () => received.includes('commit'));
+    client.write(' now');
+    await stands;
+    expect([received, answered]).to.deep.equal(['one commit now', 're:one ']);
+  });
 });

@@ -41,7 +41,7 @@ export interface Lameness {
 export interface Trap {
   /** Found within one piece of the requests. */
   readonly request: string;
-  /** True if the server receives the matching piece whole; false if it receives what precedes the match. */
+  /** True if the server receives the match and what follows it; false if it receives what precedes the match. */
   readonly isSent: boolean;
   /** The connection stands still only when the server has sent this, which the client does not receive. */
   readonly reply?: string;
@@ -190,9 +190,13 @@ class Pair {
     }
     trap.isSprung = true;
     this.#stuck = { trap, withheld: '' };
+    if (trap.isSent) {
+      this.#pass(piece, done);
+      return;
+    }
     // The next piece waits for `done`, which is never called.
-    this.#requests.push(trap.isSent ? piece : piece.subarray(0, at));
-    if (!trap.isSent) setTimeout(trap.stands, DONE_MS);
+    this.#requests.push(piece.subarray(0, at));
+    setTimeout(trap.stands, DONE_MS);
   }
 
   #answer(piece: Buffer, done: TransformCallback): void {
