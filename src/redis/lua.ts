@@ -82,8 +82,8 @@ export function readScripts(): void {
 }
 
 /**
- * Returns the script of `lua/<name>.lua`, which is read once. A line `--- include NAME` is replaced by `lua/include/NAME.lua`. Each include is inserted
- * once, at its first use, and may include others.
+ * Returns the script of `lua/<name>.lua`, which is read once. A line `--- include NAME` is replaced by
+ * `lua/include/NAME.lua`. Each include is inserted once, at its first use, and may include others.
  *
  * `KEYS.name` and `ARGV.name` stand for the key and the argument with this name in the script's header, and
  * `PLACE(KEYS.name)` for its position.
