@@ -3,6 +3,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../../support/eventually.ts';
 import type { Outcome } from '../journal.ts';
 import { type Fault, NOTHING, type Scene } from './fault.ts';
 
@@ -62,6 +63,12 @@ const busy: Fault = {
       .then(() => {
         hasEnded = true;
       });
+    const isBusy = (): Promise<boolean> =>
+      killer.ping().then(
+        () => false,
+        ({ message }: Error) => message.startsWith('BUSY'),
+      );
+    await eventually('the script runs', isBusy);
     await expectRefusal(scene, 'BUSY');
     await sleep(REFUSING_MS);
     return async () => {
