@@ -25,8 +25,11 @@ interface Point {
   readonly isTrimmed: boolean;
 }
 
-/** Beginning of the message that binds the statement `commit`, in the piece that moves the cursor. */
-const BIND_COMMIT = String.raw`(?<=move cursor\0.*)B.{4}\0commit\0`;
+/**
+ * Beginning of the message that binds the statement `commit`, in the piece that moves the cursor. The look behind comes
+ * last: at each byte of a large piece, it would hold the proxy up for seconds.
+ */
+const BIND_COMMIT = String.raw`B.{4}\0commit\0(?<=move cursor\0.*)`;
 const TRIM = loadScript('trim_settled').sha;
 
 const POINTS: readonly Point[] = [
