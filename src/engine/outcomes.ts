@@ -12,7 +12,7 @@ export class Stale {
   }
 }
 
-/** Returns the sequence of the event that made an outcome. It follows the code of a placed order and of closed orders. */
+/** Returns the sequence of the event of a placed order or of closed orders; it follows the code of their outcome. */
 export const sequenceIn = (outcome: Buffer): number => u48.read(outcome, 1);
 
 /** Refusals that only an operator's command meets. */

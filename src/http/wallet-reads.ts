@@ -106,8 +106,8 @@ export class WalletReads {
   }
 
   /**
+   * Answers a read when its turn has come. A read that takes too long continues, and keeps its turn until it ends.
    * @param name identifies the read: waiting reads of one wallet with equal names share an answer
-   * A read that takes too long continues, and keeps its turn until it ends.
    * @throws Refusal RATE_LIMITED if too many reads of the wallet wait, SERVICE_UNAVAILABLE if the wait or the read takes
    *   too long
    */

@@ -59,9 +59,9 @@ export class UnsettledReader {
   #settled: Cursor = { epoch: 0, sequence: 0 };
   /** Last event that was read. It has a digest if Postgres does not have it yet. */
   #last: Cursor & { readonly digest?: string } = this.#settled;
-  /** Executions between `#settled` and `#last`, without those of `#fresh`. Answers hold this list, so it never changes. */
+  /** Executions between `#settled` and `#last`, without `#fresh`. Answers hold this list, so it never changes. */
   #executions: readonly Execution[] = [];
-  /** Executions of the pages that were read since. Joining them page by page would copy a backlog once for each page. */
+  /** Executions of the pages read since. Joining them page by page would copy a backlog once for each page. */
   #fresh: Execution[] = [];
   #freshTrades = 0;
   #timeMs = 0;

@@ -22,7 +22,7 @@ const onConnections = (
 });
 
 /** Ends all connections of the kind but the administrator's own. */
-const endConnections = (redis: Redis, type: 'normal' | 'pubsub'): Promise<unknown> =>
+export const endConnections = (redis: Redis, type: 'normal' | 'pubsub'): Promise<unknown> =>
   redis.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes');
 
 const STORM_MS = 4_000;

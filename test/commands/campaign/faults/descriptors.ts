@@ -5,6 +5,7 @@ import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../drill/processes.ts';
+import { endConnections } from './connections.ts';
 import { type Fault, LIMITS } from './fault.ts';
 
 const ROLES: readonly Role[] = ['api', 'settlement', 'stream', 'snapshot'];
@@ -83,8 +84,7 @@ const none: Fault = {
     const endFlood = flood(slot.port, most);
     await sleep(FILL_MS);
     if (await canConnect(slot.port)) violation('campaign', `${slot.name} has descriptors left`);
-    for (const redis of [cluster.redis, cluster.queueRedis])
-      await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    for (const redis of [cluster.redis, cluster.queueRedis]) await endConnections(redis, 'normal');
     await sleep(WITHOUT_MS);
     return async () => {
       setMost(pid, usual);

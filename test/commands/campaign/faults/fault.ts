@@ -91,6 +91,7 @@ export const inTurn = (name: string, faults: readonly Fault[]): Fault => ({
 
 export const NOTHING = 'nothing';
 export const LIMITS = 'request limits of whoever cannot reach the queue Redis';
+export const QUEUE_FORGETS = 'request limits forget their counts, sign-ins under way';
 
 /** Measured seconds of a usual round, and of the start of a cluster. */
 export const USUAL_SECONDS = 8;

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../drill/processes.ts';
 import { moment } from '../cluster.ts';
-import { type Fault, NOTHING, type Scene } from './fault.ts';
+import { type Fault, NOTHING, QUEUE_FORGETS, type Scene } from './fault.ts';
 
 const LONGEST_MOMENT_MS = 700;
 
@@ -52,7 +52,7 @@ const powerCut: Fault = {
   shortRounds: 1,
   restEvery: 3,
   seconds: 20,
-  mayBreak: 'request limits forget their counts, sign-ins under way',
+  mayBreak: QUEUE_FORGETS,
   forgetsLimits: true,
   async inject(scene) {
     const { engine, queue, postgres, slots, processes } = scene.cluster;
@@ -74,7 +74,7 @@ const toldToStop: Fault = {
   shortRounds: 0,
   restEvery: 3,
   seconds: 25,
-  mayBreak: 'request limits forget their counts, sign-ins under way',
+  mayBreak: QUEUE_FORGETS,
   forgetsLimits: true,
   async inject(scene) {
     const { engine, queue, postgres, slots, processes } = scene.cluster;
@@ -143,7 +143,7 @@ const killQueue: Fault = {
   name: 'kill the queue Redis',
   rounds: 20,
   restEvery: 5,
-  mayBreak: 'request limits forget their counts, sign-ins under way',
+  mayBreak: QUEUE_FORGETS,
   forgetsLimits: true,
   async inject({ cluster, dice }) {
     await moment(dice, LONGEST_MOMENT_MS);

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import { GENERAL, marketChannel } from '../../../../src/feed/index.ts';
 import { moment } from '../cluster.ts';
 import { MARKER } from '../marker.ts';
-import { type Fault, NOTHING } from './fault.ts';
+import { type Fault, NOTHING, QUEUE_FORGETS } from './fault.ts';
 
 const REFUSING_MS = 3_000;
 
@@ -96,7 +96,7 @@ const queueDeleted: Fault = {
 const flushQueue: Fault = {
   name: 'the queue Redis is emptied',
   rounds: 5,
-  mayBreak: 'request limits forget their counts, sign-ins under way',
+  mayBreak: QUEUE_FORGETS,
   forgetsLimits: true,
   async inject({ cluster: { queueRedis }, dice }) {
     await moment(dice, 600);
