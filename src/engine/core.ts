@@ -32,6 +32,9 @@ export class EngineExhausted extends Error {
   override readonly name = 'EngineExhausted';
 }
 
+/** Thrown when an epoch waits for its note in Postgres. The cause is the failure of Postgres. */
+export class EpochUnnoted extends Refusal {}
+
 const otherFormat = (format: string): EngineFormat =>
   new EngineFormat(
     `the engine's Redis has format ${format}, this release needs format ${ENGINE_FORMAT}: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'`,
@@ -98,8 +101,8 @@ export class EngineCore {
   #filter: FilterState = readFilterState(null);
   readonly #epochs: EpochNotes | undefined;
   #epoch: number | undefined;
-  /** The last epoch that is noted in Postgres, as far as this process knows. */
-  #noted = 0;
+  /** The noted epoch that this engine lacked when a next one began; it is told when the engine opens. */
+  #lacked: BegunEpoch | null = null;
   #runId: string | undefined;
   /** Sequence of the last event that this process knows of the open engine. */
   #sequence = 0;
@@ -174,14 +177,15 @@ export class EngineCore {
 
   /**
    * Identifies the server, and begins a new epoch if it is not the server of the last epoch. Must be called again after
-   * each reconnection. The epoch is noted in Postgres before anything is answered in it. If Postgres cannot note it,
-   * the engine opens all the same, and `noteEpoch` tries again.
+   * each reconnection. An epoch opens when Postgres has its note, and not before: a server that lacks the epoch could
+   * begin it again. An epoch with a note opens also while Postgres is away.
    * @param known undefined while Postgres is unavailable
    * @returns the noted epoch, if it began on another server and this engine lacks it; otherwise null
    * @throws EngineMisconfigured when the server's settings could lose what it has answered
    * @throws EngineBehind when Postgres has events that this server lost
    * @throws EngineFormat when another release wrote the engine in another format
    * @throws EngineExhausted when all epochs have gone by
+   * @throws EpochUnnoted while Postgres does not take the note
    */
   async open(known: KnownPosition | undefined): Promise<BegunEpoch | null> {
     const tenure = this.#tenure;
@@ -195,16 +199,20 @@ export class EngineCore {
       reply = await this.#openEpoch(runId, known, '1');
     }
     this.formatReplaced();
+    if (reply.outcome === 'begun' && known !== undefined) {
+      if (reply.lacksNoted) this.#lacked = known.begun ?? null;
+      const begun: BegunEpoch = { epoch: reply.epoch, server: runId };
+      await this.#note(begun);
+      this.#checkTenure(tenure);
+      reply = await this.#openEpoch(runId, { ...known, begun }, '1');
+    }
     switch (reply.outcome) {
       case 'open':
-        this.#filter = readFilterState(reply.filter);
-        this.#noted = known?.begun?.epoch ?? 0;
-        if (known !== undefined && !(await this.#note({ epoch: reply.epoch, server: runId })))
-          throw new Refusal('SERVICE_UNAVAILABLE', `epoch ${reply.epoch} began on another server meanwhile`);
+        // A release without notes may have begun the epoch, or Postgres was put back to an earlier moment.
+        if (known !== undefined && reply.epoch > (known.begun?.epoch ?? 0))
+          await this.#note({ epoch: reply.epoch, server: runId });
         this.#checkTenure(tenure);
-        this.#sequence = 0;
-        this.#adopt(reply.epoch, runId);
-        return reply.lacksNoted ? (known?.begun ?? null) : null;
+        return this.#opened(reply, runId);
       case 'format':
         this.#otherFormat = otherFormat(reply.format);
         throw this.#otherFormat;
@@ -214,6 +222,7 @@ export class EngineCore {
         );
       case 'exhausted':
         throw new EngineExhausted(`${HIGHEST_EPOCH} epochs have gone by: no ids are left`);
+      case 'begun':
       case 'rewrite':
       case 'unknown':
         throw new Refusal(
@@ -221,6 +230,15 @@ export class EngineCore {
           'Postgres must tell where the ledger stands before the engine opens',
         );
     }
+  }
+
+  #opened({ epoch, filter }: { epoch: number; filter: string }, runId: string): BegunEpoch | null {
+    this.#filter = readFilterState(filter);
+    this.#sequence = 0;
+    this.#adopt(epoch, runId);
+    const lacked = this.#lacked;
+    this.#lacked = null;
+    return lacked;
   }
 
   #checkTenure(tenure: number): void {
@@ -245,26 +263,34 @@ export class EngineCore {
     });
   }
 
-  /**
-   * Notes an epoch in Postgres, unless it is known to be noted.
-   * @returns false when the epoch began on another server before; true while Postgres is unavailable
-   */
-  async #note(begun: BegunEpoch): Promise<boolean> {
-    if (this.#epochs === undefined || begun.epoch <= this.#noted) return true;
-    try {
-      if ((await this.#epochs.note(begun)) !== begun.server) return false;
-    } catch {
-      return true;
-    }
-    this.#noted = begun.epoch;
-    return true;
+  /** @throws EpochUnnoted; Refusal SERVICE_UNAVAILABLE when the epoch began on another server before */
+  async #note(begun: BegunEpoch): Promise<void> {
+    const { epoch, server } = begun;
+    const noted = await this.#epochs?.note(begun).catch((cause: unknown) => {
+      throw new EpochUnnoted('SERVICE_UNAVAILABLE', `epoch ${epoch} waits for its note in Postgres`, {
+        cause,
+      });
+    });
+    if (noted !== undefined && noted !== server)
+      throw new Refusal('SERVICE_UNAVAILABLE', `epoch ${epoch} began on another server`);
   }
 
-  /** Notes the epoch in force in Postgres, if that failed before. Closes the engine if another server has the epoch. */
-  async noteEpoch(): Promise<void> {
+  /**
+   * Notes the epoch in force in a Postgres that lacks its note, because it was put back to an earlier moment or because
+   * a release without notes began the epoch. Trading goes on meanwhile. Closes the engine if another server has the
+   * epoch.
+   * @param begun the highest epoch that Postgres has noted
+   */
+  async noteEpoch(begun: BegunEpoch | null): Promise<void> {
     const [epoch, server, tenure] = [this.#epoch, this.#runId, this.#tenure];
-    if (epoch === undefined || server === undefined) return;
-    if (!(await this.#note({ epoch, server })) && tenure === this.#tenure) this.#lose();
+    if (epoch === undefined || server === undefined || this.#epochs === undefined) return;
+    let noted = begun;
+    if (begun === null || begun.epoch < epoch) {
+      const at = await this.#epochs.note({ epoch, server }).catch(() => server);
+      noted = { epoch, server: at };
+    }
+    const isOthers = noted?.epoch === epoch && noted.server !== server;
+    if (isOthers && tenure === this.#tenure) this.#lose();
   }
 
   /** @throws EngineMisconfigured when the server's settings could lose what it has answered */
@@ -412,14 +438,10 @@ export class EngineCore {
       sequence >= (settled?.sequence ?? 0)
     ) {
       this.#filter = readFilterState(filter?.toString() ?? null);
-      const server = this.#runId;
-      const isOurs = epoch === this.#epoch || (await this.#note({ epoch, server }));
-      this.#checkTenure(tenure);
-      if (isOurs) {
-        this.#adopt(epoch, server);
-        this.saw(sequence, this.#tenure);
-        return;
-      }
+      // The server has an epoch under its run id when Postgres has the note.
+      this.#adopt(epoch, this.#runId);
+      this.saw(sequence, this.#tenure);
+      return;
     }
     this.#lose();
     throw new Refusal('SERVICE_UNAVAILABLE', 'the matching engine was replaced and is not open yet');

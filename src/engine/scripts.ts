@@ -168,13 +168,10 @@ export const OPEN_EPOCH = describeScript({
   keys: [],
   args: ['runId', 'epoch', 'sequence', 'filterLayout', 'format', 'rewritten', 'begunEpoch', 'begunServer'],
   read: outcomes({
-    open: ([epoch, filter, lacks]: [Buffer, Buffer, Buffer]) =>
-      ({
-        outcome: 'open',
-        epoch: Number(epoch),
-        filter: filter.toString(),
-        lacksNoted: lacks.length > 0,
-      }) as const,
+    open: ([epoch, filter]: [Buffer, Buffer]) =>
+      ({ outcome: 'open', epoch: Number(epoch), filter: filter.toString() }) as const,
+    begun: ([epoch, lacks]: [Buffer, Buffer]) =>
+      ({ outcome: 'begun', epoch: Number(epoch), lacksNoted: lacks.length > 0 }) as const,
     behind: ([epoch, sequence]: [Buffer, Buffer]) =>
       ({ outcome: 'behind', lastEvent: `${epoch}-${sequence}` }) as const,
     format: ([format]: [Buffer]) => ({ outcome: 'format', format: format.toString() }) as const,

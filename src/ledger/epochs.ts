@@ -21,8 +21,13 @@ const READ_POSITION = prepared(`
   from (select ${CURSOR_COLUMNS} from engine_cursor) as engine_cursor
   left join lateral (select epoch, server from engine_epochs order by epoch desc limit 1) as begun on true`);
 
+/** Waits for the disk also where other commits do not: a note that is lost lets an epoch begin twice. */
 const NOTE = prepared(`
-  with added as (insert into engine_epochs (epoch, server) values ($1, $2) on conflict do nothing returning server)
+  with durably as materialized (select set_config('synchronous_commit', 'on', true)),
+    added as (
+      insert into engine_epochs (epoch, server) select $1::integer, $2::text from durably
+      on conflict do nothing returning server
+    )
   select server from added union all select server from engine_epochs where epoch = $1`);
 
 export type EpochRegister = ReturnType<typeof epochRegister>;

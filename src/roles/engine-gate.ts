@@ -11,6 +11,7 @@ import {
   EngineExhausted,
   EngineFormat,
   EngineMisconfigured,
+  EpochUnnoted,
 } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { type Outages, openOutages } from './outages.ts';
@@ -94,6 +95,7 @@ export function keepEngineOpen(parts: {
       } catch (error) {
         refused = REFUSED.find(([kind]) => error instanceof kind)?.[1];
         // If only the tables are missing, Postgres is not unavailable: its migrations are running.
+        if (error instanceof EpochUnnoted) lacking = error;
         if (refused !== undefined || lacking === undefined) outages.report(names.engine, USER, error);
         else if (lacking instanceof Refusal) outages.report(names.postgres, USER, lacking);
         await sleep(refused === undefined ? RETRY_MS : retryRefusedMs);
@@ -116,8 +118,9 @@ export function keepEngineOpen(parts: {
     // A Postgres that hangs delays neither the next inspection nor a later question.
     if (consulting) return;
     consulting = true;
-    settled = await ledger.epochs.position().catch(() => undefined);
-    await engine.lifecycle.noteEpoch();
+    const known = await ledger.epochs.position().catch(() => undefined);
+    settled = known;
+    if (known !== undefined) await engine.lifecycle.noteEpoch(known.begun);
     consulting = false;
   };
   const inspecting = setInterval(inspect, INSPECT_MS);

@@ -4,6 +4,7 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import pg from 'pg';
 import { Refusal } from '../../src/domain/errors.ts';
 import { type Engine, EngineExhausted, type EpochNotes, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
@@ -59,7 +60,7 @@ describe('epochs that Postgres has noted', function () {
     await isOpen();
   };
   const guard = async (): Promise<void> => {
-    const tell = (_fields: unknown, sentence?: string): void => void (sentence && told.push(sentence));
+    const tell = (...words: unknown[]): void => void told.push(`${words.at(-1)}`);
     const logger = { info: () => undefined, warn: tell, error: tell, debug: () => undefined } as never;
     gate = keepEngineOpen({ redis, engine, ledger, logger, retryRefusedMs: 20 });
     await isOpen();
@@ -104,19 +105,89 @@ describe('epochs that Postgres has noted', function () {
     expect(await noted()).to.deep.equal([{ epoch: 1, server: await engine.lifecycle.serverRunId() }]);
   });
 
-  it('are noted later when Postgres cannot write, and the engine opens all the same', async () => {
-    let isAway = true;
-    const epochs: EpochNotes = {
-      note: async (begun) => {
-        if (isAway) throw new Refusal('SERVICE_UNAVAILABLE');
-        return ledger.epochs.note(begun);
-      },
-    };
-    engine = openEngine({ redis, ...LIMITS, epochs });
+  /** Sets whether Postgres takes writes on new connections, and ends those that are open. */
+  const setReadOnly = async (isReadOnly: boolean): Promise<void> => {
+    const client = new pg.Client(databaseUrl);
+    await client.connect();
+    await client.query('set default_transaction_read_only = off');
+    const name = new URL(databaseUrl).pathname.slice(1);
+    await client.query(`alter database ${name} set default_transaction_read_only = ${isReadOnly}`);
+    await client.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = '${name}' and application_name like 'redbook %'`,
+    );
+    await client.end();
+  };
+
+  it('open only when Postgres takes their note, so that a copy which lacks them begins none of them again', async () => {
     await guard();
-    await engine.lifecycle.noteEpoch();
-    expect([engine.lifecycle.isOpen(), await noted()]).to.deep.equal([true, []]);
-    isAway = false;
+    await publishPlain(engine, M);
+    await fund(engine, ALICE, { ETH: 100n });
+    await ledger.settlement.settle(await eventsOf(engine));
+    await setReadOnly(true);
+    await kill();
+    await server.start();
+    await ready();
+    await eventually('it is reported', async () => told.some((sentence) => sentence.includes('read-only')));
+    expect(await codeOf(sell())).to.equal('SERVICE_UNAVAILABLE');
+    expect(told.some((sentence) => sentence.startsWith('waiting for Postgres'))).to.equal(true);
+    expect(await noted()).to.have.length(1);
+    await setReadOnly(false);
+    await isOpen();
+    await sell();
+    expect((await noted()).map(({ epoch }) => epoch)).to.deep.equal([1, 2]);
+  });
+
+  it('go on while Postgres takes no writes, also in a process that opens the engine then', async () => {
+    await guard();
+    await publishPlain(engine, M);
+    await fund(engine, ALICE, { ETH: 100n });
+    await setReadOnly(true);
+    await sell();
+    for (const known of [undefined, await ledger.epochs.position()]) {
+      const other = openEngine({ redis, ...LIMITS, epochs: ledger.epochs });
+      await other.lifecycle.open(known);
+      await place(other, ALICE, limit(M, 'sell', 10, 1));
+    }
+    await setReadOnly(false);
+  });
+
+  it('are not open without Postgres while their note is missing', async () => {
+    const epochs: EpochNotes = { note: () => Promise.reject(new Refusal('SERVICE_UNAVAILABLE')) };
+    const other = openEngine({ redis, ...LIMITS, epochs });
+    expect(await codeOf(other.lifecycle.open(await ledger.epochs.position()))).to.equal(
+      'SERVICE_UNAVAILABLE',
+    );
+    expect(await codeOf(engine.lifecycle.open(undefined))).to.equal('SERVICE_UNAVAILABLE');
+    await engine.lifecycle.open(await ledger.epochs.position());
+    expect([await epochNow(), (await noted()).length]).to.deep.equal([1, 1]);
+  });
+
+  it('are noted on the disk of Postgres before they open, where other commits are not waited for', async () => {
+    const waited: string[] = [];
+    await query(
+      databaseUrl,
+      `create function told() returns trigger language plpgsql as
+         $$ begin perform pg_notify('told', current_setting('synchronous_commit')); return null; end $$;
+       create constraint trigger told after insert on engine_epochs deferrable initially deferred
+         for each row execute function told();
+       alter database ${new URL(databaseUrl).pathname.slice(1)} set synchronous_commit = off`,
+    );
+    const client = new pg.Client(databaseUrl);
+    client.on('error', () => undefined);
+    await client.connect();
+    client.on('notification', ({ payload }) => waited.push(payload!));
+    await client.query('listen told');
+    const fresh = openLedger({ databaseUrl });
+    await fresh.epochs.note({ epoch: 7, server: 'a' });
+    await eventually('the commit is told', async () => waited.length > 0);
+    expect(waited).to.deep.equal(['on']);
+    await Promise.all([fresh.close(), client.end()]);
+  });
+
+  it('are noted again in a Postgres that was put back to an earlier moment', async () => {
+    await guard();
+    await query(databaseUrl, 'delete from engine_epochs');
     await eventually('the epoch is noted', async () => (await noted()).length === 1);
   });
 
@@ -128,12 +199,12 @@ describe('epochs that Postgres has noted', function () {
   });
 
   it('are noted by a process that keeps its connection while another one begins them', async () => {
-    await engine.lifecycle.open(await ledger.epochs.position());
+    await guard();
     // Another process opens an engine that was rebuilt on the same server.
     await redis.hdel(KEYS.engine, 'server');
     await openEngine({ redis, ...LIMITS }).lifecycle.open(await ledger.epochs.position());
     await publishPlain(engine, M);
-    expect((await noted()).map(({ epoch }) => epoch)).to.deep.equal([1, 2]);
+    await eventually('both are noted', async () => (await noted()).length === 2);
   });
 
   it('do not begin when another server begins them at the same time: the next one begins', async () => {
@@ -149,7 +220,7 @@ describe('epochs that Postgres has noted', function () {
     await openEngine({ redis, ...LIMITS }).lifecycle.open(await ledger.epochs.position());
     await ledger.epochs.note({ epoch: 1, server: 'another' });
     await engine.lifecycle.open(undefined);
-    await engine.lifecycle.noteEpoch();
+    await engine.lifecycle.noteEpoch((await ledger.epochs.position()).begun);
     expect(engine.lifecycle.isOpen()).to.equal(false);
     await guard();
     expect(await epochNow()).to.equal(2);

@@ -34,8 +34,6 @@ export class Journal {
   /** Set while the server lacks events that Postgres has, until an operator has emptied it. */
   isBehind = false;
   lastId = '';
-  /** The last epoch that Postgres had noted when the server was lost. */
-  #notedEpoch = 0;
   #fold = nothing();
   readonly #markets: readonly Market[];
   readonly #switches: Switches;
@@ -134,10 +132,9 @@ export class Journal {
   }
 
   #addOrder(event: EngineEvent & OrderPlaced): void {
-    const { epoch, order, status, filledSteps, trades, expired } = event;
+    const { order, status, filledSteps, trades, expired } = event;
     if (this.#fold.placed.has(order.id)) throw new Violation('an order id is given once', order.id);
-    if (this.lost.has(order.id) && epoch <= this.#notedEpoch)
-      throw new Violation('the id of a lost order is not given again', order.id);
+    if (this.lost.has(order.id)) throw new Violation('the id of a lost order is not given again', order.id);
     this.#fold.placed.set(order.id, event);
     if (order.clientOrderId !== null) this.#use(`${order.wallet} ${order.clientOrderId}`, order.id);
     for (const { makerOrderId, sizeSteps } of trades) {
@@ -169,20 +166,15 @@ export class Journal {
     this.#fold.used.set(name, meaning);
   }
 
-  /**
-   * The server and all it holds are gone. A rebuilt one goes on after what Postgres has.
-   * @param notedEpoch the last epoch that Postgres has noted
-   */
-  lose(notedEpoch: number): void {
-    this.#notedEpoch = notedEpoch;
+  /** The server and all it holds are gone. A rebuilt one goes on after what Postgres has. */
+  lose(): void {
     this.isLost = true;
     this.isBehind = false;
     this.losses += 1;
   }
 
   /** Another server takes over, whose last event is this one. */
-  failOver(sequence: number, notedEpoch: number): void {
-    this.#notedEpoch = notedEpoch;
+  failOver(sequence: number): void {
     this.losses += 1;
     this.forgetAfter(sequence);
   }

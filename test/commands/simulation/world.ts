@@ -219,7 +219,7 @@ export class World implements SimulatedServer {
   async loseRedis(): Promise<void> {
     await this.redis.flushdb();
     this.switches.forget();
-    this.journal.lose(await this.#notedEpoch());
+    this.journal.lose();
     this.#writtenMs = 0;
   }
 
@@ -243,10 +243,10 @@ export class World implements SimulatedServer {
     this.switches.forget();
     const settled = await this.cursor();
     if (settled.sequence <= sequence) {
-      this.journal.failOver(sequence, await this.#notedEpoch());
+      this.journal.failOver(sequence);
       this.#tookOver = { epoch: settled.epoch, sequence };
     } else {
-      this.journal.lose(await this.#notedEpoch());
+      this.journal.lose();
       this.journal.isBehind = true;
     }
   }
@@ -268,15 +268,6 @@ export class World implements SimulatedServer {
     });
     const { epoch, sequence } = rows[0]!;
     return { epoch: Number(epoch), sequence: Number(sequence) };
-  }
-
-  /** Returns the last epoch that Postgres has noted. */
-  async #notedEpoch(): Promise<number> {
-    const { rows } = await (await this.sessions.monitor()).query<{ epoch: number }>({
-      name: 'noted epoch',
-      text: 'select max(epoch) as epoch from engine_epochs',
-    });
-    return rows[0]!.epoch;
   }
 
   async forgetScripts(): Promise<void> {

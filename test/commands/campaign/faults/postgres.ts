@@ -92,7 +92,7 @@ async function expectHeldUp({ cluster, violation, note }: Scene): Promise<void> 
   note(`${(await engineSequence(cluster.redis))! - after} events waited`);
 }
 
-/** In every second round, the engine's Redis starts anew meanwhile, and the engine begins an epoch. */
+/** In every second round, the engine's Redis starts anew meanwhile: the next epoch waits for Postgres. */
 const readOnly = administered('Postgres is read-only', async (scene) => {
   const { cluster, round } = scene;
   await set(cluster, 'set default_transaction_read_only = on');
