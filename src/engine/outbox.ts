@@ -47,8 +47,11 @@ const BYTES_PER_MAKER = 552;
 
 const bytesOf = ([, fields]: StreamEntry): number => fields.reduce((sum, { length }) => sum + length, 0);
 
-/** Most index entries that one script reads, so that it stays short however many unsettled events a wallet has. */
-const STAMPS_OF_A_PAGE = 500;
+/**
+ * Most index entries that one script returns. Most lists are complete with the first ones: a hundred orders that were
+ * placed and cancelled are two hundred events.
+ */
+const STAMPS_TOGETHER = 250;
 /** Most events of one page of a wallet's events; each may carry the fills of thousands of orders. */
 const UNSETTLED_PAGE = 50;
 /**
@@ -57,6 +60,17 @@ const UNSETTLED_PAGE = 50;
  */
 const MOST_UNSETTLED = 10_000;
 const MOST_UNSETTLED_BYTES = 64 * 1024 * 1024;
+
+/** Some of a wallet's unsettled events. */
+interface UnsettledPage {
+  /** Oldest first. All of them are older than those of the page before. */
+  readonly events: readonly EngineEvent[];
+  /**
+   * True if the pages so far have every event of the wallet from their oldest event on, up to the moment of the first
+   * page, and the engine that told them is open. False once an event was settled and trimmed before it was read.
+   */
+  readonly isWhole: boolean;
+}
 
 const farBehind = (): Refusal =>
   new Refusal('SERVICE_UNAVAILABLE', 'too much of this wallet is not settled yet: try again later');
@@ -125,44 +139,67 @@ export class EngineOutbox {
    * @throws Refusal SERVICE_UNAVAILABLE when they are too many or too large because settlement is far behind
    */
   async unsettledOf(wallet: string): Promise<EngineEvent[]> {
-    const events: EngineEvent[] = [];
-    for await (const page of this.unsettledPages(wallet)) events.push(...page);
-    return events;
+    const pages: (readonly EngineEvent[])[] = [];
+    for await (const { events } of this.unsettledPages(wallet)) pages.push(events);
+    return pages.reverse().flat();
   }
 
-  /** Yields the same events in pages, for readers that need not keep them all. */
-  async *unsettledPages(wallet: string): AsyncGenerator<EngineEvent[]> {
-    const ids = await this.#unsettledIds(wallet);
-    let bytes = 0;
-    for (let at = 0; at < ids.length; at += UNSETTLED_PAGE) {
-      const page = ids.slice(at, at + UNSETTLED_PAGE);
-      // Several commands instead of one script: each range is short, and other commands run between them.
-      const found = await this.#core.call(() =>
-        Promise.all(page.map((id) => this.#core.redis.xrangeBuffer(KEYS.events, id, id))),
-      );
-      // A missing entry has been settled meanwhile: the caller reads Postgres next.
-      const entries = found.flat();
-      bytes += entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
-      if (bytes > MOST_UNSETTLED_BYTES) throw farBehind();
-      yield await this.#decode(entries);
-    }
-  }
-
-  /** Returns the ids of the events that touch the wallet and may not be settled, oldest first. */
-  async #unsettledIds(wallet: string): Promise<string[]> {
-    const ids = new Set<string>();
+  /**
+   * Yields the same events in pages, the newest page first. Reads a page when the reader asks for it, so a reader that
+   * stops early costs little. The pages are as of the moment of the first one: later events are left out.
+   */
+  async *unsettledPages(wallet: string): AsyncGenerator<UnsettledPage> {
+    const { tenure } = this.#core;
+    const isOpen = this.#core.isOpen();
+    let [isComplete, count, bytes] = [true, 0, 0];
     for (let last: Buffer = Buffer.alloc(0); ; ) {
-      const { stamps } = await this.#core.run(FIND_UNSETTLED, {
-        wallet: walletBytes(wallet),
-        after: last,
-        most: STAMPS_OF_A_PAGE,
-      });
-      for (const stamp of stamps)
-        ids.add(idOf({ epoch: stamp.readUInt16BE(0), sequence: stamp.readUIntBE(2, 6) }));
-      if (ids.size > MOST_UNSETTLED) throw farBehind();
-      if (stamps.length < STAMPS_OF_A_PAGE) return [...ids].reverse();
+      const stamps = await this.#unsettledStamps(wallet, last, MOST_UNSETTLED - count);
+      count += stamps.length;
+      if (count > MOST_UNSETTLED) throw farBehind();
+      for (let at = 0; at < stamps.length; at += UNSETTLED_PAGE) {
+        const asked = stamps.slice(at, at + UNSETTLED_PAGE);
+        const entries = await this.#entriesAt(asked);
+        bytes += entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
+        if (bytes > MOST_UNSETTLED_BYTES) throw farBehind();
+        // A missing entry has been settled meanwhile: the caller reads Postgres next.
+        isComplete &&= entries.length === asked.length;
+        const events = await this.#decode(entries.reverse());
+        yield { events, isWhole: isComplete && isOpen && tenure === this.#core.tenure };
+      }
+      if (stamps.length < STAMPS_TOGETHER) return;
       last = stamps.at(-1)!;
     }
+  }
+
+  /**
+   * Returns stamps of the wallet's unsettled events, newest first: the next ones after a stamp.
+   * @param after the last stamp of the call before; empty for the first call
+   * @param most number of further events that a reader takes
+   * @throws Refusal SERVICE_UNAVAILABLE also when the engine was lost or replaced since the call before
+   */
+  async #unsettledStamps(wallet: string, after: Buffer, most: number): Promise<readonly Buffer[]> {
+    const found = await this.#core.whileCurrent(() =>
+      this.#core.run(FIND_UNSETTLED, {
+        wallet: walletBytes(wallet),
+        after,
+        count: STAMPS_TOGETHER,
+        most,
+        leastSequence: this.#core.leastSequence,
+      }),
+    );
+    if (found.outcome === 'too many') throw farBehind();
+    return found.stamps;
+  }
+
+  /** Several commands instead of one script: each range is short, and other commands run between them. */
+  async #entriesAt(stamps: readonly Buffer[]): Promise<StreamEntry[]> {
+    const ids = stamps.map((stamp) =>
+      idOf({ epoch: stamp.readUInt16BE(0), sequence: stamp.readUIntBE(2, 6) }),
+    );
+    const found = await this.#core.call(() =>
+      Promise.all(ids.map((id) => this.#core.redis.xrangeBuffer(KEYS.events, id, id))),
+    );
+    return found.flat();
   }
 
   /**

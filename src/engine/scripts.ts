@@ -117,8 +117,11 @@ export const FIND_LIVE_ORDERS = describeScript({
 export const FIND_UNSETTLED = describeScript({
   name: 'find_unsettled',
   keys: [],
-  args: ['wallet', 'after', 'most'],
-  read: (reply) => ({ stamps: reply as Buffer[] }),
+  args: ['wallet', 'after', 'count', 'most', 'leastSequence'],
+  read: currentOutcomes({
+    found: (stamps: Buffer[]) => ({ outcome: 'found', stamps }) as const,
+    too_many: () => ({ outcome: 'too many' }) as const,
+  }),
 });
 
 export const LEASE_DUE_CANCEL = describeScript({

@@ -1,4 +1,8 @@
-/** Reads a wallet's orders and trades from Postgres and applies the unsettled events. */
+/**
+ * Reads a wallet's orders and trades from Postgres and applies the unsettled events. An event that touches an order is
+ * never older than its placement, and trades are numbered by age. So a page that is complete with the wallet's newest
+ * events needs neither older events nor Postgres.
+ */
 
 import type { Cursor, EngineEvent } from '../domain/event.ts';
 import {
@@ -24,6 +28,17 @@ interface Page<Item> {
   readonly next: number | null;
 }
 
+const BEFORE_ALL: Cursor = { epoch: 0, sequence: 0 };
+const NOTHING_SETTLED = { cursor: BEFORE_ALL, orders: [], trades: [] };
+
+const creates =
+  (id: string) =>
+  (event: EngineEvent): boolean =>
+    event.kind === 'order_placed' && event.order.id === id;
+
+const placesBefore = (event: EngineEvent, wallet: string, sequence: number): boolean =>
+  event.kind === 'order_placed' && event.order.wallet === wallet && event.order.sequence < sequence;
+
 interface OrdersFilter {
   /** If absent, orders of every status are listed. */
   readonly status?: 'live' | 'closed' | undefined;
@@ -34,7 +49,7 @@ interface OrdersFilter {
 /**
  * Returns a page of the wallet's orders, newest first by placement. An order never changes its place, so consecutive
  * pages show no order twice. They include every order that keeps the status from the first page to the last.
- * @throws Refusal SERVICE_UNAVAILABLE while Postgres is unavailable
+ * @throws Refusal SERVICE_UNAVAILABLE if Postgres is needed and unavailable
  */
 export async function ordersOf(
   { engine, ledger, settings }: Stores,
@@ -42,7 +57,25 @@ export async function ordersOf(
   { status, beforeSequence = Number.MAX_SAFE_INTEGER }: OrdersFilter,
   limit: number,
 ): Promise<Page<OrderWithFills>> {
-  const events = await unsettledEvents(engine, wallet);
+  const isListed = ({ order }: FoldedOrder): boolean =>
+    order.sequence < beforeSequence && (status === undefined || isLive(order.status) === (status === 'live'));
+  const listedIn = (events: readonly EngineEvent[]): FoldedOrder[] =>
+    foldOrders(NOTHING_SETTLED, events, wallet).filter(isListed);
+  // The count is cheap. Each further placement adds one order to the list at most.
+  let fewestPlaced = limit + 1;
+  const { events, isEnough } = await unsettledEvents({ engine, ledger }, wallet, {
+    isEnough(newest) {
+      const placed = newest.filter((event) => placesBefore(event, wallet, beforeSequence)).length;
+      if (placed < fewestPlaced) return false;
+      const missing = limit + 1 - listedIn(newest).length;
+      fewestPlaced = placed + missing;
+      return missing <= 0;
+    },
+  });
+  if (isEnough) {
+    const { items, next } = pageOf(listedIn(events), limit, ({ order }) => order.sequence);
+    return { items: withFills(items, new Map(), settings), next };
+  }
   // One extra order tells whether there is a next page.
   const page = { status, beforeSequence, limit: limit + 1 };
   if (events.length === 0) {
@@ -54,11 +87,10 @@ export async function ordersOf(
     return pageOf(found, limit, ({ order }) => order.sequence);
   }
   const settled = await ledger.orders.ofWallet(wallet, { ...page, touchedIds: touchedIds(events, wallet) });
-  const isListed = ({ order }: FoldedOrder): boolean =>
-    order.sequence < beforeSequence && (status === undefined || isLive(order.status) === (status === 'live'));
   const found = foldOrders(settled, events, wallet).filter(isListed);
   const { items, next } = pageOf(found, limit, ({ order }) => order.sequence);
-  return { items: await withFills(items, settled.cursor, { ledger, settings }), next };
+  const fills = await ledger.orders.fills(settledShares(items, settings), settled.cursor);
+  return { items: withFills(items, fills, settings), next };
 }
 
 function pageOf<Item>(found: readonly Item[], limit: number, positionOf: (item: Item) => number): Page<Item> {
@@ -66,23 +98,33 @@ function pageOf<Item>(found: readonly Item[], limit: number, positionOf: (item: 
   return { items, next: found.length > limit ? positionOf(items.at(-1)!) : null };
 }
 
+/** Returns the number of settled fills that each order shows beside its unsettled ones, by order id. */
+function settledShares(orders: readonly FoldedOrder[], limits: FillLimits): Map<string, number> {
+  const shares = sharesOf(orders, limits);
+  return new Map(
+    orders.map(({ order, unsettledFills }, at) => [
+      order.id,
+      Math.max(0, shares[at]! - unsettledFills.length),
+    ]),
+  );
+}
+
+const sharesOf = (orders: readonly FoldedOrder[], limits: FillLimits): number[] =>
+  fillShares(
+    orders.map(({ order }) => order),
+    limits,
+  );
+
 /**
  * Returns the orders with their newest fills.
- * @param cursor of the read that found the orders
+ * @param settled settled fills by order id
  */
-async function withFills(
+function withFills(
   orders: readonly FoldedOrder[],
-  cursor: Cursor,
-  { ledger, settings }: Pick<Stores, 'ledger' | 'settings'>,
-): Promise<OrderWithFills[]> {
-  const shares = fillShares(
-    orders.map(({ order }) => order),
-    settings,
-  );
-  const settledShare = ({ unsettledFills }: FoldedOrder, at: number): number =>
-    Math.max(0, shares[at]! - unsettledFills.length);
-  const counts = new Map(orders.map((folded, at) => [folded.order.id, settledShare(folded, at)]));
-  const settled = await ledger.orders.fills(counts, cursor);
+  settled: ReadonlyMap<string, readonly Fill[]>,
+  limits: FillLimits,
+): OrderWithFills[] {
+  const shares = sharesOf(orders, limits);
   return orders.map((folded, at) => withNewest(folded, settled.get(folded.order.id) ?? [], shares[at]!));
 }
 
@@ -97,7 +139,7 @@ const withNewest = (
 
 /**
  * Returns a page of the wallet's trades, newest first.
- * @throws Refusal SERVICE_UNAVAILABLE while Postgres is unavailable
+ * @throws Refusal SERVICE_UNAVAILABLE if Postgres is needed and unavailable
  */
 export async function tradesOf(
   { engine, ledger }: Stores,
@@ -107,18 +149,23 @@ export async function tradesOf(
 ): Promise<Page<WalletTrade>> {
   const { orderId } = filter;
   if (orderId !== undefined && !isOrderId(orderId)) return { items: [], next: null };
-  const events = await unsettledEvents(engine, wallet, orderId);
-  const settled = await ledger.trades.ofWallet(wallet, { ...filter, limit: limit + 1 });
-  const trades = foldTrades(settled, events, wallet, filter);
+  const tradesIn = (events: readonly EngineEvent[]): WalletTrade[] =>
+    foldTrades(NOTHING_SETTLED, events, wallet, filter);
+  const { events, isEnough } = await unsettledEvents({ engine, ledger }, wallet, {
+    orderId,
+    isEnough: (newest) =>
+      tradesIn(newest).length > limit || (orderId !== undefined && newest.some(creates(orderId))),
+  });
+  const trades = isEnough
+    ? tradesIn(events)
+    : foldTrades(
+        await ledger.trades.ofWallet(wallet, { ...filter, limit: limit + 1 }),
+        events,
+        wallet,
+        filter,
+      );
   return pageOf(trades, limit, ({ fill }) => Number(fill.tradeId));
 }
-
-const NOTHING_SETTLED = { cursor: { epoch: 0, sequence: 0 }, order: null };
-
-const creates =
-  (id: string) =>
-  (event: EngineEvent): boolean =>
-    event.kind === 'order_placed' && event.order.id === id;
 
 /**
  * Returns an order of the wallet, or undefined if the wallet has no order with this id. Reads Postgres only if the
@@ -132,9 +179,12 @@ export async function orderOf(
 ): Promise<OrderWithFills | undefined> {
   if (!isOrderId(id)) return undefined;
   const { maxFillsPerOrder, maxFillsPerReply } = settings;
-  const events = await unsettledEvents(engine, wallet, id);
+  const { events } = await unsettledEvents({ engine, ledger }, wallet, {
+    orderId: id,
+    isEnough: (newest) => newest.some(creates(id)),
+  });
   const { cursor, order } = events.some(creates(id))
-    ? NOTHING_SETTLED
+    ? { cursor: BEFORE_ALL, order: null }
     : await ledger.orders.byId(wallet, id, Math.min(maxFillsPerOrder, maxFillsPerReply));
   const orders = order === null ? [] : [order];
   const found = foldOrders({ cursor, orders }, events, wallet).find((folded) => folded.order.id === id);

@@ -3,7 +3,7 @@
 import { Refusal } from '../domain/errors.ts';
 import type { EngineEvent } from '../domain/event.ts';
 import { type OrderVisitor, visitOrders } from '../domain/order-life.ts';
-import type { Engine } from '../engine/index.ts';
+import type { Services } from './services.ts';
 
 /**
  * Maximum number of placements, fills and closed orders in memory per read, some 500 bytes each. A wallet exceeds it
@@ -11,34 +11,74 @@ import type { Engine } from '../engine/index.ts';
  */
 const MOST_PARTS = 50_000;
 
+/** Up to this number of events, each page is followed by a check if it is enough, because that is cheap. */
+const CHECKED_EACH_PAGE = 500;
+/** Growth of the number of events between two later checks, so that all of them cost as much as a few. */
+const CHECK_GROWTH = 1.5;
+
 /**
- * Returns the wallet's unsettled events, oldest first: placements, fills and closings of its orders.
- * @param orderId limits the events to one order; default all orders
- * @throws Refusal SERVICE_UNAVAILABLE if the settlement backlog is too large for memory
+ * Number of events after which a read makes sure that Postgres answers, because most reads that go further back need it.
+ * So no read costs the engine more than this while Postgres is away.
+ */
+const READ_WITHOUT_POSTGRES = 1_000;
+
+interface UnsettledRead {
+  /** Oldest first. */
+  readonly events: readonly EngineEvent[];
+  /** True if the reader needs nothing older, neither from the engine nor from Postgres. */
+  readonly isEnough: boolean;
+}
+
+interface UnsettledFilter {
+  /** Limits the events to one order; default all orders. */
+  readonly orderId?: string | undefined;
+  /**
+   * Returns true if the reader needs nothing older. Gets every event of the filter from some event on, oldest first.
+   * Reading stops then. Never called when an event may be missing.
+   */
+  readonly isEnough: (events: readonly EngineEvent[]) => boolean;
+}
+
+/**
+ * Reads the wallet's unsettled events, newest first, until the reader has enough: placements, fills and closings of its
+ * orders.
+ * @throws Refusal SERVICE_UNAVAILABLE if the settlement backlog is too large for memory, or goes far back while Postgres
+ *   is unavailable
  */
 export async function unsettledEvents(
-  engine: Engine,
+  { engine, ledger }: Pick<Services, 'engine' | 'ledger'>,
   wallet: string,
-  orderId?: string,
-): Promise<EngineEvent[]> {
-  const events: EngineEvent[] = [];
-  let parts = 0;
+  { orderId, isEnough }: UnsettledFilter,
+): Promise<UnsettledRead> {
+  let events: EngineEvent[] = [];
+  let [isWhole, isChecked, isPostgresThere] = [false, true, false];
+  let [read, parts, checkAt] = [0, 0, 0];
   for await (const page of engine.outbox.unsettledPages(wallet)) {
-    for (const event of page) {
-      const own = ownPart(event, wallet, orderId);
-      if (own === undefined) continue;
-      events.push(own);
-      parts += partsOf(own);
+    const own = page.events.flatMap((event) => ownPart(event, wallet, orderId) ?? []);
+    parts += own.reduce((sum, event) => sum + partsOf(event), 0);
+    if (parts > MOST_PARTS) throw farBehind();
+    events = [...own, ...events];
+    isWhole = page.isWhole;
+    isChecked &&= own.length === 0;
+    if (isWhole && !isChecked && events.length >= checkAt) {
+      if (isEnough(events)) return { events, isEnough: true };
+      isChecked = true;
+      checkAt = events.length < CHECKED_EACH_PAGE ? 0 : events.length * CHECK_GROWTH;
     }
-    if (parts > MOST_PARTS) {
-      throw new Refusal(
-        'SERVICE_UNAVAILABLE',
-        'settlement is behind: lists are back when it has caught up; trading goes on',
-      );
+    read += page.events.length;
+    if (read >= READ_WITHOUT_POSTGRES && !isPostgresThere) {
+      await ledger.ping();
+      isPostgresThere = true;
     }
   }
-  return events;
+  return { events, isEnough: isWhole && !isChecked && isEnough(events) };
 }
+
+const farBehind = (): Refusal =>
+  new Refusal(
+    'SERVICE_UNAVAILABLE',
+    'settlement is behind: lists are back when it has caught up; trading goes on',
+  );
 
 /** Returns the ids of the wallet's orders that the events filled or closed. */
 export function touchedIds(events: readonly EngineEvent[], wallet: string): string[] {

@@ -4,8 +4,10 @@
 
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import { openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { loadScript, runScript, type Script, scriptOf } from '../../src/redis/lua.ts';
+import { LIMITS } from '../support/limits.ts';
 import { random, runSeed } from '../support/seed.ts';
 import {
   ALICE,
@@ -33,14 +35,16 @@ function stampOf(epoch: number, sequence: number): Buffer {
   return stamp;
 }
 
+const memberOf = (sequence: number): Buffer => Buffer.concat([bytesOf(ALICE), stampOf(1, sequence)]);
+
 /** Returns the script, extended to report how many entries of the index it visited. */
 function counting(): Script {
   const { source } = loadScript('find_unsettled');
-  const [call, reply] = ["redis.call('ZRANGE', ", 'return stamps'];
+  const [call, reply] = ["redis.call('ZRANGE', ", 'return reply'];
   for (const text of [call, reply]) expect(source.split(text), text).to.have.length(2);
   const counted = source
     .replace(call, 'zrange(')
-    .replace(reply, 'return { visited, stamps }')
+    .replace(reply, 'return { visited, reply }')
     .replace(
       'local FIRST_LOOK',
       `local visited = 0
@@ -84,12 +88,13 @@ describe('engine: unsettled events of a wallet', function () {
     const found: string[] = [];
     let last = Buffer.alloc(0) as Buffer;
     for (;;) {
-      const [visited, stamps] = (await runScript(
+      const [visited, [outcome, ...stamps]] = (await runScript(
         redis,
         script,
         [KEYS.engine, ...KEYS.unsettled],
-        [bytesOf(wallet), last, page],
-      )) as [number, Buffer[]];
+        [bytesOf(wallet), last, page, 100_000, 0],
+      )) as [number, [Buffer, ...Buffer[]]];
+      expect(outcome.toString()).to.equal('found');
       expect(visited, 'entries looked at').to.be.at.most(mostVisited);
       found.push(...stamps.map((stamp) => stamp.toString('hex')));
       if (stamps.length < page) return found;
@@ -131,30 +136,156 @@ describe('engine: unsettled events of a wallet', function () {
         .filter((stamp) => stamp.readUIntBE(2, 6) > settled)
         .sort((one, other) => other.readUIntBE(2, 6) - one.readUIntBE(2, 6));
       const page = 1 + dice.below(30);
-      expect(await find(ALICE, page, 4 * Math.max(page, 8))).to.deep.equal(
+      expect(await find(ALICE, page, 4 * Math.max(page, 8) + 4)).to.deep.equal(
         expected.map((stamp) => stamp.toString('hex')),
       );
       expect(await find(CAROL, page, 0)).to.deep.equal([]);
     }
   });
 
+  /** Places orders of ALICE and returns the sequences of their events, oldest first. */
+  async function placeMany(orders: number): Promise<number[]> {
+    const placed: number[] = [];
+    for (let left = orders; left > 0; left -= 100) {
+      const placing = Array.from({ length: Math.min(100, left) }, () =>
+        place(bench.engine, ALICE, limit(M, 'sell', 10, 1)),
+      );
+      for (const { order } of await Promise.all(placing)) placed.push(order.sequence);
+    }
+    return placed.sort((one, other) => one - other);
+  }
+
+  const callsOf = async (command: string): Promise<number> =>
+    Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(await redis.info('commandstats'))?.[1] ?? 0);
+
   it('reads all that a wallet did while nothing was settled, in pages', async () => {
     const { engine } = bench;
     await publishPlain(engine, M);
     await fund(engine, ALICE, { ETH: 10_000n });
-    const placed: number[] = [];
-    for (let orders = 0; orders < 1_100; orders += 100) {
-      const placing = Array.from({ length: 100 }, () => place(engine, ALICE, limit(M, 'sell', 10, 1)));
-      for (const { order } of await Promise.all(placing)) placed.push(order.sequence);
-    }
-    const calls = async (): Promise<number> =>
-      Number(/cmdstat_evalsha_ro:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
-    const before = await calls();
+    const placed = await placeMany(1_100);
+    const before = await callsOf('evalsha_ro');
     const events = await engine.outbox.unsettledOf(ALICE);
-    expect((await calls()) - before).to.equal(3);
+    expect((await callsOf('evalsha_ro')) - before).to.equal(5);
     const sequences = events.filter(({ kind }) => kind === 'order_placed').map(({ sequence }) => sequence);
-    expect(sequences).to.deep.equal(placed.sort((one, other) => one - other));
+    expect(sequences).to.deep.equal(placed);
     expect(events[0]!.kind).to.equal('credited');
+  });
+
+  describe('read in pages', () => {
+    let credit: number;
+    let placed: number[];
+
+    beforeEach(async () => {
+      await publishPlain(bench.engine, M);
+      await fund(bench.engine, ALICE, { ETH: 10_000n });
+      ({ sequence: credit } = await bench.engine.snapshots.state());
+      placed = await placeMany(600);
+    });
+
+    /** Reads the pages and runs `between` once, after some of them. Returns the sequences of each page. */
+    async function read(
+      between: () => Promise<unknown>,
+      afterPages: number,
+      engine = bench.engine,
+    ): Promise<{ sequences: number[]; isWhole: boolean }[]> {
+      const pages: { sequences: number[]; isWhole: boolean }[] = [];
+      for await (const { events, isWhole } of engine.outbox.unsettledPages(ALICE)) {
+        pages.push({ sequences: events.map(({ sequence }) => sequence), isWhole });
+        if (pages.length === afterPages) await between();
+      }
+      return pages;
+    }
+
+    const oldestFirst = (pages: readonly { readonly sequences: number[] }[]): number[] =>
+      pages.toReversed().flatMap(({ sequences }) => sequences);
+
+    it('costs no more than the pages that are asked for, the newest first', async () => {
+      const before = [await callsOf('xrange'), await callsOf('evalsha_ro')];
+      for await (const { events, isWhole } of bench.engine.outbox.unsettledPages(ALICE)) {
+        expect(events.map(({ sequence }) => sequence)).to.deep.equal(placed.slice(-50));
+        expect(isWhole).to.equal(true);
+        break;
+      }
+      const after = [await callsOf('xrange'), await callsOf('evalsha_ro')];
+      expect(after.map((calls, at) => calls - before[at]!)).to.deep.equal([50, 1]);
+    });
+
+    it('leaves out what happens after the first page', async () => {
+      const pages = await read(() => placeMany(30), 1);
+      expect(oldestFirst(pages)).to.deep.equal([credit, ...placed]);
+      expect(pages.every(({ isWhole }) => isWhole)).to.equal(true);
+    });
+
+    it('ends at what was settled meanwhile, also when its part of the index is dropped', async () => {
+      const { engine } = bench;
+      const { epoch } = await engine.snapshots.state();
+      const settle = async (sequence: number): Promise<void> => {
+        await engine.outbox.trim({ epoch, sequence });
+        for (const mark of ['mark:at', 'unsettled:ready_at']) {
+          if ((await redis.hexists(KEYS.engine, mark)) === 1) await redis.hset(KEYS.engine, mark, '0');
+        }
+      };
+      // The first part of the index ends here: later events stand in the other one.
+      await settle(credit);
+      await settle(credit);
+      placed.push(...(await placeMany(600)));
+      const settled = placed[599]!;
+      const pages = await read(async () => {
+        for (let trims = 0; trims < 4; trims += 1) await settle(settled);
+      }, 7);
+      expect(await redis.exists(...KEYS.unsettled)).to.equal(1);
+      const sequences = oldestFirst(pages);
+      expect(sequences).to.deep.equal(placed.slice(placed.indexOf(sequences[0]!)));
+      expect(sequences[0]).to.be.at.most(settled + 1);
+    });
+
+    it('is not whole once an event is settled and trimmed before it is read', async () => {
+      await redis.xdel(KEYS.events, `1-${placed[520]}`);
+      const pages = await read(async () => undefined, 1);
+      expect(pages.map(({ isWhole }) => isWhole)).to.deep.equal([true, ...pages.slice(1).map(() => false)]);
+      expect(oldestFirst(pages)).to.deep.equal([credit, ...placed.filter((_one, at) => at !== 520)]);
+    });
+
+    it('is not whole at a replica that has not opened the engine', async () => {
+      const engine = openEngine({ ...LIMITS, redis });
+      const pages = await read(async () => undefined, 1, engine);
+      expect(oldestFirst(pages)).to.deep.equal([credit, ...placed]);
+      expect(pages.some(({ isWhole }) => isWhole)).to.equal(false);
+    });
+
+    it('is not whole once the engine may be another one', async () => {
+      const state = await bench.engine.snapshots.state();
+      const pages = await read(async () => {
+        await changeState(redis, { epoch: state.epoch + 1 });
+        await bench.engine.lifecycle.confirm();
+      }, 2);
+      expect(oldestFirst(pages)).to.deep.equal([credit, ...placed]);
+      expect(pages.map(({ isWhole }) => isWhole)).to.deep.equal(pages.map((_page, at) => at < 2));
+    });
+
+    for (const [lost, lose] of [
+      ['emptied', () => redis.flushdb()],
+      ['without the index', () => redis.del(...KEYS.unsettled)],
+      [
+        'a copy that lacks the last page',
+        () =>
+          redis.zremrangebylex(
+            KEYS.unsettled[0],
+            Buffer.concat([Buffer.from('['), memberOf(placed[300]!)]),
+            '+',
+          ),
+      ],
+    ] as const) {
+      it(`is refused when the engine is ${lost} between two scripts`, async () => {
+        expect(await codeOf(read(lose, 5))).to.equal('SERVICE_UNAVAILABLE');
+      });
+    }
+
+    it('is refused at an engine that lacks an event which the replica knows', async () => {
+      await changeState(redis, { sequence: placed.at(-2)! });
+      expect(await codeOf(read(async () => undefined, 1))).to.equal('SERVICE_UNAVAILABLE');
+      expect(bench.engine.lifecycle.isOpen()).to.equal(false);
+    });
   });
 
   it('are refused where they are more than a list should read, for that wallet alone, until they are settled', async () => {
@@ -164,7 +295,9 @@ describe('engine: unsettled events of a wallet', function () {
     const { sequence } = await engine.snapshots.state();
     await index(0, ALICE, range(1, sequence + 1, sequence + 30_001));
     await changeState(redis, { sequence: sequence + 30_000 });
+    const before = await callsOf('xrange');
     expect(await codeOf(engine.outbox.unsettledOf(ALICE))).to.equal('SERVICE_UNAVAILABLE');
+    expect((await callsOf('xrange')) - before).to.equal(250);
     expect(await find(ALICE, 500, 2_048)).to.have.length(30_000);
     expect(await engine.outbox.unsettledOf(BOB)).to.have.length(1);
     await redis.hset(KEYS.engine, 'settled', sequence + 25_000);

@@ -22,6 +22,7 @@ import { openExchange } from '../support/exchange.ts';
 import { LIMITS } from '../support/limits.ts';
 import { marketSpec } from '../support/market-spec.ts';
 import { openRedis } from '../support/redis-server.ts';
+import type { SettleOptions } from '../support/settle-all.ts';
 
 const SECRET = 'a secret of the tests, 32 bytes or more';
 
@@ -60,8 +61,8 @@ export interface Fixture extends Replica {
   /** Creates a wallet with a session at the first replica and credits amounts in whole units to it. */
   trader(funds?: Readonly<Record<string, string>>, app?: RequestListener): Promise<Trader>;
   credit(wallet: string, funds: Readonly<Record<string, string>>): Promise<void>;
-  /** Settles all events into Postgres and reports the cursor to Redis. */
-  settle(): Promise<void>;
+  /** Settles all events into Postgres and reports the cursor to Redis, unless told otherwise. */
+  settle(options?: SettleOptions): Promise<void>;
   /** Resets the request limits of all clients. */
   forgetRequests(): Promise<void>;
 }
@@ -114,7 +115,7 @@ export async function openFixture(settings: Partial<HttpSettings> = {}): Promise
       await credit(trader.wallet, funds);
       return trader;
     },
-    settle: () => exchange.settle(),
+    settle: (options) => exchange.settle(options),
     async forgetRequests() {
       const logs = await redis.keys('{redbook}:limit:*');
       if (logs.length > 0) await redis.del(logs);
