@@ -10,7 +10,7 @@ ARGV  epoch
       lease_ms   '' forgets the switch
 Replies  { leased } | { ended } | { passed } when the switch is not this one any more | { stale, epoch }
 ]]
---- include read_state
+--- include switch_clock
 
 local state = read_state(KEYS.engine)
 if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
@@ -20,5 +20,6 @@ if ARGV.lease_ms == '' then
   redis.call('HDEL', KEYS.cut_offs, ARGV.wallet)
   return { 'ended' }
 end
-redis.call('ZADD', KEYS.leases, text(event_time(state) + tonumber(ARGV.lease_ms)), ARGV.wallet)
+local time, behind = switch_time(KEYS.engine)
+redis.call('ZADD', KEYS.leases, text(time + behind + tonumber(ARGV.lease_ms)), ARGV.wallet)
 return { 'leased' }

@@ -9,7 +9,7 @@ ARGV  epoch
       timeout_ms   time until the switch is due; 0 switches it off
 Replies  { set, time at which the switch is due ('' when it is off) } | { stale, epoch }
 ]]
---- include read_state
+--- include switch_clock
 
 local state = read_state(KEYS.engine)
 if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
@@ -17,6 +17,7 @@ if ARGV.timeout_ms == '0' then
   redis.call('ZREM', KEYS.switches, ARGV.wallet)
   return { 'set', '' }
 end
-local due = text(event_time(state) + tonumber(ARGV.timeout_ms))
-redis.call('ZADD', KEYS.switches, due, ARGV.wallet)
-return { 'set', due }
+local time, behind = switch_time(KEYS.engine)
+local due = time + tonumber(ARGV.timeout_ms)
+redis.call('ZADD', KEYS.switches, text(due + behind), ARGV.wallet)
+return { 'set', text(due) }

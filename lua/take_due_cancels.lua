@@ -12,16 +12,17 @@ Replies  { taken, time, when the next switch is due ('' for none), when the next
            { wallet (20), cut-off, … } } | { stale, epoch }
 A cut-off is  epoch (2) | sequence (6) | time at which the switch was due (7).
 ]]
---- include read_state
+--- include switch_clock
 
 local switches, leases, cut_offs = KEYS.switches, KEYS.leases, KEYS.cut_offs
 local state = read_state(KEYS.engine)
 if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
-local time, most = event_time(state), tonumber(ARGV.most)
-local lease_end = text(time + tonumber(ARGV.lease_ms))
+if redis.call('EXISTS', switches, leases) == 0 then return { 'taken', text(server_time()), '', '', {} } end
+local time, behind = switch_time(KEYS.engine)
+local most, lease_end = tonumber(ARGV.most), text(time + behind + tonumber(ARGV.lease_ms))
 
 local function due_in(key, count, ...)
-  return redis.call('ZRANGE', key, '-inf', text(time), 'BYSCORE', 'LIMIT', 0, count, ...)
+  return redis.call('ZRANGE', key, '-inf', text(time + behind), 'BYSCORE', 'LIMIT', 0, count, ...)
 end
 
 local taken, index_of = {}, {}
@@ -38,13 +39,14 @@ for _, wallet in ipairs(due_in(leases, most)) do
 end
 local due = due_in(switches, most - #taken / 2, 'WITHSCORES')
 for at = 1, #due, 2 do
-  local cut_off = stamp_of(state.epoch, state.sequence) .. struct.pack('>I7', tonumber(due[at + 1]))
+  local cut_off = stamp_of(state.epoch, state.sequence) .. struct.pack('>I7', tonumber(due[at + 1]) - behind)
   redis.call('ZREM', switches, due[at])
   redis.call('HSET', cut_offs, due[at], cut_off)
   take(due[at], cut_off)
 end
 
 local function next_of(key)
-  return redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or ''
+  local due_at = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
+  return due_at and text(due_at - behind) or ''
 end
 return { 'taken', text(time), next_of(switches), next_of(leases), taken }

@@ -6,7 +6,7 @@
 --   server         run id of the server that the epoch began on; `noting ` before it while Postgres has no note of it
 --   rules:<n>      version and symbol of the market with the number n, separated by a space
 --   last:<n>       last price of that market in ticks
---   hold:<wallet>  terms:<wallet>  paused  terms  filter  settled  mark …
+--   hold:<wallet>  terms:<wallet>  paused  terms  filter  settled  mark  switch_clock …
 --- define STATE '>I2I6I6I7I1I1'
 
 -- `found`: the field `state`; an engine that was never opened has none.

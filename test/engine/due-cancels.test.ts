@@ -3,14 +3,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { walletBytes } from '../../src/engine/codec.ts';
-import type { CancelledPage, DueCancel, Engine } from '../../src/engine/index.ts';
+import { type CancelledPage, type DueCancel, type Engine, openEngine } from '../../src/engine/index.ts';
 import { balancesKey, KEYS } from '../../src/engine/keys.ts';
+import { CLOCK_KEY, loadOnSimulatedClock } from '../commands/simulation/simulated-redis.ts';
 import { liveContents } from '../support/engine-contents.ts';
+import { LIMITS } from '../support/limits.ts';
 import {
   ALICE,
   type Bench,
   BOB,
   CAROL,
+  dump,
   eventsOf,
   expectConserved,
   fund,
@@ -256,5 +259,89 @@ describe('engine: dead-man switches', function () {
     }
     const bytes = Number(await bench.redis.memory('USAGE', KEYS.cancelAfter, 'SAMPLES', 0));
     expect(bytes / count).to.be.lessThan(200);
+  });
+});
+
+describe("engine: dead-man switches while the server's clock steps", function () {
+  this.timeout(60_000);
+  const START_MS = 1_800_000_000_000;
+  let bench: Bench;
+  let engine: Engine;
+  let nowMs: number;
+
+  const setClock = async (timeMs: number): Promise<void> => {
+    nowMs = timeMs;
+    await bench.redis.hset(
+      CLOCK_KEY,
+      'seconds',
+      Math.floor(nowMs / 1_000),
+      'microseconds',
+      (nowMs % 1_000) * 1_000,
+    );
+  };
+  /** Time goes by, while processes look for due switches. @returns milliseconds until the first one was taken */
+  const untilTaken = async (mostMs: number): Promise<number | undefined> => {
+    for (let passedMs = 0; passedMs <= mostMs; passedMs += 500) {
+      if ((await engine.dueCancels.take(10, LEASE_MS)).taken.length > 0) return passedMs;
+      await setClock(nowMs + 500);
+    }
+    return undefined;
+  };
+
+  beforeEach(async () => {
+    bench = await openBench();
+    await setClock(START_MS);
+    const { redis } = bench;
+    engine = openEngine({ ...LIMITS, redis, load: loadOnSimulatedClock });
+    await engine.lifecycle.open({ epoch: 0, sequence: 0 });
+    await publishPlain(engine, M);
+  });
+  afterEach(() => bench.close());
+
+  it('fire in time when they are set while the clock is an hour ahead, and it steps back', async () => {
+    await setClock(START_MS + HOUR_MS);
+    await engine.dueCancels.set(ALICE, 10_000);
+    await fund(engine, ALICE, { ETH: 1n });
+    expect(await untilTaken(3_000)).to.equal(undefined);
+    await setClock(nowMs - HOUR_MS);
+    expect(await untilTaken(60_000)).to.be.within(6_000, 7_000);
+  });
+
+  it('fire in time when they are set after the clock has stepped back, and events are in its future', async () => {
+    await setClock(START_MS + HOUR_MS);
+    await fund(engine, ALICE, { ETH: 1n });
+    await setClock(START_MS);
+    expect(await engine.dueCancels.set(ALICE, 10_000)).to.equal(START_MS + 10_000);
+    expect(await untilTaken(60_000)).to.equal(10_000);
+  });
+
+  it('never fire early when the clock steps back again and again', async () => {
+    await engine.dueCancels.set(ALICE, 10_000);
+    for (let step = 0; step < 5; step += 1) {
+      expect(await untilTaken(1_000)).to.equal(undefined);
+      await setClock(nowMs - HOUR_MS);
+    }
+    // Each interval of the loop above was 1.5 s, of which a look may have missed the last half second.
+    expect(await untilTaken(60_000)).to.be.within(2_500, 5_000);
+  });
+
+  it('have their leases end in time after a step back, and tell times by the present clock', async () => {
+    await setClock(START_MS + HOUR_MS);
+    await engine.dueCancels.set(ALICE, 5_000);
+    await setClock(nowMs + 5_000);
+    const [due] = (await engine.dueCancels.take(10, LEASE_MS)).taken;
+    expect(due!.dueMs).to.equal(START_MS + HOUR_MS + 5_000);
+    await setClock(START_MS);
+    const { timeMs, nextLeaseMs } = await engine.dueCancels.take(10, LEASE_MS);
+    expect([timeMs, nextLeaseMs]).to.deep.equal([START_MS, START_MS + LEASE_MS]);
+    expect(await engine.dueCancels.lease(due!, 1_000)).to.equal(true);
+    expect(await untilTaken(10_000)).to.equal(1_000);
+  });
+
+  it('cost no writes while none is set', async () => {
+    const before = await dump(bench.redis);
+    expect(await untilTaken(5_000)).to.equal(undefined);
+    await setClock(START_MS);
+    expect(await dump(bench.redis)).to.deep.equal(before);
   });
 });
