@@ -48,10 +48,10 @@ const BYTES_PER_MAKER = 552;
 const bytesOf = ([, fields]: StreamEntry): number => fields.reduce((sum, { length }) => sum + length, 0);
 
 /**
- * Most index entries that one script returns. Most lists are complete with the first ones: a hundred orders that were
- * placed and cancelled are two hundred events.
+ * Most index entries that the first script of a read returns, and that each later one does. Most lists are complete with
+ * the first ones: a hundred orders that were placed and cancelled are two hundred events.
  */
-const STAMPS_TOGETHER = 250;
+const STAMPS_TOGETHER = { first: 250, later: 500 };
 /** Most events of one page of a wallet's events; each may carry the fills of thousands of orders. */
 const UNSETTLED_PAGE = 50;
 /**
@@ -153,7 +153,8 @@ export class EngineOutbox {
     const isOpen = this.#core.isOpen();
     let [isComplete, count, bytes] = [true, 0, 0];
     for (let last: Buffer = Buffer.alloc(0); ; ) {
-      const stamps = await this.#unsettledStamps(wallet, last, MOST_UNSETTLED - count);
+      const together = count === 0 ? STAMPS_TOGETHER.first : STAMPS_TOGETHER.later;
+      const stamps = await this.#unsettledStamps(wallet, last, together, MOST_UNSETTLED - count);
       count += stamps.length;
       if (count > MOST_UNSETTLED) throw farBehind();
       for (let at = 0; at < stamps.length; at += UNSETTLED_PAGE) {
@@ -166,7 +167,7 @@ export class EngineOutbox {
         const events = await this.#decode(entries.reverse());
         yield { events, isWhole: isComplete && isOpen && tenure === this.#core.tenure };
       }
-      if (stamps.length < STAMPS_TOGETHER) return;
+      if (stamps.length < together) return;
       last = stamps.at(-1)!;
     }
   }
@@ -174,15 +175,21 @@ export class EngineOutbox {
   /**
    * Returns stamps of the wallet's unsettled events, newest first: the next ones after a stamp.
    * @param after the last stamp of the call before; empty for the first call
+   * @param count most stamps of this call
    * @param most number of further events that a reader takes
    * @throws Refusal SERVICE_UNAVAILABLE also when the engine was lost or replaced since the call before
    */
-  async #unsettledStamps(wallet: string, after: Buffer, most: number): Promise<readonly Buffer[]> {
+  async #unsettledStamps(
+    wallet: string,
+    after: Buffer,
+    count: number,
+    most: number,
+  ): Promise<readonly Buffer[]> {
     const found = await this.#core.whileCurrent(() =>
       this.#core.run(FIND_UNSETTLED, {
         wallet: walletBytes(wallet),
         after,
-        count: STAMPS_TOGETHER,
+        count,
         most,
         leastSequence: this.#core.leastSequence,
       }),

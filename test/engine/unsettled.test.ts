@@ -165,7 +165,7 @@ describe('engine: unsettled events of a wallet', function () {
     const placed = await placeMany(1_100);
     const before = await callsOf('evalsha_ro');
     const events = await engine.outbox.unsettledOf(ALICE);
-    expect((await callsOf('evalsha_ro')) - before).to.equal(5);
+    expect((await callsOf('evalsha_ro')) - before).to.equal(3);
     const sequences = events.filter(({ kind }) => kind === 'order_placed').map(({ sequence }) => sequence);
     expect(sequences).to.deep.equal(placed);
     expect(events[0]!.kind).to.equal('credited');
