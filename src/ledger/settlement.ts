@@ -13,6 +13,15 @@ import type { Pools } from './pools.ts';
 import { roundTrip, type Statement, type TextRow, textArray } from './round-trip.ts';
 import { type Added, rowsAdded, writeBatch } from './write-batch.ts';
 
+/** The new cursor. */
+export interface SettledTo extends Cursor {
+  /**
+   * True if the disk has everything up to the cursor. Otherwise a Postgres that is killed may come back with an earlier
+   * cursor, so the engine must keep the events.
+   */
+  readonly isFlushed: boolean;
+}
+
 /** The last settled event, which the next events must follow. */
 interface Settled extends Cursor {
   /** Digest of the event at the cursor; null while nothing is settled. */
@@ -26,19 +35,27 @@ const isContradiction = (error: unknown): error is pg.DatabaseError =>
 const BEGIN: Statement = { name: 'begin', text: 'begin' };
 const COMMIT: Statement = { name: 'commit', text: 'commit' };
 
+/** SQL that makes the commit of its transaction wait for the disk, also where the server's setting is `off`. */
+const FLUSHED = `set_config('synchronous_commit',
+  coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), true)`;
+
+/** Lets the commit return before its data are on disk. Postgres still writes them in the order of the commits. */
+const UNFLUSHED: Statement = { name: 'unflushed', text: 'set local synchronous_commit = off' };
+
 /**
  * Locks the cursor. Settlement processes do not queue: a process that finds the row locked leaves the work to the
  * lock's owner.
  *
  * The settings hold for the transaction. The first tells the cursor's trigger that witnesses and counts come with the
- * rows. The others prevent a plan made for a small table from reading all of a large one.
+ * rows. The next three prevent a plan made for a small table from reading all of a large one. With the last, the commit
+ * flushes this transaction and all before it: even a transaction that only locks the row writes that lock to the log.
  */
 const LOCK: Statement = {
   name: 'lock',
   text: `
     select epoch, sequence, digest, set_config('redbook.settlement', 'witnesses', true),
       set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-      set_config('enable_mergejoin', 'off', true)
+      set_config('enable_mergejoin', 'off', true), ${FLUSHED}
     from engine_cursor for update skip locked`,
 };
 
@@ -50,27 +67,32 @@ const cursorOf = ([epoch, sequence]: TextRow): Cursor => ({
 });
 
 /** Settles in two round trips: one reads the cursor and the orders that the events change, the other writes all rows. */
-async function settleOn(client: pg.PoolClient, events: readonly EngineEvent[]): Promise<Cursor> {
+async function settleOn(
+  client: pg.PoolClient,
+  events: readonly EngineEvent[],
+  flush: boolean,
+): Promise<SettledTo> {
   // The first event is usually the one at the cursor: what it placed was settled with it.
   const ids = ordersOfEarlierBatches(events.slice(1));
   const [, locked, found] = await roundTrip(client, [BEGIN, LOCK, ...loadOrders(ids)]);
   const row = locked?.[0];
   if (row === undefined) {
     const [current] = await roundTrip(client, [READ_CURSOR, COMMIT]);
-    return cursorOf(current![0]!);
+    return { ...cursorOf(current![0]!), isFlushed: false };
   }
   const settled = { ...cursorOf(row), digest: row[2] ?? null };
   const fresh = following(settled, events);
   const last = fresh.at(-1);
   if (last === undefined) {
     await roundTrip(client, [COMMIT]);
-    return { epoch: settled.epoch, sequence: settled.sequence };
+    return { epoch: settled.epoch, sequence: settled.sequence, isFlushed: true };
   }
   const isAsExpected = fresh.length === events.length - 1;
   const earlier = isAsExpected ? found : await reload(client, fresh);
   const batch = fold(fresh, progressOf(earlier ?? []));
-  await roundTrip(client, [...writeBatch(batch), moveCursor(last, rowsAdded(batch)), COMMIT]);
-  return { epoch: last.epoch, sequence: last.sequence };
+  const ending = flush ? [COMMIT] : [UNFLUSHED, COMMIT];
+  await roundTrip(client, [...writeBatch(batch), moveCursor(last, rowsAdded(batch)), ...ending]);
+  return { epoch: last.epoch, sequence: last.sequence, isFlushed: flush };
 }
 
 const moveCursor = (last: EngineEvent, added: Added): Statement => ({
@@ -154,6 +176,9 @@ const progressOf = (rows: readonly TextRow[]): Map<string, Progress> =>
     ]),
   );
 
+/** Writes a message that nobody reads to the log and commits it, which flushes every commit before it. */
+const FLUSH = `select pg_logical_emit_message(true, 'redbook flush', ''), ${FLUSHED}`;
+
 /** Longest wait for the lock; a running settlement ends sooner. */
 const LOCK_PATIENCE = '10s';
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -183,13 +208,14 @@ export function settlement({
      * Settles the events that follow the cursor in one transaction, and skips events at or before it. Returns the new
      * cursor. The cursor is short of the last event only when another process is settling right now; nothing was done
      * then.
+     * @param flush waits until the disk has the events; true by default
      * @throws LedgerDiverged when the events do not follow from what is settled
      */
-    async settle(events: readonly EngineEvent[]): Promise<Cursor> {
+    async settle(events: readonly EngineEvent[], { flush = true } = {}): Promise<SettledTo> {
       const client = await settling.connect();
       let sound = false;
       try {
-        const cursor = await settleOn(client, events);
+        const cursor = await settleOn(client, events, flush);
         sound = true;
         return cursor;
       } catch (error) {
@@ -203,18 +229,19 @@ export function settlement({
     },
 
     /**
-     * Runs `work` while settlement is paused: everything it reads is as of the cursor.
+     * Runs `work` while settlement is paused: everything it reads is as of the cursor, and the disk has it.
      * @throws OperatorRefusal LEDGER_BUSY; Refusal SERVICE_UNAVAILABLE when Postgres is unavailable
      */
     async atRest<Result>(work: (rest: AtRest) => Promise<Result>): Promise<Result> {
       const client = await takeClient(auditing);
       try {
         await client.query('begin');
-        await client.query(`set local lock_timeout = '${LOCK_PATIENCE}'`);
+        await client.query(`select set_config('lock_timeout', '${LOCK_PATIENCE}', true), ${FLUSHED}`);
         // Settlement skips its turn while this row is locked.
         const { rows } = await client.query<CursorRow>(
           `select ${CURSOR_COLUMNS} from engine_cursor for update`,
         );
+        await auditing.query(FLUSH);
         return await work({
           cursor: settledCursor(rows[0]!),
           async fence(epoch) {

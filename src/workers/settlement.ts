@@ -1,10 +1,10 @@
-/** Writes the engine's events to the ledger, then trims them from the engine. */
+/** Writes the engine's events to the ledger, and trims them from the engine once the disk of Postgres has them. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { lagBetween } from '../books/settlement-lag.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
-import { type Ledger, LedgerDiverged } from '../ledger/index.ts';
+import { type Ledger, LedgerDiverged, type SettledTo } from '../ledger/index.ts';
 
 /** Parts of the engine that settlement uses. */
 export interface EventSource {
@@ -63,6 +63,11 @@ const HELD_WEIGHT = 5_000;
  * events.
  */
 const PACE_MS = 100;
+/**
+ * Batches of a backlog for each one that waits for the disk. The others do not wait, so the disk writes while the next
+ * batches are prepared. The engine keeps the events of all of them until the disk has them.
+ */
+const BATCHES_PER_FLUSH = 8;
 const BACKOFF_FIRST_MS = 250;
 /** Short, because the lag grows while settlement waits, and a failed attempt costs little. */
 const BACKOFF_LAST_MS = 2_000;
@@ -129,6 +134,8 @@ class Settler implements Settlement {
   /** Number of consecutive failures that a smaller batch cannot fix. */
   #backoffs = 0;
   #retryAtMs = 0;
+  /** Number of consecutive batches that the disk may not have yet. */
+  #unflushed = 0;
 
   constructor({ engine, ledger, log, batchSize, heldWeight }: SettlementOptions) {
     this.#engine = engine;
@@ -177,10 +184,12 @@ class Settler implements Settlement {
   }
 
   async #settleAll(): Promise<void> {
+    this.#unflushed = 0;
     let done = await this.#settleOne(await this.#read(await this.#ledger.cursor()));
     while (done !== undefined) {
       const batch = await this.#readNext(done);
-      if (batch.fresh.length === 0) return;
+      // The end of the stream flushes what the last full batch has not.
+      if (batch.fresh.length === 0 && this.#unflushed === 0) return;
       done = await this.#settleOne(batch);
     }
   }
@@ -189,7 +198,7 @@ class Settler implements Settlement {
   async #settleOne(batch: Batch): Promise<SettledBatch | undefined> {
     const begunMs = performance.now();
     const ahead = this.#readAhead(batch);
-    let settled: Cursor;
+    let settled: SettledTo;
     try {
       settled = await this.#write(batch);
     } catch (error) {
@@ -197,7 +206,8 @@ class Settler implements Settlement {
       await ahead?.catch(() => undefined);
       throw error;
     }
-    await this.#engine.outbox.trim(settled);
+    this.#unflushed = settled.isFlushed ? 0 : this.#unflushed + 1;
+    if (settled.isFlushed) await this.#engine.outbox.trim(settled);
     const isOurs = settled.sequence === batch.fresh.at(-1)?.sequence;
     if (!isOurs) return undefined;
     this.#limits = doubled(this.#limits, this.#most);
@@ -235,9 +245,10 @@ class Settler implements Settlement {
     return this.#read(settled);
   }
 
-  async #write({ events, fresh }: Batch): Promise<Cursor> {
+  async #write({ events, fresh, isFull }: Batch): Promise<SettledTo> {
+    const flush = !isFull || this.#unflushed + 1 >= BATCHES_PER_FLUSH;
     try {
-      return await this.#ledger.settle(events);
+      return await this.#ledger.settle(events, { flush });
     } catch (error) {
       if (fresh.length > 0) this.#limits = halfOf(fresh);
       const canBeLess = fresh.length > 1 && !(error instanceof LedgerDiverged);

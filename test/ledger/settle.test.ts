@@ -59,7 +59,11 @@ describe('settle', () => {
     expect(await ledger.settlement.settle([])).to.include({ epoch: 0, sequence: 0 });
     const events = seededEvents(1).next(10);
     const last = events.at(-1)!;
-    expect(await ledger.settlement.settle(events)).to.deep.equal({ epoch: last.epoch, sequence: 10 });
+    expect(await ledger.settlement.settle(events)).to.deep.equal({
+      epoch: last.epoch,
+      sequence: 10,
+      isFlushed: true,
+    });
     expect(await ledger.settlement.cursor()).to.include({
       sequence: 10,
       digest: last.digest,

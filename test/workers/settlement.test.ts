@@ -76,15 +76,48 @@ describe('settlement', function () {
     const ledger = await freshLedger();
     const stream = new ShortStream(seededEvents(11).next(250));
     const startedMs = Date.now();
-    const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log, batchSize: 40 });
+    const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log, batchSize: 20 });
     expect(await settlement.lag()).to.deep.include({ lagEvents: 250, lastSettledAtMs: null });
     expect((await settlement.lag()).lagMs).to.be.above(0);
     await settlement.run();
     expect(await ledger.settlement.cursor()).to.include({ sequence: 250 });
-    expect(stream.trimmed.map(({ sequence }) => sequence)).to.deep.equal([41, 81, 121, 161, 201, 241, 250]);
+    // One batch in eight waits for the disk, and the last one.
+    expect(stream.trimmed.map(({ sequence }) => sequence)).to.deep.equal([161, 250]);
     const { lastSettledAtMs, ...lag } = await settlement.lag();
     expect(lag).to.deep.equal({ lagEvents: 0, lagMs: 0 });
     expect(lastSettledAtMs).to.be.within(startedMs - 1_000, Date.now() + 1_000);
+  });
+
+  it('flushes and trims a last batch that is full', async () => {
+    const ledger = await freshLedger();
+    const stream = new ShortStream(seededEvents(11).next(61));
+    await createSettlement({ engine: stream, ledger: ledger.settlement, log, batchSize: 20 }).run();
+    expect(stream.trimmed.map(({ sequence }) => sequence)).to.deep.equal([61]);
+  });
+
+  it('trims only events that a settlement of its own has flushed', async () => {
+    const ledger = await freshLedger();
+    const stream = new ShortStream(seededEvents(11).next(250));
+    const flushed: Cursor[] = [];
+    const settlement = createSettlement({
+      engine: stream,
+      ledger: {
+        cursor: () => ledger.settlement.cursor(),
+        async settle(events, options) {
+          const settled = await ledger.settlement.settle(events, options);
+          if (settled.isFlushed) flushed.push(settled);
+          return settled;
+        },
+      },
+      log,
+      batchSize: 20,
+    });
+    // Other processes lock the cursor at times, and settle in between.
+    const others = ledger.settlement.settle(stream.events.slice(0, 90), { flush: false });
+    for (; (await ledger.settlement.cursor()).sequence < 250; await sleep(5)) await settlement.run();
+    await Promise.all([others, settlement.run()]);
+    expect(stream.trimmed).to.deep.equal(flushed);
+    expect(stream.trimmed.at(-1)).to.include({ sequence: 250 });
   });
 
   it('stops for good when the engine and the ledger contradict each other', async () => {

@@ -39,11 +39,7 @@ const CANCELS = 'const closed = await services.engine.orders.cancel(wallet, para
 
 export const BROKEN_BUILDS: readonly BrokenBuild[] = [
   build('events are trimmed before they are settled', [
-    [
-      TRIM,
-      'if not mark[1] or time - tonumber(mark[2]) >= tonumber(ARGV.events_stay_ms) then',
-      'if true then',
-    ],
+    [TRIM, 'if not mark[1] or age >= tonumber(ARGV.events_stay_ms) then', 'if true then'],
     [
       TRIM,
       "if mark[1] then gone = redis.call('XTRIM', KEYS.events, 'MINID', '=', mark[1]) end",
@@ -69,7 +65,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     [
       [
         SETTLE,
-        'await roundTrip(client, [...writeBatch(batch), moveCursor(last, rowsAdded(batch)), COMMIT]);',
+        'await roundTrip(client, [...writeBatch(batch), moveCursor(last, rowsAdded(batch)), ...ending]);',
         `await roundTrip(client, [...writeBatch(batch), COMMIT]);
   await new Promise((resolve) => setTimeout(resolve, 40));
   await roundTrip(client, [BEGIN, moveCursor(last, rowsAdded(batch)), COMMIT]);`,

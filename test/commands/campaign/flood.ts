@@ -12,6 +12,7 @@ import { openBackends } from '../../../src/roles/backends.ts';
 import { eventually } from '../../support/eventually.ts';
 import { BULK, openMarket, walletOf } from './bulk.ts';
 import type { Cluster } from './cluster.ts';
+import type { Scene } from './faults/fault.ts';
 
 const TURN_MS = 20;
 const MOST_IN_FLIGHT = 2_000;
@@ -24,16 +25,24 @@ export interface Flood {
   /** @returns orders that were placed in a second since `begin` */
   stop(): Promise<number>;
   close(): Promise<void>;
-  /** Orders that were acknowledged, and attempts without an answer. */
-  readonly counts: { readonly placed: number; readonly unknown: number };
+  /** Reports a violation unless each order that was acknowledged is in Postgres; waits until everything is settled. */
+  judge(violation: Scene['violation']): Promise<void>;
 }
 
-export async function openFlood({ settings }: Cluster): Promise<Flood> {
+async function ordersIn({ sql }: Cluster): Promise<number> {
+  const [row] = await sql<{ count: string }>('select count(*) from orders where market = $1', [BULK]);
+  return Number(row!.count);
+}
+
+export async function openFlood(cluster: Cluster): Promise<Flood> {
+  const { settings } = cluster;
+  const earlier = await ordersIn(cluster);
   const config = requireFor('settlement', readConfig(settings));
   const { engine, close } = openBackends('operator', config, pino({ level: 'silent' }));
   await eventually('the engine is open', () => engine.lifecycle.isOpen());
   if ((await engine.markets.bySymbol(BULK)) === undefined) await openMarket(engine);
   const run = process.hrtime.bigint().toString(36);
+  /** Orders that were acknowledged, and attempts without an answer. */
   const counts = { placed: 0, unknown: 0 };
   const usual = {
     ...({ market: BULK, type: 'limit', timeInForce: 'GTC', postOnly: false, reduceOnly: false } as const),
@@ -78,7 +87,15 @@ export async function openFlood({ settings }: Cluster): Promise<Flood> {
   };
   const untilAnswered = (): Promise<void> => eventually('the flood is answered', () => inFlight === 0);
   return {
-    counts,
+    async judge(violation) {
+      await cluster.untilSettled();
+      const inPostgres = (await ordersIn(cluster)) - earlier;
+      if (inPostgres < counts.placed || inPostgres > counts.placed + counts.unknown)
+        violation(
+          'acknowledged orders and cancels',
+          `${counts.placed} orders of the flood were acknowledged, ${inPostgres} are in Postgres`,
+        );
+    },
     async place(count) {
       for (let sent = 0; sent < count; sent += 1) {
         await untilRoom();

@@ -30,13 +30,13 @@ export interface Change {
 }
 
 /** @throws Error when a text that is to be changed is not there exactly once */
-export function applyChange(folder: string, { file, from, to }: Change): void {
-  const path = join(folder, file);
-  const source = readFileSync(path, 'utf8');
+export function changed(source: string, { file, from, to }: Change): string {
   const times = source.split(from).length - 1;
   if (times !== 1) throw new Error(`${file} must hold exactly once, and holds ${times} times: ${from}`);
-  writeFileSync(
-    path,
-    source.replace(from, () => to),
-  );
+  return source.replace(from, () => to);
+}
+
+export function applyChange(folder: string, change: Change): void {
+  const path = join(folder, change.file);
+  writeFileSync(path, changed(readFileSync(path, 'utf8'), change));
 }

@@ -1,10 +1,9 @@
 /** Postgres is away for long while trading goes on: the lag that it leaves is made up in half the time. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BULK } from '../bulk.ts';
 import { type Cluster, engineSequence, PATIENCE_MS, settledIn } from '../cluster.ts';
 import { type Flood, openFlood } from '../flood.ts';
-import { type Fault, NOTHING, type Scene } from './fault.ts';
+import { type Fault, NOTHING } from './fault.ts';
 import { pauseSettlement } from './settlement-pause.ts';
 
 const OUTAGE_MS = 120_000;
@@ -61,22 +60,6 @@ async function settlementRate(
 
 const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
 
-/** Each order that the flood was told of is in Postgres. */
-async function judge({ cluster, violation }: Scene, { counts }: Flood, earlier: number): Promise<void> {
-  await cluster.untilSettled();
-  const inPostgres = (await floodIn(cluster)) - earlier;
-  if (inPostgres < counts.placed || inPostgres > counts.placed + counts.unknown)
-    violation(
-      'acknowledged orders and cancels',
-      `${counts.placed} orders of the flood were acknowledged, ${inPostgres} are in Postgres`,
-    );
-}
-
-async function floodIn({ sql }: Cluster): Promise<number> {
-  const [row] = await sql<{ count: string }>('select count(*) from orders where market = $1', [BULK]);
-  return Number(row!.count);
-}
-
 export const longOutage: Fault = {
   name: 'Postgres away for two minutes',
   rounds: 5,
@@ -84,11 +67,9 @@ export const longOutage: Fault = {
   shortRounds: 1,
   mayBreak: NOTHING,
   plan: async (base) => ({ plan: base }),
-  async inject(scene) {
-    const { cluster, isShort, note, violation } = scene;
+  async inject({ cluster, isShort, note, violation }) {
     const outageMs = isShort ? SHORT_OUTAGE_MS : OUTAGE_MS;
     const flood = await openFlood(cluster);
-    const earlier = await floodIn(cluster);
     // The processes share processors with whoever trades, so the rate is that of settlement under the same load.
     const alone = await settlementRate(cluster, flood, BACKLOG, 0);
     const backlog = isShort ? BACKLOG : LONG_BACKLOG;
@@ -105,7 +86,7 @@ export const longOutage: Fault = {
       await until('the lag is gone', isGone, outageMs + PATIENCE_MS);
       const goneMs = performance.now() - begunMs;
       const perSecond = await flood.stop();
-      await judge(scene, flood, earlier);
+      await flood.judge(violation);
       await flood.close();
       note(
         `${Math.round(rate)} events a second settled, ${Math.round(perSecond)} placed; ` +

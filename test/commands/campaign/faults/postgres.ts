@@ -2,8 +2,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { eventually } from '../../../support/eventually.ts';
 import { type Cluster, engineSequence, settledIn } from '../cluster.ts';
+import { openFlood } from '../flood.ts';
 import { type Fault, NOTHING, type Scene } from './fault.ts';
+import { pauseSettlement } from './settlement-pause.ts';
 
 async function asAdmin(
   { postgres }: Pick<Cluster, 'postgres'>,
@@ -32,22 +35,36 @@ const set = (cluster: Cluster, ...changes: string[]): Promise<void> =>
     await client.query('select pg_reload_conf()');
   });
 
-/** A commit that was answered is lost, as on a disk that lies: the engine still has the events. */
+/** Orders of the backlog that settlement works on when Postgres is killed: several batches. */
+const BACKLOG = 8_000;
+
+/**
+ * Commits of a backlog, which settlement does not wait for, are lost: the engine still has the events. Postgres itself
+ * writes nothing out meanwhile, as on a disk that is very slow.
+ */
 const early: Fault = {
   name: 'Postgres commits before it flushes, and is killed',
   rounds: 5,
   shortRounds: 0,
   restEvery: 3,
   mayBreak: NOTHING,
-  async inject({ cluster, dice, note }) {
-    await set(cluster, 'set synchronous_commit = off', "set wal_writer_delay = '10s'");
-    await sleep(1_500 + dice.below(1_000));
+  async inject({ cluster, dice, note, violation }) {
+    const lazy = ["wal_writer_delay = '10s'", "wal_writer_flush_after = '1GB'", 'synchronous_commit = off'];
+    await set(cluster, ...lazy.map((setting) => `set ${setting}`));
+    const flood = await openFlood(cluster);
+    const pause = await pauseSettlement(cluster);
+    await flood.place(BACKLOG);
+    await pause.end();
+    const till = pause.settled + dice.below(BACKLOG);
+    await eventually('a part is settled', async () => (await settledIn(cluster)) >= till);
     const before = await settledIn(cluster);
     await cluster.postgres.kill();
     return async () => {
       await cluster.postgres.start();
       note(`Postgres came back ${before - (await settledIn(cluster))} events older, at least`);
       await set(cluster, 'reset all');
+      await flood.judge(violation);
+      await flood.close();
     };
   },
 };
