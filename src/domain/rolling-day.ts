@@ -91,13 +91,13 @@ class Extremes {
   }
 
   /** Returns the extreme of the window and of further prices; null when there is none. */
-  with(further: readonly bigint[]): bigint | null {
-    const own = this.#candidates[0];
-    const all = own === undefined ? further : [own.ticks, ...further];
-    return all.reduce<bigint | null>(
-      (best, ticks) => (best === null || this.#beats(ticks, best) ? ticks : best),
-      null,
-    );
+  with<Item>(further: readonly Item[], ticksOf: (item: Item) => bigint): bigint | null {
+    let best = this.#candidates[0]?.ticks ?? null;
+    for (const item of further) {
+      const ticks = ticksOf(item);
+      if (best === null || this.#beats(ticks, best)) best = ticks;
+    }
+    return best;
   }
 }
 
@@ -152,8 +152,8 @@ export class RollingDay {
     return {
       lastPriceTicks,
       firstPriceTicks: this.#seconds[0]?.firstTicks ?? within[0]?.firstTicks ?? null,
-      highTicks: this.#highs.with(within.map(({ highTicks }) => highTicks)),
-      lowTicks: this.#lows.with(within.map(({ lowTicks }) => lowTicks)),
+      highTicks: this.#highs.with(within, ({ highTicks }) => highTicks),
+      lowTicks: this.#lows.with(within, ({ lowTicks }) => lowTicks),
       baseSteps: within.reduce((sum, { sizeSteps }) => sum + sizeSteps, this.#sizeSteps),
       quoteAtoms: within.reduce((sum, { quoteAtoms }) => sum + quoteAtoms, this.#quoteAtoms),
       trades: within.reduce((sum, { trades }) => sum + trades, this.#trades),

@@ -15,8 +15,7 @@ export async function readCandles(
   const beyond = await unsettled.read();
   const { cursor, candles } = await ledger.candles.history(symbol, timeframe, range);
   const { limit, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER } = range;
-  for (const execution of executionsBeyond(cursor, beyond)) {
-    if (execution.market !== symbol) continue;
+  for (const execution of executionsBeyond(cursor, beyond, symbol)) {
     const openMs = bucketStartMs(timeframe, execution.timeMs);
     if (openMs < fromMs || openMs > toMs) continue;
     const candle = candleOfSum(openMs, execution);

@@ -117,9 +117,10 @@ export function openMarketData({ engine, ledger }: { engine: Engine; ledger: Led
       const fresh: PublicTrade[] = [];
       // Goes from the newest execution backwards and stops at the limit, because the trades of a long backlog are
       // mostly not in memory and must be read from the stream.
-      for (const execution of executionsBeyond(cursor, beyond).toReversed()) {
-        if (fresh.length >= filter.limit) break;
-        if (execution.market !== symbol || !passes(filter, execution)) continue;
+      const executions = executionsBeyond(cursor, beyond, symbol);
+      for (let at = executions.length - 1; at >= 0 && fresh.length < filter.limit; at -= 1) {
+        const execution = executions[at]!;
+        if (!passes(filter, execution)) continue;
         fresh.push(...(await unsettled.tradesOf(execution)).map(publicTradeOf).toReversed());
       }
       return [...fresh, ...trades].slice(0, filter.limit);

@@ -6,7 +6,12 @@ import type { Cursor } from '../domain/event.ts';
 import { DAY_SECONDS, type DayFigures, RollingDay } from '../domain/rolling-day.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { oneAtATime } from './shared-read.ts';
-import { type Execution, executionsBeyond, type UnsettledReader } from './unsettled-trades.ts';
+import {
+  type Execution,
+  executionsBefore,
+  executionsBeyond,
+  type UnsettledReader,
+} from './unsettled-trades.ts';
 
 export interface Figures {
   /** End of the window, exclusive: a whole second of the engine's clock. The window starts 24 hours earlier. */
@@ -46,8 +51,10 @@ export class RollingFigures {
     const unsettled = await this.#unsettled.read();
     const asOfMs = unsettled.timeMs - (unsettled.timeMs % SECOND_MS);
     const cursor = await this.#catchUp(asOfMs);
-    const further = executionsBeyond(cursor, unsettled).filter(({ timeMs }) => timeMs < asOfMs);
-    this.#current = { asOfMs, bySymbol: this.#figures(asOfMs - DAY_MS, further) };
+    for (const symbol of unsettled.executions.keys()) this.#dayOf(symbol);
+    const furtherOf = (symbol: string): readonly Execution[] =>
+      executionsBefore(asOfMs, executionsBeyond(cursor, unsettled, symbol));
+    this.#current = { asOfMs, bySymbol: this.#figures(asOfMs - DAY_MS, furtherOf) };
     this.#freshUntil = begun + asOfMs + SECOND_MS - unsettled.timeMs;
     return this.#current;
   });
@@ -79,25 +86,13 @@ export class RollingFigures {
     return day;
   }
 
-  #figures(fromMs: number, further: readonly Execution[]): Map<string, DayFigures> {
-    const furtherOf = byMarket(further);
-    for (const symbol of furtherOf.keys()) this.#dayOf(symbol);
+  #figures(fromMs: number, furtherOf: (symbol: string) => readonly Execution[]): Map<string, DayFigures> {
     const bySymbol = new Map<string, DayFigures>();
     for (const [symbol, day] of this.#days) {
       day.dropBefore(fromMs / SECOND_MS);
-      const figures = day.figures(furtherOf.get(symbol) ?? [], fromMs);
+      const figures = day.figures(furtherOf(symbol), fromMs);
       if (figures !== null) bySymbol.set(symbol, figures);
     }
     return bySymbol;
   }
-}
-
-function byMarket(executions: readonly Execution[]): Map<string, Execution[]> {
-  const lists = new Map<string, Execution[]>();
-  for (const execution of executions) {
-    const list = lists.get(execution.market);
-    if (list === undefined) lists.set(execution.market, [execution]);
-    else list.push(execution);
-  }
-  return lists;
 }

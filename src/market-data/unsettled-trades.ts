@@ -23,8 +23,8 @@ interface UnsettledTrades {
   /** Time of the read by the engine's clock. Every earlier execution is in Postgres or in this object. */
   readonly timeMs: number;
   readonly after: Cursor;
-  /** Sorted in order of execution. */
-  readonly executions: readonly Execution[];
+  /** By market, in order of execution. */
+  readonly executions: ReadonlyMap<string, readonly Execution[]>;
 }
 
 /** Limits of events and executions per read: some 20 ms of decoding, so that other requests are not delayed. */
@@ -59,11 +59,16 @@ export class UnsettledReader {
   #settled: Cursor = { epoch: 0, sequence: 0 };
   /** Last event that was read. It has a digest if Postgres does not have it yet. */
   #last: Cursor & { readonly digest?: string } = this.#settled;
-  /** Executions between `#settled` and `#last`, without `#fresh`. Answers hold this list, so it never changes. */
-  #executions: readonly Execution[] = [];
+  /**
+   * Executions between `#settled` and `#last`, without `#fresh`, by market. Answers hold these lists, so they never
+   * change.
+   */
+  #executions: ReadonlyMap<string, readonly Execution[]> = new Map();
   /** Executions of the pages read since. Joining them page by page would copy a backlog once for each page. */
   #fresh: Execution[] = [];
   #freshTrades = 0;
+  /** The newest executions of all markets, which have their trades. */
+  #listed: readonly Execution[] = [];
   #timeMs = 0;
 
   constructor(engine: UnsettledSource, ledger: SettledPosition) {
@@ -96,19 +101,26 @@ export class UnsettledReader {
     const isBehind = settled.sequence < this.#settled.sequence;
     this.#settled = settled;
     if (isBehind || settled.sequence >= this.#last.sequence) this.#beginAgain();
-    else this.#executions = after(settled, this.#executions);
+    else {
+      this.#executions = mapLists(this.#executions, (list) => after(settled, list));
+      this.#listed = after(settled, this.#listed);
+    }
   }
 
   #beginAgain(): void {
     this.#last = { epoch: this.#settled.epoch, sequence: this.#settled.sequence };
-    this.#executions = [];
+    this.#executions = new Map();
+    this.#listed = [];
     this.#fresh = [];
     this.#freshTrades = 0;
   }
 
   #join(): void {
     if (this.#fresh.length === 0) return;
-    this.#executions = letGoOfLists([...this.#executions, ...this.#fresh]);
+    this.#listed = newestListed([...this.#listed, ...this.#fresh]);
+    const further = byMarket(this.#fresh);
+    const joined = mapLists(this.#executions, (list, market) => [...list, ...(further.get(market) ?? [])]);
+    this.#executions = new Map([...further, ...joined]);
     this.#fresh = [];
     this.#freshTrades = 0;
   }
@@ -164,17 +176,34 @@ const executionOf = (event: EngineEvent): Execution[] =>
       ]
     : [];
 
-/** Drops the trade lists of all but the newest executions. */
-function letGoOfLists(executions: Execution[]): Execution[] {
-  let kept = 0;
-  for (let at = executions.length - 1; at >= 0; at -= 1) {
-    const execution = executions[at]!;
-    kept += execution.trades;
-    if (kept <= TRADES_KEPT) continue;
-    if (execution.list === null) break;
-    execution.list = null;
+/** Returns the newest executions, up to `TRADES_KEPT` trades. The others let go of their trades. */
+function newestListed(executions: readonly Execution[]): readonly Execution[] {
+  let [from, kept] = [executions.length, 0];
+  while (from > 0 && kept + executions[from - 1]!.trades <= TRADES_KEPT) {
+    from -= 1;
+    kept += executions[from]!.trades;
   }
-  return executions;
+  for (const execution of executions.slice(0, from)) execution.list = null;
+  return from === 0 ? executions : executions.slice(from);
+}
+
+function byMarket(executions: readonly Execution[]): Map<string, Execution[]> {
+  const lists = new Map<string, Execution[]>();
+  for (const execution of executions) {
+    const list = lists.get(execution.market);
+    if (list === undefined) lists.set(execution.market, [execution]);
+    else list.push(execution);
+  }
+  return lists;
+}
+
+/** Returns the lists after a change, without those that become empty. */
+function mapLists<Item>(
+  lists: ReadonlyMap<string, readonly Item[]>,
+  change: (list: readonly Item[], key: string) => readonly Item[],
+): Map<string, readonly Item[]> {
+  const changed = [...lists].map(([key, list]) => [key, change(list, key)] as const);
+  return new Map(changed.filter(([, list]) => list.length > 0));
 }
 
 const weightOfAll = (events: readonly EngineEvent[]): number =>
@@ -184,21 +213,53 @@ const isAfter = (event: Cursor, other: Cursor): boolean =>
   event.epoch > other.epoch || event.sequence > other.sequence;
 
 /**
- * Returns the executions that a Postgres snapshot does not have.
+ * Returns the executions of a market that a Postgres snapshot does not have.
  * @param cursor of that snapshot, which must be taken after `unsettled` was read
  */
-export function executionsBeyond(cursor: Cursor, unsettled: UnsettledTrades): readonly Execution[] {
+export function executionsBeyond(
+  cursor: Cursor,
+  unsettled: UnsettledTrades,
+  symbol: string,
+): readonly Execution[] {
   if (cursor.sequence < unsettled.after.sequence) throw contradiction();
-  return after(cursor, unsettled.executions);
+  return after(cursor, unsettled.executions.get(symbol) ?? []);
 }
 
-/** Returns the executions after a cursor. A backlog may be long, and its start is found in a few steps. */
-function after({ sequence }: Cursor, executions: readonly Execution[]): readonly Execution[] {
-  let [from, to] = [0, executions.length];
+/** Returns the executions after a cursor. */
+const after = ({ sequence }: Cursor, executions: readonly Execution[]): readonly Execution[] =>
+  between(
+    executions,
+    placeOf(executions, (execution) => execution.sequence > sequence),
+  );
+
+/** Returns the executions from a time on. */
+export const executionsFrom = (timeMs: number, executions: readonly Execution[]): readonly Execution[] =>
+  between(
+    executions,
+    placeOf(executions, (execution) => execution.timeMs >= timeMs),
+  );
+
+/** Returns the executions before a time. */
+export const executionsBefore = (timeMs: number, executions: readonly Execution[]): readonly Execution[] =>
+  between(
+    executions,
+    0,
+    placeOf(executions, (execution) => execution.timeMs >= timeMs),
+  );
+
+const between = <Item>(items: readonly Item[], from: number, to = items.length): readonly Item[] =>
+  from === 0 && to === items.length ? items : items.slice(from, to);
+
+/**
+ * Returns the place of the first item that fulfils the condition, as all items after it do. A backlog may be long, and
+ * the place is found in a few steps.
+ */
+function placeOf<Item>(items: readonly Item[], isAfter: (item: Item) => boolean): number {
+  let [from, to] = [0, items.length];
   while (from < to) {
     const middle = (from + to) >> 1;
-    if (executions[middle]!.sequence > sequence) to = middle;
+    if (isAfter(items[middle]!)) to = middle;
     else from = middle + 1;
   }
-  return from === 0 ? executions : executions.slice(from);
+  return from;
 }

@@ -10,6 +10,10 @@ import { seededEvents } from '../support/seeded-events.ts';
 const tradesOf = (events: readonly EngineEvent[]): Trade[] =>
   events.flatMap((event) => (event.kind === 'order_placed' ? event.trades : []));
 
+/** The executions of all markets, in order. */
+const allOf = ({ executions }: { executions: ReadonlyMap<string, readonly Execution[]> }): Execution[] =>
+  [...executions.values()].flat().sort((one, other) => one.sequence - other.sequence);
+
 const listOf = (executions: readonly Execution[]): Trade[] => executions.flatMap(({ list }) => list ?? []);
 
 /** A fake engine and ledger whose answers a test sets. */
@@ -59,13 +63,15 @@ describe('unsettled trades', () => {
   it('are all after the cursor, however many, and each event is read once', async () => {
     const stores = new Stores();
     stores.stream = events.slice(0, 2_500);
-    expect(listOf((await stores.reader.read()).executions)).to.deep.equal(tradesOf(stores.stream));
+    expect(listOf(allOf(await stores.reader.read()))).to.deep.equal(tradesOf(stores.stream));
     const first = stores.eventsRead;
     stores.stream = events;
     stores.settle(2_450);
-    const { executions, after } = await stores.reader.read();
-    expect(listOf(executions)).to.deep.equal(tradesOf(events.slice(2_450)));
-    expect(after.sequence).to.equal(2_450);
+    const unsettled = await stores.reader.read();
+    expect(listOf(allOf(unsettled))).to.deep.equal(tradesOf(events.slice(2_450)));
+    for (const [symbol, executions] of unsettled.executions)
+      expect(new Set(executions.map(({ market }) => market))).to.deep.equal(new Set([symbol]));
+    expect(unsettled.after.sequence).to.equal(2_450);
     expect(stores.eventsRead - first).to.be.at.most(101);
   });
 
@@ -75,7 +81,7 @@ describe('unsettled trades', () => {
     if (large?.kind !== 'order_placed') throw new Error('no event has a trade');
     const trades = Array.from({ length: 1_000 }, () => large.trades[0]!);
     stores.stream = Array.from({ length: 90 }, (_, at) => ({ ...large, trades, epoch: 1, sequence: at + 1 }));
-    const { executions } = await stores.reader.read();
+    const executions = allOf(await stores.reader.read());
     expect(executions).to.have.length(90);
     expect(listOf(executions).length).to.be.within(15_000, 20_000);
     expect(executions.reduce((sum, execution) => sum + execution.trades, 0)).to.equal(90_000);
@@ -91,9 +97,7 @@ describe('unsettled trades', () => {
     await stores.reader.read();
     stores.stream = events.slice(900, 1_200);
     stores.settle(100);
-    expect(listOf((await stores.reader.read()).executions)).to.deep.equal(
-      tradesOf(events.slice(1_000, 1_200)),
-    );
+    expect(listOf(allOf(await stores.reader.read()))).to.deep.equal(tradesOf(events.slice(1_000, 1_200)));
   });
 
   it('are those of a Postgres snapshot taken later', async () => {
@@ -102,10 +106,13 @@ describe('unsettled trades', () => {
     stores.settle(200);
     const unsettled = await stores.reader.read();
     const { epoch, sequence } = events[299]!;
-    expect(listOf(executionsBeyond({ epoch, sequence }, unsettled))).to.deep.equal(
-      tradesOf(events.slice(300, 400)),
-    );
-    expect(() => executionsBeyond({ epoch, sequence: 199 }, unsettled)).to.throw(Refusal);
+    const symbols = [...unsettled.executions.keys()];
+    expect(symbols.length).to.be.above(1);
+    for (const symbol of symbols) {
+      const expected = tradesOf(events.slice(300, 400)).filter(({ market }) => market === symbol);
+      expect(listOf(executionsBeyond({ epoch, sequence }, unsettled, symbol))).to.deep.equal(expected);
+    }
+    expect(() => executionsBeyond({ epoch, sequence: 199 }, unsettled, symbols[0]!)).to.throw(Refusal);
   });
 
   it('are forgotten when the engine comes back without their events', async () => {
@@ -120,9 +127,9 @@ describe('unsettled trades', () => {
       .map((event) => ({ ...event, epoch: 900 }));
     stores.stream = [...events.slice(250, 350), ...others];
     const expected = [...tradesOf(events.slice(300, 350)), ...tradesOf(others)];
-    expect(listOf((await stores.reader.read()).executions)).to.deep.equal(expected);
+    expect(listOf(allOf(await stores.reader.read()))).to.deep.equal(expected);
     stores.stream = stores.stream.slice(0, 100);
-    expect(listOf((await stores.reader.read()).executions)).to.deep.equal(tradesOf(events.slice(300, 350)));
+    expect(listOf(allOf(await stores.reader.read()))).to.deep.equal(tradesOf(events.slice(300, 350)));
   });
 
   it('begin again when Postgres comes back with less', async () => {
@@ -131,7 +138,7 @@ describe('unsettled trades', () => {
     stores.settle(300);
     await stores.reader.read();
     stores.settle(250);
-    expect(listOf((await stores.reader.read()).executions)).to.deep.equal(tradesOf(events.slice(250, 400)));
+    expect(listOf(allOf(await stores.reader.read()))).to.deep.equal(tradesOf(events.slice(250, 400)));
   });
 
   it('are refused when an event is missing, and while the engine is not open', async () => {
