@@ -36,9 +36,21 @@ const PAGE_WEIGHT = 5_000;
  */
 const TRADES_KEPT = 20_000;
 
+/** Number of executions beyond which nothing more is read while Postgres is away: some 100 MB. */
+const HELD_WHILE_AWAY = 300_000;
+
 /** Refusal if Postgres and the stream contradict each other. Settlement alerts the operator. */
 const contradiction = (): Refusal =>
   new Refusal('SERVICE_UNAVAILABLE', 'market data is unavailable until the ledger has caught up');
+
+/** Postgres did not tell its cursor, for the reason that is the cause. */
+class NoCursor {
+  readonly cause: unknown;
+
+  constructor(cause: unknown) {
+    this.cause = cause;
+  }
+}
 
 /** Parts of the engine that the reader uses. */
 interface UnsettledSource {
@@ -85,15 +97,19 @@ export class UnsettledReader {
     if (!this.#engine.lifecycle.isOpen()) throw new Refusal('SERVICE_UNAVAILABLE');
     const [timeMs, settled] = await Promise.all([
       this.#engine.snapshots.time(),
-      this.#ledger.settlement.cursor(),
+      this.#ledger.settlement.cursor().catch((error: unknown) => new NoCursor(error)),
     ]);
-    this.#letGo(settled);
+    if (!(settled instanceof NoCursor)) this.#letGo(settled);
+    // The events of an outage of Postgres are read during it, up to a limit. Otherwise all processes would read all of
+    // them at its end, when settlement needs the processors.
+    else if (this.#settled.sequence === 0 || this.#held() >= HELD_WHILE_AWAY) throw settled.cause;
     try {
       while (await this.#readPage());
     } finally {
       this.#join();
     }
     this.#timeMs = Math.max(this.#timeMs, timeMs);
+    if (settled instanceof NoCursor) throw settled.cause;
     return { timeMs: this.#timeMs, after: this.#settled, executions: this.#executions };
   });
 
@@ -105,6 +121,10 @@ export class UnsettledReader {
       this.#executions = mapLists(this.#executions, (list) => after(settled, list));
       this.#listed = after(settled, this.#listed);
     }
+  }
+
+  #held(): number {
+    return [...this.#executions.values()].reduce((sum, list) => sum + list.length, 0);
   }
 
   #beginAgain(): void {

@@ -22,6 +22,7 @@ class Stores {
   cursor: Cursor = { epoch: 0, sequence: 0 };
   timeMs = 0;
   open = true;
+  hasPostgres = true;
   eventsRead = 0;
 
   readonly reader = new UnsettledReader(
@@ -40,7 +41,10 @@ class Stores {
     },
     {
       settlement: {
-        cursor: async () => ({ ...this.cursor, digest: null, timeMs: null, settledAtMs: null }),
+        cursor: async () => {
+          if (!this.hasPostgres) throw new Refusal('SERVICE_UNAVAILABLE');
+          return { ...this.cursor, digest: null, timeMs: null, settledAtMs: null };
+        },
       },
     },
   );
@@ -89,6 +93,25 @@ describe('unsettled trades', () => {
     expect(await stores.reader.tradesOf(executions[0]!)).to.have.length(1_000);
     stores.stream = stores.stream.slice(10);
     expect(await codeOf(stores.reader.tradesOf(executions[0]!))).to.equal('SERVICE_UNAVAILABLE');
+  });
+
+  it('are read while Postgres is away, although they are refused, so that little is left to read at its return', async () => {
+    const stores = new Stores();
+    stores.hasPostgres = false;
+    expect(await codeOf(stores.reader.read())).to.equal('SERVICE_UNAVAILABLE');
+    expect(stores.eventsRead).to.equal(0);
+    stores.hasPostgres = true;
+    stores.stream = events.slice(0, 400);
+    stores.settle(200);
+    await stores.reader.read();
+    stores.hasPostgres = false;
+    stores.stream = events.slice(0, 1_000);
+    expect(await codeOf(stores.reader.read())).to.equal('SERVICE_UNAVAILABLE');
+    const before = stores.eventsRead;
+    stores.hasPostgres = true;
+    stores.settle(300);
+    expect(listOf(allOf(await stores.reader.read()))).to.deep.equal(tradesOf(events.slice(300, 1_000)));
+    expect(stores.eventsRead - before).to.equal(1);
   });
 
   it('begin after the cursor when Postgres has come further than was read', async () => {
