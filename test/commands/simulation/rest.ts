@@ -75,7 +75,9 @@ export class Rest {
     for (const link of [...processes.links.values()]) {
       time.actor = link.actor;
       if (processes.connect(link)) isBusy = true;
-      while (await execution.late(link)) {
+      for (let left = link.late.length; await execution.late(link); left = link.late.length) {
+        // A statement that waits for a lock is asked again after those of other links, one of which has the lock.
+        if (link.late.length === left) break;
         isBusy = true;
         if (link.blocked !== undefined) break;
       }
