@@ -47,6 +47,21 @@ export function sumOfTrades(trades: readonly Trade[]): SecondOfTrades {
   return sum;
 }
 
+/** Adds executions of the same second and market that follow. */
+export function joinSums(one: SecondOfTrades, next: SecondOfTrades): SecondOfTrades {
+  return {
+    market: one.market,
+    second: one.second,
+    firstTicks: one.firstTicks,
+    lastTicks: next.lastTicks,
+    highTicks: one.highTicks > next.highTicks ? one.highTicks : next.highTicks,
+    lowTicks: one.lowTicks < next.lowTicks ? one.lowTicks : next.lowTicks,
+    sizeSteps: one.sizeSteps + next.sizeSteps,
+    quoteAtoms: one.quoteAtoms + next.quoteAtoms,
+    trades: one.trades + next.trades,
+  };
+}
+
 /** Without executions in the window, the sums are 0 and its prices null. */
 export interface DayFigures {
   /** Price of the last execution ever. */
@@ -139,16 +154,13 @@ export class RollingDay {
 
   /**
    * Returns the figures of what was added and of `further` executions, which follow it and are not kept.
-   * @param fromMs start of the window for those executions (Unix milliseconds)
+   * @param fromSecond start of the window for those executions (Unix seconds)
    * @returns null when nothing was ever executed
    */
-  figures(
-    further: readonly (SecondOfTrades & { readonly timeMs: number })[],
-    fromMs: number,
-  ): DayFigures | null {
+  figures(further: readonly SecondOfTrades[], fromSecond: number): DayFigures | null {
     const lastPriceTicks = further.at(-1)?.lastTicks ?? this.#lastTicks;
     if (lastPriceTicks === null) return null;
-    const within = further.filter(({ timeMs }) => timeMs >= fromMs);
+    const within = further.filter(({ second }) => second >= fromSecond);
     return {
       lastPriceTicks,
       firstPriceTicks: this.#seconds[0]?.firstTicks ?? within[0]?.firstTicks ?? null,

@@ -9,7 +9,7 @@ import {
   type Timeframe,
 } from '../domain/candle.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { executionsBeyond, executionsFrom, type UnsettledReader } from './unsettled-trades.ts';
+import { sumsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
 /** Cache of a bucket's closed minutes. A month is folded once, and then each new minute is added. */
 interface Kept {
@@ -45,11 +45,11 @@ export class CurrentCandles {
     if (!isOver) {
       this.#kept.set(`${symbol} ${timeframe}`, { bucketMs, closed: settled, fromMs: last.openMs });
     }
-    const further = executionsBeyond(cursor, unsettled, symbol);
+    const further = sumsBeyond(cursor, unsettled, symbol);
     const candle = joined([
       settled,
       isOver ? null : last,
-      ...executionsFrom(bucketMs, further).map((sum) => candleOfSum(bucketMs, sum)),
+      ...further.filter(({ second }) => second * 1_000 >= bucketMs).map((sum) => candleOfSum(bucketMs, sum)),
     ]);
     if (candle !== null) return { ...candle, openMs: bucketMs };
     const priceTicks = further.at(-1)?.lastTicks ?? last?.closeTicks;

@@ -3,15 +3,10 @@
  */
 
 import type { Cursor } from '../domain/event.ts';
-import { DAY_SECONDS, type DayFigures, RollingDay } from '../domain/rolling-day.ts';
+import { DAY_SECONDS, type DayFigures, RollingDay, type SecondOfTrades } from '../domain/rolling-day.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { oneAtATime } from './shared-read.ts';
-import {
-  type Execution,
-  executionsBefore,
-  executionsBeyond,
-  type UnsettledReader,
-} from './unsettled-trades.ts';
+import { sumsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
 export interface Figures {
   /** End of the window, exclusive: a whole second of the engine's clock. The window starts 24 hours earlier. */
@@ -51,10 +46,10 @@ export class RollingFigures {
     const unsettled = await this.#unsettled.read();
     const asOfMs = unsettled.timeMs - (unsettled.timeMs % SECOND_MS);
     const cursor = await this.#catchUp(asOfMs);
-    for (const symbol of unsettled.executions.keys()) this.#dayOf(symbol);
-    const furtherOf = (symbol: string): readonly Execution[] =>
-      executionsBefore(asOfMs, executionsBeyond(cursor, unsettled, symbol));
-    this.#current = { asOfMs, bySymbol: this.#figures(asOfMs - DAY_MS, furtherOf) };
+    for (const symbol of unsettled.backlogs.keys()) this.#dayOf(symbol);
+    const furtherOf = (symbol: string): readonly SecondOfTrades[] =>
+      sumsBeyond(cursor, unsettled, symbol).filter(({ second }) => second < asOfMs / SECOND_MS);
+    this.#current = { asOfMs, bySymbol: this.#figures((asOfMs - DAY_MS) / SECOND_MS, furtherOf) };
     this.#freshUntil = begun + asOfMs + SECOND_MS - unsettled.timeMs;
     return this.#current;
   });
@@ -86,11 +81,14 @@ export class RollingFigures {
     return day;
   }
 
-  #figures(fromMs: number, furtherOf: (symbol: string) => readonly Execution[]): Map<string, DayFigures> {
+  #figures(
+    fromSecond: number,
+    furtherOf: (symbol: string) => readonly SecondOfTrades[],
+  ): Map<string, DayFigures> {
     const bySymbol = new Map<string, DayFigures>();
     for (const [symbol, day] of this.#days) {
-      day.dropBefore(fromMs / SECOND_MS);
-      const figures = day.figures(furtherOf(symbol), fromMs);
+      day.dropBefore(fromSecond);
+      const figures = day.figures(furtherOf(symbol), fromSecond);
       if (figures !== null) bySymbol.set(symbol, figures);
     }
     return bySymbol;

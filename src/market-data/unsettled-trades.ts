@@ -3,7 +3,7 @@
 import { Refusal } from '../domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
 import type { Side, Trade } from '../domain/order.ts';
-import { type SecondOfTrades, sumOfTrades } from '../domain/rolling-day.ts';
+import { joinSums, type SecondOfTrades, sumOfTrades } from '../domain/rolling-day.ts';
 import type { Engine } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { oneAtATime } from './shared-read.ts';
@@ -18,13 +18,29 @@ export interface Execution extends Cursor, SecondOfTrades {
   list: readonly Trade[] | null;
 }
 
+/** All executions of a second in a market, as far as they were read. */
+interface WholeSecond extends SecondOfTrades {
+  /** Sequence of the first one. */
+  readonly firstSequence: number;
+}
+
+/** Unsettled executions of a market. */
+interface Backlog {
+  /** In order of execution. */
+  readonly executions: readonly Execution[];
+  /**
+   * Sums of the same executions by second, so that nobody has to add up a long backlog. Some executions of the first
+   * second may be settled, and are in its sum all the same.
+   */
+  readonly seconds: readonly WholeSecond[];
+}
+
 /** Executions after a Postgres cursor, up to the end of the stream at one time. */
 interface UnsettledTrades {
   /** Time of the read by the engine's clock. Every earlier execution is in Postgres or in this object. */
   readonly timeMs: number;
   readonly after: Cursor;
-  /** By market, in order of execution. */
-  readonly executions: ReadonlyMap<string, readonly Execution[]>;
+  readonly backlogs: ReadonlyMap<string, Backlog>;
 }
 
 /** Limits of events and executions per read: some 20 ms of decoding, so that other requests are not delayed. */
@@ -75,7 +91,7 @@ export class UnsettledReader {
    * Executions between `#settled` and `#last`, without `#fresh`, by market. Answers hold these lists, so they never
    * change.
    */
-  #executions: ReadonlyMap<string, readonly Execution[]> = new Map();
+  #backlogs: ReadonlyMap<string, Backlog> = new Map();
   /** Executions of the pages read since. Joining them page by page would copy a backlog once for each page. */
   #fresh: Execution[] = [];
   #freshTrades = 0;
@@ -110,7 +126,7 @@ export class UnsettledReader {
     }
     this.#timeMs = Math.max(this.#timeMs, timeMs);
     if (settled instanceof NoCursor) throw settled.cause;
-    return { timeMs: this.#timeMs, after: this.#settled, executions: this.#executions };
+    return { timeMs: this.#timeMs, after: this.#settled, backlogs: this.#backlogs };
   });
 
   #letGo(settled: Cursor): void {
@@ -118,18 +134,18 @@ export class UnsettledReader {
     this.#settled = settled;
     if (isBehind || settled.sequence >= this.#last.sequence) this.#beginAgain();
     else {
-      this.#executions = mapLists(this.#executions, (list) => after(settled, list));
+      this.#backlogs = backlogsAfter(settled, this.#backlogs);
       this.#listed = after(settled, this.#listed);
     }
   }
 
   #held(): number {
-    return [...this.#executions.values()].reduce((sum, list) => sum + list.length, 0);
+    return [...this.#backlogs.values()].reduce((sum, { executions }) => sum + executions.length, 0);
   }
 
   #beginAgain(): void {
     this.#last = { epoch: this.#settled.epoch, sequence: this.#settled.sequence };
-    this.#executions = new Map();
+    this.#backlogs = new Map();
     this.#listed = [];
     this.#fresh = [];
     this.#freshTrades = 0;
@@ -138,9 +154,10 @@ export class UnsettledReader {
   #join(): void {
     if (this.#fresh.length === 0) return;
     this.#listed = newestListed([...this.#listed, ...this.#fresh]);
-    const further = byMarket(this.#fresh);
-    const joined = mapLists(this.#executions, (list, market) => [...list, ...(further.get(market) ?? [])]);
-    this.#executions = new Map([...further, ...joined]);
+    const joined = new Map(this.#backlogs);
+    for (const [symbol, executions] of byMarket(this.#fresh))
+      joined.set(symbol, longer(joined.get(symbol), executions));
+    this.#backlogs = joined;
     this.#fresh = [];
     this.#freshTrades = 0;
   }
@@ -217,13 +234,37 @@ function byMarket(executions: readonly Execution[]): Map<string, Execution[]> {
   return lists;
 }
 
-/** Returns the lists after a change, without those that become empty. */
-function mapLists<Item>(
-  lists: ReadonlyMap<string, readonly Item[]>,
-  change: (list: readonly Item[], key: string) => readonly Item[],
-): Map<string, readonly Item[]> {
-  const changed = [...lists].map(([key, list]) => [key, change(list, key)] as const);
-  return new Map(changed.filter(([, list]) => list.length > 0));
+const EMPTY: Backlog = { executions: [], seconds: [] };
+
+/** Returns the backlog with the executions that follow it. */
+function longer({ executions, seconds } = EMPTY, further: readonly Execution[]): Backlog {
+  const sums = [...seconds];
+  for (const execution of further) {
+    const last = sums.at(-1);
+    if (last?.second !== execution.second) sums.push(secondOf(execution));
+    else sums[sums.length - 1] = { ...joinSums(last, execution), firstSequence: last.firstSequence };
+  }
+  return { executions: [...executions, ...further], seconds: sums };
+}
+
+/** Leaves the trades out, which would otherwise stay in memory as long as the sum. */
+function secondOf(execution: Execution): WholeSecond {
+  const { market, second, firstTicks, lastTicks, highTicks, lowTicks, sizeSteps, quoteAtoms, trades } =
+    execution;
+  const sum = { market, second, firstTicks, lastTicks, highTicks, lowTicks, sizeSteps, quoteAtoms, trades };
+  return { ...sum, firstSequence: execution.sequence };
+}
+
+function backlogsAfter(settled: Cursor, backlogs: ReadonlyMap<string, Backlog>): Map<string, Backlog> {
+  const left = new Map<string, Backlog>();
+  for (const [symbol, backlog] of backlogs) {
+    const executions = after(settled, backlog.executions);
+    const [first] = executions;
+    if (first === undefined) continue;
+    const seconds = placeOf(backlog.seconds, ({ second }) => second >= first.second);
+    left.set(symbol, { executions, seconds: between(backlog.seconds, seconds) });
+  }
+  return left;
 }
 
 const weightOfAll = (events: readonly EngineEvent[]): number =>
@@ -236,13 +277,32 @@ const isAfter = (event: Cursor, other: Cursor): boolean =>
  * Returns the executions of a market that a Postgres snapshot does not have.
  * @param cursor of that snapshot, which must be taken after `unsettled` was read
  */
-export function executionsBeyond(
+export const executionsBeyond = (
   cursor: Cursor,
   unsettled: UnsettledTrades,
   symbol: string,
-): readonly Execution[] {
-  if (cursor.sequence < unsettled.after.sequence) throw contradiction();
-  return after(cursor, unsettled.executions.get(symbol) ?? []);
+): readonly Execution[] => after(cursor, backlogOf(cursor, unsettled, symbol).executions);
+
+/** Returns sums of the same executions. Each sum is of one second; several may be of the same one. */
+export function sumsBeyond(
+  cursor: Cursor,
+  unsettled: UnsettledTrades,
+  symbol: string,
+): readonly SecondOfTrades[] {
+  const { executions, seconds } = backlogOf(cursor, unsettled, symbol);
+  const whole = between(
+    seconds,
+    placeOf(seconds, ({ firstSequence }) => firstSequence > cursor.sequence),
+  );
+  const end = whole[0]?.firstSequence ?? Number.POSITIVE_INFINITY;
+  const from = placeOf(executions, ({ sequence }) => sequence > cursor.sequence);
+  const to = placeOf(executions, ({ sequence }) => sequence >= end);
+  return [...between(executions, from, to), ...whole];
+}
+
+function backlogOf(cursor: Cursor, { after: settled, backlogs }: UnsettledTrades, symbol: string): Backlog {
+  if (cursor.sequence < settled.sequence) throw contradiction();
+  return backlogs.get(symbol) ?? EMPTY;
 }
 
 /** Returns the executions after a cursor. */
@@ -250,21 +310,6 @@ const after = ({ sequence }: Cursor, executions: readonly Execution[]): readonly
   between(
     executions,
     placeOf(executions, (execution) => execution.sequence > sequence),
-  );
-
-/** Returns the executions from a time on. */
-export const executionsFrom = (timeMs: number, executions: readonly Execution[]): readonly Execution[] =>
-  between(
-    executions,
-    placeOf(executions, (execution) => execution.timeMs >= timeMs),
-  );
-
-/** Returns the executions before a time. */
-export const executionsBefore = (timeMs: number, executions: readonly Execution[]): readonly Execution[] =>
-  between(
-    executions,
-    0,
-    placeOf(executions, (execution) => execution.timeMs >= timeMs),
   );
 
 const between = <Item>(items: readonly Item[], from: number, to = items.length): readonly Item[] =>

@@ -4,15 +4,28 @@ import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
 import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
 import type { Trade } from '../../src/domain/order.ts';
-import { type Execution, executionsBeyond, UnsettledReader } from '../../src/market-data/unsettled-trades.ts';
+import type { SecondOfTrades } from '../../src/domain/rolling-day.ts';
+import {
+  type Execution,
+  executionsBeyond,
+  sumsBeyond,
+  UnsettledReader,
+} from '../../src/market-data/unsettled-trades.ts';
+import { random, runSeed } from '../support/seed.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 
 const tradesOf = (events: readonly EngineEvent[]): Trade[] =>
   events.flatMap((event) => (event.kind === 'order_placed' ? event.trades : []));
 
 /** The executions of all markets, in order. */
-const allOf = ({ executions }: { executions: ReadonlyMap<string, readonly Execution[]> }): Execution[] =>
-  [...executions.values()].flat().sort((one, other) => one.sequence - other.sequence);
+const allOf = ({
+  backlogs,
+}: {
+  backlogs: ReadonlyMap<string, { executions: readonly Execution[] }>;
+}): Execution[] =>
+  [...backlogs.values()]
+    .flatMap(({ executions }) => executions)
+    .sort((one, other) => one.sequence - other.sequence);
 
 const listOf = (executions: readonly Execution[]): Trade[] => executions.flatMap(({ list }) => list ?? []);
 
@@ -73,7 +86,7 @@ describe('unsettled trades', () => {
     stores.settle(2_450);
     const unsettled = await stores.reader.read();
     expect(listOf(allOf(unsettled))).to.deep.equal(tradesOf(events.slice(2_450)));
-    for (const [symbol, executions] of unsettled.executions)
+    for (const [symbol, { executions }] of unsettled.backlogs)
       expect(new Set(executions.map(({ market }) => market))).to.deep.equal(new Set([symbol]));
     expect(unsettled.after.sequence).to.equal(2_450);
     expect(stores.eventsRead - first).to.be.at.most(101);
@@ -129,13 +142,43 @@ describe('unsettled trades', () => {
     stores.settle(200);
     const unsettled = await stores.reader.read();
     const { epoch, sequence } = events[299]!;
-    const symbols = [...unsettled.executions.keys()];
+    const symbols = [...unsettled.backlogs.keys()];
     expect(symbols.length).to.be.above(1);
     for (const symbol of symbols) {
       const expected = tradesOf(events.slice(300, 400)).filter(({ market }) => market === symbol);
       expect(listOf(executionsBeyond({ epoch, sequence }, unsettled, symbol))).to.deep.equal(expected);
     }
     expect(() => executionsBeyond({ epoch, sequence: 199 }, unsettled, symbols[0]!)).to.throw(Refusal);
+  });
+
+  it('are summed by second, whatever Postgres has of them, and read in as many parts as come', async () => {
+    const most = (one: bigint, next: bigint): bigint => (one > next ? one : next);
+    const total = (sums: readonly SecondOfTrades[]): unknown => ({
+      prices: [sums[0]?.firstTicks, sums.at(-1)?.lastTicks],
+      high: sums.map(({ highTicks }) => highTicks).reduce(most),
+      low: sums.map(({ lowTicks }) => -lowTicks).reduce(most),
+      size: sums.reduce((sum, { sizeSteps }) => sum + sizeSteps, 0n),
+      quote: sums.reduce((sum, { quoteAtoms }) => sum + quoteAtoms, 0n),
+      trades: sums.reduce((sum, { trades }) => sum + trades, 0),
+    });
+    const stores = new Stores();
+    const dice = random(runSeed());
+    for (let read = 0, settled = 1; read < events.length; ) {
+      read = Math.min(events.length, read + 1 + dice.below(300));
+      settled = Math.min(read, settled + dice.below(250));
+      stores.stream = events.slice(0, read);
+      stores.settle(settled);
+      const unsettled = await stores.reader.read();
+      for (const symbol of unsettled.backlogs.keys()) {
+        const cursor = events[settled - 1 + dice.below(read - settled + 1)]!;
+        const executions = executionsBeyond(cursor, unsettled, symbol);
+        const sums = sumsBeyond(cursor, unsettled, symbol);
+        const of = (second: number) => (sum: SecondOfTrades) => sum.second === second;
+        const seconds = new Set([...executions, ...sums].map(({ second }) => second));
+        for (const second of seconds)
+          expect(total(sums.filter(of(second)))).to.deep.equal(total(executions.filter(of(second))));
+      }
+    }
   });
 
   it('are forgotten when the engine comes back without their events', async () => {
