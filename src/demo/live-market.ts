@@ -3,7 +3,7 @@
 import type { Market } from '../domain/market.ts';
 import { marketGrid } from '../domain/market-grid.ts';
 import type { Side } from '../domain/order.ts';
-import { formatCount } from '../domain/units.ts';
+import { formatCount, greatest, least } from '../domain/units.ts';
 import type { Engine, Quotes } from '../engine/index.ts';
 import type { Random } from './random.ts';
 import { openMarkets, powerOfTenBelow, presentTicks, quarterOf } from './stage.ts';
@@ -73,9 +73,6 @@ export function liveMarket(market: Market, quotes: Quotes): LiveMarket | undefin
   const mostSteps = least(leastSteps * MOST_UNITS, most);
   return { market, startTicks, gapTicks, leastSteps, mostSteps };
 }
-
-const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);
-const greatest = (one: bigint, other: bigint): bigint => (one > other ? one : other);
 
 export const priceText = ({ market }: LiveMarket, ticks: bigint): string =>
   formatCount(ticks, marketGrid(market).tick);

@@ -2,6 +2,7 @@
 
 import type { Trade } from './order.ts';
 import type { SecondOfTrades } from './rolling-day.ts';
+import { greatest, least } from './units.ts';
 
 export const TIMEFRAMES = ['1m', '5m', '15m', '1h', '4h', '1D', '1W', '1M'] as const;
 export type Timeframe = (typeof TIMEFRAMES)[number];
@@ -110,15 +111,12 @@ export const flatCandle = (openMs: number, priceTicks: bigint): Candle => ({
   quoteAtoms: 0n,
 });
 
-const higher = (one: bigint, other: bigint): bigint => (one > other ? one : other);
-const lower = (one: bigint, other: bigint): bigint => (one < other ? one : other);
-
 /** Joins two parts of the same bucket; `later` follows `earlier`. */
 export const joinCandles = (earlier: Candle, later: Candle): Candle => ({
   openMs: earlier.openMs,
   openTicks: earlier.openTicks,
-  highTicks: higher(earlier.highTicks, later.highTicks),
-  lowTicks: lower(earlier.lowTicks, later.lowTicks),
+  highTicks: greatest(earlier.highTicks, later.highTicks),
+  lowTicks: least(earlier.lowTicks, later.lowTicks),
   closeTicks: later.closeTicks,
   volumeSteps: earlier.volumeSteps + later.volumeSteps,
   quoteAtoms: earlier.quoteAtoms + later.quoteAtoms,

@@ -3,6 +3,7 @@
  */
 
 import { notionalAtoms, type Trade } from './order.ts';
+import { greatest, least } from './units.ts';
 
 /** Length of the window. */
 export const DAY_SECONDS = 86_400;
@@ -54,8 +55,8 @@ export function joinSums(one: SecondOfTrades, next: SecondOfTrades): SecondOfTra
     second: one.second,
     firstTicks: one.firstTicks,
     lastTicks: next.lastTicks,
-    highTicks: one.highTicks > next.highTicks ? one.highTicks : next.highTicks,
-    lowTicks: one.lowTicks < next.lowTicks ? one.lowTicks : next.lowTicks,
+    highTicks: greatest(one.highTicks, next.highTicks),
+    lowTicks: least(one.lowTicks, next.lowTicks),
     sizeSteps: one.sizeSteps + next.sizeSteps,
     quoteAtoms: one.quoteAtoms + next.quoteAtoms,
     trades: one.trades + next.trades,

@@ -200,6 +200,10 @@ export const floorCountOf = (value: Decimal, grid: Grid): bigint =>
 export const formatCount = (count: Count, { coefficient, places }: Grid): string =>
   formatScaled(coefficient === 1n ? count : BigInt(count) * coefficient, places);
 
+/** Math.min and Math.max take no bigint. */
+export const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);
+export const greatest = (one: bigint, other: bigint): bigint => (one > other ? one : other);
+
 /** Returns one - other. */
 export const subtract = (one: Count, other: Count): Count =>
   typeof one === 'string' &&

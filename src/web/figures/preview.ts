@@ -11,6 +11,7 @@ import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
 import { heldAtoms, type RejectReason } from '../../domain/order.ts';
 import { EXACT_LIMIT, feeAtomsOf, type OrderAmounts, type OrderRequest } from '../../domain/placing.ts';
+import { least } from '../../domain/units.ts';
 
 /** One price of the other side of the book. */
 export interface Level {
@@ -71,8 +72,6 @@ export interface Preview {
 
 /** Orders that the engine meets in one go, unless the operator sets another number: the fills of one order. */
 const USUAL_MOST_FILLS = 1_000n;
-
-const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);
 
 const notionalOf = (market: Market, ticks: bigint, steps: bigint): bigint =>
   ticks * steps * market.quoteAtomsPerLot;
