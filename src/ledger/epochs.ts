@@ -2,6 +2,7 @@
 
 import type { BegunEpoch } from '../domain/event.ts';
 import { CURSOR_COLUMNS, type CursorRow, cursorOf, type SettledCursor } from './cursor.ts';
+import { FLUSHED } from './flushing.ts';
 import { askOnce, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
 
@@ -23,7 +24,7 @@ const READ_POSITION = prepared(`
 
 /** Waits for the disk also where other commits do not: a note that is lost lets an epoch begin twice. */
 const NOTE = prepared(`
-  with durably as materialized (select set_config('synchronous_commit', 'on', true)),
+  with durably as materialized (select ${FLUSHED}),
     added as (
       insert into engine_epochs (epoch, server) select $1::integer, $2::text from durably
       on conflict do nothing returning server

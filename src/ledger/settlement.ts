@@ -6,6 +6,7 @@ import type { Cursor, EngineEvent } from '../domain/event.ts';
 import type { OrderStatus } from '../domain/order.ts';
 import { CURSOR_COLUMNS, type CursorRow, cursorNow, type SettledCursor, settledCursor } from './cursor.ts';
 import { LedgerDiverged } from './diverged.ts';
+import { FLUSH, FLUSHED } from './flushing.ts';
 import { fold, ordersOfEarlierBatches } from './fold.ts';
 import type { Progress } from './order-rows.ts';
 import { takeClient } from './pool.ts';
@@ -34,10 +35,6 @@ const isContradiction = (error: unknown): error is pg.DatabaseError =>
 
 const BEGIN: Statement = { name: 'begin', text: 'begin' };
 const COMMIT: Statement = { name: 'commit', text: 'commit' };
-
-/** SQL that makes the commit of its transaction wait for the disk, also where the server's setting is `off`. */
-const FLUSHED = `set_config('synchronous_commit',
-  coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), true)`;
 
 /** Lets the commit return before its data are on disk. Postgres still writes them in the order of the commits. */
 const UNFLUSHED: Statement = { name: 'unflushed', text: 'set local synchronous_commit = off' };
@@ -175,9 +172,6 @@ const progressOf = (rows: readonly TextRow[]): Map<string, Progress> =>
       },
     ]),
   );
-
-/** Writes a message that nobody reads to the log and commits it, which flushes every commit before it. */
-const FLUSH = `select pg_logical_emit_message(true, 'redbook flush', ''), ${FLUSHED}`;
 
 /** Longest wait for the lock; a running settlement ends sooner. */
 const LOCK_PATIENCE = '10s';

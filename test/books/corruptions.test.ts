@@ -41,6 +41,7 @@ async function openFullDesk(): Promise<Desk> {
         leverage: parseDecimal('2')!,
       },
     });
+  await desk.engine.dueCancels.set(MAKER, 60_000);
   await desk.settle();
   await reconcile(desk.services, { patienceMs: 0 });
   return desk;
@@ -65,6 +66,8 @@ const UNSEEN: Readonly<Record<string, string>> = {
   '{redbook}:engine mark:at': 'a time at which events were settled; one later than now is seen',
   '{redbook}:engine unsettled:ready_at': 'the same, for the index of unsettled events',
   '{redbook}:engine claims:ready_at': 'the same, for recent claims',
+  '{redbook}:engine switch_clock that is gone':
+    'what dead-man switches know of steps of the clock; one that is not readable is seen',
   '{redbook}:engine filter:generations': 'how often the filter was rebuilt: only the next rebuild reads it',
 };
 

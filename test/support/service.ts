@@ -101,6 +101,7 @@ export const isReady = (url: string): Promise<boolean> =>
 /**
  * Runs an operator's command.
  * @returns its reply document
+ * @throws Error when it fails; the cause is what it wrote on its standard output
  */
 export async function operate(settings: Record<string, string>, ...command: string[]): Promise<unknown> {
   const child = spawn(process.execPath, [...(await program()), ...command, '--json'], {
@@ -115,7 +116,7 @@ export async function operate(settings: Record<string, string>, ...command: stri
     err += text;
   });
   const code = await new Promise((resolve) => child.once('close', resolve));
-  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${err}`);
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${err}`, { cause: out });
   return JSON.parse(out);
 }
 

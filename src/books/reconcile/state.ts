@@ -11,9 +11,9 @@ import { compareFields, type Expectation, ExpectedTexts } from './fields.ts';
 
 const NOTHING = 'nothing';
 
-/** Fields that are neither switches nor marks of trading: progress of settlement, and the generations in use. */
+/** Fields that are neither switches nor marks of trading: progress of settlement, generations in use, and a clock. */
 const MARKS =
-  /^(?:format|sequence for format 1|server|epoch|trade|sequence|time|settled|mark|mark:at|filter|filter:generations|(?:unsettled|claims)(?::turned_at|:ready_at)?)$/;
+  /^(?:format|sequence for format 1|server|epoch|trade|sequence|time|settled|mark|mark:at|filter|filter:generations|switch_clock|(?:unsettled|claims)(?::turned_at|:ready_at)?)$/;
 /** The format, and the field that keeps releases of format 1 from opening the engine. */
 const FIXED_MARKS = { format: `${ENGINE_FORMAT}`, 'sequence for format 1': '-1' };
 const TRADED = /^last price of market /;
@@ -134,6 +134,9 @@ async function compareMarks(
   for (const name of ['unsettled', 'claims']) atMost(name, 1);
   for (const name of ['unsettled:turned_at', 'claims:turned_at'])
     atMost(name, (await engine.snapshots.state()).sequence);
+  const clock = found.get('switch_clock');
+  if (clock !== undefined)
+    marks.equal('key engine switch_clock', /^\d+ \d+$/.test(clock) ? clock : 'two whole numbers', clock);
   const mark = found.get('mark');
   if (mark !== undefined) {
     const isRight = /^\d+-\d+$/.test(mark) && Number(mark.split('-')[1]) <= sequence;
