@@ -2,38 +2,20 @@
 
 import { Refusal } from '../domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
-import type { Side, Trade } from '../domain/order.ts';
-import { joinSums, type SecondOfTrades, sumOfTrades } from '../domain/rolling-day.ts';
+import type { Trade } from '../domain/order.ts';
+import { type SecondOfTrades, sumOfTrades } from '../domain/rolling-day.ts';
 import type { Engine } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import {
+  type Backlog,
+  backlogAfter,
+  EMPTY,
+  type Execution,
+  executionsAfter,
+  longerBacklog,
+  sumsAfter,
+} from './backlog.ts';
 import { oneAtATime } from './shared-read.ts';
-
-/**
- * Sum of the trades of one incoming order, all at one time in one market. The single trades are kept only for a while.
- */
-export interface Execution extends Cursor, SecondOfTrades {
-  readonly takerSide: Side;
-  readonly timeMs: number;
-  /** Null if the trades must be read from the stream; see `UnsettledReader.tradesOf`. */
-  list: readonly Trade[] | null;
-}
-
-/** All executions of a second in a market, as far as they were read. */
-interface WholeSecond extends SecondOfTrades {
-  /** Sequence of the first one. */
-  readonly firstSequence: number;
-}
-
-/** Unsettled executions of a market. */
-interface Backlog {
-  /** In order of execution. */
-  readonly executions: readonly Execution[];
-  /**
-   * Sums of the same executions by second, so that nobody has to add up a long backlog. Some executions of the first
-   * second may be settled, and are in its sum all the same.
-   */
-  readonly seconds: readonly WholeSecond[];
-}
 
 /** Executions after a Postgres cursor, up to the end of the stream at one time. */
 interface UnsettledTrades {
@@ -134,8 +116,11 @@ export class UnsettledReader {
     this.#settled = settled;
     if (isBehind || settled.sequence >= this.#last.sequence) this.#beginAgain();
     else {
-      this.#backlogs = backlogsAfter(settled, this.#backlogs);
-      this.#listed = after(settled, this.#listed);
+      const left = [...this.#backlogs].map(
+        ([symbol, backlog]) => [symbol, backlogAfter(settled, backlog)] as const,
+      );
+      this.#backlogs = new Map(left.filter(([, { executions }]) => executions.length > 0));
+      this.#listed = executionsAfter(settled, this.#listed);
     }
   }
 
@@ -156,7 +141,7 @@ export class UnsettledReader {
     this.#listed = newestListed([...this.#listed, ...this.#fresh]);
     const joined = new Map(this.#backlogs);
     for (const [symbol, executions] of byMarket(this.#fresh))
-      joined.set(symbol, longer(joined.get(symbol), executions));
+      joined.set(symbol, longerBacklog(joined.get(symbol) ?? EMPTY, executions));
     this.#backlogs = joined;
     this.#fresh = [];
     this.#freshTrades = 0;
@@ -234,39 +219,6 @@ function byMarket(executions: readonly Execution[]): Map<string, Execution[]> {
   return lists;
 }
 
-const EMPTY: Backlog = { executions: [], seconds: [] };
-
-/** Returns the backlog with the executions that follow it. */
-function longer({ executions, seconds } = EMPTY, further: readonly Execution[]): Backlog {
-  const sums = [...seconds];
-  for (const execution of further) {
-    const last = sums.at(-1);
-    if (last?.second !== execution.second) sums.push(secondOf(execution));
-    else sums[sums.length - 1] = { ...joinSums(last, execution), firstSequence: last.firstSequence };
-  }
-  return { executions: [...executions, ...further], seconds: sums };
-}
-
-/** Leaves the trades out, which would otherwise stay in memory as long as the sum. */
-function secondOf(execution: Execution): WholeSecond {
-  const { market, second, firstTicks, lastTicks, highTicks, lowTicks, sizeSteps, quoteAtoms, trades } =
-    execution;
-  const sum = { market, second, firstTicks, lastTicks, highTicks, lowTicks, sizeSteps, quoteAtoms, trades };
-  return { ...sum, firstSequence: execution.sequence };
-}
-
-function backlogsAfter(settled: Cursor, backlogs: ReadonlyMap<string, Backlog>): Map<string, Backlog> {
-  const left = new Map<string, Backlog>();
-  for (const [symbol, backlog] of backlogs) {
-    const executions = after(settled, backlog.executions);
-    const [first] = executions;
-    if (first === undefined) continue;
-    const seconds = placeOf(backlog.seconds, ({ second }) => second >= first.second);
-    left.set(symbol, { executions, seconds: between(backlog.seconds, seconds) });
-  }
-  return left;
-}
-
 const weightOfAll = (events: readonly EngineEvent[]): number =>
   events.reduce((sum, event) => sum + weightOf(event), 0);
 
@@ -281,50 +233,16 @@ export const executionsBeyond = (
   cursor: Cursor,
   unsettled: UnsettledTrades,
   symbol: string,
-): readonly Execution[] => after(cursor, backlogOf(cursor, unsettled, symbol).executions);
+): readonly Execution[] => executionsAfter(cursor, backlogOf(cursor, unsettled, symbol).executions);
 
 /** Returns sums of the same executions. Each sum is of one second; several may be of the same one. */
-export function sumsBeyond(
+export const sumsBeyond = (
   cursor: Cursor,
   unsettled: UnsettledTrades,
   symbol: string,
-): readonly SecondOfTrades[] {
-  const { executions, seconds } = backlogOf(cursor, unsettled, symbol);
-  const whole = between(
-    seconds,
-    placeOf(seconds, ({ firstSequence }) => firstSequence > cursor.sequence),
-  );
-  const end = whole[0]?.firstSequence ?? Number.POSITIVE_INFINITY;
-  const from = placeOf(executions, ({ sequence }) => sequence > cursor.sequence);
-  const to = placeOf(executions, ({ sequence }) => sequence >= end);
-  return [...between(executions, from, to), ...whole];
-}
+): readonly SecondOfTrades[] => sumsAfter(cursor, backlogOf(cursor, unsettled, symbol));
 
 function backlogOf(cursor: Cursor, { after: settled, backlogs }: UnsettledTrades, symbol: string): Backlog {
   if (cursor.sequence < settled.sequence) throw contradiction();
   return backlogs.get(symbol) ?? EMPTY;
-}
-
-/** Returns the executions after a cursor. */
-const after = ({ sequence }: Cursor, executions: readonly Execution[]): readonly Execution[] =>
-  between(
-    executions,
-    placeOf(executions, (execution) => execution.sequence > sequence),
-  );
-
-const between = <Item>(items: readonly Item[], from: number, to = items.length): readonly Item[] =>
-  from === 0 && to === items.length ? items : items.slice(from, to);
-
-/**
- * Returns the place of the first item that fulfils the condition, as all items after it do. A backlog may be long, and
- * the place is found in a few steps.
- */
-function placeOf<Item>(items: readonly Item[], isAfter: (item: Item) => boolean): number {
-  let [from, to] = [0, items.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (isAfter(items[middle]!)) to = middle;
-    else from = middle + 1;
-  }
-  return from;
 }

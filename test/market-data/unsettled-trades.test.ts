@@ -5,12 +5,8 @@ import { Refusal } from '../../src/domain/errors.ts';
 import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
 import type { Trade } from '../../src/domain/order.ts';
 import type { SecondOfTrades } from '../../src/domain/rolling-day.ts';
-import {
-  type Execution,
-  executionsBeyond,
-  sumsBeyond,
-  UnsettledReader,
-} from '../../src/market-data/unsettled-trades.ts';
+import type { Execution } from '../../src/market-data/backlog.ts';
+import { executionsBeyond, sumsBeyond, UnsettledReader } from '../../src/market-data/unsettled-trades.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 
