@@ -11,8 +11,8 @@ const OUTAGE_MS = 120_000;
 const SHORT_OUTAGE_MS = 5_000;
 /** Orders whose settlement is timed. The first ones also warm the process up. */
 const BACKLOG = 10_000;
-/** More of them, because a second of settlement is up to a third faster than a minute of it. */
-const LONG_BACKLOG = 60_000;
+/** Half a minute of settlement, because a few seconds of it are up to a third faster. */
+const LONG_BACKLOG = 150_000;
 /** Share of the rate of settlement at which orders are placed. */
 const SHARE = 1 / 4;
 /** Events of the last second count as no lag while trading goes on. */
@@ -68,18 +68,18 @@ const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
 export const longOutage: Fault = {
   name: 'Postgres away for two minutes',
   rounds: 5,
-  seconds: 240,
+  seconds: 300,
   shortRounds: 1,
   mayBreak: NOTHING,
   plan: async (base) => ({ plan: base }),
   async inject({ cluster, isShort, note, violation }) {
     const outageMs = isShort ? SHORT_OUTAGE_MS : OUTAGE_MS;
     const flood = await openFlood(cluster);
-    // The processes share processors with whoever trades, so the rate is that of settlement under the same load.
+    // The processes share processors with whoever trades, so the rate is that of settlement under the load of the outage.
     const alone = await settlementRate(cluster, flood, BACKLOG, 0);
-    const backlog = isShort ? BACKLOG : LONG_BACKLOG;
+    const early = isShort ? alone : await settlementRate(cluster, flood, LONG_BACKLOG / 3, alone * SHARE);
     const stolenAtRate = watchStolenTime();
-    const rate = await settlementRate(cluster, flood, backlog, alone * SHARE);
+    const rate = await settlementRate(cluster, flood, isShort ? BACKLOG : LONG_BACKLOG, early * SHARE);
     const stolenBefore = stolenAtRate();
     await cluster.postgres.kill();
     const away = (await engineSequence(cluster.redis))!;
