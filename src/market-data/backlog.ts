@@ -1,4 +1,4 @@
-/** The executions of a market that Postgres may not have yet: a list that grows at its end and is settled from its start. */
+/** Executions of a market that Postgres may not have yet. The list grows at its end and is settled from its start. */
 
 import type { Cursor } from '../domain/event.ts';
 import type { Side, Trade } from '../domain/order.ts';

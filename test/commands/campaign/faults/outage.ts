@@ -75,7 +75,7 @@ export const longOutage: Fault = {
   async inject({ cluster, isShort, note, violation }) {
     const outageMs = isShort ? SHORT_OUTAGE_MS : OUTAGE_MS;
     const flood = await openFlood(cluster);
-    // The processes share processors with whoever trades, so the rate is that of settlement under the load of the outage.
+    // The processes share processors with whoever trades, so the rate is taken under the load of the outage.
     const alone = await settlementRate(cluster, flood, BACKLOG, 0);
     const early = isShort ? alone : await settlementRate(cluster, flood, LONG_BACKLOG / 3, alone * SHARE);
     const stolenAtRate = watchStolenTime();
