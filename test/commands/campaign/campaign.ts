@@ -319,6 +319,10 @@ function sceneOf(
     dice: random(options.seed * 31 + round + seedOf(fault.name)),
     isShort: roundsOf(options, fault) < fault.rounds,
     untilHealed: () => stage.untilHealed(),
+    async untilEventsAreRead() {
+      // A read that is under way may have begun earlier.
+      for (let reads = 0; reads < 2; reads += 1) await stage.outbox.read();
+    },
     quiet: () => stage.quiet(),
     lost: (afterSequence) => stage.lost(afterSequence, sinceIntent),
     violation: stage.found,

@@ -27,6 +27,8 @@ export interface Scene {
   readonly bulk: number;
   /** Waits until every process is ready again and answers. */
   untilHealed(): Promise<unknown>;
+  /** Waits until the campaign's own reader has every event that the engine has at this moment. */
+  untilEventsAreRead(): Promise<void>;
   /** Ends the load, so that nothing new is placed on an engine before its loss is noted. */
   quiet(): Promise<void>;
   /** Notes that the engine lost the events after one, so replies since the last rest may not hold. */

@@ -3,6 +3,7 @@
 import { clocksApart, serverClocksStep } from './clocks.ts';
 import { CONNECTIONS } from './connections.ts';
 import { DESCRIPTORS } from './descriptors.ts';
+import { EVENT_LOSS } from './events.ts';
 import type { Fault } from './fault.ts';
 import { HANGS } from './hangs.ts';
 import { KILLS } from './kills.ts';
@@ -32,6 +33,7 @@ const all: readonly Fault[] = [
   ...STORAGE,
   ...RECOVERY,
   ...REBUILDS,
+  ...EVENT_LOSS,
   ...RESTORES,
   longOutage,
   killAtPoint,

@@ -131,6 +131,30 @@ const ended = administered('Postgres ends connections again and again', async ({
   return async () => undefined;
 });
 
+const BETWEEN_CANCELS_MS = 1;
+
+/** Cancels every statement that the service runs at this moment. Returns the kind of work of each, such as `lists`. */
+const CANCEL = `
+  with running as materialized (
+    select pid, substr(application_name, length('redbook ') + 1) as work from pg_stat_activity
+    where application_name like 'redbook %' and state = 'active'
+  )
+  select work from running where pg_cancel_backend(pid)`;
+
+const cancelled = administered('Postgres cancels statements at random', async (scene) => {
+  const { cluster, note, violation } = scene;
+  const counts = new Map<string, number>();
+  await asAdmin(cluster, async (client) => {
+    for (const endMs = Date.now() + HELD_UP_MS; Date.now() < endMs; await sleep(BETWEEN_CANCELS_MS)) {
+      const { rows } = await client.query<{ work: string }>(CANCEL);
+      for (const { work } of rows) counts.set(work, (counts.get(work) ?? 0) + 1);
+    }
+  });
+  note([...counts].map(([work, times]) => `${times} of ${work}`).join(', '));
+  if (counts.size === 0) violation('campaign', 'no statement was cancelled');
+  return async () => undefined;
+});
+
 const QUEUES_OF_OTHERS = 20;
 /** Most time until the first connection is refused. */
 const FILL_MS = 60_000;
@@ -204,4 +228,13 @@ const strict = administered('settings of Postgres change while it runs', async (
   return () => set(cluster, 'reset all');
 });
 
-export const POSTGRES: readonly Fault[] = [early, password, readOnly, ended, crowded, locked, strict];
+export const POSTGRES: readonly Fault[] = [
+  early,
+  password,
+  readOnly,
+  ended,
+  cancelled,
+  crowded,
+  locked,
+  strict,
+];
