@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { canSignalDeath } from '../../../src/embedded/run/supervise.ts';
 import type { Task, TaskResult } from './tasks.ts';
 
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
@@ -18,7 +19,7 @@ export async function runInWorkers(
 ): Promise<void> {
   const waiting = [...tasks];
   const work = async (): Promise<void> => {
-    const child = fork(WORKER, { serialization: 'advanced' });
+    const child = forkWorker();
     const died = once(child, 'exit').then(([code, signal]) => {
       throw new Error(`a worker ended with ${code ?? signal}`);
     });
@@ -31,6 +32,14 @@ export async function runInWorkers(
     await died.catch(() => undefined);
   };
   await Promise.all(Array.from({ length: Math.min(count, tasks.length) }, work));
+}
+
+/** The kernel ends a worker whose parent is killed. A history that never rests would not let it notice that by itself. */
+function forkWorker(): ChildProcess {
+  const options = { serialization: 'advanced' } as const;
+  if (!canSignalDeath()) return fork(WORKER, options);
+  const execArgv = ['--pdeathsig', 'KILL', process.execPath, ...process.execArgv];
+  return fork(WORKER, { ...options, execPath: 'setpriv', execArgv });
 }
 
 async function ask(child: ChildProcess, task: Task): Promise<TaskResult> {
