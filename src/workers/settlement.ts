@@ -185,13 +185,35 @@ class Settler implements Settlement {
 
   async #settleAll(): Promise<void> {
     this.#unflushed = 0;
-    let done = await this.#settleOne(await this.#read(await this.#ledger.cursor()));
+    const cursor = await this.#ledger.cursor();
+    const first = await this.#read(cursor);
+    if (first.fresh.length === 0) await this.#checkEnd(cursor);
+    let done = await this.#settleOne(first);
     while (done !== undefined) {
       const batch = await this.#readNext(done);
       // The end of the stream flushes what the last full batch has not.
       if (batch.fresh.length === 0 && this.#unflushed === 0) return;
       done = await this.#settleOne(batch);
     }
+  }
+
+  /**
+   * Checks that a stream without events after the cursor lacks none. If the engine's last events were deleted, no later
+   * event shows the gap. Each position is read twice, because the engine may be replaced and others may settle meanwhile.
+   * @throws LedgerDiverged
+   */
+  async #checkEnd(cursor: Cursor): Promise<void> {
+    const newest = await this.#engine.snapshots.state();
+    // An engine of an earlier epoch was replaced by another one.
+    if (newest.sequence <= cursor.sequence || newest.epoch < cursor.epoch) return;
+    const { fresh } = await this.#read(cursor);
+    const now = await this.#engine.snapshots.state();
+    const isSame = now.epoch === newest.epoch && now.sequence >= newest.sequence;
+    const { sequence } = await this.#ledger.cursor();
+    if (fresh.length > 0 || !isSame || sequence !== cursor.sequence) return;
+    throw new LedgerDiverged(
+      `event ${sequence + 1} is missing: found none after ${sequence}, and the engine is at event ${now.sequence}`,
+    );
   }
 
   /** Settles one batch. Returns undefined if everything is settled, or if another process settles. */

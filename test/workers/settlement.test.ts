@@ -33,6 +33,8 @@ class ShortStream implements EventSource {
   readonly trimmed: Cursor[] = [];
   reads = 0;
   failure: Error | undefined;
+  /** Position of the engine, if it is not the last event of the stream. */
+  position: Cursor | undefined;
 
   constructor(events: EngineEvent[]) {
     this.events = events;
@@ -54,7 +56,7 @@ class ShortStream implements EventSource {
     this.trimmed.push(cursor);
   }
   async state(): Promise<Cursor> {
-    return this.events.at(-1)!;
+    return this.position ?? this.events.at(-1)!;
   }
 }
 
@@ -145,6 +147,7 @@ describe('settlement', function () {
       if (stream.events.length > 0) {
         await ledger.settlement.atRest(({ fence }) => fence(101));
         stream.events.length = 0;
+        stream.position = { epoch: 101, sequence: 40 };
       }
       return batch;
     };
@@ -152,6 +155,62 @@ describe('settlement', function () {
     await settlement.run();
     expect(settlement.diverged()).to.equal(false);
     expect(await ledger.settlement.cursor()).to.include({ epoch: 101, sequence: 40 });
+  });
+
+  describe('that finds nothing where the engine is at a later event', () => {
+    /** A stream that lacks the last event, and a settlement that has settled all others. */
+    const openShort = async () => {
+      const ledger = await freshLedger();
+      const events = seededEvents(12).next(51);
+      const last = events.at(-1)!;
+      const stream = new ShortStream(events.slice(0, -1));
+      stream.position = last;
+      await ledger.settlement.settle(stream.events);
+      const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log });
+      return { ledger, stream, settlement, last };
+    };
+    const settled = async (ledger: Ledger): Promise<number> => (await ledger.settlement.cursor()).sequence;
+
+    it('stops for good, although no later event shows the gap', async () => {
+      const { ledger, settlement } = await openShort();
+      await settlement.run();
+      expect(settlement.diverged()).to.equal(true);
+      expect(await settled(ledger)).to.equal(50);
+    });
+
+    it('goes on if the event came after the first read', async () => {
+      const { ledger, stream, settlement, last } = await openShort();
+      stream.state = async () => {
+        if (stream.events.at(-1) !== last) stream.events.push(last);
+        return last;
+      };
+      for (let runs = 0; runs < 2; runs += 1) await settlement.run();
+      expect(settlement.diverged()).to.equal(false);
+      expect(await settled(ledger)).to.equal(51);
+    });
+
+    it('goes on if another process has settled the event, and it was trimmed', async () => {
+      const { ledger, stream, settlement, last } = await openShort();
+      stream.state = async () => {
+        await ledger.settlement.settle([...stream.events, last]);
+        return last;
+      };
+      await settlement.run();
+      expect(settlement.diverged()).to.equal(false);
+      expect(await settled(ledger)).to.equal(51);
+    });
+
+    it('goes on if the engine was replaced meanwhile', async () => {
+      const { ledger, stream, settlement, last } = await openShort();
+      const states = [last, { epoch: last.epoch + 1, sequence: 51 }, { epoch: last.epoch + 1, sequence: 50 }];
+      stream.state = async () => states.shift() ?? { epoch: last.epoch + 1, sequence: 50 };
+      await settlement.run();
+      expect(settlement.diverged()).to.equal(false);
+      stream.state = async () => ({ epoch: 0, sequence: 51 });
+      await settlement.run();
+      expect(settlement.diverged(), 'an engine of an earlier epoch').to.equal(false);
+      expect(await settled(ledger)).to.equal(50);
+    });
   });
 
   it('retries after a failure with increasing delays, and then continues', async () => {
