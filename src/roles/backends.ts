@@ -16,6 +16,7 @@ import {
 import { readScripts } from '../redis/lua.ts';
 import { keepEngineOpen } from './engine-gate.ts';
 import { OF_ENGINE, type Outages, openOutages } from './outages.ts';
+import { warnOfEviction } from './queue-eviction.ts';
 import type { RedisConfig, ServedConfig } from './served-config.ts';
 import { passwordsOf, type ServerNames, serverNames } from './server-names.ts';
 import { untilMigrated } from './waiting.ts';
@@ -80,6 +81,7 @@ export function openConnections(
   const engineRedis = connectRedis(engineAt(config), `${role}-engine`, engineTold);
   const queueTold = outages.listener(names.queue, 'queue');
   const queueRedis = connectRedis(queueAt(config), `${role}-queue`, queueTold);
+  if (names.queue !== names.engine) warnOfEviction(queueRedis, names.queue, logger);
   const subscribers: Redis[] = [];
   const engine = openEngine({
     redis: engineRedis,

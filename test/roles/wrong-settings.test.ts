@@ -1,0 +1,85 @@
+/** Proves that a process whose servers are set wrongly at its start says so, is not ready, and heals without a restart. */
+
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import pg from 'pg';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/ports.ts';
+import { openRedis } from '../support/redis-server.ts';
+import { freshLedgerDatabase, loneRedis } from '../support/servers.ts';
+import { isReady, launchService, type Service } from '../support/service.ts';
+
+const ROLES = ['api', 'settlement'] as const;
+
+/** Settings of the engine's Redis: name, right value, wrong value. */
+const SETTINGS = [
+  ['appendonly', 'yes', 'no'],
+  ['no-appendfsync-on-rewrite', 'no', 'yes'],
+  ['maxmemory-policy', 'noeviction', 'allkeys-lru'],
+] as const;
+
+const engineIn = async ({ url }: Service): Promise<[status: number, engine: string]> => {
+  const readiness = await fetch(`${url}/readyz`);
+  const { checks } = (await readiness.json()) as { checks: { engine: string } };
+  return [readiness.status, checks.engine];
+};
+
+describe('processes that start on servers with wrong settings', function () {
+  this.timeout(120_000);
+  const running: Service[] = [];
+  const admins: Redis[] = [];
+  let postgres: pg.Client | undefined;
+  let user = '';
+
+  after(async () => {
+    await Promise.all(running.map((service) => service.end('SIGKILL')));
+    for (const redis of admins) redis.disconnect();
+    await postgres?.query(`drop owned by ${user}; drop role ${user}`);
+    await postgres?.end();
+  });
+
+  it('name each wrong setting, are not ready, and become ready when all are right', async () => {
+    const [redisUrl, queueUrl] = await Promise.all([loneRedis(), loneRedis()]);
+    admins.push(openRedis(redisUrl), openRedis(queueUrl));
+    const [engine, queue] = admins;
+    await queue!.config('SET', 'maxmemory-policy', 'volatile-lru');
+    for (const [name, , wrong] of SETTINGS) await engine!.config('SET', name, wrong);
+    const databaseUrl = new URL(await freshLedgerDatabase());
+    postgres = new pg.Client({ connectionString: databaseUrl.href });
+    await postgres.connect();
+    user = databaseUrl.pathname.slice(1);
+    await postgres.query(`create role ${user} superuser login password 'another'`);
+    Object.assign(databaseUrl, { username: user, password: 'hunter2' });
+    for (const role of ROLES) {
+      const settings = {
+        JWT_SECRET: 'a secret of the tests, 32 bytes or more',
+        WEB_HOSTS: 'redbook.example',
+      };
+      const servers = { REDIS_URL: redisUrl, QUEUE_REDIS_URL: queueUrl, DATABASE_URL: databaseUrl.href };
+      running.push(await launchService(role, { ...settings, ...servers, PORT: String(await freePort()) }));
+    }
+    const allTell = (text: string): Promise<void> =>
+      eventually(`all tell: ${text}`, async () =>
+        running.every((service) => service.output().includes(text)),
+      );
+    const allSay = (state: string): Promise<void> =>
+      eventually(`the engine is ${state}`, async () => {
+        const found = await Promise.all(running.map((service) => engineIn(service).catch(() => [])));
+        return found.every(([status, engine]) => status === 503 && engine === state);
+      });
+
+    await allTell('it refuses the user or the password of the URL');
+    for (const [name, right, wrong] of SETTINGS) await allTell(`${name} is ${wrong}, must be ${right}`);
+    const { host } = new URL(queueUrl);
+    await allTell(
+      `Redis at ${host} (QUEUE_REDIS_URL) is set wrongly: maxmemory-policy is volatile-lru, must be noeviction`,
+    );
+    for (const service of running) expect(service.output()).to.not.include('hunter2');
+    await postgres.query(`alter role ${user} password 'hunter2'`);
+    for (const [name, right] of SETTINGS) {
+      await allSay('misconfigured');
+      await engine!.config('SET', name, right);
+    }
+    for (const service of running) await eventually('it is ready', () => isReady(service.url));
+  });
+});
