@@ -68,7 +68,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         'await roundTrip(client, [...writeBatch(batch), moveCursor(last, rowsAdded(batch)), ...ending]);',
         `await roundTrip(client, [...writeBatch(batch), COMMIT]);
   await new Promise((resolve) => setTimeout(resolve, 40));
-  await roundTrip(client, [BEGIN, moveCursor(last, rowsAdded(batch)), COMMIT]);`,
+  await roundTrip(client, [BEGIN, LOCK, moveCursor(last, rowsAdded(batch)), COMMIT]);`,
       ],
     ],
     ['kill settlement'],
