@@ -473,7 +473,7 @@ export class Generator {
   #move(kind: 'credited' | 'debited', wallet: string, asset: string, atoms: bigint): Operation {
     const reference = `${kind} ${this.#made} ${this.#idText()}`;
     const movement = { kind, wallet, asset, atoms, reference };
-    const earlier = this.#movements.length > 0 && this.#dice.chance(0.2) && this.#dice.pick(this.#movements);
+    const earlier = this.#movements.length > 0 && this.#dice.chance(0.4) && this.#dice.pick(this.#movements);
     if (earlier) {
       const again = this.#dice.chance(0.7) ? earlier : { ...movement, reference: earlier.reference };
       return { do: 'move', movement: again };

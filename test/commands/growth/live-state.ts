@@ -31,7 +31,7 @@ const FIXED_BYTES = 16 * 1024;
  */
 const mostBytesOfString = (length: number): number => (length + 1024 * 1024) * 1.25;
 /** Fields of the engine hash that do not depend on markets. */
-const ENGINE_FIELDS = 12;
+const ENGINE_FIELDS = 13;
 
 const exactly = (kind: string, count: number, bytesEach: number = MOST_BYTES.member): Expected => ({
   kind,
