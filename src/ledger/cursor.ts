@@ -3,6 +3,7 @@
 import type pg from 'pg';
 import type { Cursor } from '../domain/event.ts';
 import { type Ask, askOnce, prepared } from './pool.ts';
+import type { Statement, TextRow } from './round-trip.ts';
 
 export interface SettledCursor extends Cursor {
   /** Digest of the event at the cursor; null while nothing is settled. */
@@ -38,6 +39,18 @@ const READ_CURSOR = prepared(`select ${CURSOR_COLUMNS} from engine_cursor`);
 /** Reads the cursor within a snapshot, whose other rows are as of this cursor. */
 export const readCursor = async (ask: Ask): Promise<SettledCursor> =>
   cursorOf(await ask<CursorRow>(READ_CURSOR.text));
+
+/** Reads the position of the cursor in a round trip. */
+export const READ_POSITION: Statement = {
+  name: 'position',
+  text: 'select epoch, sequence from engine_cursor',
+};
+
+/** @param row begins with the columns of `READ_POSITION` */
+export function positionOf(row: TextRow | undefined): Cursor {
+  if (row === undefined) throw new Error(NO_CURSOR);
+  return { epoch: Number(row[0]), sequence: Number(row[1]) };
+}
 
 export const cursorNow = async (pool: pg.Pool): Promise<SettledCursor> =>
   cursorOf(await askOnce<CursorRow>(pool, READ_CURSOR));

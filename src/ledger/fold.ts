@@ -33,6 +33,8 @@ export interface Batch {
   readonly markets: Map<string, Market>;
   readonly assets: Map<string, Asset>;
   readonly switches: SwitchChanges;
+  /** Returns an order that the batch places or changes, as it is after the batch. */
+  progressOf(id: string): Progress | undefined;
 }
 
 /** Returns the orders that the events change but did not place. `fold` needs them. */
@@ -72,6 +74,7 @@ class Fold implements OrderVisitor {
     markets: new Map(),
     assets: new Map(),
     switches: new SwitchChanges(),
+    progressOf: (id) => this.#placed.get(id) ?? this.batch.changedOrders.get(id),
   };
   readonly #earlier: ReadonlyMap<string, Progress>;
   readonly #placed = new Map<string, Progress>();

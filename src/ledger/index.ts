@@ -20,6 +20,7 @@ export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry } from './journal.ts';
 export { LISTS_AT_ONCE, ORDERS_AT_ONCE } from './pools.ts';
+export type { PreparedBatch } from './prepared-batch.ts';
 export type { SettledTo } from './settlement.ts';
 export { storable } from './text.ts';
 

@@ -3,16 +3,24 @@
 import pg from 'pg';
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { Cursor, EngineEvent } from '../domain/event.ts';
-import type { OrderStatus } from '../domain/order.ts';
-import { CURSOR_COLUMNS, type CursorRow, cursorNow, type SettledCursor, settledCursor } from './cursor.ts';
+import {
+  CURSOR_COLUMNS,
+  type CursorRow,
+  cursorNow,
+  positionOf,
+  READ_POSITION,
+  type SettledCursor,
+  settledCursor,
+} from './cursor.ts';
 import { LedgerDiverged } from './diverged.ts';
 import { FLUSH, FLUSHED } from './flushing.ts';
 import { fold, ordersOfEarlierBatches } from './fold.ts';
-import type { Progress } from './order-rows.ts';
+import { loadOrders, progressOf } from './order-progress.ts';
 import { takeClient } from './pool.ts';
 import type { Pools } from './pools.ts';
-import { roundTrip, type Statement, type TextRow, textArray } from './round-trip.ts';
-import { type Added, rowsAdded, writeBatch } from './write-batch.ts';
+import { type PreparedBatch, prepareBatch } from './prepared-batch.ts';
+import { roundTrip, type Statement, type TextRow } from './round-trip.ts';
+import { writeBatch } from './write-batch.ts';
 
 /** The new cursor. */
 export interface SettledTo extends Cursor {
@@ -56,59 +64,50 @@ const LOCK: Statement = {
     from engine_cursor for update skip locked`,
 };
 
-const READ_CURSOR: Statement = { name: 'cursor', text: 'select epoch, sequence from engine_cursor' };
-
-const cursorOf = ([epoch, sequence]: TextRow): Cursor => ({
-  epoch: Number(epoch),
-  sequence: Number(sequence),
-});
+interface SettleOptions {
+  /** True to wait until the disk has the events. */
+  readonly flush?: boolean;
+  /** The statements of the same events, made in advance. */
+  readonly prepared?: PreparedBatch | undefined;
+}
 
 /** Settles in two round trips: one reads the cursor and the orders that the events change, the other writes all rows. */
 async function settleOn(
   client: pg.PoolClient,
   events: readonly EngineEvent[],
-  flush: boolean,
+  { flush = true, prepared }: SettleOptions,
 ): Promise<SettledTo> {
   // The first event is usually the one at the cursor: what it placed was settled with it.
-  const ids = ordersOfEarlierBatches(events.slice(1));
+  const ids = prepared === undefined ? ordersOfEarlierBatches(events.slice(1)) : [];
   const [, locked, found] = await roundTrip(client, [BEGIN, LOCK, ...loadOrders(ids)]);
   const row = locked?.[0];
   if (row === undefined) {
-    const [current] = await roundTrip(client, [READ_CURSOR, COMMIT]);
-    return { ...cursorOf(current![0]!), isFlushed: false };
+    const [current] = await roundTrip(client, [READ_POSITION, COMMIT]);
+    return { ...positionOf(current?.[0]), isFlushed: false };
   }
-  const settled = { ...cursorOf(row), digest: row[2] ?? null };
+  const settled = { ...positionOf(row), digest: row[2] ?? null };
   const fresh = following(settled, events);
   const last = fresh.at(-1);
   if (last === undefined) {
     await roundTrip(client, [COMMIT]);
     return { epoch: settled.epoch, sequence: settled.sequence, isFlushed: true };
   }
-  const isAsExpected = fresh.length === events.length - 1;
-  const earlier = isAsExpected ? found : await reload(client, fresh);
-  const batch = fold(fresh, progressOf(earlier ?? []));
-  const ending = flush ? [COMMIT] : [UNFLUSHED, COMMIT];
-  await roundTrip(client, [...writeBatch(batch), moveCursor(last, rowsAdded(batch)), ...ending]);
+  const isAsExpected = prepared === undefined && fresh.length === events.length - 1;
+  const writing = prepared?.statementsAfter(settled) ?? (await foldNow(client, fresh, isAsExpected && found));
+  await roundTrip(client, [...writing, ...(flush ? [COMMIT] : [UNFLUSHED, COMMIT])]);
+  prepared?.written(writing);
   return { epoch: last.epoch, sequence: last.sequence, isFlushed: flush };
 }
 
-const moveCursor = (last: EngineEvent, added: Added): Statement => ({
-  name: 'move cursor',
-  text: `
-    update engine_cursor
-    set epoch = $1, sequence = $2, digest = $3, event_time_ms = $4, settled_at = clock_timestamp(),
-        orders = orders + $5, trades = trades + $6, movements = movements + $7, entries = entries + $8`,
-  values: [
-    `${last.epoch}`,
-    `${last.sequence}`,
-    last.digest,
-    `${last.timeMs}`,
-    `${added.orders}`,
-    `${added.trades}`,
-    `${added.movements}`,
-    `${added.entries}`,
-  ],
-});
+/** @param found the orders of earlier batches; false if they must be read again, because other events were expected */
+async function foldNow(
+  client: pg.PoolClient,
+  fresh: readonly EngineEvent[],
+  found: readonly TextRow[] | undefined | false,
+): Promise<readonly Statement[]> {
+  const earlier = found === false ? await reload(client, fresh) : found;
+  return writeBatch(fold(fresh, progressOf(earlier ?? [])), fresh.at(-1)!);
+}
 
 /**
  * @returns the events after the cursor
@@ -135,19 +134,6 @@ function following(cursor: Settled, events: readonly EngineEvent[]): EngineEvent
   return fresh;
 }
 
-const loadOrders = (ids: readonly string[]): Statement[] =>
-  ids.length === 0
-    ? []
-    : [
-        {
-          name: 'load orders',
-          text: `
-            select id, size_steps, filled_steps, fill_count, status, updated_at_ms, updated_sequence, closed_sequence
-            from orders where id = any($1::text[])`,
-          values: [textArray(ids)],
-        },
-      ];
-
 /** Loads the orders again because another process settled some of the events. */
 async function reload(
   client: pg.PoolClient,
@@ -156,22 +142,6 @@ async function reload(
   const [found] = await roundTrip(client, loadOrders(ordersOfEarlierBatches(fresh)));
   return found;
 }
-
-const progressOf = (rows: readonly TextRow[]): Map<string, Progress> =>
-  new Map(
-    rows.map(([id, size, filled, fills, status, updatedAt, updated, closed]) => [
-      id!,
-      {
-        sizeSteps: BigInt(size!),
-        filledSteps: BigInt(filled!),
-        fillCount: Number(fills),
-        status: status as OrderStatus,
-        updatedAtMs: Number(updatedAt),
-        updatedSequence: Number(updated),
-        closedSequence: closed === null ? null : Number(closed),
-      },
-    ]),
-  );
 
 /** Longest wait for the lock; a running settlement ends sooner. */
 const LOCK_PATIENCE = '10s';
@@ -199,17 +169,30 @@ export function settlement({
     },
 
     /**
+     * Makes the statements of events before their transaction, so that Postgres writes an earlier batch meanwhile.
+     * Returns undefined when it cannot: `settle` makes them in any case.
+     * @param after the event that the first of the events follows, or is
+     * @param before the batch that is being settled and ends with that event; nothing is being settled unless given
+     */
+    prepare(
+      after: Cursor,
+      events: readonly EngineEvent[],
+      before?: PreparedBatch,
+    ): Promise<PreparedBatch | undefined> {
+      return prepareBatch(reading, { after, events, before });
+    },
+
+    /**
      * Settles the events that follow the cursor in one transaction, and skips events at or before it. Returns the new
      * cursor. The cursor is short of the last event only when another process is settling right now; nothing was done
      * then.
-     * @param flush waits until the disk has the events; true by default
      * @throws LedgerDiverged when the events do not follow from what is settled
      */
-    async settle(events: readonly EngineEvent[], { flush = true } = {}): Promise<SettledTo> {
+    async settle(events: readonly EngineEvent[], options: SettleOptions = {}): Promise<SettledTo> {
       const client = await settling.connect();
       let sound = false;
       try {
-        const cursor = await settleOn(client, events, flush);
+        const cursor = await settleOn(client, events, options);
         sound = true;
         return cursor;
       } catch (error) {

@@ -1,5 +1,6 @@
 /** The statements that write a batch: COPY for new rows, one set-based statement for changed ones. */
 
+import type { EngineEvent } from '../domain/event.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
 import type { SwitchChanges } from '../domain/switches.ts';
 import type { CandleRows } from './candle-rows.ts';
@@ -16,22 +17,8 @@ import { numberArray, type Statement, textArray } from './round-trip.ts';
 import { storable } from './text.ts';
 import { ENTRY_COLUMNS, TRADE_COLUMNS } from './trade-rows.ts';
 
-/** Numbers of rows that a batch adds, by the columns of the cursor that count them. */
-export interface Added {
-  readonly orders: number;
-  readonly trades: number;
-  readonly movements: number;
-  readonly entries: number;
-}
-
-export const rowsAdded = ({ newOrders, traded, movements }: Batch): Added => ({
-  orders: newOrders.length,
-  trades: traded.trades.count,
-  movements: movements.count,
-  entries: traded.entries.count,
-});
-
-export const writeBatch = (batch: Batch): Statement[] => [
+/** @param last the last event of the batch, to which the cursor moves */
+export const writeBatch = (batch: Batch, last: EngineEvent): readonly Statement[] => [
   ...copy('orders', ORDER_COLUMNS, orderRows(batch)),
   ...changeOrders(batch.changedOrders),
   ...copy('trades', TRADE_COLUMNS, batch.traded.trades),
@@ -43,6 +30,7 @@ export const writeBatch = (batch: Batch): Statement[] => [
   ...writeTerms(batch.switches),
   ...writeHolds(batch.switches),
   ...writeSwitches(batch.switches),
+  moveCursor(batch, last),
 ];
 
 function writeCandles(candles: CandleRows): Statement[] {
@@ -183,3 +171,21 @@ function writeSwitches({ paused, termsVersion }: SwitchChanges): Statement[] {
     });
   return statements;
 }
+
+const moveCursor = ({ newOrders, traded, movements }: Batch, last: EngineEvent): Statement => ({
+  name: 'move cursor',
+  text: `
+    update engine_cursor
+    set epoch = $1, sequence = $2, digest = $3, event_time_ms = $4, settled_at = clock_timestamp(),
+        orders = orders + $5, trades = trades + $6, movements = movements + $7, entries = entries + $8`,
+  values: [
+    `${last.epoch}`,
+    `${last.sequence}`,
+    last.digest,
+    `${last.timeMs}`,
+    `${newOrders.length}`,
+    `${traded.trades.count}`,
+    `${movements.count}`,
+    `${traded.entries.count}`,
+  ],
+});

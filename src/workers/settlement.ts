@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { lagBetween } from '../books/settlement-lag.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
-import { type Ledger, LedgerDiverged, type SettledTo } from '../ledger/index.ts';
+import { type Ledger, LedgerDiverged, type PreparedBatch, type SettledTo } from '../ledger/index.ts';
 
 /** Parts of the engine that settlement uses. */
 export interface EventSource {
@@ -25,7 +25,7 @@ export interface EventSource {
 
 interface SettlementOptions {
   engine: EventSource;
-  ledger: Pick<Ledger['settlement'], 'cursor' | 'settle'>;
+  ledger: Pick<Ledger['settlement'], 'cursor' | 'prepare' | 'settle'>;
   log: Pick<Logger, 'info' | 'warn' | 'error' | 'fatal'>;
   /** Maximum events per transaction. */
   batchSize?: number;
@@ -70,7 +70,9 @@ const PACE_MS = 100;
 const BATCHES_PER_FLUSH = 8;
 const BACKOFF_FIRST_MS = 250;
 /** Short, because the lag grows while settlement waits, and a failed attempt costs little. */
-const BACKOFF_LAST_MS = 2_000;
+const BACKOFF_LAST_MS = 500;
+/** Shortest time between log lines of attempts that fail alike, such as those of an hour without Postgres. */
+const LOG_EVERY_MS = 5_000;
 
 interface BatchLimits {
   readonly events: number;
@@ -108,6 +110,8 @@ interface Batch {
   readonly fresh: readonly EngineEvent[];
   /** True if the batch stopped at a limit and not at the end of the stream. */
   readonly isFull: boolean;
+  /** Made for a full batch, and absent if that failed. */
+  readonly prepared?: PreparedBatch | undefined;
 }
 
 const NOTHING: Batch = { events: [], fresh: [], isFull: false };
@@ -116,6 +120,8 @@ interface SettledBatch {
   readonly settled: Cursor;
   /** The next batch, if it is being read ahead. */
   readonly ahead: Promise<Batch> | undefined;
+  /** False if the preparation of the next batch relies on what was not written. */
+  readonly isAsPrepared: boolean;
   /** Earliest time of the next transaction, by `performance.now`. */
   readonly nextMs: number;
 }
@@ -134,6 +140,9 @@ class Settler implements Settlement {
   /** Number of consecutive failures that a smaller batch cannot fix. */
   #backoffs = 0;
   #retryAtMs = 0;
+  #loggedAtMs = 0;
+  /** True if another process settled when this one tried last. */
+  #othersSettle = false;
   /** Number of consecutive batches that the disk may not have yet. */
   #unflushed = 0;
 
@@ -186,7 +195,7 @@ class Settler implements Settlement {
   async #settleAll(): Promise<void> {
     this.#unflushed = 0;
     const cursor = await this.#ledger.cursor();
-    const first = await this.#read(cursor);
+    const first = this.#othersSettle ? await this.#readOne(cursor) : await this.#readNow(cursor);
     if (first.fresh.length === 0) await this.#checkEnd(cursor);
     let done = await this.#settleOne(first);
     while (done !== undefined) {
@@ -230,10 +239,12 @@ class Settler implements Settlement {
     }
     this.#unflushed = settled.isFlushed ? 0 : this.#unflushed + 1;
     if (settled.isFlushed) await this.#engine.outbox.trim(settled);
-    const isOurs = settled.sequence === batch.fresh.at(-1)?.sequence;
-    if (!isOurs) return undefined;
+    const last = batch.fresh.at(-1);
+    this.#othersSettle = last !== undefined && settled.sequence < last.sequence;
+    if (settled.sequence !== last?.sequence) return undefined;
     this.#limits = doubled(this.#limits, this.#most);
-    return { settled, ahead, nextMs: batch.isFull ? begunMs : begunMs + PACE_MS };
+    const isAsPrepared = batch.prepared?.isWritten === true;
+    return { settled, ahead, isAsPrepared, nextMs: batch.isFull ? begunMs : begunMs + PACE_MS };
   }
 
   async #read(after: Cursor, weight = this.#limits.weight): Promise<Batch> {
@@ -244,33 +255,58 @@ class Settler implements Settlement {
   }
 
   /**
-   * Reads and decodes the next batch while Postgres writes this one, within their common weight limit. Returns
-   * undefined if no event is left, or if there is no room for one.
+   * Makes the statements of a batch of a backlog.
+   * @param before the batch before it, if that is being settled
    */
-  #readAhead({ fresh, isFull }: Batch): Promise<Batch> | undefined {
+  async #prepare(after: Cursor, batch: Batch, before?: PreparedBatch): Promise<Batch> {
+    if (!batch.isFull) return batch;
+    return { ...batch, prepared: await this.#ledger.prepare(after, batch.events, before) };
+  }
+
+  /**
+   * Reads a batch of one event, which finds out if another process still settles. While one works on a backlog, the
+   * others would read a batch at each wake-up and then find the cursor locked.
+   */
+  async #readOne(after: Cursor): Promise<Batch> {
+    const events = await this.#engine.outbox.readEvents(after, 1, 1);
+    return { events, fresh: events.filter(({ sequence }) => sequence > after.sequence), isFull: false };
+  }
+
+  /** Reads a batch while no other is being settled. */
+  async #readNow(after: Cursor): Promise<Batch> {
+    return this.#prepare(after, await this.#read(after));
+  }
+
+  /**
+   * Reads, decodes and prepares the next batch while Postgres writes this one, within their common weight limit.
+   * Returns undefined if no event is left, or if there is no room for one.
+   */
+  #readAhead({ fresh, isFull, prepared }: Batch): Promise<Batch> | undefined {
     const room = this.#heldWeight - weightOfAll(fresh);
     if (!isFull || room <= 0) return undefined;
-    const ahead = this.#read(fresh.at(-1)!, Math.min(this.#limits.weight, room));
+    const last = fresh.at(-1)!;
+    const read = this.#read(last, Math.min(this.#limits.weight, room));
+    const ahead = prepared === undefined ? read : read.then((batch) => this.#prepare(last, batch, prepared));
     // A failure is handled when the batch is used.
     ahead.catch(() => undefined);
     return ahead;
   }
 
-  async #readNext({ settled, ahead, nextMs }: SettledBatch): Promise<Batch> {
-    if (ahead !== undefined) return ahead;
+  async #readNext({ settled, ahead, isAsPrepared, nextMs }: SettledBatch): Promise<Batch> {
+    if (ahead !== undefined) return isAsPrepared ? ahead : this.#prepare(settled, await ahead);
     const waitMs = nextMs - performance.now();
     if (waitMs > 0) {
       const found = await this.#engine.outbox.readEvents(settled, 1, 1);
       if (found.every(({ sequence }) => sequence <= settled.sequence)) return NOTHING;
       await sleep(waitMs);
     }
-    return this.#read(settled);
+    return this.#readNow(settled);
   }
 
-  async #write({ events, fresh, isFull }: Batch): Promise<SettledTo> {
+  async #write({ events, fresh, isFull, prepared }: Batch): Promise<SettledTo> {
     const flush = !isFull || this.#unflushed + 1 >= BATCHES_PER_FLUSH;
     try {
-      return await this.#ledger.settle(events, { flush });
+      return await this.#ledger.settle(events, { flush, prepared });
     } catch (error) {
       if (fresh.length > 0) this.#limits = halfOf(fresh);
       const canBeLess = fresh.length > 1 && !(error instanceof LedgerDiverged);
@@ -291,7 +327,10 @@ class Settler implements Settlement {
       : Math.min(BACKOFF_FIRST_MS * 2 ** this.#backoffs, BACKOFF_LAST_MS);
     if (!isHalved) this.#backoffs += 1;
     this.#failures += 1;
-    this.#retryAtMs = performance.now() + backoffMs;
+    const nowMs = performance.now();
+    this.#retryAtMs = nowMs + backoffMs;
+    if (this.#failures > 1 && !isHalved && nowMs - this.#loggedAtMs < LOG_EVERY_MS) return;
+    this.#loggedAtMs = nowMs;
     this.#log.warn(
       { err: cause, failures: this.#failures, backoffMs, nextBatch: this.#limits },
       'settlement failed and will be tried again',

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai';
 import pg from 'pg';
-import type { EngineEvent } from '../../src/domain/event.ts';
-import { type Ledger, LedgerDiverged, openLedger } from '../../src/ledger/index.ts';
+import type { Cursor, EngineEvent } from '../../src/domain/event.ts';
+import { type Ledger, LedgerDiverged, openLedger, type PreparedBatch } from '../../src/ledger/index.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { seededEvents, WALLETS } from '../support/seeded-events.ts';
 import { freshLedgers } from './fresh-ledgers.ts';
@@ -37,6 +37,78 @@ describe('settle', () => {
     expect(await contents(split.databaseUrl)).to.deep.equal(await contents(whole.databaseUrl));
     const trades = await query<{ count: bigint }>(whole.databaseUrl, 'select count(*) from trades');
     expect(Number(trades[0]?.count)).to.be.above(500);
+  });
+
+  it('writes the same tables from batches that were prepared in advance, whatever others settle meanwhile', async () => {
+    const seed = runSeed();
+    const dice = random(seed);
+    const events = seededEvents(seed).next(3_000);
+    const whole = await freshLedger();
+    await whole.ledger.settlement.settle(events);
+
+    const { ledger, databaseUrl } = await freshLedger();
+    const { settlement } = ledger;
+    /** Settles some events as another process would, at any moment. */
+    const others = async (): Promise<void> => {
+      const { sequence } = await settlement.cursor();
+      await settlement.settle(events.slice(Math.max(0, sequence - 1), sequence + dice.below(30)));
+    };
+    const prepared = async (after: Cursor, before?: PreparedBatch) => {
+      const ahead = events.slice(Math.max(0, after.sequence - 1), after.sequence + 1 + dice.below(60));
+      return { ahead, batch: await settlement.prepare(after, ahead, before) };
+    };
+    const counts = { written: 0, refused: 0 };
+    for (let cursor: Cursor = await settlement.cursor(); cursor.sequence < 3_000; ) {
+      let now = await prepared(cursor);
+      // A chain of batches, each prepared while the one before it is settled.
+      for (let length = 1 + dice.below(12); length > 0 && now.ahead.length > 1; length -= 1) {
+        const disturbed = dice.chance(0.2) ? others() : undefined;
+        const settling = settlement.settle(now.ahead, { prepared: now.batch, flush: dice.chance(0.5) });
+        const next = await prepared(now.ahead.at(-1)!, dice.chance(0.9) ? now.batch : undefined);
+        const [settled] = await Promise.all([settling, disturbed]);
+        if (settled.sequence < now.ahead.at(-1)!.sequence) break; // another one had the lock
+        if (dice.chance(0.1)) await others();
+        if (now.batch !== undefined) counts[now.batch.isWritten ? 'written' : 'refused'] += 1;
+        now = next;
+      }
+      cursor = await settlement.cursor();
+    }
+
+    expect(await contents(databaseUrl)).to.deep.equal(await contents(whole.databaseUrl));
+    expect(counts.written, JSON.stringify(counts)).to.be.above(20);
+    expect(counts.refused, JSON.stringify(counts)).to.be.above(5);
+  });
+
+  it('makes batches again that were prepared from orders of an earlier moment, and those prepared after them', async () => {
+    const seed = runSeed();
+    const dice = random(seed);
+    const events = seededEvents(seed).next(3_000);
+    const whole = await freshLedger();
+    await whole.ledger.settlement.settle(events);
+
+    const { ledger, databaseUrl } = await freshLedger();
+    const { settlement } = ledger;
+    const counts = { stale: 0, next: 0 };
+    await settlement.settle(events.slice(0, 50));
+    for (let { sequence } = await settlement.cursor(); sequence < 3_000; ) {
+      const [first, second, third] = [20, 40, 40].map((most) => {
+        const from = sequence;
+        sequence = Math.min(3_000, sequence + 1 + dice.below(most));
+        return events.slice(from - 1, sequence);
+      });
+      const stale = await settlement.prepare(first!.at(-1)!, second!);
+      await settlement.settle(first!);
+      const next = await settlement.prepare(second!.at(-1)!, third!, stale);
+      await settlement.settle(second!, { prepared: stale });
+      await settlement.settle(third!, { prepared: next });
+      expect(stale?.isWritten ?? false).to.equal(false);
+      expect(next?.isWritten ?? false).to.equal(false);
+      if (stale !== undefined) counts.stale += 1;
+      if (next !== undefined) counts.next += 1;
+    }
+    expect(await contents(databaseUrl)).to.deep.equal(await contents(whole.databaseUrl));
+    expect(counts.stale, JSON.stringify(counts)).to.be.above(10);
+    expect(counts.next, JSON.stringify(counts)).to.be.above(10);
   });
 
   it('holds everything that a reconcile checks', async () => {

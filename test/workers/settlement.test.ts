@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import pg from 'pg';
 import { pino } from 'pino';
 import { Refusal } from '../../src/domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../../src/domain/event.ts';
@@ -104,7 +105,7 @@ describe('settlement', function () {
     const settlement = createSettlement({
       engine: stream,
       ledger: {
-        cursor: () => ledger.settlement.cursor(),
+        ...ledger.settlement,
         async settle(events, options) {
           const settled = await ledger.settlement.settle(events, options);
           if (settled.isFlushed) flushed.push(settled);
@@ -254,7 +255,7 @@ describe('settlement', function () {
     const settlement = createSettlement({
       engine: stream,
       ledger: {
-        cursor: ledger.settlement.cursor,
+        ...ledger.settlement,
         async settle(events) {
           const { sequence } = await ledger.settlement.cursor();
           const fresh = events.filter((event) => event.sequence > sequence);
@@ -285,7 +286,7 @@ describe('settlement', function () {
     const settlement = createSettlement({
       engine: stream,
       ledger: {
-        cursor: ledger.settlement.cursor,
+        ...ledger.settlement,
         async settle(events) {
           const { sequence } = await ledger.settlement.cursor();
           const fresh = events.filter((event) => event.sequence > sequence).map(weightOf);
@@ -340,7 +341,7 @@ describe('settlement', function () {
         batchSize: 50,
         heldWeight,
         ledger: {
-          cursor: ledger.settlement.cursor,
+          ...ledger.settlement,
           async settle(events) {
             const write = { from: 0, isBegun: true };
             const failure = fail(writes.push(write));
@@ -414,7 +415,7 @@ describe('settlement', function () {
     const settlement = createSettlement({
       engine: stream,
       log,
-      ledger: { cursor: ledger.settlement.cursor, settle },
+      ledger: { ...ledger.settlement, settle },
     });
     const begunMs = performance.now();
     const feed = setInterval(() => stream.events.push(...coming.splice(0, 1)), 2);
@@ -422,6 +423,34 @@ describe('settlement', function () {
     clearInterval(feed);
     expect(await ledger.settlement.cursor()).to.include({ sequence: 200 });
     expect(transactions).to.be.within(2, 3 + (performance.now() - begunMs) / 100);
+  });
+
+  it('reads one event at a time while another process settles', async () => {
+    const databaseUrl = await freshLedgerDatabase();
+    const ledger = openLedger({ databaseUrl });
+    ledgers.push(ledger);
+    const stream = new ShortStream(seededEvents(15).next(250));
+    const readEvents = stream.readEvents.bind(stream);
+    const asked: number[] = [];
+    stream.readEvents = async (after, count, weight) => {
+      asked.push(count);
+      return readEvents(after, count, weight);
+    };
+    const settlement = createSettlement({ engine: stream, ledger: ledger.settlement, log, batchSize: 50 });
+    const other = new pg.Client({ connectionString: databaseUrl });
+    await other.connect();
+    await other.query('begin');
+    await other.query('select from engine_cursor for update');
+    try {
+      for (let runs = 0; runs < 5; runs += 1) await settlement.run();
+      expect(asked.slice(-4)).to.deep.equal([1, 1, 1, 1]);
+      expect(await ledger.settlement.cursor()).to.include({ sequence: 0 });
+    } finally {
+      await other.end();
+    }
+    await settlement.run();
+    expect(await ledger.settlement.cursor()).to.include({ sequence: 250 });
+    expect(asked.filter((count) => count === 50)).to.have.lengthOf.at.least(5);
   });
 
   it('may run in several processes at once', async () => {
