@@ -13,6 +13,8 @@ import { redisOf } from './redis-server.ts';
 const START_PATIENCE_MS = 300_000;
 /** Number of output lines shown for a process that does not start. */
 const TOLD_LINES = 20;
+/** As the image and `npm start` run the service. */
+const NODE_FLAGS = ['--max-semi-space-size=32'];
 
 export interface Service {
   readonly child: ChildProcess;
@@ -42,7 +44,7 @@ export async function launchService(
   // Nobody is left to end it when a process of the tests is killed.
   const mortal = canSignalDeath() ? ['setpriv', '--pdeathsig', 'KILL'] : [];
   const redbook = await program({ folder });
-  const [command, ...args] = [...mortal, process.execPath, ...redbook, role, ...further];
+  const [command, ...args] = [...mortal, process.execPath, ...NODE_FLAGS, ...redbook, role, ...further];
   const child = spawn(command!, args, {
     cwd: folder,
     env: environment(role, settings),

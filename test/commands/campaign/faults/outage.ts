@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cluster, engineSequence, PATIENCE_MS, settledIn } from '../cluster.ts';
 import { type Flood, openFlood } from '../flood.ts';
+import { watchProcessorSpeed } from '../processor-speed.ts';
 import { watchStolenTime } from '../stolen-time.ts';
 import { type Fault, NOTHING } from './fault.ts';
 import { pauseSettlement } from './settlement-pause.ts';
@@ -59,8 +60,26 @@ async function settlementRate(
   return ((last.at - first.at) * 1_000) / (last.atMs - first.atMs);
 }
 
-/** Share of the processor time above which the catch-up is that of another machine than the one that was measured. */
+/** Processors of a part of the round. */
+interface Processors {
+  /** Share of their time that the host took. */
+  readonly stolen: number;
+  /** Milliseconds of a fixed piece of work. */
+  readonly workMs: number;
+}
+
+function watchProcessors(): () => Processors {
+  const [stolen, workMs] = [watchStolenTime(), watchProcessorSpeed()];
+  return () => ({ stolen: stolen(), workMs: workMs() });
+}
+
+/** Share of the time above which the processors of the catch-up are not those of the measurement. */
 const STOLEN_MOST = 0.05;
+/** The fixed work of one phase wanders by 5 % on quiet processors. */
+const SLOWER_MOST = 1.1;
+
+const isAsFast = (before: Processors, then: Processors): boolean =>
+  then.stolen - before.stolen <= STOLEN_MOST && then.workMs <= before.workMs * SLOWER_MOST;
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
@@ -78,9 +97,9 @@ export const longOutage: Fault = {
     // The processes share processors with whoever trades, so the rate is taken under the load of the outage.
     const alone = await settlementRate(cluster, flood, BACKLOG, 0);
     const early = isShort ? alone : await settlementRate(cluster, flood, LONG_BACKLOG / 3, alone * SHARE);
-    const stolenAtRate = watchStolenTime();
+    const atRate = watchProcessors();
     const rate = await settlementRate(cluster, flood, isShort ? BACKLOG : LONG_BACKLOG, early * SHARE);
-    const stolenBefore = stolenAtRate();
+    const before = atRate();
     await cluster.postgres.kill();
     const away = (await engineSequence(cluster.redis))!;
     flood.begin(rate * SHARE);
@@ -88,25 +107,26 @@ export const longOutage: Fault = {
     return async () => {
       const lag = (await engineSequence(cluster.redis))! - away;
       const begunMs = performance.now();
-      const stolenSince = watchStolenTime();
+      const sinceThen = watchProcessors();
       await cluster.postgres.start();
       const isGone = async (): Promise<boolean> => (await lagOf(cluster)) <= rate * SHARE * FRESH_S;
       await until('the lag is gone', isGone, outageMs + PATIENCE_MS);
       const goneMs = performance.now() - begunMs;
-      const stolen = stolenSince();
+      const then = sinceThen();
       const perSecond = await flood.stop();
       await flood.judge(violation);
       await flood.close();
       // A short outage is mostly the wait until settlement tries again.
       const isLate = !isShort && goneMs > outageMs / 2;
-      const isSameMachine = stolen - stolenBefore <= STOLEN_MOST;
+      const isJudged = !isLate || isAsFast(before, then);
       note(
         `${Math.round(rate)} events a second settled, ${Math.round(perSecond)} placed; ` +
           `lag of ${lag} gone ${seconds(goneMs)} s after ${seconds(outageMs)} s; ` +
-          `the host took ${percent(stolenBefore)} of the processors at first, ${percent(stolen)} then` +
-          (isLate && !isSameMachine ? ', so the time is not judged' : ''),
+          `the host took ${percent(before.stolen)} of the processors at first, ${percent(then.stolen)} then; ` +
+          `a fixed piece of work took ${before.workMs.toFixed(2)} ms at first, ${then.workMs.toFixed(2)} ms then` +
+          (isJudged ? '' : ', so the time is not judged'),
       );
-      if (isLate && isSameMachine) violation('settlement', `the lag was gone after ${seconds(goneMs)} s`);
+      if (isLate && isJudged) violation('settlement', `the lag was gone after ${seconds(goneMs)} s`);
       if (perSecond < rate * SHARE * 0.8)
         violation('campaign', `only ${perSecond} orders a second were placed`);
     };
