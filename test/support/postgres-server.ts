@@ -32,6 +32,8 @@ export interface PostgresStart {
   /** True to flush each commit to the disk, so that the data survive a kill as in production. */
   readonly durable?: boolean;
   readonly port?: number;
+  /** Settings of the server, by their names. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** An installed Postgres in place of the package's, with its own tools for backups. */
   readonly installed?: InstalledPostgres;
 }
@@ -61,7 +63,7 @@ export async function startPostgresServer(asked: PostgresStart = {}): Promise<Po
       ? await openCluster({ ...place, password: PASSWORD, durable, onProgress: () => {} })
       : { ...openInstalled(installed, place.path), logFile: place.logFile, durable };
   const port = asked.port ?? (await freePort());
-  const server = await startKillable(postgresProgram(cluster, port));
+  const server = await startKillable(postgresProgram(cluster, port, asked.settings));
   return {
     ...server,
     url: postgresUrl(port, PASSWORD),

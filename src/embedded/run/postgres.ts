@@ -154,7 +154,12 @@ function run(cluster: Cluster, args: string[]): Promise<void> {
   });
 }
 
-export function postgresProgram(cluster: Cluster, port: number): ServerProgram {
+/** @param further settings of the server beside those of every embedded one */
+export function postgresProgram(
+  cluster: Cluster,
+  port: number,
+  further: Readonly<Record<string, string>> = {},
+): ServerProgram {
   const settings = {
     listen_addresses: '127.0.0.1',
     port,
@@ -163,6 +168,7 @@ export function postgresProgram(cluster: Cluster, port: number): ServerProgram {
     timezone: 'UTC',
     log_timezone: 'UTC',
     ...(cluster.durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    ...further,
   };
   return {
     name: 'Postgres',

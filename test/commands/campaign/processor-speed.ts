@@ -1,41 +1,45 @@
 /**
- * Speed of the processors, by a fixed piece of work. Neighbours on the host of a virtual machine share its caches, its
- * memory and the halves of its cores, and slow its processors down without taking any of their time.
+ * Speed of the processors, by a fixed piece of work. Neighbours on the host of a virtual machine share the halves of its
+ * cores, its caches and its memory. They slow its processors down by up to a half, within seconds, without taking any of
+ * their time.
  */
 
-const ENTRIES = 4 * 1024 * 1024;
-const STEPS = 5_000;
-const PAUSE_MS = 500;
-/** The fastest quarter of the tries met no other process on its processor. */
-const UNDISTURBED = 1 / 4;
+import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Larger than the caches of a core. Its links lead once through all entries before they return to the first. */
-function makeLinks(): Int32Array {
-  const links = new Int32Array(ENTRIES);
-  // An odd number apart modulo a power of two, so every entry is met.
-  const STRIDE = 1_664_525;
-  for (let at = 0; at < ENTRIES; at += 1) links[at] = (at + STRIDE) % ENTRIES;
-  return links;
+const PAUSE_MS = 250;
+
+/** Much like the work of a server: its speed changes with that of Redis, Postgres and the service. */
+const TEXT = JSON.stringify(
+  Array.from({ length: 600 }, (_, index) => ({
+    id: `order ${index}`,
+    price: index * 7,
+    fills: [index, index + 1],
+    reference: 'x'.repeat(index % 20),
+  })),
+);
+
+/** Processor time of this process, in milliseconds. It leaves out the waits for a processor. */
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
 }
 
-let links: Int32Array | undefined;
-let at = 0;
-
-/** @returns milliseconds of a walk whose every step waits for the one before */
-function walk(): number {
-  links ??= makeLinks();
-  const begunMs = performance.now();
-  for (let step = 0; step < STEPS; step += 1) at = links[at]!;
-  return performance.now() - begunMs;
-}
-
-/** Works for about a millisecond, twice a second. @returns a function that ends it and returns its milliseconds */
+/** Works for half a millisecond, four times a second. @returns a function that ends it and returns the mean of its times */
 export function watchProcessorSpeed(): () => number {
-  const tries = [walk()];
-  const timer = setInterval(() => tries.push(walk()), PAUSE_MS);
+  const work = { timesMs: 0, count: 0, isEnded: false };
+  const watch = async (): Promise<void> => {
+    // The first times are those of a program that Node has not compiled yet.
+    for (let warm = 0; warm < 50; warm += 1) JSON.parse(TEXT);
+    for (; !work.isEnded; await sleep(PAUSE_MS)) {
+      const begunMs = processorMs();
+      JSON.parse(TEXT);
+      work.timesMs += processorMs() - begunMs;
+      work.count += 1;
+    }
+  };
+  void watch();
   return () => {
-    clearInterval(timer);
-    const sorted = tries.toSorted((one, other) => one - other);
-    return sorted[Math.floor(sorted.length * UNDISTURBED)]!;
+    work.isEnded = true;
+    return work.timesMs / work.count;
   };
 }

@@ -96,9 +96,8 @@ async function measure(cluster: Cluster, flood: Flood, backlog: number): Promise
   }
 }
 
-/** Share of the time above which the processors of the catch-up are not those of the measurement. */
+/** Beyond these, the processors of the catch-up are not those of the measurement. */
 const STOLEN_MOST = 0.05;
-/** The fixed work of one phase wanders by 5 % on quiet processors. */
 const SLOWER_MOST = 1.1;
 
 const isAsFast = (before: Processors, then: Processors): boolean =>
