@@ -60,6 +60,8 @@ async function settlementRate(
   const first = await settles(before + 1);
   const last = await settles(before + backlog * 0.9);
   await flood.stop();
+  // Whatever is left would add to the lag of the outage.
+  await cluster.untilSettled();
   return ((last.at - first.at) * 1_000) / (last.atMs - first.atMs);
 }
 
