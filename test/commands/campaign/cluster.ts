@@ -20,8 +20,8 @@ import { type ServerProxy, startProxy } from './proxies.ts';
 
 /** Failures are expected of a machine that runs much else: no figure depends on this patience. */
 export const PATIENCE_MS = 120_000;
-/** As docs/operating.md asks of an exchange. The defaults of Postgres are for a small machine. */
-const POSTGRES_SETTINGS = { shared_buffers: '512MB', max_wal_size: '2GB' };
+/** As docs/operating.md asks of an exchange. The default of Postgres is for a small machine. */
+const POSTGRES_SETTINGS = { shared_buffers: '256MB' };
 const REPLICAS: Readonly<Record<Role, number>> = { api: 2, stream: 2, settlement: 1, snapshot: 1 };
 
 export interface ClusterPlan {
