@@ -51,17 +51,17 @@ local function find(reference, owner)
   return side, member, wallet, had_fills, left, held_atoms(side, price_key(side, key), left)
 end
 
--- Takes one order off the book and releases what it holds. Nothing here may fail. Returns the closed record.
-local function write_closed(side, member, wallet, had_fills, left, held, live)
+-- Takes one order off the book and releases what it holds. Nothing here may fail: its event is appended.
+local function write_closed(side, member, wallet, left, held, live)
   redis.call('ZREM', KEYS[BOOK + side], member)
   redis.call('ZREM', KEYS.live, live)
   add_to(levels_of(side), string.sub(member, 1, 7), -left)
   add_to(balances_of(side), wallet .. RESERVED, -held)
   add_to(balances_of(side), wallet .. AVAILABLE, held)
-  return closed_record(live, had_fills)
 end
 
--- Appends the event of a request and returns its outcome. `wallets`: the wallets of the closed orders, each once.
+-- Appends the event of a request and returns its outcome. Comes before write_closed, because the event may be refused.
+-- `closed`: closed records of the orders. `wallets`: their wallets, each once.
 local function record_closed(cause, closed, wallets)
   append_event(KEYS.events, state, time, struct.pack('>I1I6I1', ORDERS_CLOSED, time, cause) .. closed)
   local stamp, count = stamp_of(state.epoch, state.sequence), #unsettled
@@ -85,8 +85,9 @@ local function close_usual(owner, cause, references)
   read_asked(balances)
   read_asked(levels)
   if not all_are_numbers or balances.at[wallet .. RESERVED] < held then return nil end
-  local closed = write_closed(side, member, wallet, had_fills, left, held, live)
-  return record_closed(cause, closed, { wallet })
+  local outcome = record_closed(cause, closed_record(live, had_fills), { wallet })
+  write_closed(side, member, wallet, left, held, live)
+  return outcome
 end
 
 local replies, met = { '' }, 0

@@ -31,6 +31,7 @@ Events   credited | debited
 --- include engine_state
 --- include emit
 --- include claim
+--- define MOST_ATOMS '9223372036854775807' (2^63 - 1, the most that HINCRBY takes)
 
 local keys = {
   engine = KEYS.engine, events = KEYS.events, balances = KEYS.balances, assets = KEYS.assets,
@@ -60,12 +61,19 @@ else
   if not text_at_most(amount, held[2] or '0') then return { 'refused', 'INSUFFICIENT_BALANCE' } end
 end
 
+-- Fails for a balance that HINCRBY cannot change. `most`: decimal text.
+local function check_atoms(atoms, most)
+  local is_amount = atoms == '0' or string.find(atoms, '^[1-9]%d*$')
+  if not is_amount or not text_at_most(atoms, most) then error('not an amount in ' .. keys.balances, 0) end
+end
+for index = 1, 2 do check_atoms(held[index] or '0', credits and ARGV.most_supply or MOST_ATOMS) end
+
 local change = credits and amount or '-' .. amount
+emit(keys, state, time, credits and CREDITED or DEBITED, ARGV.record, wallet)
 redis.call('HINCRBY', keys.balances, wallet .. AVAILABLE, change)
 redis.call('HINCRBY', keys.balances, SUPPLY, change)
 redis.call('HSET', keys.assets, asset .. ' used', '1')
 redis.call('SETRANGE', KEYS.claim_filter, ARGV.filter_offset, block)
 if next_block then redis.call('SETRANGE', KEYS.next_claim_filter, ARGV.next_filter_offset, next_block) end
 redis.call('HSET', KEYS[PLACE(KEYS.claims_0) + state.claims], ARGV.claim, ARGV.record)
-emit(keys, state, time, credits and CREDITED or DEBITED, ARGV.record, wallet)
 return { 'moved', text(state.sequence) }

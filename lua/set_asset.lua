@@ -18,6 +18,6 @@ local found = redis.call('HMGET', keys.assets, symbol, symbol .. ' used')
 if found[1] == scale then return { 'set' } end
 if found[2] then return { 'refused', 'ASSET_IN_USE' } end
 
-redis.call('HSET', keys.assets, symbol, scale)
 emit(keys, state, event_time(state), ASSET_CHANGED, cjson.encode({ symbol = symbol, scale = tonumber(scale) }), '')
+redis.call('HSET', keys.assets, symbol, scale)
 return { 'set' }

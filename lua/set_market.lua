@@ -48,8 +48,8 @@ end
 local time = event_time(state)
 local version = next_version(state, rules, time)
 local record = with_version(ARGV.record, version)
+emit(keys, state, time, MARKET_CHANGED, record, '', { 'rules:' .. market.number, rules_of(text(version), market.symbol) })
 redis.call('HSET', keys.markets, market.symbol, record)
 redis.call('HSET', keys.assets, ARGV.base, ARGV.base_scale, ARGV.quote, ARGV.quote_scale,
   ARGV.base .. ' used', '1', ARGV.quote .. ' used', '1')
-emit(keys, state, time, MARKET_CHANGED, record, '', { 'rules:' .. market.number, rules_of(text(version), market.symbol) })
 return { 'set', text(version) }

@@ -25,6 +25,6 @@ if state.epoch ~= tonumber(ARGV.epoch) then return { 'stale', 'epoch' } end
 if ARGV.required_terms ~= '' and found[2] ~= ARGV.required_terms then return { 'refused', 'STALE_TERMS_VERSION' } end
 if (found[3] or '') == value then return { 'set' } end
 
-if value == '' then redis.call('HDEL', keys.engine, field) else redis.call('HSET', keys.engine, field, value) end
 emit(keys, state, event_time(state), tonumber(ARGV.kind), ARGV.detail, wallet)
+if value == '' then redis.call('HDEL', keys.engine, field) else redis.call('HSET', keys.engine, field, value) end
 return { 'set' }

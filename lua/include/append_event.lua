@@ -2,6 +2,8 @@
 --- define MOST_UNPACKED 4000 (unpack fails at 8,000)
 
 -- Appends one event. Settlement reads the stream, so an event must hold all that Postgres needs.
+-- The event is the first write of its operation. Redis refuses it when somebody has put an entry with a higher id into
+-- the stream by hand, and keeps every write that a script made before such an error.
 -- `bytes`: kind (1) | time in ms (6) | body of the kind.
 local function append_event(events, state, time, bytes)
   local sequence = state.sequence + 1

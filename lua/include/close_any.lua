@@ -49,11 +49,13 @@ local function close_all(owner, cause, references)
   if #orders == 0 then return struct.pack('>I1I6', CLOSED, state.sequence) end
   local records, wallets, seen = {}, {}, {}
   for index, one in ipairs(orders) do
-    records[index] = write_closed(one.side, one.member, one.wallet, one.had_fills, one.left, one.held, one.live)
+    records[index] = closed_record(one.live, one.had_fills)
     if not seen[one.wallet] then
       seen[one.wallet] = true
       wallets[#wallets + 1] = one.wallet
     end
   end
-  return record_closed(cause, table.concat(records), wallets)
+  local outcome = record_closed(cause, table.concat(records), wallets)
+  for _, one in ipairs(orders) do write_closed(one.side, one.member, one.wallet, one.left, one.held, one.live) end
+  return outcome
 end

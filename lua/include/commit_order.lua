@@ -1,18 +1,24 @@
--- Writes one order that plan_order has accepted: nothing here may fail. Books, filters and events are written at once;
--- the next order of the call reads the books and filters. Amounts and lists change in memory; write_call writes them.
+-- Writes one order that plan_order has accepted. Its event comes first, because Redis may refuse it (see
+-- append_event.lua); nothing may fail after it. Books, filters and events are written at once; the next order of the
+-- call reads the books and filters. Amounts and lists change in memory; write_call writes them.
 
--- Takes the wallet's own orders that plan_own listed off the book; returns their closed records.
+-- Returns the closed records of the wallet's own orders that plan_own listed.
+local function own_records(own)
+  local records = {}
+  for index, one in ipairs(own) do records[index] = closed_record(one.live, one.had_fills) end
+  return table.concat(records)
+end
+
+-- Takes those orders off the book.
 local function expire_own(order, maker_side, receives)
-  local records, wallet = {}, order.wallet
-  for index, one in ipairs(order.own) do
-    records[index] = closed_record(one.live, one.had_fills)
+  local wallet = order.wallet
+  for _, one in ipairs(order.own) do
     redis.call('ZREM', keys.book[maker_side], one.member)
     drop_live(string.sub(one.live, 1, 37), wallet)
     add_to(receives, wallet .. RESERVED, -one.held)
     add_to(receives, wallet .. AVAILABLE, one.held)
     add_to(levels[maker_side], string.sub(one.member, 1, 7), -one.left)
   end
-  return table.concat(records)
 end
 
 -- Puts the remainder on the book, reserves it, and lists the order among its wallet's live ones.
@@ -43,29 +49,41 @@ local function write_claim(claim, reference)
   claimed[claim.field] = reference
 end
 
--- Writes the order and its event. Returns the bytes of its outcome in the reply.
-local function commit_order(order)
-  local maker_side, pays, receives = 1 - order.side, quote, base
-  if order.side == SELL then pays, receives = base, quote end
-  local stamp = stamp_of(state.epoch, state.sequence + 1)
-  local reference = prefixes[order.side] .. order.key .. stamp
-  local filled, first_trade, count, fills, expired = 0, 0, 0, '', ''
+-- Appends the event of an order that meets `count` makers. Returns the bytes of its outcome in the reply.
+local function record_order(order, count)
+  local filled, first_trade, fills, expired = 0, 0, '', ''
   if order.reason == 0 then
-    if order.rests then write_rest(order, stamp, reference, pays) end
-    count, filled = walk.fills, walk.filled
-    if order.own and order.own[1] then expired = expire_own(order, maker_side, receives) end
-    if count > 0 then
-      first_trade, state.trade = state.trade + 1, state.trade + count
-      last_price = text(walk.price[count])
-      fills = write_fills(order.side, order.wallet, pays, receives)
-    end
+    filled = walk.filled
+    if count > 0 then first_trade, fills = state.trade + 1, fill_records() end
+    if order.own then expired = own_records(order.own) end
   end
-  if order.claim then write_claim(order.claim, reference) end
-  index_wallets(order.wallet, stamp, count)
   local match = struct.pack('>I1I1I7I7I7', status_of(order), order.reason, order.size, filled, first_trade)
   append_event(keys.events, state, time, struct.pack('>I1I6', ORDER_PLACED, time) .. match .. struct.pack('>I2', count)
     .. order.terms .. fills .. expired)
-  local reply = struct.pack('>I1I6', PLACED, state.sequence) .. match .. fills
+  return struct.pack('>I1I6', PLACED, state.sequence) .. match .. fills
+end
+
+-- Writes what an order changes that is not rejected: its remainder, the wallet's own orders, and its fills.
+local function write_match(order, stamp, reference, count)
+  local pays, receives = quote, base
+  if order.side == SELL then pays, receives = base, quote end
+  if order.rests then write_rest(order, stamp, reference, pays) end
+  if order.own then expire_own(order, 1 - order.side, receives) end
+  if count > 0 then
+    state.trade = state.trade + count
+    last_price = text(walk.price[count])
+    write_fills(order.side, order.wallet, pays, receives)
+  end
+end
+
+-- Writes the order and its event. Returns the bytes of its outcome in the reply.
+local function commit_order(order)
+  local stamp, count = stamp_of(state.epoch, state.sequence + 1), order.reason == 0 and walk.fills or 0
+  local reference = prefixes[order.side] .. order.key .. stamp
+  local reply = record_order(order, count)
+  if order.reason == 0 then write_match(order, stamp, reference, count) end
+  if order.claim then write_claim(order.claim, reference) end
+  index_wallets(order.wallet, stamp, count)
   if order.reason == SETTLEMENT_FAILED then
     rules_in_force = halt_market(keys, state, order.market_record, rules_in_force, time, market_number, symbol)
     is_open = false

@@ -1,5 +1,6 @@
 --- include append_event
--- Appends one event and writes the engine's new state.
+-- Appends one event and writes the engine's new state. A script calls it before it writes anything else: append_event
+-- may fail.
 -- `wallet`: the wallet whose lists the event changes, or ''; the event is listed under it until it is settled.
 -- `also`: fields and values of the engine hash that are written with the state.
 local function emit(keys, state, time, kind, body, wallet, also)

@@ -1,21 +1,23 @@
 -- The usual order: a limit order, good till cancelled, that rests whole or is filled whole by a few orders of others.
 -- place_usual makes the same writes as commit_order, in a straight line, and returns the outcome. It refuses nothing:
--- when anything is not as usual, it returns nil before its first write, and the whole command decides.
+-- when anything is not as usual, it returns nil before its first write, and the whole command decides. The event of the
+-- order is that first write (see append_event.lua).
 
 -- True while the rules are in force and no condition of all orders (pause, terms, pre-open) needs a check.
 local is_open = rules == rules_in_force and not paused and not required_terms and pre_open == 0
 
--- Lists and claims the order, appends its event and returns its outcome.
+-- Appends the event of the order, lists and claims the order, and returns its outcome.
 local function record_usual(status, amount, wallet, reference, stamp, count, fills, claim_field, terms)
   local filled, first_trade = 0, 0
+  if count > 0 then filled, first_trade = amount, state.trade + 1 end
+  append_event(KEYS.events, state, time, struct.pack('>I1I6I1I1I7I7I7I2', ORDER_PLACED, time, status, 0, amount, filled,
+    first_trade, count) .. terms .. fills)
   if count > 0 then
-    filled, first_trade, state.trade = amount, state.trade + 1, state.trade + count
+    state.trade = state.trade + count
     last_price = string.format('%d', walk.price[count])
   end
   if claim_field then claimed[claim_field] = reference end
   index_wallets(wallet, stamp, count)
-  append_event(KEYS.events, state, time, struct.pack('>I1I6I1I1I7I7I7I2', ORDER_PLACED, time, status, 0, amount, filled,
-    first_trade, count) .. terms .. fills)
   return struct.pack('>I1I6I1I1I7I7I7', PLACED, state.sequence, status, 0, amount, filled, first_trade) .. fills
 end
 
@@ -33,6 +35,7 @@ local function rest_usual(side, price, amount, wallet, client_id, pays, filter, 
 
   local stamp = stamp_of(epoch, state.sequence + 1)
   local reference = struct.pack('>I2', market_number * 2 + side) .. key .. stamp
+  local outcome = record_usual(RESTING, amount, wallet, reference, stamp, 0, '', claim_field, terms)
   redis.call('ZADD', KEYS[BOOK + side], '0', key .. stamp .. wallet .. struct.pack('>I1I7', 0, amount))
   if block then redis.call('SETRANGE', filter, first, block) end
   add_to(pays, available, -need)
@@ -41,7 +44,7 @@ local function rest_usual(side, price, amount, wallet, client_id, pays, filter, 
   local prefix = wallet .. reference
   live_added[prefix] = prefix .. client_id
   live_counts[wallet] = live_counts[wallet] + 1
-  return record_usual(RESTING, amount, wallet, reference, stamp, 0, '', claim_field, terms)
+  return outcome
 end
 
 -- Plans the fills of an order that one page of other wallets' orders fills whole; returns false for any other order.
@@ -94,10 +97,11 @@ local function fill_usual(page, side, price, amount, wallet, pays, filter, first
 
   local stamp = stamp_of(epoch, state.sequence + 1)
   local reference = struct.pack('>I2I7', market_number * 2 + side, price_key(side, price)) .. stamp
-  local fills = write_fills(side, wallet, pays, receives)
+  local outcome = record_usual(FILLED, amount, wallet, reference, stamp, walk.fills, fill_records(), claim_field, terms)
+  write_fills(side, wallet, pays, receives)
   if block then redis.call('SETRANGE', filter, first, block) end
   makers_met = walk.fills
-  return record_usual(FILLED, amount, wallet, reference, stamp, walk.fills, fills, claim_field, terms)
+  return outcome
 end
 
 local function place_usual(bytes)

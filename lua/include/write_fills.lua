@@ -35,17 +35,25 @@ local function drop_live(prefix, wallet)
   if live_counts[wallet] then live_counts[wallet] = live_counts[wallet] - gone end
 end
 
--- Writes the makers' side of the book and moves the balances of the fills; returns the fills as bytes of the event.
+-- Returns the fills as bytes of the event.
+local function fill_records()
+  local records = {}
+  for index = 1, walk.fills do
+    records[index] = string.sub(walk.member[index], 1, 35) .. struct.pack('>I7I7', walk.steps[index], walk.fee[index])
+  end
+  return table.concat(records)
+end
+
+-- Writes the makers' side of the book and moves the balances of the fills. Comes after the event, which may be refused.
 local function write_fills(side, wallet, pays, receives)
-  local gone, records, buys = {}, {}, side == BUY
+  local members, fills, buys = walk.member, walk.fills, side == BUY
   local sizes, book = amounts_of(KEYS[LEVELS + 1 - side]), KEYS[BOOK + 1 - side]
   local maker_prefix = struct.pack('>I2', market_number * 2 + 1 - side)
-  for index = 1, walk.fills do
-    local member, maker, steps, left = walk.member[index], walk.wallet[index], walk.steps[index], walk.left[index]
-    local head, atoms, notional = string.sub(member, 1, 35), steps * base_per_step, walk.notional[index]
-    gone[index], records[index] = member, head .. struct.pack('>I7I7', steps, walk.fee[index])
+  for index = 1, fills do
+    local member, maker, steps, left = members[index], walk.wallet[index], walk.steps[index], walk.left[index]
+    local atoms, notional = steps * base_per_step, walk.notional[index]
     if left > 0 then
-      redis.call('ZADD', book, '0', head .. struct.pack('>I1I7', 1, left))
+      redis.call('ZADD', book, '0', string.sub(member, 1, 35) .. struct.pack('>I1I7', 1, left))
     else
       drop_live(maker .. maker_prefix .. string.sub(member, 1, 15), maker)
     end
@@ -54,14 +62,13 @@ local function write_fills(side, wallet, pays, receives)
     add_to(pays, maker .. AVAILABLE, notional)
     add_to(sizes, string.sub(member, 1, 7), -steps)
   end
-  for from = 1, #gone, MOST_UNPACKED do
-    redis.call('ZREM', book, unpack(gone, from, math.min(from + MOST_UNPACKED - 1, #gone)))
+  for from = 1, fills, MOST_UNPACKED do
+    redis.call('ZREM', book, unpack(members, from, math.min(from + MOST_UNPACKED - 1, fills)))
   end
   local atoms, cost, gain = walk.filled * base_per_step, walk.notional_sum + walk.fee_sum, walk.notional_sum - walk.fee_sum
   add_to(pays, wallet .. AVAILABLE, buys and -cost or -atoms)
   add_to(receives, wallet .. AVAILABLE, buys and atoms or gain)
   add_to(amounts_of(KEYS.quote_balances), HOUSE, walk.fee_sum)
-  return table.concat(records)
 end
 
 -- Lists the event among the unsettled ones of the taker and of each maker.

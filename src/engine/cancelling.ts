@@ -165,7 +165,7 @@ export class OrderCancels {
           `a reservation of ${market.symbol} is missing: nothing was cancelled; reconcile the ledger`,
         );
       default:
-        throw new Error(`cancel_orders failed: ${outcome.toString('utf8', 1)}`);
+        throw this.#core.failureOf('cancel_orders', outcome.toString('utf8', 1));
     }
   }
 

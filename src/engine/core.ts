@@ -35,6 +35,9 @@ export class EngineExhausted extends Error {
 /** Thrown when an epoch waits for its note in Postgres. The cause is the failure of Postgres. */
 export class EpochUnnoted extends Refusal {}
 
+/** Thrown when the stream refused the event of a command. Each script appends its event first, so nothing was written. */
+export class EventRefused extends Refusal {}
+
 const otherFormat = (format: string): EngineFormat =>
   new EngineFormat(
     `the engine's Redis has format ${format}, this release needs format ${ENGINE_FORMAT}: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'`,
@@ -73,6 +76,8 @@ export interface CoreOptions {
 /** Replies of a Redis that cannot serve now, or that refers to another server. Nothing was written. */
 const UNAVAILABLE_REPLY =
   /^(LOADING|BUSY|OOM|MISCONF|READONLY|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|NOREPLICAS|NOAUTH|ERR max number)/;
+/** Errors of a stream that has an entry with a higher id than the next event. */
+const HIGHER_ID = /specified in XADD is equal or smaller|stream has exhausted the last possible ID/;
 const STALE_RETRIES = 5;
 /** Scripts that may run on an engine of another format, because they detect or replace it. */
 const FOR_ANY_FORMAT = new Set<unknown>([OPEN_EPOCH, RETIRE_ENGINE]);
@@ -342,11 +347,27 @@ export class EngineCore {
     try {
       reply = await loaded.send(this.redis, input);
     } catch (error) {
+      if (error instanceof Error && HIGHER_ID.test(error.message))
+        throw this.failureOf(call.name, error.message);
       throw asUnavailable(error);
     } finally {
       this.#observe(call.name, (performance.now() - begun) / 1000);
     }
     return loaded.read(reply);
+  }
+
+  /**
+   * Returns the error of a command that failed within its script, before the script wrote anything for it.
+   * @param told text of the script's error
+   */
+  failureOf(script: string, told: string): Error {
+    const cause = new Error(`${script} failed: ${told}`);
+    if (!HIGHER_ID.test(told)) return cause;
+    this.#warn(
+      `the stream ${KEYS.events} has an entry with a higher id than the engine's next event: nothing is placed, cancelled or moved until it is removed`,
+    );
+    const message = 'the matching engine cannot record events, and nothing was done: try again later';
+    return new EventRefused('SERVICE_UNAVAILABLE', message, { cause });
   }
 
   /**

@@ -25,7 +25,14 @@ export {
   writeBookMember,
   writeLiveMember,
 } from './codec.ts';
-export { EngineBehind, EngineExhausted, EngineFormat, type EpochNotes, EpochUnnoted } from './core.ts';
+export {
+  EngineBehind,
+  EngineExhausted,
+  EngineFormat,
+  type EpochNotes,
+  EpochUnnoted,
+  EventRefused,
+} from './core.ts';
 export type { DueCancel, DueCancels } from './due-cancels.ts';
 export type { EngineImage } from './engine-image.ts';
 export type { FilterLoad } from './filter-layout.ts';

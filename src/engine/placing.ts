@@ -117,7 +117,7 @@ export class PlacingCalls {
       case OUTCOMES.refused:
         throw refusalOf(wordOf(outcome));
       default:
-        throw new Error(`place_orders failed: ${wordOf(outcome)}`);
+        throw this.#core.failureOf('place_orders', wordOf(outcome));
     }
   }
 

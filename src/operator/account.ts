@@ -8,6 +8,7 @@ import type { AccountMoved } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import { marketGrid } from '../domain/market-grid.ts';
 import { type Decimal, formatCount, formatScaled } from '../domain/units.ts';
+import { EventRefused } from '../engine/index.ts';
 import { readDecimal, readWallet } from './arguments.ts';
 import { closedOrders } from './closed-orders.ts';
 import type { OperatorServices } from './services.ts';
@@ -94,6 +95,7 @@ async function move(
     );
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'SERVICE_UNAVAILABLE') throw error;
+    if (error instanceof EventRefused) throw error;
     throw new Refusal(
       error.code,
       `${error.message}. It is not known whether the funds moved: repeat the command with the same reference, ` +

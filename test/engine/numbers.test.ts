@@ -292,4 +292,27 @@ describe('engine: numbers at their edges', function () {
       expect(await dump(redis), text).to.deep.equal(before);
     }
   });
+
+  it('moves no funds where a balance or the supply is no amount, and writes nothing', async () => {
+    const { engine, redis } = bench;
+    await publishPlain(engine, 'ETH/USD');
+    await fund(engine, BOB, { USD: 1_000n });
+    const available = Buffer.concat([Buffer.from(BOB.slice(2), 'hex'), Buffer.from('a')]);
+    for (const field of [available, 'supply'])
+      for (const text of ['007', '1 000', '-1', '9x', '9'.repeat(19)]) {
+        const found = await redis.hgetBuffer(balancesKey('USD'), field);
+        await redis.hset(balancesKey('USD'), field, text);
+        for (const kind of ['credited', 'debited'] as const) {
+          const before = await dump(redis);
+          const error = await engine.funds.move(movement(kind, BOB, 'USD', 1n)).catch((failure) => failure);
+          expect(String(error), `${kind} ${text}`).to.match(
+            /not an amount|SUPPLY_LIMIT|INSUFFICIENT_BALANCE|2\^62/,
+          );
+          expect(await dump(redis), `${kind} ${text}`).to.deep.equal(before);
+        }
+        await redis.hset(balancesKey('USD'), field, found!);
+      }
+    await engine.funds.move(movement('credited', BOB, 'USD', 1n));
+    await expectConserved(engine, 'USD');
+  });
 });

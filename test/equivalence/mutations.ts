@@ -66,13 +66,13 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   inPlacing(
     'does not put back a maker that was cut',
-    "redis.call('ZADD', book, '0', head .. struct.pack('>I1I7', 1, left))",
+    "redis.call('ZADD', book, '0', string.sub(member, 1, 35) .. struct.pack('>I1I7', 1, left))",
     '',
   ),
   inPlacing(
     'forgets that a maker had fills',
-    "head .. struct.pack('>I1I7', 1, left)",
-    "head .. struct.pack('>I1I7', 0, left)",
+    "string.sub(member, 1, 35) .. struct.pack('>I1I7', 1, left)",
+    "string.sub(member, 1, 35) .. struct.pack('>I1I7', 0, left)",
   ),
   inPlacing(
     'fills orders of one wallet against each other',
@@ -122,8 +122,8 @@ export const MUTATIONS: readonly Mutation[] = [
   inPlacing('skips a sequence', 'local sequence = state.sequence + 1', 'local sequence = state.sequence + 2'),
   inPlacing(
     'gives a trade id twice',
-    'amount, state.trade + 1, state.trade + count',
-    'amount, state.trade + 1, state.trade',
+    "state.trade = state.trade + count\n    last_price = string.format('%d', walk.price[count])",
+    "last_price = string.format('%d', walk.price[count])",
   ),
   inPlacing('does not look at a custody hold', 'if held then', 'if false then'),
   inPlacing(
@@ -180,8 +180,8 @@ export const MUTATIONS_OF_CALLS: readonly Mutation[] = [
   ),
   inPlacing(
     'numbers the trades of every order from the first of the call',
-    'first_trade, state.trade = state.trade + 1,',
-    'first_trade, state.trade = trade_before + 1,',
+    'if count > 0 then first_trade, fills = state.trade + 1,',
+    'if count > 0 then first_trade, fills = trade_before + 1,',
   ),
   inPlacing(
     'keeps the last price of the first order that traded',
@@ -191,8 +191,8 @@ export const MUTATIONS_OF_CALLS: readonly Mutation[] = [
   inPlacing('leaves a level of size zero', 'if amount == 0 and drops_zeros then', 'if false then'),
   inPlacing(
     'does not count an order of the same call as live',
-    'live_counts[wallet] = live_counts[wallet] + 1\n  return record_usual',
-    'return record_usual',
+    'live_counts[wallet] = live_counts[wallet] + 1\n  return outcome',
+    'return outcome',
   ),
   inPlacing(
     'counts an order as live that the same call has ended',
