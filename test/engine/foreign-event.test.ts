@@ -8,8 +8,8 @@ import { expect } from 'chai';
 import type { SelfTradePolicy } from '../../src/domain/market.ts';
 import type { MarketSpec } from '../../src/domain/market-rules.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
-import { EventRefused } from '../../src/engine/core.ts';
 import { walletBytes } from '../../src/engine/codec.ts';
+import { EventRefused } from '../../src/engine/core.ts';
 import type { DueCancel } from '../../src/engine/due-cancels.ts';
 import type { Engine } from '../../src/engine/index.ts';
 import { balancesKey, KEYS } from '../../src/engine/keys.ts';
@@ -19,6 +19,7 @@ import {
   type Bench,
   BOB,
   CAROL,
+  changeState,
   dump,
   eventsOf,
   expectConserved,
@@ -352,9 +353,23 @@ describe('engine: an event that somebody added by hand', function () {
       await expectRefused((engine) => rest(engine, CAROL, 'buy', 9));
       await expectRefused((engine) => engine.orders.cancelAll(CAROL, null));
       await expectRefused((engine) => engine.switches.pause());
+      await bench.redis.xdel(KEYS.events, foreign); // leaves the stream's last id as it is
+      await expectRefused((engine) => rest(engine, CAROL, 'buy', 9));
       await removeForeign(foreign);
       await rest(bench.engine, CAROL, 'buy', 9);
       expect(await bench.engine.orders.cancelAll(CAROL, null)).to.have.length(6);
       await expectWhole();
     });
+
+  it('is passed by a new epoch, and may then be removed without a change of the last id', async () => {
+    await prepare();
+    const foreign = await addForeign();
+    await expectRefused((engine) => rest(engine, CAROL, 'buy', 9));
+    const { epoch } = await bench.engine.snapshots.state();
+    await changeState(bench.redis, { epoch: epoch + 1 });
+    await rest(bench.engine, CAROL, 'buy', 9);
+    await bench.redis.xdel(KEYS.events, foreign);
+    expect(await bench.engine.orders.cancelAll(CAROL, null)).to.have.length(1);
+    await expectWhole();
+  });
 });
