@@ -65,10 +65,10 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     [
       [
         SETTLE,
-        'await roundTrip(client, [...writeBatch(batch), moveCursor(last, rowsAdded(batch)), ...ending]);',
-        `await roundTrip(client, [...writeBatch(batch), COMMIT]);
+        'await roundTrip(client, [...writing, ...(flush ? [COMMIT] : [UNFLUSHED, COMMIT])]);',
+        `await roundTrip(client, [...writing.slice(0, -1), COMMIT]);
   await new Promise((resolve) => setTimeout(resolve, 40));
-  await roundTrip(client, [BEGIN, LOCK, moveCursor(last, rowsAdded(batch)), COMMIT]);`,
+  await roundTrip(client, [BEGIN, LOCK, writing.at(-1)!, COMMIT]);`,
       ],
     ],
     ['kill settlement'],
