@@ -123,15 +123,18 @@ export const longOutage: Fault = {
     const outageMs = isShort ? SHORT_OUTAGE_MS : OUTAGE_MS;
     const flood = await openFlood(cluster);
     const { rate, processors: before } = await measure(cluster, flood, isShort);
+    const killedMs = performance.now();
     await cluster.postgres.kill();
     const away = (await engineSequence(cluster.redis))!;
     flood.begin(rate * SHARE);
     await sleep(outageMs);
     return async () => {
-      const lag = (await engineSequence(cluster.redis))! - away;
-      const begunMs = performance.now();
-      const sinceThen = watchProcessors();
+      // Postgres is away until it has read its log again and lets somebody in.
       await cluster.postgres.start();
+      const begunMs = performance.now();
+      const awayMs = begunMs - killedMs;
+      const lag = (await engineSequence(cluster.redis))! - away;
+      const sinceThen = watchProcessors();
       const isGone = async (): Promise<boolean> => (await lagOf(cluster)) <= rate * SHARE * FRESH_S;
       await until('the lag is gone', isGone, outageMs + PATIENCE_MS);
       const goneMs = performance.now() - begunMs;
@@ -140,11 +143,11 @@ export const longOutage: Fault = {
       await flood.judge(violation);
       await flood.close();
       // A short outage is mostly the wait until settlement tries again.
-      const isLate = !isShort && goneMs > outageMs / 2;
+      const isLate = !isShort && goneMs > awayMs / 2;
       const isJudged = !isLate || isAsFast(before, then);
       note(
         `${Math.round(rate)} events a second settled, ${Math.round(perSecond)} placed; ` +
-          `lag of ${lag} gone ${seconds(goneMs)} s after ${seconds(outageMs)} s; ` +
+          `lag of ${lag} gone ${seconds(goneMs)} s after ${seconds(awayMs)} s; ` +
           `the host took ${percent(before.stolen)} of the processors at first, ${percent(then.stolen)} then; ` +
           `a fixed piece of work took ${before.workMs.toFixed(2)} ms at first, ${then.workMs.toFixed(2)} ms then` +
           (isJudged ? '' : ', so the time is not judged'),
