@@ -18,12 +18,17 @@ describe('settle', () => {
       (error) => error,
     );
 
-  it('writes the same tables however the events are split, repeated and overlapped', async () => {
+  /** Events of the run's seed, and a ledger that has settled them in one batch. */
+  const settledAtOnce = async () => {
     const seed = runSeed();
-    const dice = random(seed);
     const events = seededEvents(seed).next(3_000);
     const whole = await freshLedger();
     await whole.ledger.settlement.settle(events);
+    return { dice: random(seed), events, whole };
+  };
+
+  it('writes the same tables however the events are split, repeated and overlapped', async () => {
+    const { dice, events, whole } = await settledAtOnce();
 
     const split = await freshLedger();
     let settled = 0;
@@ -40,11 +45,7 @@ describe('settle', () => {
   });
 
   it('writes the same tables from batches that were prepared in advance, whatever others settle meanwhile', async () => {
-    const seed = runSeed();
-    const dice = random(seed);
-    const events = seededEvents(seed).next(3_000);
-    const whole = await freshLedger();
-    await whole.ledger.settlement.settle(events);
+    const { dice, events, whole } = await settledAtOnce();
 
     const { ledger, databaseUrl } = await freshLedger();
     const { settlement } = ledger;
@@ -80,18 +81,14 @@ describe('settle', () => {
   });
 
   it('makes batches again that were prepared from orders of an earlier moment, and those prepared after them', async () => {
-    const seed = runSeed();
-    const dice = random(seed);
-    const events = seededEvents(seed).next(3_000);
-    const whole = await freshLedger();
-    await whole.ledger.settlement.settle(events);
+    const { dice, events, whole } = await settledAtOnce();
 
     const { ledger, databaseUrl } = await freshLedger();
     const { settlement } = ledger;
     const counts = { stale: 0, next: 0 };
     await settlement.settle(events.slice(0, 50));
     for (let { sequence } = await settlement.cursor(); sequence < 3_000; ) {
-      const [first, second, third] = [20, 40, 40].map((most) => {
+      const [first, second, third] = [10, 15, 15].map((most) => {
         const from = sequence;
         sequence = Math.min(3_000, sequence + 1 + dice.below(most));
         return events.slice(from - 1, sequence);
