@@ -11,6 +11,7 @@ ARGV  wallet          20 bytes
       after           stamp that ended the page before; '' for the first page
       count           most stamps of a page
       most            most stamps after the page before that the caller takes
+      settled         sequence up to which the caller knows the events to be settled; 0 if it knows none
       least_sequence  sequence of the last event that the caller knows of this engine; 0 if it knows none
 Replies  { found, stamps... }  epoch (2) | sequence (6)  each, newest first; fewer than a page: there are no more
          { too_many } when there are more than `most` after the page before
@@ -21,7 +22,7 @@ Replies  { found, stamps... }  epoch (2) | sequence (6)  each, newest first; few
 local FIRST_LOOK = 8
 local wallet, after, count = ARGV.wallet, ARGV.after, tonumber(ARGV.count)
 local head = redis.call('HMGET', KEYS.engine, 'settled', 'state')
-local settled = tonumber(head[1] or 0)
+local settled = math.max(tonumber(head[1] or 0), tonumber(ARGV.settled))
 
 local function sequence_of(stamp) return (struct.unpack('>I6', string.sub(stamp, 3))) end
 

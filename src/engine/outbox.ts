@@ -61,6 +61,12 @@ const UNSETTLED_PAGE = 50;
 const MOST_UNSETTLED = 10_000;
 const MOST_UNSETTLED_BYTES = 64 * 1024 * 1024;
 
+/**
+ * Number of events after which a read asks how far Postgres is, because most reads that go further back need Postgres in
+ * any case. So no read costs the engine more than this while Postgres is away.
+ */
+const READ_BEFORE_LEDGER = 1_000;
+
 /** Some of a wallet's unsettled events. */
 interface UnsettledPage {
   /** Oldest first. All of them are older than those of the page before. */
@@ -79,6 +85,23 @@ const weightAfter = (cursor: Cursor, events: readonly EngineEvent[]): number =>
   events.reduce((sum, event) => (event.sequence === cursor.sequence ? sum : sum + weightOf(event)), 0);
 
 const idOf = ({ epoch, sequence }: Cursor): string => `${epoch}-${sequence}`;
+
+/** Returns the sequence of the event that a stamp names: `epoch (2) | sequence (6)`. */
+const sequenceOf = (stamp: Buffer): number => stamp.readUIntBE(2, 6);
+
+const nothingKnown = async (): Promise<number> => 0;
+
+/** A part of the stamps of a wallet's unsettled events. */
+interface StampsPart {
+  /** The last stamp of the part before; empty for the first part. */
+  readonly after: Buffer;
+  /** Most stamps of this part. */
+  readonly count: number;
+  /** Most stamps after the part before that the reader takes. */
+  readonly most: number;
+  /** Sequence up to which the reader finds the events in Postgres. */
+  readonly settled: number;
+}
 
 export class EngineOutbox {
   readonly #core: EngineCore;
@@ -147,62 +170,71 @@ export class EngineOutbox {
   /**
    * Yields the same events in pages, the newest page first. Reads a page when the reader asks for it, so a reader that
    * stops early costs little. The pages are as of the moment of the first one: later events are left out.
+   * @param settledTo returns the sequence of the last event in Postgres. The engine keeps events for a while after
+   *   that: until they are on the disk of Postgres. Called at most once, by a read of many events; the pages end there.
    */
-  async *unsettledPages(wallet: string): AsyncGenerator<UnsettledPage> {
+  async *unsettledPages(wallet: string, settledTo = nothingKnown): AsyncGenerator<UnsettledPage> {
     const { tenure } = this.#core;
     const isOpen = this.#core.isOpen();
-    let [isComplete, count, bytes] = [true, 0, 0];
-    for (let last: Buffer = Buffer.alloc(0); ; ) {
-      const together = count === 0 ? STAMPS_TOGETHER.first : STAMPS_TOGETHER.later;
-      const stamps = await this.#unsettledStamps(wallet, last, together, MOST_UNSETTLED - count);
-      count += stamps.length;
-      if (count > MOST_UNSETTLED) throw farBehind();
-      for (let at = 0; at < stamps.length; at += UNSETTLED_PAGE) {
-        const asked = stamps.slice(at, at + UNSETTLED_PAGE);
-        const entries = await this.#entriesAt(asked);
-        bytes += entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
-        if (bytes > MOST_UNSETTLED_BYTES) throw farBehind();
-        // A missing entry has been settled meanwhile: the caller reads Postgres next.
-        isComplete &&= entries.length === asked.length;
-        const events = await this.#decode(entries.reverse());
-        yield { events, isWhole: isComplete && isOpen && tenure === this.#core.tenure };
+    let [isComplete, bytes] = [true, 0];
+    for await (const asked of this.#stampPages(wallet, settledTo)) {
+      const entries = await this.#entriesAt(asked);
+      bytes += entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
+      if (bytes > MOST_UNSETTLED_BYTES) throw farBehind();
+      // A missing entry has been settled meanwhile: the caller reads Postgres next.
+      isComplete &&= entries.length === asked.length;
+      const events = await this.#decode(entries.reverse());
+      yield { events, isWhole: isComplete && isOpen && tenure === this.#core.tenure };
+    }
+  }
+
+  /** Yields the stamps of the events of each page, newest first. */
+  async *#stampPages(wallet: string, settledTo: () => Promise<number>): AsyncGenerator<readonly Buffer[]> {
+    let [found, read]: [number, number] = [0, 0];
+    let settled: number | undefined;
+    for (let after: Buffer = Buffer.alloc(0); ; ) {
+      const count = found === 0 ? STAMPS_TOGETHER.first : STAMPS_TOGETHER.later;
+      const part = { after, count, most: MOST_UNSETTLED - found, settled: settled ?? 0 };
+      const stamps = await this.#unsettledStamps(wallet, part);
+      if (stamps === undefined || found + stamps.length > MOST_UNSETTLED) {
+        if (settled !== undefined) throw farBehind();
+        settled = await settledTo();
+        continue;
       }
-      if (stamps.length < together) return;
-      last = stamps.at(-1)!;
+      found += stamps.length;
+      for (let at = 0; at < stamps.length; at += UNSETTLED_PAGE) {
+        if (read >= READ_BEFORE_LEDGER) settled ??= await settledTo();
+        const page = stamps
+          .slice(at, at + UNSETTLED_PAGE)
+          .filter((stamp) => sequenceOf(stamp) > (settled ?? 0));
+        if (page.length === 0) return;
+        read += page.length;
+        yield page;
+      }
+      if (stamps.length < count) return;
+      after = stamps.at(-1)!;
     }
   }
 
   /**
-   * Returns stamps of the wallet's unsettled events, newest first: the next ones after a stamp.
-   * @param after the last stamp of the call before; empty for the first call
-   * @param count most stamps of this call
-   * @param most number of further events that a reader takes
+   * Returns stamps of the wallet's unsettled events, newest first: the next ones after a stamp. Returns undefined when
+   * there are more than the reader takes.
    * @throws Refusal SERVICE_UNAVAILABLE also when the engine was lost or replaced since the call before
    */
-  async #unsettledStamps(
-    wallet: string,
-    after: Buffer,
-    count: number,
-    most: number,
-  ): Promise<readonly Buffer[]> {
-    const found = await this.#core.whileCurrent(() =>
+  async #unsettledStamps(wallet: string, part: StampsPart): Promise<readonly Buffer[] | undefined> {
+    const reply = await this.#core.whileCurrent(() =>
       this.#core.run(FIND_UNSETTLED, {
         wallet: walletBytes(wallet),
-        after,
-        count,
-        most,
+        ...part,
         leastSequence: this.#core.leastSequence,
       }),
     );
-    if (found.outcome === 'too many') throw farBehind();
-    return found.stamps;
+    return reply.outcome === 'too many' ? undefined : reply.stamps;
   }
 
   /** Several commands instead of one script: each range is short, and other commands run between them. */
   async #entriesAt(stamps: readonly Buffer[]): Promise<StreamEntry[]> {
-    const ids = stamps.map((stamp) =>
-      idOf({ epoch: stamp.readUInt16BE(0), sequence: stamp.readUIntBE(2, 6) }),
-    );
+    const ids = stamps.map((stamp) => idOf({ epoch: stamp.readUInt16BE(0), sequence: sequenceOf(stamp) }));
     const found = await this.#core.call(() =>
       Promise.all(ids.map((id) => this.#core.redis.xrangeBuffer(KEYS.events, id, id))),
     );

@@ -117,7 +117,7 @@ export const FIND_LIVE_ORDERS = describeScript({
 export const FIND_UNSETTLED = describeScript({
   name: 'find_unsettled',
   keys: [],
-  args: ['wallet', 'after', 'count', 'most', 'leastSequence'],
+  args: ['wallet', 'after', 'count', 'most', 'settled', 'leastSequence'],
   read: currentOutcomes({
     found: (stamps: Buffer[]) => ({ outcome: 'found', stamps }) as const,
     too_many: () => ({ outcome: 'too many' }) as const,

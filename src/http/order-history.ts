@@ -18,7 +18,7 @@ import { fillShares, newest } from './fill-shares.ts';
 import { type FoldedOrder, foldOrders, foldTrades, type TradesFilter } from './order-fold.ts';
 import type { OrderWithFills, ShownFills } from './replies/order.ts';
 import type { Services } from './services.ts';
-import { touchedIds, unsettledEvents } from './unsettled.ts';
+import { reaching, touchedIds, unsettledEvents } from './unsettled.ts';
 
 type Stores = Pick<Services, 'engine' | 'ledger' | 'settings'>;
 
@@ -63,7 +63,7 @@ export async function ordersOf(
     foldOrders(NOTHING_SETTLED, events, wallet).filter(isListed);
   // The count is cheap. Each further placement adds one order to the list at most.
   let fewestPlaced = limit + 1;
-  const { events, isEnough } = await unsettledEvents({ engine, ledger }, wallet, {
+  const { events, isEnough, settledTo } = await unsettledEvents({ engine, ledger }, wallet, {
     isEnough(newest) {
       const placed = newest.filter((event) => placesBefore(event, wallet, beforeSequence)).length;
       if (placed < fewestPlaced) return false;
@@ -79,14 +79,13 @@ export async function ordersOf(
   // One extra order tells whether there is a next page.
   const page = { status, beforeSequence, limit: limit + 1 };
   if (events.length === 0) {
-    const { orders } = await ledger.orders.ofWallet(wallet, {
-      ...page,
-      fills: { ...settings, orders: limit },
-    });
+    const read = await ledger.orders.ofWallet(wallet, { ...page, fills: { ...settings, orders: limit } });
+    const { orders } = reaching(settledTo, read);
     const found = orders.map((order) => ({ order, shown: order }));
     return pageOf(found, limit, ({ order }) => order.sequence);
   }
-  const settled = await ledger.orders.ofWallet(wallet, { ...page, touchedIds: touchedIds(events, wallet) });
+  const read = await ledger.orders.ofWallet(wallet, { ...page, touchedIds: touchedIds(events, wallet) });
+  const settled = reaching(settledTo, read);
   const found = foldOrders(settled, events, wallet).filter(isListed);
   const { items, next } = pageOf(found, limit, ({ order }) => order.sequence);
   const fills = await ledger.orders.fills(settledShares(items, settings), settled.cursor);
@@ -151,7 +150,7 @@ export async function tradesOf(
   if (orderId !== undefined && !isOrderId(orderId)) return { items: [], next: null };
   const tradesIn = (events: readonly EngineEvent[]): WalletTrade[] =>
     foldTrades(NOTHING_SETTLED, events, wallet, filter);
-  const { events, isEnough } = await unsettledEvents({ engine, ledger }, wallet, {
+  const { events, isEnough, settledTo } = await unsettledEvents({ engine, ledger }, wallet, {
     orderId,
     isEnough: (newest) =>
       tradesIn(newest).length > limit || (orderId !== undefined && newest.some(creates(orderId))),
@@ -159,7 +158,7 @@ export async function tradesOf(
   const trades = isEnough
     ? tradesIn(events)
     : foldTrades(
-        await ledger.trades.ofWallet(wallet, { ...filter, limit: limit + 1 }),
+        reaching(settledTo, await ledger.trades.ofWallet(wallet, { ...filter, limit: limit + 1 })),
         events,
         wallet,
         filter,
@@ -179,13 +178,13 @@ export async function orderOf(
 ): Promise<OrderWithFills | undefined> {
   if (!isOrderId(id)) return undefined;
   const { maxFillsPerOrder, maxFillsPerReply } = settings;
-  const { events } = await unsettledEvents({ engine, ledger }, wallet, {
+  const { events, settledTo } = await unsettledEvents({ engine, ledger }, wallet, {
     orderId: id,
     isEnough: (newest) => newest.some(creates(id)),
   });
   const { cursor, order } = events.some(creates(id))
     ? { cursor: BEFORE_ALL, order: null }
-    : await ledger.orders.byId(wallet, id, Math.min(maxFillsPerOrder, maxFillsPerReply));
+    : reaching(settledTo, await ledger.orders.byId(wallet, id, Math.min(maxFillsPerOrder, maxFillsPerReply)));
   const orders = order === null ? [] : [order];
   const found = foldOrders({ cursor, orders }, events, wallet).find((folded) => folded.order.id === id);
   if (found === undefined) return undefined;

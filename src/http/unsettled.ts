@@ -1,7 +1,7 @@
 /** Reads a wallet's unsettled events, without the parts that concern other wallets. */
 
 import { Refusal } from '../domain/errors.ts';
-import type { EngineEvent } from '../domain/event.ts';
+import type { Cursor, EngineEvent } from '../domain/event.ts';
 import { type OrderVisitor, visitOrders } from '../domain/order-life.ts';
 import type { Services } from './services.ts';
 
@@ -16,17 +16,13 @@ const CHECKED_EACH_PAGE = 500;
 /** Growth of the number of events between two later checks, so that all of them cost as much as a few. */
 const CHECK_GROWTH = 1.5;
 
-/**
- * Number of events after which a read makes sure that Postgres answers, because most reads that go further back need it.
- * So no read costs the engine more than this while Postgres is away.
- */
-const READ_WITHOUT_POSTGRES = 1_000;
-
 interface UnsettledRead {
   /** Oldest first. */
   readonly events: readonly EngineEvent[];
   /** True if the reader needs nothing older, neither from the engine nor from Postgres. */
   readonly isEnough: boolean;
+  /** Sequence up to which events were left out, because Postgres had them; 0 if none were. */
+  readonly settledTo: number;
 }
 
 interface UnsettledFilter {
@@ -51,9 +47,13 @@ export async function unsettledEvents(
   { orderId, isEnough }: UnsettledFilter,
 ): Promise<UnsettledRead> {
   let events: EngineEvent[] = [];
-  let [isWhole, isChecked, isPostgresThere] = [false, true, false];
-  let [read, parts, checkAt] = [0, 0, 0];
-  for await (const page of engine.outbox.unsettledPages(wallet)) {
+  let [isWhole, isChecked] = [false, true];
+  let [parts, checkAt, settledTo] = [0, 0, 0];
+  const askLedger = async (): Promise<number> => {
+    settledTo = (await ledger.settlement.cursor()).sequence;
+    return settledTo;
+  };
+  for await (const page of engine.outbox.unsettledPages(wallet, askLedger)) {
     const own = page.events.flatMap((event) => ownPart(event, wallet, orderId) ?? []);
     parts += own.reduce((sum, event) => sum + partsOf(event), 0);
     if (parts > MOST_PARTS) throw farBehind();
@@ -61,17 +61,22 @@ export async function unsettledEvents(
     isWhole = page.isWhole;
     isChecked &&= own.length === 0;
     if (isWhole && !isChecked && events.length >= checkAt) {
-      if (isEnough(events)) return { events, isEnough: true };
+      if (isEnough(events)) return { events, isEnough: true, settledTo };
       isChecked = true;
       checkAt = events.length < CHECKED_EACH_PAGE ? 0 : events.length * CHECK_GROWTH;
     }
-    read += page.events.length;
-    if (read >= READ_WITHOUT_POSTGRES && !isPostgresThere) {
-      await ledger.ping();
-      isPostgresThere = true;
-    }
   }
-  return { events, isEnough: isWhole && !isChecked && isEnough(events) };
+  return { events, isEnough: isWhole && !isChecked && isEnough(events), settledTo };
+}
+
+/**
+ * Returns a read of Postgres that has all events which the read of the engine left out. A Postgres that was killed in
+ * between may come back without its last commits, and the engine still has their events.
+ * @throws Refusal SERVICE_UNAVAILABLE if it lacks some of them
+ */
+export function reaching<Read extends { readonly cursor: Cursor }>(settledTo: number, read: Read): Read {
+  if (read.cursor.sequence >= settledTo) return read;
+  throw new Refusal('SERVICE_UNAVAILABLE', 'the ledger was restarted during this read: try again');
 }
 
 const farBehind = (): Refusal =>

@@ -84,7 +84,7 @@ describe('engine: unsettled events of a wallet', function () {
     Array.from({ length: to - from }, (_, place) => stampOf(epoch, from + place));
 
   /** Returns all pages. Each page must visit at most `mostVisited` entries. */
-  async function find(wallet: string, page: number, mostVisited: number): Promise<string[]> {
+  async function find(wallet: string, page: number, mostVisited: number, settled = 0): Promise<string[]> {
     const found: string[] = [];
     let last = Buffer.alloc(0) as Buffer;
     for (;;) {
@@ -92,7 +92,7 @@ describe('engine: unsettled events of a wallet', function () {
         redis,
         script,
         [KEYS.engine, ...KEYS.unsettled],
-        [bytesOf(wallet), last, page, 100_000, 0],
+        [bytesOf(wallet), last, page, 100_000, settled, 0],
       )) as [number, [Buffer, ...Buffer[]]];
       expect(outcome.toString()).to.equal('found');
       expect(visited, 'entries looked at').to.be.at.most(mostVisited);
@@ -129,14 +129,17 @@ describe('engine: unsettled events of a wallet', function () {
       }
       await index(0, ALICE, stamps[0]!);
       await index(1, ALICE, stamps[1]!);
-      const settled = sequence - dice.below(140);
-      await redis.hset(KEYS.engine, 'settled', settled);
+      // The engine and the reader each know a sequence up to which all is settled; the later one counts.
+      const [settled, earlier] = [sequence - dice.below(140), sequence - 140 - dice.below(100)];
+      const isOfEngine = dice.chance(0.5);
+      await redis.hset(KEYS.engine, 'settled', isOfEngine ? settled : earlier);
+      const ofReader = Math.max(0, isOfEngine ? earlier : settled);
       const expected = stamps
         .flat()
         .filter((stamp) => stamp.readUIntBE(2, 6) > settled)
         .sort((one, other) => other.readUIntBE(2, 6) - one.readUIntBE(2, 6));
       const page = 1 + dice.below(30);
-      expect(await find(ALICE, page, 4 * Math.max(page, 8) + 4)).to.deep.equal(
+      expect(await find(ALICE, page, 4 * Math.max(page, 8) + 4, ofReader)).to.deep.equal(
         expected.map((stamp) => stamp.toString('hex')),
       );
       expect(await find(CAROL, page, 0)).to.deep.equal([]);
@@ -208,6 +211,22 @@ describe('engine: unsettled events of a wallet', function () {
       }
       const after = [await callsOf('xrange'), await callsOf('evalsha_ro')];
       expect(after.map((calls, at) => calls - before[at]!)).to.deep.equal([50, 1]);
+    });
+
+    it('end where the reader knows that Postgres has the events, which it is asked once', async () => {
+      placed.push(...(await placeMany(600)));
+      let asked = 0;
+      const pages: number[] = [];
+      const settledTo = async (): Promise<number> => {
+        asked += 1;
+        return placed[99]!;
+      };
+      for await (const { events, isWhole } of bench.engine.outbox.unsettledPages(ALICE, settledTo)) {
+        pages.unshift(...events.map(({ sequence }) => sequence));
+        expect(isWhole).to.equal(true);
+      }
+      expect(pages).to.deep.equal(placed.slice(100));
+      expect(asked).to.equal(1);
     });
 
     it('leaves out what happens after the first page', async () => {
@@ -300,8 +319,14 @@ describe('engine: unsettled events of a wallet', function () {
     expect((await callsOf('xrange')) - before).to.equal(250);
     expect(await find(ALICE, 500, 2_048)).to.have.length(30_000);
     expect(await engine.outbox.unsettledOf(BOB)).to.have.length(1);
-    await redis.hset(KEYS.engine, 'settled', sequence + 25_000);
-    expect(await engine.outbox.unsettledOf(ALICE)).to.deep.equal([]); // in the stream there are none
+    // The reader learns that Postgres has most of them before the engine does.
+    const settledTo = sequence + 25_000;
+    const pages: number[] = [];
+    for await (const { events } of engine.outbox.unsettledPages(ALICE, async () => settledTo))
+      pages.push(events.length);
+    expect(pages).to.deep.equal(Array(100).fill(0)); // in the stream there are none
+    await redis.hset(KEYS.engine, 'settled', settledTo);
+    expect(await engine.outbox.unsettledOf(ALICE)).to.deep.equal([]);
   });
 
   it('are refused where they are larger than a list should read', async () => {

@@ -439,7 +439,8 @@ describe('request limits', function () {
       const unlimited = await Promise.all(times(400, () => ask(replica.url, PAIRS, { from })));
       expect(statusesOf(unlimited)).to.deep.equal({ 200: 400 });
       expect(unlimited[0]!.limit).to.be.NaN;
-      const ready = once(redis, 'ready');
+      // Not `once` of node:events: an attempt to connect that fails meanwhile would reject it.
+      const ready = new Promise((resolve) => redis.once('ready', resolve));
       await server.start();
       await ready;
       // A replica that reports its servers as there signs in at once.

@@ -186,6 +186,48 @@ describe('lists while settlement is behind', function () {
     });
   });
 
+  describe('while the engine keeps events that Postgres has, until they are on its disk', () => {
+    const PATHS = ['/v1/orders?status=closed', '/v1/trades?limit=100', '/v1/orders?limit=3'];
+    let trader: Trader;
+
+    before(async () => {
+      trader = await newTrader();
+      const oldest = await place(trader.wallet, limit('ETH/USDC', 'buy', 1, '0.01'));
+      await fixture.engine.orders.cancel(trader.wallet, oldest);
+      await placeMany(trader.wallet, 1_500);
+      await fixture.settle({ trims: false });
+      await placeMany(trader.wallet, 20);
+    });
+
+    it('refuses to answer from a Postgres that has lost some of them since it was asked', async () => {
+      const { settlement } = fixture.ledger;
+      const cursor: typeof settlement.cursor = async () => ({
+        ...(await settlement.cursor()),
+        sequence: (await fixture.engine.snapshots.state()).sequence,
+      });
+      const ledger = { ...fixture.ledger, settlement: { ...settlement, cursor } };
+      const replica = await fixture.replica({}, { ledger });
+      const { get } = traderOf(replica.app, trader.signer, trader.token);
+      for (const path of PATHS.slice(0, 2)) {
+        const { status, body } = await get(path);
+        expect([status, body.code], path).to.deep.equal([503, 'SERVICE_UNAVAILABLE']);
+      }
+    });
+
+    it('lists read at most 1,000 of 1,524 events, and say the same when the engine has none', async () => {
+      const answers: unknown[] = [];
+      for (const path of PATHS) {
+        const { cost, reply } = await costOf(() => trader.get(path));
+        expect(reply.status, path).to.equal(200);
+        expect(cost.events, path).to.be.at.most(1_000);
+        answers.push(reply.body);
+      }
+      await fixture.settle();
+      for (const [at, path] of PATHS.entries())
+        expect((await trader.get(path)).body, path).to.deep.equal(answers[at]);
+    });
+  });
+
   describe('while Postgres is away', () => {
     let away: Replica;
     let trader: Trader;
