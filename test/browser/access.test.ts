@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import type { AxeResults, RunOptions } from 'axe-core';
 import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
-import { newWallet, placeLimit } from './grids.ts';
+import { type Grid, newWallet, openGridMarket, placeLimit, tickerOf } from './grids.ts';
 import { bookState, cancelButton, showTab, signIn, tableNamed } from './screen.ts';
 import { type Stage, sharedStage } from './stage.ts';
 import { browserTest } from './visit.ts';
@@ -13,6 +13,13 @@ import { createWallet } from './wallets.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SYMBOL = 'AXE/USDC';
+/** The market with the longest names and figures; no page may become wider by it. */
+const WIDE: Grid = {
+  ...{ symbol: 'WIDEBASETOKEN016/WIDEQUOTETOKEN16', tickSize: '0.000001', sizeStep: '1' },
+  ...{ scales: { WIDEBASETOKEN016: 0, WIDEQUOTETOKEN16: 6 }, price: '1234567.123456', size: '6789' },
+  ...{ asks: ['1234567.123456', '1234568'], bids: ['1234567.123455', '0.000001'] },
+  funds: { WIDEBASETOKEN016: '1000000', WIDEQUOTETOKEN16: '200000000000' },
+};
 const WIDTHS = [360, 768, 1280, 1920];
 /** CSS pixels; WCAG 2.2 asks for targets of this size. */
 const AXE_WIDTHS = [360, 1280];
@@ -62,6 +69,8 @@ describe('access to the page', () => {
     const rest = stage.as(trader.addresses[0]);
     await placeLimit(rest, { market: SYMBOL, side: 'buy', price: '2001.25', size: '0.25' });
     await placeLimit(rest, { market: SYMBOL, side: 'buy', price: '1990', size: '1' });
+    const { taker } = await openGridMarket(stage, WIDE);
+    await placeLimit(stage.as(taker), { market: WIDE.symbol, side: 'buy', price: WIDE.price, size: '1234' });
   });
 
   for (const [theme, what, widths, rules] of [
@@ -94,7 +103,11 @@ describe('access to the page', () => {
       }
       await page.goto(`${stage.url}/`);
       await page.getByRole('table', { name: 'Markets' }).waitFor();
+      await page.getByRole('cell', { name: '1235' }).waitFor();
       await look('overview');
+      await page.goto(`${stage.url}/trade/${tickerOf(WIDE.symbol)}`);
+      await bookState(page, 'live').waitFor();
+      await look('the market with the longest names and figures');
       expect(found.join('\n\n')).to.equal('');
     });
 
