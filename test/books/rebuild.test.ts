@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis';
 import { rebuildEngine } from '../../src/books/rebuild.ts';
 import { Refusal } from '../../src/domain/errors.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
+import { KEYS } from '../../src/engine/keys.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { dump } from '../engine/fixture.ts';
 import { query } from '../ledger/tables.ts';
@@ -193,6 +194,20 @@ describe('books: rebuild', function () {
     expect((await desk.run('ledger', 'rebuild')).status).to.equal(1);
     const opening = desk.engine.lifecycle.open(await desk.ledger.settlement.cursor());
     expect(await opening.catch((error: Error) => error.name)).to.equal('EngineBehind');
+    desk.services.ledger.state.liveOrders = liveOrders;
+    await desk.ask('ledger', 'rebuild');
+    expect(await contentOf(desk.redis)).to.deep.equal(before);
+  });
+
+  it('puts nothing in force when somebody adds an entry to the stream meanwhile; the next rebuild does', async () => {
+    await lose();
+    const { liveOrders } = desk.ledger.state;
+    desk.services.ledger.state.liveOrders = async function* (sequence) {
+      await desk.redis.xadd(KEYS.events, '60000-1', 'e', 'by hand');
+      yield* liveOrders(sequence);
+    };
+    expect(await desk.refuse('ledger', 'rebuild')).to.equal('SERVICE_UNAVAILABLE');
+    expect(await desk.redis.exists(KEYS.engine)).to.equal(0);
     desk.services.ledger.state.liveOrders = liveOrders;
     await desk.ask('ledger', 'rebuild');
     expect(await contentOf(desk.redis)).to.deep.equal(before);
