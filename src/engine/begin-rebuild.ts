@@ -7,6 +7,7 @@ import type { Market } from '../domain/market.ts';
 import { replaced } from './bulk-writer.ts';
 import type { EngineCore } from './core.ts';
 import type { EngineImage } from './engine-image.ts';
+import { eventIdOf } from './event-codec.ts';
 import { type FilterLayout, filterKeys, readFilterState } from './filter-layout.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import { BEGIN_REBUILD, END_REBUILD } from './scripts.ts';
@@ -20,9 +21,6 @@ interface BegunRebuild {
 }
 
 const TOKEN_BYTES = 8;
-
-/** Id of an event in the stream. */
-export const idOf = ({ epoch, sequence }: Cursor): string => `${epoch}-${sequence}`;
 
 const notEmpty = (): OperatorRefusal =>
   new OperatorRefusal('ENGINE_NOT_EMPTY', "the engine's Redis holds an engine: nothing of it was changed");
@@ -76,7 +74,7 @@ export async function beginRebuild(
  * @throws OperatorRefusal REBUILD_REPLACED | ENGINE_NOT_EMPTY
  */
 export async function endRebuild(core: EngineCore, token: string, cursor: Cursor): Promise<void> {
-  const outcome = await core.run(END_REBUILD, { token, lastEvent: idOf(cursor) });
+  const outcome = await core.run(END_REBUILD, { token, lastEvent: eventIdOf(cursor) });
   if (outcome === 'held') throw notEmpty();
   if (outcome === 'replaced') throw replaced();
 }

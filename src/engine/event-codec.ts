@@ -49,6 +49,9 @@ export function lotOf(market: Market): Lot {
 /** One entry as Redis replies it: its id, and its only field with its value. */
 export type StreamEntry = readonly [id: Buffer, fields: readonly Buffer[]];
 
+/** Returns the id of an event in the stream. */
+export const eventIdOf = ({ epoch, sequence }: Cursor): string => `${epoch}-${sequence}`;
+
 /** Returns a market by number. Throws UnknownMarket when its record has not been read yet. */
 type MarketOf = (marketNumber: number) => Market;
 

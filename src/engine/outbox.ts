@@ -9,7 +9,7 @@ import type { Market } from '../domain/market.ts';
 import { LOOK_COUNTS_MS } from './claims.ts';
 import { walletBytes } from './codec.ts';
 import type { EngineCore } from './core.ts';
-import { readEvent, type StreamEntry } from './event-codec.ts';
+import { eventIdOf, readEvent, type StreamEntry } from './event-codec.ts';
 import { KEYS } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 import { FIND_UNSETTLED, TRIM_SETTLED } from './scripts.ts';
@@ -84,8 +84,6 @@ const farBehind = (): Refusal =>
 const weightAfter = (cursor: Cursor, events: readonly EngineEvent[]): number =>
   events.reduce((sum, event) => (event.sequence === cursor.sequence ? sum : sum + weightOf(event)), 0);
 
-const idOf = ({ epoch, sequence }: Cursor): string => `${epoch}-${sequence}`;
-
 /** Returns the sequence of the event that a stamp names: `epoch (2) | sequence (6)`. */
 const sequenceOf = (stamp: Buffer): number => stamp.readUIntBE(2, 6);
 
@@ -124,7 +122,7 @@ export class EngineOutbox {
    */
   async readEvents(after: Cursor, count: number, weight = Number.POSITIVE_INFINITY): Promise<EngineEvent[]> {
     const events: EngineEvent[] = [];
-    let from = after.sequence === 0 ? '-' : idOf(after);
+    let from = after.sequence === 0 ? '-' : eventIdOf(after);
     let [left, isEnd] = [weight, false];
     while (!isEnd && left > 0 && events.length <= count) {
       const asked = Math.min(this.#pageEvents, count + 1 - events.length);
@@ -133,7 +131,7 @@ export class EngineOutbox {
       const page = await this.#decode(entries, left, after);
       events.push(...page);
       left -= weightAfter(after, page);
-      if (page.length > 0) from = `(${idOf(page.at(-1)!)}`;
+      if (page.length > 0) from = `(${eventIdOf(page.at(-1)!)}`;
     }
     return events;
   }
@@ -190,7 +188,7 @@ export class EngineOutbox {
 
   /** Yields the stamps of the events of each page, newest first. */
   async *#stampPages(wallet: string, settledTo: () => Promise<number>): AsyncGenerator<readonly Buffer[]> {
-    let [found, read]: [number, number] = [0, 0];
+    let [found, read] = [0, 0];
     let settled: number | undefined;
     for (let after: Buffer = Buffer.alloc(0); ; ) {
       const count = found === 0 ? STAMPS_TOGETHER.first : STAMPS_TOGETHER.later;
@@ -234,7 +232,9 @@ export class EngineOutbox {
 
   /** Several commands instead of one script: each range is short, and other commands run between them. */
   async #entriesAt(stamps: readonly Buffer[]): Promise<StreamEntry[]> {
-    const ids = stamps.map((stamp) => idOf({ epoch: stamp.readUInt16BE(0), sequence: sequenceOf(stamp) }));
+    const ids = stamps.map((stamp) =>
+      eventIdOf({ epoch: stamp.readUInt16BE(0), sequence: sequenceOf(stamp) }),
+    );
     const found = await this.#core.call(() =>
       Promise.all(ids.map((id) => this.#core.redis.xrangeBuffer(KEYS.events, id, id))),
     );

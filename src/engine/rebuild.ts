@@ -4,11 +4,12 @@ import { OperatorRefusal } from '../domain/errors.ts';
 import type { Cursor } from '../domain/event.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
 import { heldAtoms, type LiveOrder } from '../domain/order.ts';
-import { beginRebuild, endRebuild, idOf } from './begin-rebuild.ts';
+import { beginRebuild, endRebuild } from './begin-rebuild.ts';
 import { BulkWriter } from './bulk-writer.ts';
 import { BALANCE_FIELDS, levelOfMember, walletBytes, writeBookMember, writeLiveMember } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import type { EngineImage } from './engine-image.ts';
+import { eventIdOf } from './event-codec.ts';
 import { type FilterLayout, writeFilterState } from './filter-layout.ts';
 import { fillFilter } from './filter-rebuild.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
@@ -53,7 +54,7 @@ function epochAfter({ cursor, begunEpoch }: Pick<EngineImage, 'cursor' | 'begunE
 function unsettled(last: string, cursor: Cursor): OperatorRefusal {
   const sequence = Number(last.split('-')[1]);
   const count = sequence - cursor.sequence;
-  const place = `the last event of the engine is ${last}, Postgres is at ${idOf(cursor)}`;
+  const place = `the last event of the engine is ${last}, Postgres is at ${eventIdOf(cursor)}`;
   if (count <= 0)
     return new OperatorRefusal(
       'ENGINE_BEHIND',

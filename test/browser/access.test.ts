@@ -13,7 +13,7 @@ import { createWallet } from './wallets.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SYMBOL = 'AXE/USDC';
-/** The market with the longest names and figures; no page may become wider by it. */
+/** A market with the longest names and with long figures. No page may become wider by it. */
 const WIDE: Grid = {
   ...{ symbol: 'WIDEBASETOKEN016/WIDEQUOTETOKEN16', tickSize: '0.000001', sizeStep: '1' },
   ...{ scales: { WIDEBASETOKEN016: 0, WIDEQUOTETOKEN16: 6 }, price: '1234567.123456', size: '6789' },
@@ -107,7 +107,7 @@ describe('access to the page', () => {
       await look('overview');
       await page.goto(`${stage.url}/trade/${tickerOf(WIDE.symbol)}`);
       await bookState(page, 'live').waitFor();
-      await look('the market with the longest names and figures');
+      await look('the market with the longest names');
       expect(found.join('\n\n')).to.equal('');
     });
 
