@@ -13,6 +13,15 @@ local function holds(amounts, field, need)
   return amount[1] > billions or (amount[1] == billions and amount[2] >= need % BILLION)
 end
 
+-- Returns a field, which was asked for, as a number: infinite from 2^53 on.
+local function exact_or_huge(amounts, field)
+  local amount = amounts.at[field]
+  if type(amount) == 'number' then return amount end
+  check_amount(amounts, field)
+  local whole = amount[1] * BILLION + amount[2]
+  return whole < EXACT_LIMIT and whole or math.huge
+end
+
 -- Adds an amount to a sum { billions, rest }, which may pass 2^53, such as the funds that many orders hold together.
 local function add_exactly(sum, amount)
   local rest = sum[2] + amount % BILLION

@@ -1,7 +1,7 @@
 -- Decides about one order and checks everything that its writes need; writes nothing. plan_order returns the code and
 -- the value of the outcome that ends the order, or nil when commit_order may write it. Its phases:
 --   admit_order       the claim, the switches and the rules
---   price_order       the fills, the remainder, and the refusals that follow from the book
+--   price_order       the fills, the remainder, and the refusals that follow from the book and the wallet's funds
 --   read_amounts      the balances and levels that the writes change
 --   check_means       the wallet can pay, and may have one more live order
 --   check_settlement  the makers can pay; otherwise the order is rejected and the market halts
@@ -32,6 +32,7 @@ end
 
 -- Returns the code of the refusal that the walk ends in, or nil. Sets the size of an order for a budget.
 local function refusal_of(order)
+  if walk.short then return 'INSUFFICIENT_BALANCE' end
   if order.size and walk.inexact then return 'ORDER_ABOVE_MAX_SIZE' end
   if pre_open == 1 and walk.crosses then return 'MARKET_PRE_OPEN' end
   if order.kind == MARKET_FOR_SIZE and not has_mark() then return 'NO_REFERENCE_PRICE' end
@@ -134,9 +135,13 @@ local function check_means(order, pays)
   end
 end
 
--- Price: walks the book and concludes what becomes of the order. Returns the code of a refusal, or nil.
-local function price_order(order)
-  walk_book(order, keys.book[1 - order.side])
+-- Price: walks the book and concludes what becomes of the order. Returns the code of a refusal, or nil. The walk knows
+-- the wallet's funds, because a wallet without funds could otherwise keep the engine busy with walks in vain.
+local function price_order(order, pays)
+  local available = order.wallet .. AVAILABLE
+  ask(pays, available)
+  read_asked(pays)
+  walk_book(order, keys.book[1 - order.side], exact_or_huge(pays, available))
   local code = refusal_of(order)
   if code then return code end
   conclude(order)
@@ -146,7 +151,6 @@ end
 -- Reads the amounts that the order changes. Returns those of a match, for check_amounts; false when nothing matches.
 local function read_amounts(order, pays, receives)
   local own_levels, maker_levels = levels[order.side], levels[1 - order.side]
-  ask(pays, order.wallet .. AVAILABLE)
   if order.rests then
     ask(pays, order.wallet .. RESERVED)
     ask(own_levels, order.key)
@@ -174,10 +178,10 @@ end
 local function plan_order(order)
   local ended, value = admit_order(order)
   if ended then return ended, value end
-  local code = price_order(order)
-  if code then return REFUSED, code end
   local pays, receives = quote, base
   if order.side == SELL then pays, receives = base, quote end
+  local code = price_order(order, pays)
+  if code then return REFUSED, code end
   local changes = read_amounts(order, pays, receives)
   code = check_means(order, pays)
   if code then return REFUSED, code end

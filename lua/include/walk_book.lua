@@ -2,6 +2,9 @@
 --   own_count  number of own members that self-trade prevention takes off the book; only so many items of `own` count
 --   crosses    true when any order stands at a crossing price, the wallet's own orders included
 --   ended      'book' (no more crossing orders) | 'size' | 'own_order' | 'makers' | 'budget'
+--              | 'refused' (the outcome is known, and more makers cannot change it)
+--   funds      atoms that the wallet can pay with; infinite from 2^53 on, which no order reaches
+--   short      true when the fills cost more than that
 --   inexact    true when a running total would pass 2^53, so that the order must be refused
 --- define FIRST_PAGE 8
 --- define LARGEST_PAGE 256
@@ -41,17 +44,29 @@ local function meet_own_order(member)
   if self_trade ~= EXPIRE_MAKER then walk.ended = 'own_order' end
 end
 
+-- Returns true when the fills cost more than the wallet has. A size that is not known yet must reach the minimum first,
+-- because that refusal has precedence.
+local function is_short(order)
+  if order.budget and walk.filled < min_steps then return false end
+  return (order.side == BUY and walk.notional_sum + walk.fee_sum or walk.filled * base_per_step) > walk.funds
+end
+
 local function fill(order, member, price, wallet, left)
   local steps = steps_taken(order, price, left)
   if steps > 0 then add_fill(member, wallet, price, steps, left - steps) end
-  if walk.notional_sum + walk.fee_sum >= EXACT_LIMIT or walk.filled * base_per_step >= EXACT_LIMIT then
-    walk.inexact, walk.ended = true, 'size'
+  if is_short(order) then
+    walk.short, walk.ended = true, 'refused'
+  elseif order.budget and walk.filled > max_steps then
+    walk.ended = 'refused'
+  elseif walk.notional_sum + walk.fee_sum >= EXACT_LIMIT or walk.filled * base_per_step >= EXACT_LIMIT then
+    walk.inexact, walk.ended = true, 'refused'
   elseif order.size and walk.filled == order.size then
     walk.ended = 'size'
   elseif walk.out_of_budget then
     walk.ended = 'budget'
     -- A budget of 2^53 stands for any larger one, which would have paid for more.
     walk.inexact = order.budget == EXACT_LIMIT
+    walk.short = walk.inexact and walk.filled >= min_steps and walk.funds < EXACT_LIMIT
   end
 end
 
@@ -67,24 +82,29 @@ local function meet(order, member)
   end
 end
 
-local function walk_book(order, book)
+-- `funds`: see above.
+local function walk_book(order, book, funds)
   clear_walk()
   makers_met, walk.own_count, walk.own = 0, 0, walk.own or {}
   walk.crosses, walk.out_of_budget, walk.ended, walk.inexact = false, false, nil, false
-  local from, bound, page_size = '-', crossing_bound(order), FIRST_PAGE
+  walk.funds, walk.short = funds, false
+  -- One crossing order decides about an order that may not take.
+  local only_rests = order.post_only or pre_open == 1
+  local from, bound, page_size = '-', crossing_bound(order), only_rests and 1 or FIRST_PAGE
   repeat
     local page = redis.call('ZRANGE', book, from, bound, 'BYLEX', 'LIMIT', '0', text(page_size))
     local found = #page
     for index = 1, found do
       walk.crosses = true
       if makers_met == most_makers then walk.ended = 'makers' end
-      if walk.ended or order.post_only then break end
+      if walk.ended or only_rests then break end
       makers_met = makers_met + 1
       meet(order, page[index])
     end
-    if found < page_size or order.post_only then walk.ended = walk.ended or 'book' end
+    if found < page_size or only_rests then walk.ended = walk.ended or 'book' end
     if not walk.ended then
-      from, page_size = '(' .. page[found], math.min(page_size * 4, LARGEST_PAGE)
+      -- One order beyond the limit of makers tells if the order would meet more.
+      from, page_size = '(' .. page[found], math.min(page_size * 4, LARGEST_PAGE, most_makers - makers_met + 1)
     end
   until walk.ended
 end

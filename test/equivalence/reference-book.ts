@@ -113,6 +113,8 @@ interface Plan {
   met: number;
   crosses: boolean;
   isOutOfBudget: boolean;
+  /** The first refusal that the walk met; more makers cannot change it. */
+  refused: ErrorCode | undefined;
   ended: 'book' | 'size' | 'own_order' | 'makers' | 'budget';
 }
 
@@ -201,6 +203,7 @@ export class ReferenceExchange {
   #match(order: ReferenceOrder, request: Request, market: ReferenceMarket): PlaceAnswer {
     const budget = request.quoteAmount === undefined ? null : readDecimal(request.quoteAmount).units;
     const plan = this.#plan(order, market, budget === null ? null : budget / market.quoteAtom);
+    if (plan.refused !== undefined) return { refused: plan.refused };
 
     const restsIfAccepted =
       order.type === 'limit' &&
@@ -210,7 +213,7 @@ export class ReferenceExchange {
     const rest = restsIfAccepted ? order.size - plan.filled : 0n;
     const isInexact =
       plan.notional + plan.fee + (order.side === 'buy' ? reservation(market, order, rest) : 0n) >=
-        EXACT_LIMIT || baseAtoms(market, plan.filled) >= EXACT_LIMIT;
+      EXACT_LIMIT;
 
     if (budget === null && isInexact) return { refused: 'ORDER_ABOVE_MAX_SIZE' };
     if (market.rules.status === 'pre_open' && plan.crosses) return { refused: 'MARKET_PRE_OPEN' };
@@ -218,7 +221,7 @@ export class ReferenceExchange {
       return { refused: 'NO_REFERENCE_PRICE' };
     }
     if (budget !== null) {
-      const refused = refusalOfQuoteOrder(plan, market, isInexact);
+      const refused = refusalOfQuoteOrder(plan, market);
       if (refused !== undefined) return { refused };
       order.size = plan.filled;
     }
@@ -246,13 +249,15 @@ export class ReferenceExchange {
       met: 0,
       crosses: false,
       isOutOfBudget: false,
+      refused: undefined,
       ended: 'book',
     };
+    const { available } = this.account(order.wallet, order.side === 'buy' ? market.quote : market.base);
     for (const maker of this.book(order.market, order.side === 'buy' ? 'sell' : 'buy')) {
       const price = maker.price!;
       if (order.price !== null && (order.side === 'buy' ? price > order.price : price < order.price)) break;
       plan.crosses = true;
-      if (order.postOnly) break;
+      if (order.postOnly || market.rules.status === 'pre_open') break;
       if (plan.met === this.limits.maxMakers) {
         plan.ended = 'makers';
         break;
@@ -274,6 +279,8 @@ export class ReferenceExchange {
       const size = wanted < offered ? wanted : offered;
       if (budgetAtoms !== null && wanted < offered) plan.isOutOfBudget = true;
       if (size > 0n) addFill(plan, market, maker, size);
+      plan.refused = refusalOfFills(order, plan, market, budgetAtoms !== null, available);
+      if (plan.refused !== undefined) break;
       if (plan.isOutOfBudget || (budgetAtoms === null && plan.filled === order.size)) {
         plan.ended = plan.isOutOfBudget ? 'budget' : 'size';
         break;
@@ -509,12 +516,33 @@ const reservation = (market: ReferenceMarket, order: ReferenceOrder, remaining: 
     ? notionalAtoms(market, order.price!, remaining)
     : baseAtoms(market, remaining);
 
-function refusalOfQuoteOrder(plan: Plan, market: ReferenceMarket, isInexact: boolean): ErrorCode | undefined {
+/**
+ * Refusal that follows from the fills up to one maker, whatever comes after it. A size that is not known yet must reach
+ * the minimum before the funds count.
+ */
+function refusalOfFills(
+  order: ReferenceOrder,
+  plan: Plan,
+  market: ReferenceMarket,
+  isByAmount: boolean,
+  available: bigint,
+): ErrorCode | undefined {
   const { minOrderSize, maxOrderSize } = market.rules;
+  const base = baseAtoms(market, plan.filled);
+  const cost = order.side === 'buy' ? plan.notional + plan.fee : base;
+  const isKnown = !isByAmount || minOrderSize === null || plan.filled >= unitsOf(minOrderSize);
+  if (isKnown && cost > available && available < EXACT_LIMIT) return 'INSUFFICIENT_BALANCE';
+  if (isByAmount && maxOrderSize !== null && plan.filled > unitsOf(maxOrderSize))
+    return 'ORDER_ABOVE_MAX_SIZE';
+  if (plan.notional + plan.fee < EXACT_LIMIT && base < EXACT_LIMIT) return undefined;
+  return isKnown ? 'ORDER_ABOVE_MAX_SIZE' : 'ORDER_BELOW_MIN_SIZE';
+}
+
+function refusalOfQuoteOrder(plan: Plan, market: ReferenceMarket): ErrorCode | undefined {
+  const { minOrderSize } = market.rules;
   if (plan.filled === 0n) return plan.isOutOfBudget ? 'QUOTE_AMOUNT_TOO_SMALL' : 'NO_LIQUIDITY';
   if (minOrderSize !== null && plan.filled < unitsOf(minOrderSize)) return 'ORDER_BELOW_MIN_SIZE';
-  if (maxOrderSize !== null && plan.filled > unitsOf(maxOrderSize)) return 'ORDER_ABOVE_MAX_SIZE';
-  return isInexact ? 'ORDER_ABOVE_MAX_SIZE' : undefined;
+  return undefined;
 }
 
 function reasonToReject(order: ReferenceOrder, plan: Plan): RejectReason | null {
