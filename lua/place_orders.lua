@@ -10,7 +10,7 @@ KEYS  engine, events, bids, asks, base_balances, quote_balances, live, claims_0,
       filters...   strings of the claim filters that the orders name
 ARGV  call         `src/engine/placing-call.ts` describes its bytes
       orders...    the bytes of each are described there
-Replies  { epoch and time, an outcome for each order } as bytes described there
+Replies  { epoch, time and makers met in vain, an outcome for each order } as bytes described there
 Events   an order_placed each; after a failed settlement also market_changed
 
 A usual order is written in a straight line (place_usual). Any other order, and any order that might be refused, goes
@@ -91,9 +91,14 @@ local function read_ahead()
   for _, amounts in pairs(opened) do read_asked(amounts) end
 end
 
+-- Returns true for the outcome of an order that changed nothing but the list of its wallet's orders.
+local function is_in_vain(outcome)
+  return string.byte(outcome, 1) ~= PLACED or string.byte(outcome, 8) == REJECTED
+end
+
 -- An order that needs an unreadable key fails alone.
 if #ARGV > FIRST_ORDER then pcall(read_ahead) end
-local replies, met = { '' }, 0
+local replies, met, met_in_vain = { '' }, 0, ''
 local place_any -- the whole command, once it is made
 for index = FIRST_ORDER, #ARGV do
   local bytes = ARGV[index]
@@ -131,8 +136,11 @@ for index = FIRST_ORDER, #ARGV do
     end
     replies[index] = done and reply or struct.pack('I1', FAILED) .. tostring(reply)
     met = met + makers_met
+    if makers_met > 0 and is_in_vain(replies[index]) then
+      met_in_vain = met_in_vain .. struct.pack('>I1I2', index - FIRST_ORDER, makers_met)
+    end
   end
 end
 write_call()
-replies[1] = struct.pack('>I2I6', state.epoch, time)
+replies[1] = struct.pack('>I2I6', state.epoch, time) .. met_in_vain
 return replies

@@ -2,24 +2,40 @@
  * Groups the commands of one turn of the event loop by market, and runs each group as one script.
  *
  * Commands are sent at the end of the turn in which they came. While a call for a market is in flight, new commands for
- * that market wait and form the next call, in order of arrival. A command that has waited for longer than its sender
- * waits is refused and never sent.
+ * that market wait and form the next call. Wallets take turns, so that a wallet with many commands delays only itself. A
+ * command that has waited for longer than its sender waits is refused and never sent.
  */
 
 import type { Market } from '../domain/market.ts';
+import { Turns } from './turns.ts';
 
 /** Most commands in one call. */
 const MOST_TOGETHER = 64;
+/** Most commands of one wallet in one call, so that another wallet does not wait for the end of a long call. */
+const MOST_OF_WALLET = 16;
 /**
  * Longest wait for a call. Together with the call itself, it stays below the time within which clients get an answer.
  */
 const PATIENCE_MS = 1_000;
 
-/** The script stopped before this command: the command heads the next call. */
+/** The script stopped before this command: the command keeps its place and its turn. */
 export const UNTOUCHED = Symbol('untouched');
+
+/** The place of a command in its queue. A command that must be tried again keeps it by giving the same ticket again. */
+export class Ticket {
+  /** Wallet whose turn the command takes; '' for operators. */
+  readonly wallet: string;
+  /** Number of the command in order of arrival; undefined until the command was queued. */
+  arrival: number | undefined;
+
+  constructor(wallet: string) {
+    this.wallet = wallet;
+  }
+}
 
 interface Waiting<Command, Outcome> {
   readonly command: Command;
+  readonly ticket: Ticket;
   /** Milliseconds, by the queue's clock. */
   since: number;
   resolve(outcome: Outcome): void;
@@ -27,43 +43,51 @@ interface Waiting<Command, Outcome> {
 }
 
 interface Queue<Command, Outcome> {
-  waiting: Waiting<Command, Outcome>[];
+  /** Commands that are tried again. */
+  head: Waiting<Command, Outcome>[];
+  readonly turns: Turns<Waiting<Command, Outcome>>;
+}
+
+interface BatchOptions<Command, Outcome> {
+  /** Makes one call and returns an outcome for each command, in order; its error rejects all of them. */
+  run(market: Market, commands: Command[]): Promise<(Outcome | Error | typeof UNTOUCHED)[]>;
+  /** Creates the error for a command that was never sent. */
+  late(): Error;
+  /** Returns the turns that a command costs its wallet besides its own; a whole number. */
+  cost(command: Command, outcome: Outcome): number;
+  /** Returns milliseconds; tests pass a clock of their own. */
+  now?(): number;
 }
 
 export class Batches<Command, Outcome> {
-  readonly #run: (market: Market, commands: Command[]) => Promise<(Outcome | Error | typeof UNTOUCHED)[]>;
-  readonly #late: () => Error;
-  readonly #now: () => number;
+  readonly #options: Required<BatchOptions<Command, Outcome>>;
   /** Keyed by market record, because a call has one set of rules. */
   readonly #queues = new Map<Market, Queue<Command, Outcome>>();
   /** Markets whose first commands came in this turn. */
   #fresh: Market[] = [];
+  #arrivals = 0;
 
-  /**
-   * @param run makes one call and returns an outcome for each command, in order; its error rejects all of them
-   * @param late creates the error for a command that was never sent
-   * @param now returns milliseconds; tests pass a clock of their own
-   */
-  constructor(
-    run: (market: Market, commands: Command[]) => Promise<(Outcome | Error | typeof UNTOUCHED)[]>,
-    late: () => Error,
-    now: () => number = () => performance.now(),
-  ) {
-    this.#run = run;
-    this.#late = late;
-    this.#now = now;
+  constructor(options: BatchOptions<Command, Outcome>) {
+    this.#options = { now: () => performance.now(), ...options };
   }
 
-  add(market: Market, command: Command): Promise<Outcome> {
+  add(market: Market, command: Command, ticket: Ticket): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       let queue = this.#queues.get(market);
       if (queue === undefined) {
-        queue = { waiting: [] };
+        queue = { head: [], turns: new Turns() };
         this.#queues.set(market, queue);
         this.#fresh.push(market);
         if (this.#fresh.length === 1) setImmediate(() => this.#begin());
       }
-      queue.waiting.push({ command, since: this.#now(), resolve, reject });
+      const waiting = { command, ticket, since: this.#options.now(), resolve, reject };
+      if (ticket.arrival === undefined) {
+        this.#arrivals += 1;
+        ticket.arrival = this.#arrivals;
+        queue.turns.add(ticket.wallet, waiting);
+      } else {
+        insert(queue.head, waiting);
+      }
     });
   }
 
@@ -75,37 +99,65 @@ export class Batches<Command, Outcome> {
 
   /** Runs calls one after the other until no command of the market waits. */
   async #drain(market: Market, queue: Queue<Command, Outcome>): Promise<void> {
-    while (queue.waiting.length > 0) {
+    while (queue.head.length + queue.turns.size > 0) {
       this.#refuseLate(queue);
-      const call = queue.waiting.splice(0, MOST_TOGETHER);
+      const again = queue.head.splice(0, MOST_TOGETHER);
+      const call = [...again, ...queue.turns.plan(MOST_TOGETHER - again.length, MOST_OF_WALLET)];
       if (call.length === 0) break;
-      try {
-        const outcomes = await this.#run(
-          market,
-          call.map(({ command }) => command),
-        );
-        if (outcomes[0] === UNTOUCHED) throw new Error('a script ran none of its commands');
-        const rest = call.filter((one, index) => {
-          const outcome = outcomes[index]!;
-          if (outcome === UNTOUCHED) return true;
-          if (outcome instanceof Error) one.reject(outcome);
-          else one.resolve(outcome);
-          return false;
-        });
-        for (const one of rest) one.since = this.#now();
-        if (rest.length > 0) queue.waiting = [...rest, ...queue.waiting];
-      } catch (error) {
-        for (const one of call) one.reject(error);
-      }
+      const costs = await this.#run(market, call);
+      const rest = call.slice(costs.length);
+      for (const one of rest) one.since = this.#options.now();
+      queue.head.unshift(...rest.slice(0, Math.max(0, again.length - costs.length)));
+      queue.turns.use(costs.slice(again.length));
     }
     this.#queues.delete(market);
   }
 
-  #refuseLate(queue: Queue<Command, Outcome>): void {
-    const oldest = this.#now() - PATIENCE_MS;
-    if (queue.waiting.every(({ since }) => since >= oldest)) return;
-    const waiting = queue.waiting;
-    queue.waiting = waiting.filter(({ since }) => since >= oldest);
-    for (const { since, reject } of waiting) if (since < oldest) reject(this.#late());
+  /** Makes one call and hands on its outcomes. Returns the costs of the commands that were run, which come first. */
+  async #run(market: Market, call: readonly Waiting<Command, Outcome>[]): Promise<number[]> {
+    try {
+      const outcomes = await this.#options.run(
+        market,
+        call.map(({ command }) => command),
+      );
+      const left = outcomes.indexOf(UNTOUCHED);
+      if (left === 0) throw new Error('a script ran none of its commands');
+      const ran = left < 0 ? call : call.slice(0, left);
+      return ran.map((one, index) => this.#answer(one, outcomes[index] as Outcome | Error));
+    } catch (error) {
+      for (const one of call) one.reject(error);
+      return call.map(() => 0);
+    }
   }
+
+  /** Hands on an outcome, and returns the cost of its command. */
+  #answer({ command, resolve, reject }: Waiting<Command, Outcome>, outcome: Outcome | Error): number {
+    if (outcome instanceof Error) {
+      reject(outcome);
+      return 0;
+    }
+    resolve(outcome);
+    return this.#options.cost(command, outcome);
+  }
+
+  #refuseLate(queue: Queue<Command, Outcome>): void {
+    const oldest = this.#options.now() - PATIENCE_MS;
+    const isLate = ({ since }: Waiting<Command, Outcome>): boolean => since < oldest;
+    const late = queue.turns.removeFront(isLate);
+    if (queue.head.some(isLate)) {
+      late.push(...queue.head.filter(isLate));
+      queue.head = queue.head.filter((one) => !isLate(one));
+    }
+    for (const { reject } of late) reject(this.#options.late());
+  }
+}
+
+/** Inserts a command that is tried again before those that arrived after it. */
+function insert<Command, Outcome>(
+  head: Waiting<Command, Outcome>[],
+  waiting: Waiting<Command, Outcome>,
+): void {
+  let at = head.length;
+  while (at > 0 && head[at - 1]!.ticket.arrival! > waiting.ticket.arrival!) at -= 1;
+  head.splice(at, 0, waiting);
 }

@@ -4,11 +4,11 @@ import { Refusal } from '../domain/errors.ts';
 import type { OrdersClosed } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import type { ClosedOrder } from '../domain/order.ts';
-import { Batches, UNTOUCHED } from './batches.ts';
+import { Batches, Ticket, UNTOUCHED } from './batches.ts';
 import { CANCELLING_CALL, CANCELLING_REQUEST, CAUSES, CLOSE_OUTCOMES } from './cancelling-call.ts';
 import { exactNumber, REFERENCE_BYTES, readClosed, readOrderId, walletBytes } from './codec.ts';
 import { type EngineCore, neverSent } from './core.ts';
-import { KEYS, marketKeys } from './keys.ts';
+import { marketKeys } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 import { Stale, sequenceIn } from './outcomes.ts';
 import { CANCEL_ORDERS, FIND_LIVE_ORDERS } from './scripts.ts';
@@ -19,7 +19,16 @@ export interface CancelledPage {
   readonly closed: readonly ClosedOrder[];
   /** One error for each market whose orders could not be cancelled because a reservation is missing. */
   readonly failures: readonly Error[];
-  /** Member after which the next page begins; null after the last page. */
+  /** Reference after which the next page begins; null after the last page. */
+  readonly next: Buffer | null;
+}
+
+/** A page of a wallet's live orders. */
+interface LivePage {
+  /** Stamp of the last event when the page was read. */
+  readonly stamp: Buffer;
+  readonly references: readonly Buffer[];
+  /** Like that of `CancelledPage`. */
   readonly next: Buffer | null;
 }
 
@@ -29,25 +38,27 @@ interface Scope {
   readonly symbol: string | null;
 }
 
-/** Most orders of one request, and live orders in a later page. Scripts run alone, so each must stay short. */
+/** Most orders of one request and of one page. Scripts run alone, so each must stay short. */
 const CANCEL_BATCH = 100;
 /** Number of named orders after which a call begins no further request. */
 const MOST_ORDERS_OF_CALL = 200;
-/** Live orders in the first page of a wallet; few wallets have more. */
-const FIRST_PAGE = 25;
 /** Offset of epoch and sequence in a reference. */
 const STAMP_AT = 9;
 /** Offset of the closed records in an outcome, after its code and the sequence. */
 const RECORDS_AT = 7;
 const ANY_WALLET = Buffer.alloc(20);
+/** Stands for operators among the wallets that take turns. */
+const OPERATORS = '';
 
 export class OrderCancels {
   readonly #core: EngineCore;
   readonly #markets: EngineMarkets;
-  readonly #batches = new Batches<Buffer, Buffer>(
-    (market, requests) => this.#call(market, requests),
-    neverSent,
-  );
+  readonly #batches = new Batches<Buffer, Buffer>({
+    run: (market, requests) => this.#call(market, requests),
+    late: neverSent,
+    // A request costs a turn for each order that it names.
+    cost: (request) => CANCELLING_REQUEST.unpack(request).references.length / REFERENCE_BYTES - 1,
+  });
 
   constructor(core: EngineCore, markets: EngineMarkets) {
     this.#core = core;
@@ -73,35 +84,30 @@ export class OrderCancels {
     symbol: string | null,
     cause: OrdersClosed['cause'],
   ): Promise<ClosedOrder[]> {
+    const market = symbol === null ? null : await this.#markets.bySymbol(symbol);
+    if (market === undefined) return [];
     const closed: ClosedOrder[] = [];
-    const live = await this.#core.ofOpenEngine(
-      () => this.liveReferences(wallet),
-      (references) => references.length === 0,
-    );
-    for (const [number, references] of byMarketNumber(live))
-      closed.push(...(await this.close({ wallet, symbol }, cause, number, references)));
+    let [newest, after]: (Buffer | null)[] = [null, null];
+    do {
+      const page = await this.#livePage(wallet, market?.number ?? null, after!);
+      newest ??= page.stamp;
+      for (const [number, references] of byMarketNumber(upTo(newest, page.references)))
+        closed.push(...(await this.close({ wallet, symbol }, cause, number, references)));
+      after = page.next;
+    } while (after !== null);
     return closed;
   }
 
   /**
-   * Cancels the orders of one page of a wallet's live orders that are not newer than a stamp. Orders keep their place
-   * in that list, so pages read one after the other miss none. A market that fails does not stop the others.
+   * Cancels the orders of one page of a wallet's live orders that are not newer than a stamp. A market that fails does
+   * not stop the others.
    * @param newest stamp of the newest order that is cancelled
    */
   async cancelPage(wallet: string, newest: Buffer, after: Buffer | null): Promise<CancelledPage> {
-    const [first, bytes] = [Buffer.from('['), walletBytes(wallet)];
-    const from = after === null ? Buffer.concat([first, bytes]) : Buffer.concat([Buffer.from('('), after]);
-    const to = Buffer.concat([Buffer.from('('), bytes, Buffer.from([255])]);
-    const most = after === null ? FIRST_PAGE : CANCEL_BATCH;
-    const members = await this.#core.call(() =>
-      this.#core.redis.zrangeBuffer(KEYS.live, from, to, 'BYLEX', 'LIMIT', 0, most),
-    );
-    const references = members
-      .map((member) => member.subarray(20, 20 + REFERENCE_BYTES))
-      .filter((reference) => Buffer.compare(reference.subarray(STAMP_AT), newest) <= 0);
+    const { references, next } = await this.#livePage(wallet, null, after);
     const closed: ClosedOrder[] = [];
     const failures: Error[] = [];
-    for (const [number, group] of byMarketNumber(references)) {
+    for (const [number, group] of byMarketNumber(upTo(newest, references))) {
       try {
         closed.push(...(await this.close({ wallet, symbol: null }, 'cancel', number, group)));
       } catch (error) {
@@ -109,13 +115,34 @@ export class OrderCancels {
         failures.push(error);
       }
     }
-    return { closed, failures, next: members.length < most ? null : members.at(-1)! };
+    return { closed, failures, next };
   }
 
-  /** References of the live orders of one wallet at one moment. */
-  async liveReferences(wallet: string): Promise<Buffer[]> {
-    const { members } = await this.#core.run(FIND_LIVE_ORDERS, { wallet: walletBytes(wallet) });
-    return members.map((member) => member.subarray(20, 20 + REFERENCE_BYTES));
+  /** Returns the number of live orders of a wallet. */
+  async countLive(wallet: string): Promise<number> {
+    let [count, after]: [number, Buffer | null] = [0, null];
+    do {
+      const page: LivePage = await this.#livePage(wallet, null, after);
+      count += page.references.length;
+      after = page.next;
+    } while (after !== null);
+    return count;
+  }
+
+  /** Reads a page of a wallet's live orders, in one market or in all (null). */
+  async #livePage(wallet: string, marketNumber: number | null, after: Buffer | null): Promise<LivePage> {
+    const { stamp, references } = await this.#core.whileCurrent(() =>
+      this.#core.run(FIND_LIVE_ORDERS, {
+        epoch: this.#core.epoch,
+        leastSequence: this.#core.leastSequence,
+        wallet: walletBytes(wallet),
+        marketNumber: marketNumber ?? '',
+        after: after ?? '',
+        count: CANCEL_BATCH,
+      }),
+    );
+    const page = splitReferences(references);
+    return { stamp, references: page, next: page.length < CANCEL_BATCH ? null : page.at(-1)! };
   }
 
   /** Takes orders of one market off the book. Skips orders that are not live or not in the scope. */
@@ -128,8 +155,9 @@ export class OrderCancels {
     const closed: ClosedOrder[] = [];
     for (let at = 0; at < references.length; at += CANCEL_BATCH) {
       const together = Buffer.concat(references.slice(at, at + CANCEL_BATCH));
+      const ticket = new Ticket(scope.wallet ?? OPERATORS);
       const answer = await this.#core.whileCurrent(
-        () => this.#closeTogether(scope, cause, marketNumber, together),
+        () => this.#closeTogether(scope, cause, marketNumber, together, ticket),
         async () => void (await this.#markets.refresh()),
       );
       closed.push(...answer);
@@ -142,6 +170,7 @@ export class OrderCancels {
     cause: OrdersClosed['cause'],
     marketNumber: number,
     references: Buffer,
+    ticket: Ticket,
   ): Promise<ClosedOrder[] | Stale> {
     const market = await this.#core.ofOpenEngine(
       () => this.#markets.byNumber(marketNumber),
@@ -154,7 +183,7 @@ export class OrderCancels {
       cause: CAUSES.indexOf(cause),
       references,
     });
-    const outcome = await this.#batches.add(market, request);
+    const outcome = await this.#batches.add(market, request, ticket);
     switch (outcome[0]) {
       case CLOSE_OUTCOMES.closed:
         return readClosed(outcome.subarray(RECORDS_AT), () => market, cause);
@@ -188,6 +217,15 @@ export class OrderCancels {
     });
   }
 }
+
+const splitReferences = (bytes: Buffer): Buffer[] =>
+  Array.from({ length: bytes.length / REFERENCE_BYTES }, (_none, at) =>
+    bytes.subarray(at * REFERENCE_BYTES, (at + 1) * REFERENCE_BYTES),
+  );
+
+/** Returns the references of orders that are not newer than a stamp. */
+const upTo = (newest: Buffer, references: readonly Buffer[]): Buffer[] =>
+  references.filter((reference) => Buffer.compare(reference.subarray(STAMP_AT), newest) <= 0);
 
 function byMarketNumber(references: readonly Buffer[]): Map<number, Buffer[]> {
   const groups = new Map<number, Buffer[]>();

@@ -4,6 +4,7 @@ import { Refusal } from '../domain/errors.ts';
 import type { Market } from '../domain/market.ts';
 import type { ClosedOrder } from '../domain/order.ts';
 import { measureOrder, type OrderRefusal } from '../domain/placing.ts';
+import { Ticket } from './batches.ts';
 import type { OrderCancels } from './cancelling.ts';
 import { checkedAtMs, orderClaim } from './claims.ts';
 import { readBookMember, walletBytes } from './codec.ts';
@@ -12,8 +13,17 @@ import { scriptClaim } from './filter-layout.ts';
 import type { EngineMarkets } from './markets.ts';
 import { Stale } from './outcomes.ts';
 import type { EnginePages, MemberPage } from './pages.ts';
-import { claimOf, type OrderLimits, type Placement, type PlaceOrder, PlacingCalls } from './placing.ts';
+import {
+  claimOf,
+  type OrderLimits,
+  type Placement,
+  type PlaceOrder,
+  PlacingCalls,
+  uncheckedAt,
+} from './placing.ts';
 import { ADMIT_ORDER, FIND_CLAIM } from './scripts.ts';
+import { SharedRuns } from './shared-runs.ts';
+import { WaitingCommands } from './waiting-commands.ts';
 
 /** Result of looking up an id: the order that it belongs to, an unused id, or an id that only Postgres can decide. */
 export type Claimed =
@@ -26,6 +36,8 @@ export class EngineOrders {
   readonly #pages: EnginePages;
   readonly #cancels: OrderCancels;
   readonly #placing: PlacingCalls;
+  readonly #waiting = new WaitingCommands();
+  readonly #cancelling = new SharedRuns<ClosedOrder[]>();
 
   constructor(
     core: EngineCore,
@@ -49,15 +61,16 @@ export class EngineOrders {
    * leaves the outcome unknown: placing again under the same client order id finds it
    */
   place(command: PlaceOrder): Promise<Placement> {
-    return this.#core.whileCurrent(
-      async () => {
-        const market = await this.#markets.bySymbol(command.request.market);
-        const measured = measureOrder(command.request, market);
-        return 'refusal' in measured
-          ? this.#refuse(command, market, measured.refusal)
-          : this.#placing.place(market!, { command, amounts: measured.amounts });
-      },
-      async () => void (await this.#markets.refresh()),
+    const { ticket = new Ticket(command.wallet) } = command;
+    const placing = async (): Promise<Placement | Stale> => {
+      const market = await this.#markets.bySymbol(command.request.market);
+      const measured = measureOrder(command.request, market);
+      return 'refusal' in measured
+        ? this.#refuse(command, market, measured.refusal, ticket)
+        : this.#placing.place(market!, { command, amounts: measured.amounts }, ticket);
+    };
+    return this.#waiting.admit(command.wallet, () =>
+      this.#core.whileCurrent(placing, async () => void (await this.#markets.refresh())),
     );
   }
 
@@ -71,12 +84,17 @@ export class EngineOrders {
 
   /** @throws Refusal ORDER_NOT_FOUND when the id names no live order of the wallet */
   cancel(wallet: string, orderId: string): Promise<ClosedOrder> {
-    return this.#cancels.closeOne(wallet, orderId, 'cancel');
+    return this.#waiting.admit(wallet, () => this.#cancels.closeOne(wallet, orderId, 'cancel'));
   }
 
-  /** Cancels the orders of a wallet that are live when the call starts, in one market or in all (null). */
+  /**
+   * Cancels the orders of a wallet that are live when the call starts, in one market or in all (null). One such call of
+   * a wallet runs at a time; those that wait for the same scope share the next one.
+   */
   cancelAll(wallet: string, symbol: string | null): Promise<ClosedOrder[]> {
-    return this.#cancels.closeAll(wallet, symbol, 'cancel');
+    return this.#waiting.admit(wallet, () =>
+      this.#cancelling.run(wallet, symbol ?? '', () => this.#cancels.closeAll(wallet, symbol, 'cancel')),
+    );
   }
 
   /** Closes an order as failed. @throws Refusal ORDER_NOT_FOUND when the id names no live order */
@@ -101,8 +119,8 @@ export class EngineOrders {
   }
 
   /** Returns the number of live orders of a wallet. */
-  async liveCount(wallet: string): Promise<number> {
-    return (await this.#cancels.liveReferences(wallet)).length;
+  liveCount(wallet: string): Promise<number> {
+    return this.#cancels.countLive(wallet);
   }
 
   /** Refuses an order that the replica cannot measure, unless the engine has a refusal of higher precedence. */
@@ -110,6 +128,7 @@ export class EngineOrders {
     command: PlaceOrder,
     market: Market | undefined,
     { code, message }: OrderRefusal,
+    ticket: Ticket,
   ): Promise<Placement | Stale> {
     const { wallet, request, restricted } = command;
     const { epoch } = this.#core;
@@ -125,8 +144,7 @@ export class EngineOrders {
       ...scriptClaim(claimOf(command), this.#core.filter),
     });
     if (reply instanceof Stale || reply.outcome === 'claimed') return reply;
-    if (reply.outcome === 'unchecked')
-      return { outcome: 'unchecked', moment: { epoch, timeMs: reply.timeMs } };
+    if (reply.outcome === 'unchecked') return uncheckedAt({ epoch, timeMs: reply.timeMs }, ticket);
     throw new Refusal(code, message);
   }
 }

@@ -75,8 +75,14 @@ export const PLACING_ORDER = layout({
   nextLast: text8,
 });
 
-/** The first item of the reply. */
+/** The first item of the reply. A `MET_IN_VAIN` follows for each order that met makers and filled nothing. */
 export const PLACING_REPLY = layout({ epoch: u16, time: u48 });
+
+export const MET_IN_VAIN = layout({
+  /** Place of the order in the call, counted from 0. */
+  order: u8,
+  makers: u16,
+});
 
 /** Result of matching an order, as replies and events carry it. */
 export const MATCH = layout({

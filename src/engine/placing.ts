@@ -6,7 +6,7 @@ import { marketGrid } from '../domain/market-grid.ts';
 import { type Order, type OrderTerms, orderAfter, type RejectReason, type Trade } from '../domain/order.ts';
 import { EXACT_LIMIT, type OrderAmounts, type OrderRequest } from '../domain/placing.ts';
 import { toInteger } from '../domain/units.ts';
-import { Batches, UNTOUCHED } from './batches.ts';
+import { Batches, type Ticket, UNTOUCHED } from './batches.ts';
 import { type Claim, checkedAtMs, type Moment, orderClaim } from './claims.ts';
 import { exactNumber, orderIdOf, readFills, walletBytes } from './codec.ts';
 import { type EngineCore, neverSent } from './core.ts';
@@ -16,6 +16,7 @@ import { marketKeys } from './keys.ts';
 import { refusalOf, Stale, sequenceIn } from './outcomes.ts';
 import {
   KINDS,
+  MET_IN_VAIN,
   OUTCOMES,
   PLACED,
   PLACING_CALL,
@@ -37,6 +38,8 @@ export interface PlaceOrder {
   readonly restricted?: boolean;
   /** Moment of an earlier `unchecked` outcome. Postgres was asked after it, and did not know the client order id. */
   readonly checked?: Moment;
+  /** Ticket of that outcome: the order keeps its place among those that wait. */
+  readonly ticket?: Ticket;
 }
 
 export type Placement =
@@ -51,8 +54,8 @@ export type Placement =
     }
   /** The client order id already belongs to this order. */
   | { readonly outcome: 'claimed'; readonly orderId: string }
-  /** Only Postgres can tell if the client order id was used: look there, then place again with this moment. */
-  | { readonly outcome: 'unchecked'; readonly moment: Moment };
+  /** Only Postgres can tell if the client order id was used: look there, then place again with both. */
+  | { readonly outcome: 'unchecked'; readonly moment: Moment; readonly ticket: Ticket };
 
 export interface OrderLimits {
   /** Most makers that one placement may meet. */
@@ -66,6 +69,9 @@ export interface OrderLimits {
  */
 const MOST_MAKERS_OF_CALL = 200;
 
+/** Makers that take the engine as long to meet in vain as one order takes it. */
+const MAKERS_OF_A_TURN = 8;
+
 /** A measured order that waits for its call. */
 interface Measured {
   readonly command: PlaceOrder;
@@ -77,6 +83,8 @@ interface Outcome {
   readonly bytes: Buffer;
   readonly epoch: number;
   readonly timeMs: number;
+  /** Number of makers that the order met without a fill. */
+  readonly metInVain: number;
 }
 
 const codeOf = (outcome: Outcome): number => outcome.bytes[0]!;
@@ -89,10 +97,11 @@ export class PlacingCalls {
   readonly #core: EngineCore;
   readonly #limits: OrderLimits;
   readonly #rules = new WeakMap<Market, Omit<PlacingCall, OfTheMoment>>();
-  readonly #batches = new Batches<Measured, Outcome>(
-    (market, orders) => this.#call(market, orders),
-    neverSent,
-  );
+  readonly #batches = new Batches<Measured, Outcome>({
+    run: (market, orders) => this.#call(market, orders),
+    late: neverSent,
+    cost: (_order, { metInVain }) => Math.floor(metInVain / MAKERS_OF_A_TURN),
+  });
 
   constructor(core: EngineCore, limits: OrderLimits) {
     this.#core = core;
@@ -100,18 +109,19 @@ export class PlacingCalls {
   }
 
   /**
-   * Places an order with the next call of its market.
+   * Places an order when its wallet's turn in its market has come.
+   * @param ticket the same ticket each time that the order is tried
    * @throws Refusal when the script refused it; nothing was written then
    */
-  async place(market: Market, order: Measured): Promise<Placement | Stale> {
-    const outcome = await this.#batches.add(market, order);
+  async place(market: Market, order: Measured, ticket: Ticket): Promise<Placement | Stale> {
+    const outcome = await this.#batches.add(market, order, ticket);
     switch (codeOf(outcome)) {
       case OUTCOMES.placed:
         return placedOf(market, order, outcome);
       case OUTCOMES.claimed:
         return { outcome: 'claimed', orderId: outcome.bytes.toString('hex', 1) };
       case OUTCOMES.unchecked:
-        return { outcome: 'unchecked', moment: { epoch: outcome.epoch, timeMs: Number(wordOf(outcome)) } };
+        return uncheckedAt({ epoch: outcome.epoch, timeMs: Number(wordOf(outcome)) }, ticket);
       case OUTCOMES.stale:
         return new Stale(wordOf(outcome));
       case OUTCOMES.refused:
@@ -137,15 +147,17 @@ export class PlacingCalls {
     const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, leastSequence, layout: filter.text });
     const input = { ...marketKeys(market), filters: filters.keys, call, orders: sent };
     const reply = await this.#core.run(PLACE_ORDERS, input);
-    const shared = PLACING_REPLY.unpack(reply.shared);
+    const { epoch: epochNow, time: timeMs } = PLACING_REPLY.unpack(reply.shared);
+    const metInVain = readMetInVain(reply.shared);
     let next = 0;
     return packed.map((one) => {
       if (one instanceof Error) return one;
+      const met = metInVain?.get(next) ?? 0;
       const bytes = reply.results[next]!;
       next += 1;
       if (bytes[0] === OUTCOMES.untouched) return UNTOUCHED;
       if (bytes[0] === OUTCOMES.placed) this.#core.saw(sequenceIn(bytes), tenure);
-      return { bytes, epoch: shared.epoch, timeMs: shared.time };
+      return { bytes, epoch: epochNow, timeMs, metInVain: met };
     });
   }
 
@@ -172,6 +184,25 @@ export class PlacingCalls {
     }
     return rules;
   }
+}
+
+export const uncheckedAt = (moment: Moment, ticket: Ticket): Placement => ({
+  outcome: 'unchecked',
+  moment,
+  ticket,
+});
+
+/** Reads the makers that orders met in vain, by the orders' places in the call; undefined: none did. */
+function readMetInVain(shared: Buffer): Map<number, number> | undefined {
+  const size = MET_IN_VAIN.sizeAt(shared, 0);
+  let at = PLACING_REPLY.sizeAt(shared, 0);
+  if (at === shared.length) return undefined;
+  const met = new Map<number, number>();
+  for (; at < shared.length; at += size) {
+    const { order, makers } = MET_IN_VAIN.unpack(shared.subarray(at));
+    met.set(order, makers);
+  }
+  return met;
 }
 
 export const claimOf = ({ wallet, request }: PlaceOrder): Claim | null =>

@@ -110,8 +110,10 @@ export const FIND_CLAIM = describeScript({
 export const FIND_LIVE_ORDERS = describeScript({
   name: 'find_live_orders',
   keys: [],
-  args: ['wallet'],
-  read: (reply) => ({ members: reply as Buffer[] }),
+  args: ['epoch', 'leastSequence', 'wallet', 'marketNumber', 'after', 'count'],
+  read: currentOutcomes({
+    found: ([stamp, references]: [Buffer, Buffer]) => ({ stamp, references }),
+  }),
 });
 
 export const FIND_UNSETTLED = describeScript({

@@ -21,6 +21,7 @@ import { ALICE, atMarket, BOB, codeOf, eventsOf, fund, limit, place, publishPlai
 const M = 'ETH/USD';
 const OTHER = 'BTC/USD';
 const MOST_TOGETHER = 64;
+const MOST_OF_WALLET = 16;
 const MOST_MAKERS_OF_CALL = 200;
 const MOST_ORDERS_OF_CALL = 200;
 /** Most orders of one request when all orders of a wallet are cancelled. */
@@ -115,9 +116,10 @@ describe('engine: orders of one turn', function () {
   it('leave together at the end of the turn, 64 in a call, first come first, one call after the other', async () => {
     bench = await openRecorded();
     const { engine, calls } = bench;
+    for (const wallet of MAKERS) await fund(engine, wallet, { USD: 10_000n });
     bench.hold();
     const placing = Array.from({ length: 2 * MOST_TOGETHER + 2 }, (_none, index) =>
-      place(engine, BOB, limit(M, 'buy', 1 + index, 1)),
+      place(engine, MAKERS[index % MAKERS.length]!, limit(M, 'buy', 1 + index, 1)),
     );
     expect(calls.place_orders, 'before the turn has ended').to.have.length(0);
     await turn();
@@ -134,6 +136,24 @@ describe('engine: orders of one turn', function () {
     ]);
     const sequences = placed.map(({ order }) => order.sequence);
     expect(sequences).to.deep.equal([...sequences].sort((a, b) => a - b));
+  });
+
+  it('of one wallet leave 16 in a call, so that no other wallet waits for a long call', async () => {
+    bench = await openRecorded();
+    const { engine, calls } = bench;
+    await fund(engine, ALICE, { USD: 10n });
+    bench.hold();
+    const placing = [place(engine, BOB, limit(M, 'buy', 1, 1))];
+    await turn();
+    await turn();
+    for (let price = 2; price < 2 * MOST_OF_WALLET; price += 1)
+      placing.push(place(engine, BOB, limit(M, 'buy', price, 1)));
+    placing.push(place(engine, ALICE, limit(M, 'buy', 1, 1)));
+    bench.letGo();
+    await Promise.all(placing);
+    expect(calls.place_orders.map(({ args }) => args.length)).to.deep.equal([1, MOST_OF_WALLET + 1, 14]);
+    const [, second] = calls.place_orders;
+    expect(PLACING_ORDER.unpack(second!.args[0]!).wallet.toString('hex')).to.equal(ALICE.slice(2));
   });
 
   it('that come while a call is on its way form the next one; another market does not wait', async () => {
@@ -166,7 +186,7 @@ describe('engine: orders of one turn', function () {
     await placing;
   });
 
-  it('meet 200 makers in a call and those of one order more, and what is left out heads the next', async () => {
+  it('meet 200 makers in a call and those of one order more, and what is left out keeps its turn', async () => {
     bench = await openRecorded();
     await meetMany(bench, random(runSeed()));
   });
@@ -176,7 +196,7 @@ describe('engine: orders of one turn', function () {
     await meetMany(bench, random(1));
   });
 
-  it('are cancelled 64 requests in a call, and 200 orders and those of one request more', async () => {
+  it('are cancelled 16 requests of a wallet in a call, and 200 orders and those of one request more', async () => {
     bench = await openRecorded();
     await closeMany(bench, random(runSeed()));
   });
@@ -208,7 +228,7 @@ async function meetMany({ engine, calls }: Bench, dice: Random): Promise<void> {
     PLACED.unpack(reply).reason === 0 ? (reply.length - PLACED.sizeAt(reply, 0)) / FILL_BYTES : MAX_MAKERS;
   let left = requests.length;
   for (const { args, reply } of calls.place_orders) {
-    expect(args, 'a call has all that is left').to.have.length(left);
+    expect(args, 'a call has all that is left').to.have.length(Math.min(left, MOST_OF_WALLET));
     const [, ...outcomes] = await reply;
     const isTouched = outcomes.map(([code]) => code !== OUTCOMES.untouched);
     const touched = isTouched.lastIndexOf(true) + 1;
@@ -236,7 +256,11 @@ async function closeMany({ engine, calls }: Bench, dice: Random): Promise<void> 
     ),
   );
   await Promise.all(live.map(({ order }) => engine.orders.cancel(BOB, order.id)));
-  expect(calls.cancel_orders.map(({ args }) => args.length)).to.deep.equal([MOST_TOGETHER, 6]);
+  const full = Math.floor(live.length / MOST_OF_WALLET);
+  expect(calls.cancel_orders.map(({ args }) => args.length)).to.deep.equal([
+    ...Array(full).fill(MOST_OF_WALLET),
+    live.length % MOST_OF_WALLET,
+  ]);
   calls.cancel_orders.length = 0;
   await Promise.all(MAKERS.map((wallet) => engine.orders.cancelAll(wallet, null)));
   expect((await engine.snapshots.book(M, 1))!.asks).to.deep.equal([]);

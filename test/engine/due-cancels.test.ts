@@ -116,10 +116,9 @@ describe('engine: dead-man switches', function () {
     const later = [...(await rest(ALICE, M, 60)), ...(await rest(ALICE, N, 60))];
     scripts.length = 0;
     const pages = await cancelPages(one, due);
-    expect(pages[0]!.closed.length).to.be.at.most(25);
     expect(pages.every(({ closed }) => closed.length <= 100)).to.equal(true);
     expect(scripts.filter((name) => name === 'cancel_orders').length).to.be.at.most(pages.length + 2);
-    expect(scripts.filter((name) => name === 'find_live_orders')).to.deep.equal([]);
+    expect(scripts.filter((name) => name === 'find_live_orders')).to.have.length(pages.length);
     const closed = pages.flatMap((page) => page.closed.map(({ id }) => id));
     expect(closed).to.have.members(before);
     expect(await liveIds()).to.have.members([...foreign, ...later]);

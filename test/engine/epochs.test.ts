@@ -388,11 +388,11 @@ describe('engine: epochs', function () {
       await place(other, ALICE, limit(M, 'sell', 10, 3));
       const engine = openEngine({ redis, ...LIMITS });
       await engine.lifecycle.open({ epoch: 0, sequence: 0 });
-      await redis.rename(KEYS.live, `${KEYS.live}:aside`);
+      for (const key of [KEYS.engine, KEYS.live]) await redis.rename(key, `${key}:aside`);
       const confirm = redis.hmgetBuffer.bind(redis);
       redis.hmgetBuffer = (async (...fields: Parameters<typeof confirm>) => {
         redis.hmgetBuffer = confirm;
-        await redis.rename(`${KEYS.live}:aside`, KEYS.live);
+        for (const key of [KEYS.engine, KEYS.live]) await redis.rename(`${key}:aside`, key);
         const { epoch } = await other.snapshots.state();
         await changeState(redis, { epoch: epoch + 1 });
         return confirm(...fields);

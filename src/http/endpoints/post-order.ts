@@ -55,7 +55,8 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
   for (let looks = 0; placement.outcome === 'unchecked' && looks < MOST_LOOKS; looks += 1) {
     const known = await settledOrderId(call, request.clientOrderId!);
     if (known !== null) return replay(call, known);
-    placement = await services.engine.orders.place({ ...command, checked: placement.moment });
+    const { moment: checked, ticket } = placement;
+    placement = await services.engine.orders.place({ ...command, checked, ticket });
   }
   switch (placement.outcome) {
     case 'placed': {

@@ -6,6 +6,7 @@
 import type { Writable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import { benchEngine } from './engine.ts';
+import { benchFairness } from './fairness.ts';
 import { renderFigures, type Table } from './figures.ts';
 import { benchHttp } from './http.ts';
 import { benchMarketData } from './market-data.ts';
@@ -29,7 +30,11 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   reads: benchReads,
 };
 /** Tables that run only when they are named on the command line. */
-const FURTHER: Readonly<Record<string, Bench>> = { reconcile: benchReconcile, page: benchPage };
+const FURTHER: Readonly<Record<string, Bench>> = {
+  fairness: benchFairness,
+  reconcile: benchReconcile,
+  page: benchPage,
+};
 
 const OLDER = 'd855f64';
 
