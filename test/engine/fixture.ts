@@ -211,3 +211,26 @@ export async function expectConserved(engine: Engine, asset: string): Promise<vo
   }
   expect(total, `the sum of all balances in ${asset}`).to.equal(supplyAtoms);
 }
+
+/** Returns the number of members of sorted sets that the scripts of a command asked for. */
+export async function membersAsked(redis: Redis, command: () => Promise<unknown>): Promise<number> {
+  const monitor = await redis.monitor();
+  let read = 0;
+  monitor.on('monitor', (_time: string, args: string[]) => {
+    const limit = args.indexOf('LIMIT');
+    if (args[0]?.toUpperCase() === 'ZRANGE' && limit > 0) read += Number(args[limit + 2]);
+  });
+  try {
+    await command();
+    // The monitor tells commands in their order: the mark ends those of the command.
+    await new Promise<void>((resolve) => {
+      monitor.on('monitor', (_time: string, args: string[]) => {
+        if (args[0]?.toUpperCase() === 'ECHO') resolve();
+      });
+      void redis.echo('mark');
+    });
+  } finally {
+    monitor.disconnect();
+  }
+  return read;
+}

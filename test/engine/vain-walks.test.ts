@@ -1,7 +1,6 @@
 /** Tests orders that are refused after they met makers: the refusal, and the number of orders that the script read. */
 
 import { expect } from 'chai';
-import type { Redis } from 'ioredis';
 import type { MarketChange } from '../../src/domain/market-rules.ts';
 import type { OrderRequest } from '../../src/domain/placing.ts';
 import {
@@ -13,6 +12,7 @@ import {
   codeOf,
   fund,
   limit,
+  membersAsked,
   openBench,
   place,
   publishPlain,
@@ -24,29 +24,6 @@ const MAKERS = 60;
 const MAX_MAKERS = 40;
 const FIRST_PAGE = 8;
 const SECOND_PAGE = 32;
-
-/** Returns the number of orders of the book that the scripts of a command asked for. */
-async function ordersRead(redis: Redis, command: () => Promise<unknown>): Promise<number> {
-  const monitor = await redis.monitor();
-  let read = 0;
-  monitor.on('monitor', (_time: string, args: string[]) => {
-    const limit = args.indexOf('LIMIT');
-    if (args[0]?.toUpperCase() === 'ZRANGE' && limit > 0) read += Number(args[limit + 2]);
-  });
-  try {
-    await command();
-    // The monitor tells commands in their order: the mark ends those of the command.
-    await new Promise<void>((resolve) => {
-      monitor.on('monitor', (_time: string, args: string[]) => {
-        if (args[0]?.toUpperCase() === 'ECHO') resolve();
-      });
-      void redis.echo('mark');
-    });
-  } finally {
-    monitor.disconnect();
-  }
-  return read;
-}
 
 /** One order of BOB against asks of ALICE at 100, 101, …, each of one step, and equal bids at 90, 89, … */
 interface Row {
@@ -224,7 +201,7 @@ describe('engine: walks in vain', function () {
       // Reads the changed rules, and loads the script.
       await codeOf(engine.orders.place({ wallet: CAROL, request: limit(M, 'buy', 1, 50) }));
       let end: unknown;
-      const read = await ordersRead(redis, async () => {
+      const read = await membersAsked(redis, async () => {
         end = await place(engine, BOB, order).then(
           (placement) => placement.order.status,
           (error) => error.code,
