@@ -77,7 +77,7 @@ local function walk_book(order, book)
     local found = #page
     for index = 1, found do
       walk.crosses = true
-      if makers_met == most_makers then walk.ended = 'makers' end
+      if not walk.ended and makers_met == most_makers then walk.ended = 'makers' end
       if walk.ended or order.post_only then break end
       makers_met = makers_met + 1
       meet(order, page[index])
