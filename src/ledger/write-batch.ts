@@ -11,6 +11,7 @@ import {
   ORDER_COLUMNS,
   orderRow,
   type Progress,
+  reasonOf,
   witnessOfProgress,
 } from './order-rows.ts';
 import { numberArray, type Statement, textArray } from './round-trip.ts';
@@ -54,11 +55,11 @@ const CHANGE_ORDERS = `
   update orders
   set filled_steps = change.filled_steps, fill_count = change.fill_count, status = change.status,
       updated_at_ms = change.updated_at_ms, updated_sequence = change.updated_sequence,
-      closed_sequence = change.closed_sequence,
+      closed_sequence = change.closed_sequence, reason = change.reason,
       witness = substring(orders.witness for ${DIGEST_CHARACTERS}) || change.witness
   from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
-    $8::bytea[])
-    as change (id, filled_steps, fill_count, status, updated_at_ms, updated_sequence, closed_sequence, witness)
+    $8::text[], $9::bytea[])
+    as change (id, filled_steps, fill_count, status, updated_at_ms, updated_sequence, closed_sequence, reason, witness)
   where orders.id = change.id`;
 
 function changeOrders(changed: ReadonlyMap<string, Progress>): Statement[] {
@@ -76,6 +77,7 @@ function changeOrders(changed: ReadonlyMap<string, Progress>): Statement[] {
         numberArray(changes.map((change) => change.updatedAtMs)),
         numberArray(changes.map((change) => change.updatedSequence)),
         numberArray(changes.map((change) => change.closedSequence)),
+        textArray(changes.map(reasonOf)),
         textArray(changes.map(witnessOfProgress)),
       ],
     },

@@ -71,11 +71,9 @@ export class Outcomes {
       this.add(answer.refused + detailOf(answer.refused, operation, book));
       return;
     }
-    const { placed, trades, rejectReason, plan } = answer;
-    if (rejectReason !== null) {
-      this.add(rejectReason);
-      return;
-    }
+    const { placed, trades, plan } = answer;
+    if (placed.reason !== null) this.add(placed.reason);
+    if (placed.status === 'rejected') return;
     this.add('fills', trades.length);
     if (trades.length > 1) this.add('filled by several makers');
     if (plan.met > 8) this.add('more makers than one page');
