@@ -31,7 +31,7 @@ export interface OrderPlaced {
   readonly expired: readonly ClosedOrder[];
 }
 
-export interface OrdersClosed {
+interface OrdersClosed {
   readonly kind: 'orders_closed';
   readonly orders: readonly ClosedOrder[];
 }

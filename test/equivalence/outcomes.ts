@@ -22,6 +22,8 @@ const LEAST_OF_EACH: Readonly<Record<string, number>> = {
   'partly filled, rests': 40,
   replayed: 100,
   cancelled: 100,
+  self_trade_prevented: 20,
+  ioc_remainder: 100,
   'cancelled after fills': 40,
   'several cancelled at once': 30,
   voided: 10,

@@ -236,6 +236,12 @@ describe('ledger check', () => {
         expect(await failedChecks(old)).to.deep.equal([]);
         await old.settlement.settle(events.next(400));
         expect(await failedChecks(old)).to.deep.equal([]);
+        await query(
+          oldUrl,
+          `update orders set reason = 'cancel_after'
+           where id = (select min(id) from orders where length(witness) = 16 and status = 'cancelled')`,
+        );
+        expect(await failedChecks(old)).to.deep.equal(['orders are as written']);
         await old.close();
         const [counted] = await query(
           oldUrl,

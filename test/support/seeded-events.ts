@@ -155,7 +155,7 @@ export function seededEvents(seed: number): SeededEvents {
     if (rests) book.push({ terms: order, filledSteps });
     const status = statusOf(order, filledSteps, rests);
     const isDropped = !rests && filledSteps < order.sizeSteps;
-    const reason = isDropped ? dice.pick(DROPPED) : null;
+    const reason = isDropped ? DROPPED[sequence % DROPPED.length]! : null;
     return { kind: 'order_placed', order, status, reason, filledSteps, trades, expired };
   };
 

@@ -40,7 +40,7 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
     name: 'statuses follow',
     meaning:
       'the status, the last change and the end of each order follow from its size, its trades and its refusal, and only ' +
-      'an order that ended unfilled has a reason',
+      'an order that ended and is not filled has a reason',
     sql: brokenRules(
       `'order', id`,
       `(select orders.*, last_ms, last_sequence, greatest(orders.sequence, coalesce(last_sequence, 0)) as touched
