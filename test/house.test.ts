@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { CONFIG_TABLE } from '../src/config.ts';
 import { ERRORS } from '../src/domain/errors.ts';
+import { END_REASONS } from '../src/domain/order.ts';
 import { LOCAL_ROUTES, ROUTES } from '../src/http/routes.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -491,6 +492,16 @@ describe('docs/api.md', () => {
       .map(({ path }) => path.replace(/:(\w+)/g, '{$1}'))
       .filter((path) => !text.includes(path));
     expect(missing).to.deep.equal([]);
+  });
+
+  it('carries the reasons for which an order ends', () => {
+    const rows = [...text.matchAll(/^\| `(\w+)` \| ([^|]+) \|$/gm)].map(([, code, meaning]) => [
+      code,
+      meaning,
+    ]);
+    const expected = Object.entries(END_REASONS);
+    const first = rows.findIndex(([code]) => code === expected[0]![0]);
+    expect(rows.slice(first, first + expected.length)).to.deep.equal(expected);
   });
 
   it('has every section that comments of the sources cite', () => {

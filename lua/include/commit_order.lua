@@ -43,6 +43,14 @@ local function status_of(order)
   return walk.ended == 'own_order' and CANCELLED or EXPIRED
 end
 
+local REASONS_OF_WALK = { own_order = SELF_TRADE_PREVENTED, makers = MAX_MAKERS, book = IOC_REMAINDER }
+
+-- Returns the code of the reason for which the order ended; 0 when it rests or is filled.
+local function reason_of(order)
+  if order.reason ~= 0 or order.rests or order.remaining == 0 then return order.reason end
+  return REASONS_OF_WALK[walk.ended]
+end
+
 local function write_claim(claim, reference)
   redis.call('SETRANGE', claim.filter, claim.first, claim.block)
   if claim.next_filter then redis.call('SETRANGE', claim.next_filter, claim.next_first, claim.next_block) end
@@ -57,7 +65,7 @@ local function record_order(order, count)
     if count > 0 then first_trade, fills = state.trade + 1, fill_records() end
     if order.own then expired = own_records(order.own) end
   end
-  local match = struct.pack('>I1I1I7I7I7', status_of(order), order.reason, order.size, filled, first_trade)
+  local match = struct.pack('>I1I1I7I7I7', status_of(order), reason_of(order), order.size, filled, first_trade)
   append_event(keys.events, state, time, struct.pack('>I1I6', ORDER_PLACED, time) .. match .. struct.pack('>I2', count)
     .. order.terms .. fills .. expired)
   return struct.pack('>I1I6', PLACED, state.sequence) .. match .. fills

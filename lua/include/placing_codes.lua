@@ -1,5 +1,5 @@
--- Codes of `src/engine/placing-call.ts`: kinds of orders, times in force, self-trade policies, statuses, reasons of
--- rejections, outcomes.
+-- Codes of `src/engine/placing-call.ts`: kinds of orders, times in force, self-trade policies, statuses, reasons for which
+-- an order ends, outcomes.
 --- define LIMIT_ORDER 0
 --- define MARKET_FOR_SIZE 1
 --- define MARKET_FOR_BUDGET 2
@@ -19,6 +19,9 @@
 --- define POST_ONLY_WOULD_CROSS 1
 --- define FOK_NOT_FILLED 2
 --- define SETTLEMENT_FAILED 3
+--- define SELF_TRADE_PREVENTED 4
+--- define IOC_REMAINDER 5
+--- define MAX_MAKERS 6
 --- define UNTOUCHED 0
 --- define PLACED 1
 --- define CLAIMED 2

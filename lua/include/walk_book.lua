@@ -96,7 +96,7 @@ local function walk_book(order, book, funds)
     local found = #page
     for index = 1, found do
       walk.crosses = true
-      if makers_met == most_makers then walk.ended = 'makers' end
+      if not walk.ended and makers_met == most_makers then walk.ended = 'makers' end
       if walk.ended or only_rests then break end
       makers_met = makers_met + 1
       meet(order, page[index])

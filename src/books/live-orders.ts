@@ -46,7 +46,7 @@ class WalletOrders implements OrderVisitor {
     if (wallet !== this.#wallet || priceTicks === null) return;
     const filledSteps = sizeSteps - order.remainingSteps;
     const status = filledSteps === 0n ? 'resting' : 'partially_filled';
-    const life: OrderLife = { sizeSteps, filledSteps, fillCount: 0, status, updatedAtMs: 0 };
+    const life: OrderLife = { sizeSteps, filledSteps, fillCount: 0, status, reason: null, updatedAtMs: 0 };
     this.#orders.set(order.id, { terms: { ...order, priceTicks }, life });
   }
 
@@ -62,9 +62,9 @@ class WalletOrders implements OrderVisitor {
     if (found !== undefined) fillMaker(found.life, trade);
   }
 
-  closed({ id, status }: ClosedOrder): void {
-    const found = this.#orders.get(id);
-    if (found !== undefined) closeOrder(found.life, status, found.life.updatedAtMs);
+  closed(order: ClosedOrder): void {
+    const found = this.#orders.get(order.id);
+    if (found !== undefined) closeOrder(found.life, order, found.life.updatedAtMs);
   }
 
   newestFirst(): RestingOrder[] {

@@ -120,13 +120,13 @@ async function cancelledOrder(
   refusal: RedbookError,
   signal: AbortSignalLike | undefined,
 ): Promise<ClosedOrder> {
-  const { id, clientOrderId, market, status } = await getOrder(
+  const { id, clientOrderId, market, status, reason } = await getOrder(
     session,
     orderId,
     signal === undefined ? {} : { signal },
   );
   if (status !== 'cancelled' && status !== 'partially_filled_cancelled') throw refusal;
-  return { id, clientOrderId, market, status };
+  return { id, clientOrderId, market, status, reason };
 }
 
 export interface CancelAllFilter {

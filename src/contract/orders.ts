@@ -1,7 +1,7 @@
 /** Schemas of orders, fills and wallet trades: docs/api.md 2.5 to 2.7. */
 
 import { z } from 'zod';
-import { ORDER_STATUSES } from '../domain/order.ts';
+import { END_REASONS, type EndReason, ORDER_STATUSES } from '../domain/order.ts';
 import { nextCursor } from './cursor.ts';
 import { amount, assetSymbol, marketSymbol, side, timestamp, wallet } from './values.ts';
 
@@ -46,12 +46,24 @@ const ORDER = {
   filledSize: 0.4,
   remainingSize: 0.6,
   status: 'partially_filled',
+  reason: null,
   clientOrderId: 'my-order-1',
   createdAt: FILL.createdAt,
   updatedAt: FILL.createdAt,
   fillCount: 1,
   fills: [FILL],
 };
+
+const reason = z
+  .enum(Object.keys(END_REASONS) as EndReason[])
+  .nullable()
+  .describe(
+    'why the order ended; null while it is live, when it is filled, and when it ended under a release that did not ' +
+      'record it. The order ended because: ' +
+      Object.entries(END_REASONS)
+        .map(([code, meaning]) => `\`${code}\` ${meaning}`)
+        .join('; '),
+  );
 
 export const orderSchema = z
   .strictObject({
@@ -70,6 +82,7 @@ export const orderSchema = z
     status: z
       .enum(ORDER_STATUSES)
       .describe('`open`, `resting` and `partially_filled` orders are live; all other statuses are terminal'),
+    reason,
     clientOrderId: clientOrderId.describe('null if the request had none'),
     createdAt: timestamp,
     updatedAt: timestamp.describe('time of the last change of status or fills; ISO 8601'),
@@ -112,10 +125,17 @@ export const closedOrderSchema = z
     clientOrderId,
     market: marketSymbol,
     status: z.enum(['cancelled', 'partially_filled_cancelled']),
+    reason,
   })
   .meta({
     examples: [
-      { id: ORDER.id, clientOrderId: 'my-order-1', market: 'ETH/USDC', status: 'partially_filled_cancelled' },
+      {
+        id: ORDER.id,
+        clientOrderId: 'my-order-1',
+        market: 'ETH/USDC',
+        status: 'partially_filled_cancelled',
+        reason: 'user_cancelled',
+      },
     ],
   });
 

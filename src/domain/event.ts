@@ -3,7 +3,7 @@
  */
 
 import type { Asset, Market } from './market.ts';
-import type { ClosedOrder, OrderStatus, OrderTerms, RejectReason, Trade } from './order.ts';
+import type { ClosedOrder, Order, OrderStatus, OrderTerms, Trade } from './order.ts';
 
 /** A place in the event stream. Sequences have no gaps and continue across epochs. */
 export interface Cursor {
@@ -24,16 +24,15 @@ export interface OrderPlaced {
   /** Status at the end of the event: resting, partially_filled, filled, expired, cancelled, … or rejected. */
   readonly status: OrderStatus;
   readonly filledSteps: bigint;
-  readonly rejectReason: RejectReason | null;
+  readonly reason: Order['reason'];
   /** In the order of execution. */
   readonly trades: readonly Trade[];
   /** Own resting orders that self-trade prevention took off the book. */
   readonly expired: readonly ClosedOrder[];
 }
 
-export interface OrdersClosed {
+interface OrdersClosed {
   readonly kind: 'orders_closed';
-  readonly cause: 'cancel' | 'void' | 'clear' | 'hold';
   readonly orders: readonly ClosedOrder[];
 }
 

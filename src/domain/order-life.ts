@@ -4,7 +4,7 @@
  */
 
 import type { EngineEvent, OrderPlaced } from './event.ts';
-import { type ClosedOrder, isLive, type OrderStatus, type Trade } from './order.ts';
+import { type ClosedOrder, isLive, type Order, type OrderStatus, type Trade } from './order.ts';
 
 /** Progress of an order. Its functions change it in place, because settlement applies thousands of events a batch. */
 export interface OrderLife {
@@ -13,6 +13,7 @@ export interface OrderLife {
   /** Number of trades that the order took part in, as taker or maker. */
   fillCount: number;
   status: OrderStatus;
+  reason: Order['reason'];
   /** Unix milliseconds of the last change of its status or fills. */
   updatedAtMs: number;
 }
@@ -41,8 +42,9 @@ export function visitOrders(event: EngineEvent, visitor: OrderVisitor): void {
 }
 
 /** Returns the state of the order that the event placed, at the end of the event. */
-export function lifeOfPlaced({ order, status, filledSteps, trades, timeMs }: PlacedEvent): OrderLife {
-  return { sizeSteps: order.sizeSteps, filledSteps, fillCount: trades.length, status, updatedAtMs: timeMs };
+export function lifeOfPlaced({ order, status, reason, filledSteps, trades, timeMs }: PlacedEvent): OrderLife {
+  const { sizeSteps } = order;
+  return { sizeSteps, filledSteps, fillCount: trades.length, status, reason, updatedAtMs: timeMs };
 }
 
 /**
@@ -66,9 +68,14 @@ export function fillMaker(
  * Closes a resting order.
  * @returns false, with the order unchanged, when the order had ended
  */
-export function closeOrder(life: OrderLife, status: OrderStatus, timeMs: number): boolean {
+export function closeOrder(
+  life: OrderLife,
+  { status, reason }: Pick<ClosedOrder, 'status' | 'reason'>,
+  timeMs: number,
+): boolean {
   if (!isLive(life.status)) return false;
   life.status = status;
+  life.reason = reason;
   life.updatedAtMs = timeMs;
   return true;
 }

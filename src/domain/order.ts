@@ -19,8 +19,24 @@ export const ORDER_STATUSES = [
 ] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
+/** Reasons for which an order ended without being filled, each as the end of “the order ended because”. */
+export const END_REASONS = {
+  user_cancelled: 'the wallet cancelled it',
+  cancel_after: 'the dead-man switch of the wallet was due',
+  operator_voided: 'an operator voided it',
+  custody_hold: 'an operator set the wallet on hold',
+  market_cleared: 'an operator cleared the market',
+  self_trade_prevented: 'it met an order of the same wallet',
+  ioc_remainder: 'the book does not fill all of it, and it may not rest',
+  max_makers: 'it met as many orders as one order may meet',
+  POST_ONLY_WOULD_CROSS: 'it would take liquidity at once, and it is post-only',
+  FOK_NOT_FILLED: 'the book does not fill all of it',
+  SETTLEMENT_FAILED: 'it could not be settled',
+} as const;
+export type EndReason = keyof typeof END_REASONS;
+
 /** Reason for which the engine refused an order that is nevertheless recorded, as `rejected`. */
-export type RejectReason = 'POST_ONLY_WOULD_CROSS' | 'FOK_NOT_FILLED' | 'SETTLEMENT_FAILED';
+export type RejectReason = Extract<EndReason, Uppercase<string>>;
 
 /** Market facts from which an order's amounts are computed; they never change for a market. */
 export interface Lot {
@@ -66,6 +82,8 @@ export interface OrderTerms {
 export interface Order extends OrderTerms {
   readonly filledSteps: bigint;
   readonly status: OrderStatus;
+  /** Null while it is live and when it is filled; also null when a release ended it that recorded no reason. */
+  readonly reason: EndReason | null;
   /** Unix milliseconds of the last status or fill change. */
   readonly updatedAtMs: number;
 }
@@ -74,12 +92,7 @@ export interface Order extends OrderTerms {
  * Returns the order with these terms after a change of its status or fills. It lists the members, because V8 copies a
  * spread of this many by a path that costs 10 µs an order.
  */
-export const orderAfter = (
-  terms: OrderTerms,
-  status: OrderStatus,
-  filledSteps: bigint,
-  updatedAtMs: number,
-): Order => ({
+export const orderAfter = (terms: OrderTerms, progress: Omit<Order, keyof OrderTerms>): Order => ({
   id: terms.id,
   wallet: terms.wallet,
   market: terms.market,
@@ -94,9 +107,10 @@ export const orderAfter = (
   createdAtMs: terms.createdAtMs,
   sequence: terms.sequence,
   lot: terms.lot,
-  status,
-  filledSteps,
-  updatedAtMs,
+  status: progress.status,
+  reason: progress.reason,
+  filledSteps: progress.filledSteps,
+  updatedAtMs: progress.updatedAtMs,
 });
 
 /** One execution: the public print and both of its sides. */
@@ -184,6 +198,7 @@ export interface ClosedOrder {
   readonly market: string;
   readonly clientOrderId: string | null;
   readonly status: OrderStatus;
+  readonly reason: Order['reason'];
 }
 
 /** A resting order with its remaining size. */
@@ -214,6 +229,10 @@ export const heldAtoms = (
 
 export const isLive = (status: OrderStatus): boolean =>
   status === 'open' || status === 'resting' || status === 'partially_filled';
+
+/** Returns the reason for which the engine refused the order, or null. */
+export const rejectReasonOf = ({ status, reason }: Pick<Order, 'status' | 'reason'>): RejectReason | null =>
+  status === 'rejected' ? (reason as RejectReason) : null;
 
 /** Returns the base atoms of a trade. */
 export const baseAtoms = (trade: Pick<Trade, 'sizeSteps' | 'lot'>): bigint =>

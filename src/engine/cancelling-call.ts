@@ -1,6 +1,6 @@
 /** The call of `cancel_orders.lua`, described once: the bytes of its arguments and of its replies. */
 
-import type { OrdersClosed } from '../domain/event.ts';
+import type { EndReason } from '../domain/order.ts';
 import { bytes16, bytesOf, layout, text8, u8, u16, u48, u56 } from '../redis/layout.ts';
 
 /** Values shared by the requests of one call. */
@@ -31,5 +31,17 @@ export const CANCELLING_REQUEST = layout({
 /** First byte of each outcome. The sequence (6) and the closed records follow `closed`; a word follows `stale` and `failed`. */
 export const CLOSE_OUTCOMES = { untouched: 0, closed: 1, stale: 2, corrupt: 3, failed: 4 };
 
-/** Causes of a close, by the code that events carry. */
-export const CAUSES = ['cancel', 'void', 'clear', 'hold'] as const satisfies OrdersClosed['cause'][];
+/**
+ * Reasons of a close, by the code that events carry. Earlier releases wrote 0 for cancels by the wallet and by its
+ * dead-man switch alike.
+ */
+export const CAUSES = [
+  null,
+  'operator_voided',
+  'market_cleared',
+  'custody_hold',
+  'user_cancelled',
+  'cancel_after',
+] as const satisfies (EndReason | null)[];
+
+export type Cause = NonNullable<(typeof CAUSES)[number]>;

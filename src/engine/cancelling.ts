@@ -1,11 +1,16 @@
 /** Closes orders: the TypeScript side of `cancel_orders.lua`, used by everything that takes orders off a book. */
 
 import { Refusal } from '../domain/errors.ts';
-import type { OrdersClosed } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import type { ClosedOrder } from '../domain/order.ts';
 import { Batches, Ticket, UNTOUCHED } from './batches.ts';
-import { CANCELLING_CALL, CANCELLING_REQUEST, CAUSES, CLOSE_OUTCOMES } from './cancelling-call.ts';
+import {
+  CANCELLING_CALL,
+  CANCELLING_REQUEST,
+  CAUSES,
+  type Cause,
+  CLOSE_OUTCOMES,
+} from './cancelling-call.ts';
 import { exactNumber, REFERENCE_BYTES, readClosed, readOrderId, walletBytes } from './codec.ts';
 import { type EngineCore, neverSent } from './core.ts';
 import { marketKeys } from './keys.ts';
@@ -69,7 +74,7 @@ export class OrderCancels {
    * Closes one order.
    * @throws Refusal ORDER_NOT_FOUND when the id names no live order of the wallet (null: of any wallet)
    */
-  async closeOne(wallet: string | null, orderId: string, cause: OrdersClosed['cause']): Promise<ClosedOrder> {
+  async closeOne(wallet: string | null, orderId: string, cause: Cause): Promise<ClosedOrder> {
     const reference = readOrderId(orderId);
     const [closed] = reference
       ? await this.close({ wallet, symbol: null }, cause, reference.marketNumber, [reference.bytes])
@@ -79,11 +84,7 @@ export class OrderCancels {
   }
 
   /** Closes the orders of a wallet that are live when the call starts, in one market or in all (null). */
-  async closeAll(
-    wallet: string,
-    symbol: string | null,
-    cause: OrdersClosed['cause'],
-  ): Promise<ClosedOrder[]> {
+  async closeAll(wallet: string, symbol: string | null, cause: Cause): Promise<ClosedOrder[]> {
     const market = symbol === null ? null : await this.#markets.bySymbol(symbol);
     if (market === undefined) return [];
     const closed: ClosedOrder[] = [];
@@ -109,7 +110,7 @@ export class OrderCancels {
     const failures: Error[] = [];
     for (const [number, group] of byMarketNumber(upTo(newest, references))) {
       try {
-        closed.push(...(await this.close({ wallet, symbol: null }, 'cancel', number, group)));
+        closed.push(...(await this.close({ wallet, symbol: null }, 'cancel_after', number, group)));
       } catch (error) {
         if (error instanceof Refusal || !(error instanceof Error)) throw error;
         failures.push(error);
@@ -148,7 +149,7 @@ export class OrderCancels {
   /** Takes orders of one market off the book. Skips orders that are not live or not in the scope. */
   async close(
     scope: Scope,
-    cause: OrdersClosed['cause'],
+    cause: Cause,
     marketNumber: number,
     references: readonly Buffer[],
   ): Promise<ClosedOrder[]> {
@@ -167,7 +168,7 @@ export class OrderCancels {
 
   async #closeTogether(
     { wallet, symbol }: Scope,
-    cause: OrdersClosed['cause'],
+    cause: Cause,
     marketNumber: number,
     references: Buffer,
     ticket: Ticket,

@@ -190,7 +190,7 @@ export function readFills(fills: Buffer, context: FillContext): Trade[] {
 export function readClosed(
   records: Buffer,
   marketOf: (marketNumber: number) => { readonly symbol: string },
-  cause: 'cancel' | 'void' | 'clear' | 'hold',
+  reason: ClosedOrder['reason'],
 ): ClosedOrder[] {
   const orders: ClosedOrder[] = [];
   for (let at = 0; at < records.length; ) {
@@ -202,14 +202,15 @@ export function readClosed(
       wallet: walletText(records.subarray(at, at + WALLET_BYTES)),
       market: marketOf(reference.marketNumber).symbol,
       clientOrderId: clientOrderId === '' ? null : clientOrderId,
-      status: closedStatus(cause, records[at + 37] === 1),
+      status: closedStatus(reason, records[at + 37] === 1),
+      reason,
     });
     at += 40 + idBytes;
   }
   return orders;
 }
 
-function closedStatus(cause: 'cancel' | 'void' | 'clear' | 'hold', hadFills: boolean): OrderStatus {
-  if (cause === 'void') return 'failed';
+function closedStatus(reason: ClosedOrder['reason'], hadFills: boolean): OrderStatus {
+  if (reason === 'operator_voided') return 'failed';
   return hadFills ? 'partially_filled_cancelled' : 'cancelled';
 }

@@ -8,7 +8,7 @@ import type { Lot, OrderTerms } from '../domain/order.ts';
 import { layout, u8, u16, u48 } from '../redis/layout.ts';
 import { CAUSES } from './cancelling-call.ts';
 import { FILL_BYTES, orderIdOf, readClosed, readFills, walletText } from './codec.ts';
-import { KINDS, MATCH, REJECT_CODES, STATUS_CODES, TERMS, TIMES_IN_FORCE } from './placing-call.ts';
+import { END_CODES, KINDS, MATCH, STATUS_CODES, TERMS, TIMES_IN_FORCE } from './placing-call.ts';
 
 /** The kinds by the first byte of an event; `lua/include/event_kinds.lua` has the same list. */
 export const EVENT_KINDS = [
@@ -87,8 +87,8 @@ function readBody(
     case 'order_placed':
       return readPlaced(bytes, cursor, timeMs, marketOf);
     case 'orders_closed': {
-      const cause = CAUSES[bytes[BODY_AT]!]!;
-      return { kind, cause, orders: readClosed(bytes.subarray(BODY_AT + 1), marketOf, cause) };
+      const cause = CAUSES[bytes[BODY_AT]!] ?? null;
+      return { kind, orders: readClosed(bytes.subarray(BODY_AT + 1), marketOf, cause) };
     }
     case 'credited':
     case 'debited':
@@ -137,7 +137,7 @@ function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: Mar
     order,
     status: STATUS_CODES[placed.status]!,
     filledSteps: BigInt(placed.filled),
-    rejectReason: REJECT_CODES[placed.reason]!,
+    reason: END_CODES[placed.reason] ?? null,
     trades: readFills(bytes.subarray(fillsAt, expiredAt), {
       market: market.symbol,
       marketNumber: market.number,
@@ -149,7 +149,7 @@ function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: Mar
       lot: order.lot,
       firstTradeId: placed.firstTrade,
     }),
-    expired: readClosed(bytes.subarray(expiredAt), marketOf, 'cancel'),
+    expired: readClosed(bytes.subarray(expiredAt), marketOf, 'self_trade_prevented'),
   };
 }
 

@@ -84,7 +84,7 @@ export class EngineOrders {
 
   /** @throws Refusal ORDER_NOT_FOUND when the id names no live order of the wallet */
   cancel(wallet: string, orderId: string): Promise<ClosedOrder> {
-    return this.#waiting.admit(wallet, () => this.#cancels.closeOne(wallet, orderId, 'cancel'));
+    return this.#waiting.admit(wallet, () => this.#cancels.closeOne(wallet, orderId, 'user_cancelled'));
   }
 
   /**
@@ -93,13 +93,15 @@ export class EngineOrders {
    */
   cancelAll(wallet: string, symbol: string | null): Promise<ClosedOrder[]> {
     return this.#waiting.admit(wallet, () =>
-      this.#cancelling.run(wallet, symbol ?? '', () => this.#cancels.closeAll(wallet, symbol, 'cancel')),
+      this.#cancelling.run(wallet, symbol ?? '', () =>
+        this.#cancels.closeAll(wallet, symbol, 'user_cancelled'),
+      ),
     );
   }
 
   /** Closes an order as failed. @throws Refusal ORDER_NOT_FOUND when the id names no live order */
   void(orderId: string): Promise<ClosedOrder> {
-    return this.#cancels.closeOne(null, orderId, 'void');
+    return this.#cancels.closeOne(null, orderId, 'operator_voided');
   }
 
   /** Closes all orders that the book of a market has when its pages are read: first the bids, then the asks. */
@@ -115,7 +117,7 @@ export class EngineOrders {
           references.push(Buffer.from(readBookMember(member, market.number, side).id, 'hex'));
       } while (!page.isLast);
     }
-    return this.#cancels.close({ wallet: null, symbol }, 'clear', market.number, references);
+    return this.#cancels.close({ wallet: null, symbol }, 'market_cleared', market.number, references);
   }
 
   /** Returns the number of live orders of a wallet. */

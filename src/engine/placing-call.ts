@@ -3,7 +3,7 @@
  * script holds the same formats as text.
  */
 
-import type { OrderStatus, OrderTerms, RejectReason } from '../domain/order.ts';
+import type { EndReason, OrderStatus, OrderTerms } from '../domain/order.ts';
 import { bytesOf, layout, type RecordOf, text8, text16, u8, u16, u32, u48, u56 } from '../redis/layout.ts';
 
 /** Values shared by the orders of one call. */
@@ -88,7 +88,7 @@ export const MET_IN_VAIN = layout({
 export const MATCH = layout({
   /** Index in `STATUS_CODES`. */
   status: u8,
-  /** Index in `REJECT_CODES`. */
+  /** Index in `END_CODES`. */
   reason: u8,
   size: u56,
   filled: u56,
@@ -124,9 +124,13 @@ export const STATUS_CODES = [
   'rejected',
   'expired',
 ] as const satisfies (OrderStatus | null)[];
-export const REJECT_CODES = [
+/** Reasons for which an order ends in the call that places it. Releases before the last three wrote 0 for them. */
+export const END_CODES = [
   null,
   'POST_ONLY_WOULD_CROSS',
   'FOK_NOT_FILLED',
   'SETTLEMENT_FAILED',
-] as const satisfies (RejectReason | null)[];
+  'self_trade_prevented',
+  'ioc_remainder',
+  'max_makers',
+] as const satisfies (EndReason | null)[];

@@ -3,7 +3,7 @@
 import { Refusal } from '../domain/errors.ts';
 import { type Market, SELF_TRADE_POLICIES } from '../domain/market.ts';
 import { marketGrid } from '../domain/market-grid.ts';
-import { type Order, type OrderTerms, orderAfter, type RejectReason, type Trade } from '../domain/order.ts';
+import { type Order, type OrderTerms, orderAfter, type Trade } from '../domain/order.ts';
 import { EXACT_LIMIT, type OrderAmounts, type OrderRequest } from '../domain/placing.ts';
 import { toInteger } from '../domain/units.ts';
 import { Batches, type Ticket, UNTOUCHED } from './batches.ts';
@@ -15,6 +15,7 @@ import { type FilterState, type ScriptClaim, scriptClaim } from './filter-layout
 import { marketKeys } from './keys.ts';
 import { refusalOf, Stale, sequenceIn } from './outcomes.ts';
 import {
+  END_CODES,
   KINDS,
   MET_IN_VAIN,
   OUTCOMES,
@@ -23,7 +24,6 @@ import {
   PLACING_ORDER,
   PLACING_REPLY,
   type PlacingCall,
-  REJECT_CODES,
   STATUS_CODES,
   TIMES_IN_FORCE,
 } from './placing-call.ts';
@@ -43,14 +43,13 @@ export interface PlaceOrder {
 }
 
 export type Placement =
-  /** The order as it stands after its match; `rejectReason` when the engine refused it and recorded it. */
+  /** The order as it stands after its match. */
   | {
       readonly outcome: 'placed';
       readonly order: Order;
       /** The market, with the rules that applied to the order. */
       readonly market: Market;
       readonly trades: Trade[];
-      readonly rejectReason: RejectReason | null;
     }
   /** The client order id already belongs to this order. */
   | { readonly outcome: 'claimed'; readonly orderId: string }
@@ -265,8 +264,8 @@ const NO_DIGEST = Buffer.alloc(14);
 function placedOf(market: Market, { command, amounts }: Measured, outcome: Outcome): Placement {
   const { wallet, request } = command;
   const match = PLACED.unpack(outcome.bytes);
-  const rejectReason = REJECT_CODES[match.reason]!;
-  if (rejectReason === 'SETTLEMENT_FAILED') throw new Refusal('SETTLEMENT_FAILED');
+  const reason = END_CODES[match.reason]!;
+  if (reason === 'SETTLEMENT_FAILED') throw new Refusal('SETTLEMENT_FAILED');
   const { epoch, timeMs } = outcome;
   const { sequence } = match;
   const { priceTicks } = amounts;
@@ -286,7 +285,8 @@ function placedOf(market: Market, { command, amounts }: Measured, outcome: Outco
     sequence,
     lot: lotOf(market),
   };
-  const order = orderAfter(terms, STATUS_CODES[match.status]!, BigInt(match.filled), timeMs);
+  const [status, filledSteps] = [STATUS_CODES[match.status]!, BigInt(match.filled)];
+  const order = orderAfter(terms, { status, reason, filledSteps, updatedAtMs: timeMs });
   const trades = readFills(outcome.bytes.subarray(PLACED_BYTES), {
     market: market.symbol,
     marketNumber: market.number,
@@ -298,7 +298,7 @@ function placedOf(market: Market, { command, amounts }: Measured, outcome: Outco
     lot: terms.lot,
     firstTradeId: match.firstTrade,
   });
-  return { outcome: 'placed', order, market, trades, rejectReason };
+  return { outcome: 'placed', order, market, trades };
 }
 
 /** Bytes of an outcome before its fills; every field has a fixed size. */

@@ -66,7 +66,7 @@ export class EngineSwitches {
    */
   async hold(wallet: string): Promise<ClosedOrder[]> {
     await this.#setHold(wallet, true);
-    return this.#cancels.closeAll(wallet, null, 'hold');
+    return this.#cancels.closeAll(wallet, null, 'custody_hold');
   }
 
   /** Ends the custody hold of a wallet. */

@@ -64,9 +64,9 @@ class Drafts implements OrderVisitor {
     }
   }
 
-  closed({ id, status }: ClosedOrder, { timeMs }: EngineEvent): void {
-    const draft = this.#draftOf(id);
-    if (draft !== undefined) closeOrder(draft.order, status, timeMs);
+  closed(order: ClosedOrder, { timeMs }: EngineEvent): void {
+    const draft = this.#draftOf(order.id);
+    if (draft !== undefined) closeOrder(draft.order, order, timeMs);
   }
 
   newestFirst(): FoldedOrder[] {

@@ -108,14 +108,14 @@ class Fold implements OrderVisitor {
   }
 
   placed(event: PlacedEvent): void {
-    const { order: terms, rejectReason, sequence, status } = event;
+    const { order: terms, sequence, status } = event;
     const progress: Progress = {
       ...lifeOfPlaced(event),
       updatedSequence: sequence,
       closedSequence: isLive(status) ? null : sequence,
     };
     this.#placed.set(terms.id, progress);
-    this.batch.newOrders.push({ terms, rejectReason, progress });
+    this.batch.newOrders.push({ terms, progress });
     this.batch.traded.add(event.trades);
   }
 
@@ -125,9 +125,9 @@ class Fold implements OrderVisitor {
     stamp(maker, event);
   }
 
-  closed({ id, status }: ClosedOrder, event: EngineEvent): void {
-    const order = this.#earlierOrder(event, id);
-    if (!closeOrder(order, status, event.timeMs)) throw refused(event, id, order);
+  closed(ended: ClosedOrder, event: EngineEvent): void {
+    const order = this.#earlierOrder(event, ended.id);
+    if (!closeOrder(order, ended, event.timeMs)) throw refused(event, ended.id, order);
     stamp(order, event);
   }
 

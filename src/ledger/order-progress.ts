@@ -27,6 +27,8 @@ export const progressOf = (rows: readonly TextRow[]): Map<string, Progress> =>
         filledSteps: BigInt(filled!),
         fillCount: Number(fills),
         status: status as OrderStatus,
+        // An order that changes is live, and has no reason.
+        reason: null,
         updatedAtMs: Number(updatedAt),
         updatedSequence: Number(updated),
         closedSequence: closed === null ? null : Number(closed),

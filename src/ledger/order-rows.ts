@@ -1,7 +1,7 @@
 /** Writes orders as rows of their table, each with a witness: a digest by which a reconcile finds a changed row. */
 
 import { hash } from 'node:crypto';
-import type { OrderTerms, RejectReason } from '../domain/order.ts';
+import { type EndReason, type OrderTerms, rejectReasonOf } from '../domain/order.ts';
 import type { OrderLife } from '../domain/order-life.ts';
 import { NULL_FIELD, textField } from './copy.ts';
 import { fieldsOfLot } from './lot.ts';
@@ -16,25 +16,30 @@ export interface Progress extends OrderLife {
 
 export interface NewOrder {
   readonly terms: OrderTerms;
-  readonly rejectReason: RejectReason | null;
   readonly progress: Progress;
 }
 
 /** The columns of `orderRow`. */
 export const ORDER_COLUMNS = `id, wallet, market, side, type, time_in_force, post_only, price_ticks, size_steps,
   created_at_ms, sequence, base, quote, base_atoms_per_step, quote_atoms_per_lot, reject_reason, leverage,
-  client_order_id, filled_steps, fill_count, status, updated_at_ms, updated_sequence, closed_sequence, witness`;
+  client_order_id, filled_steps, fill_count, status, updated_at_ms, updated_sequence, closed_sequence, reason, witness`;
 
 /** Characters of the base64 of a SHA-256 that a witness keeps: 132 bits. */
 export const DIGEST_CHARACTERS = 22;
 
+/** Returns the column `reason`. A rejected order has its reason in `reject_reason`, which never changes. */
+export const reasonOf = (progress: Progress): EndReason | null =>
+  rejectReasonOf(progress) === null ? progress.reason : null;
+
 /** Returns the columns that never change, which the digest takes as they are written. */
-function fixedFields({ terms, rejectReason }: NewOrder): string {
+function fixedFields({ terms, progress }: NewOrder): string {
   const { id, wallet, market, side, type, timeInForce, postOnly, priceTicks, sizeSteps } = terms;
   const price = priceTicks ?? NULL_FIELD;
   return `${id}\t${wallet}\t${textField(market)}\t${side}\t${type}\t${timeInForce}\t${postOnly ? 't' : 'f'}\t${price}\t${
     sizeSteps
-  }\t${terms.createdAtMs}\t${terms.sequence}\t${fieldsOfLot(terms.lot)}\t${rejectReason ?? NULL_FIELD}`;
+  }\t${terms.createdAtMs}\t${terms.sequence}\t${fieldsOfLot(terms.lot)}\t${
+    rejectReasonOf(progress) ?? NULL_FIELD
+  }`;
 }
 
 function bitsOf(leverage: number): string {
@@ -46,7 +51,10 @@ function bitsOf(leverage: number): string {
 /** Returns the second half of a witness, a second copy of the columns that change. */
 export function witnessOfProgress(progress: Progress): string {
   const { filledSteps, fillCount, status, updatedAtMs, updatedSequence, closedSequence } = progress;
-  return `/${filledSteps}/${fillCount}/${status}/${updatedAtMs}/${updatedSequence}/${closedSequence ?? '-'}`;
+  const reason = reasonOf(progress);
+  return `/${filledSteps}/${fillCount}/${status}/${updatedAtMs}/${updatedSequence}/${closedSequence ?? '-'}${
+    reason === null ? '' : `/${reason}`
+  }`;
 }
 
 /** Returns the row of an order. `order_witness` in the database makes the same witness of it. */
@@ -61,5 +69,5 @@ export function orderRow(order: NewOrder): string {
     progress.fillCount
   }\t${progress.status}\t${progress.updatedAtMs}\t${progress.updatedSequence}\t${
     progress.closedSequence ?? NULL_FIELD
-  }\t${digest}${witnessOfProgress(progress)}`;
+  }\t${reasonOf(progress) ?? NULL_FIELD}\t${digest}${witnessOfProgress(progress)}`;
 }

@@ -2,6 +2,7 @@
 
 import type { Cursor } from '../domain/event.ts';
 import type {
+  EndReason,
   Fill,
   FillLimits,
   ListedOrder,
@@ -40,8 +41,8 @@ interface OrdersPage {
   readonly fills?: (FillLimits & { readonly orders: number }) | undefined;
 }
 
-/** An order in a line, in the order of `readOrder`. */
-const HEAD = lineOf(
+/** The fields of an order in a line, in the order of `readOrder`. */
+const FIELDS = [
   'id',
   'market',
   'side',
@@ -57,8 +58,9 @@ const HEAD = lineOf(
   'fill_count',
   'sequence',
   quoted('client_order_id'),
-);
-const HEAD_FIELDS = 15;
+  `coalesce(reject_reason, reason, '')`,
+];
+const HEAD = lineOf(...FIELDS);
 
 const readOrder = (fields: readonly string[]): SettledOrder => ({
   id: fields[0]!,
@@ -76,7 +78,8 @@ const readOrder = (fields: readonly string[]): SettledOrder => ({
   fillCount: Number(fields[12]),
   sequence: Number(fields[13]),
   clientOrderId: JSON.parse(fields[14]!),
-  fills: readFills(fields, HEAD_FIELDS),
+  reason: fields[15] === '' ? null : (fields[15] as EndReason),
+  fills: readFills(fields, FIELDS.length),
 });
 
 const COLUMNS = `id, wallet, sequence, fill_count, ${HEAD} as head`;

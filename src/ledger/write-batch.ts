@@ -11,6 +11,7 @@ import {
   ORDER_COLUMNS,
   orderRow,
   type Progress,
+  reasonOf,
   witnessOfProgress,
 } from './order-rows.ts';
 import { numberArray, type Statement, textArray } from './round-trip.ts';
@@ -49,16 +50,26 @@ function orderRows({ newOrders }: Batch): CopyRows {
   return rows;
 }
 
+/** The columns of an order that change, with their arrays in the order of the orders. */
+const CHANGING: Readonly<Record<string, readonly [type: string, arrayOf: (changes: Progress[]) => string]>> =
+  {
+    filled_steps: ['bigint', (changes) => numberArray(changes.map((change) => change.filledSteps))],
+    fill_count: ['bigint', (changes) => numberArray(changes.map((change) => change.fillCount))],
+    status: ['text', (changes) => textArray(changes.map((change) => change.status))],
+    updated_at_ms: ['bigint', (changes) => numberArray(changes.map((change) => change.updatedAtMs))],
+    updated_sequence: ['bigint', (changes) => numberArray(changes.map((change) => change.updatedSequence))],
+    closed_sequence: ['bigint', (changes) => numberArray(changes.map((change) => change.closedSequence))],
+    reason: ['text', (changes) => textArray(changes.map(reasonOf))],
+  };
+const COLUMNS = Object.keys(CHANGING);
+
 /** Changes orders. A wrong witness stays wrong, because a change does not prove that the rest of the row was right. */
 const CHANGE_ORDERS = `
   update orders
-  set filled_steps = change.filled_steps, fill_count = change.fill_count, status = change.status,
-      updated_at_ms = change.updated_at_ms, updated_sequence = change.updated_sequence,
-      closed_sequence = change.closed_sequence,
+  set ${COLUMNS.map((column) => `${column} = change.${column}`).join(', ')},
       witness = substring(orders.witness for ${DIGEST_CHARACTERS}) || change.witness
-  from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
-    $8::bytea[])
-    as change (id, filled_steps, fill_count, status, updated_at_ms, updated_sequence, closed_sequence, witness)
+  from unnest($1::text[], $2::bytea[], ${COLUMNS.map((column, at) => `$${at + 3}::${CHANGING[column]![0]}[]`).join(', ')})
+    as change (id, witness, ${COLUMNS.join(', ')})
   where orders.id = change.id`;
 
 function changeOrders(changed: ReadonlyMap<string, Progress>): Statement[] {
@@ -70,13 +81,8 @@ function changeOrders(changed: ReadonlyMap<string, Progress>): Statement[] {
       text: CHANGE_ORDERS,
       values: [
         textArray([...changed.keys()]),
-        numberArray(changes.map((change) => change.filledSteps)),
-        numberArray(changes.map((change) => change.fillCount)),
-        textArray(changes.map((change) => change.status)),
-        numberArray(changes.map((change) => change.updatedAtMs)),
-        numberArray(changes.map((change) => change.updatedSequence)),
-        numberArray(changes.map((change) => change.closedSequence)),
         textArray(changes.map(witnessOfProgress)),
+        ...Object.values(CHANGING).map(([, arrayOf]) => arrayOf(changes)),
       ],
     },
   ];

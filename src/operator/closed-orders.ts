@@ -17,13 +17,7 @@ const COLUMNS = [
 export const closedOrders = (sentence: string, orders: readonly ClosedOrder[], facts: object): Answer => ({
   document: {
     ...facts,
-    cancelled: orders.map(({ id, wallet, market, clientOrderId, status }) => ({
-      id,
-      wallet,
-      market,
-      clientOrderId,
-      status,
-    })),
+    cancelled: orders,
     count: orders.length,
   },
   text: (paint) =>

@@ -96,7 +96,7 @@ const OTHER_OF: Readonly<Record<string, string>> = {
   'ledger_entries.kind': `case kind when 'trade' then 'fee' else 'trade' end`,
 };
 /** Columns whose corruption has different effects in orders of each kind. */
-const EACH_KIND = ['status', 'filled_steps', 'closed_sequence', 'client_order_id', 'witness'];
+const EACH_KIND = ['status', 'filled_steps', 'closed_sequence', 'client_order_id', 'reason', 'witness'];
 const KEYS: Readonly<Record<string, string>> = {
   orders: 'id',
   trades: 'trade_id',

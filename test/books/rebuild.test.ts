@@ -108,6 +108,9 @@ describe('books: rebuild', function () {
 
   it('restores the same engine, and the books reconcile', async () => {
     expect(before).to.include.all.keys('{redbook}:book:ETH/USDC:bids', '{redbook}:live');
+    const ended = 'select id, coalesce(reject_reason, reason) as reason from orders order by id';
+    const reasons = await query(desk.databaseUrl, ended);
+    expect(reasons.filter(({ reason }) => reason !== null).length).to.be.above(0);
     await lose();
     expect((await desk.run('ledger', 'reconcile')).status).to.equal(1);
     const rebuilt = await desk.ask('ledger', 'rebuild');
@@ -117,6 +120,7 @@ describe('books: rebuild', function () {
     await reopen();
     const { holds } = await desk.ask('ledger', 'reconcile');
     expect(holds).to.equal(true);
+    expect(await query(desk.databaseUrl, ended)).to.deep.equal(reasons);
   });
 
   it('continues trading with ids that were never issued before', async () => {

@@ -171,5 +171,10 @@ describe('trading on the page', () => {
     expect(orders.map(({ status }: Record<string, string>) => status)).to.deep.equal(
       Array(3).fill('cancelled'),
     );
+    await showTab(page, 'History');
+    await untilRead(
+      async () => columnOf(await readTable(page, 'History'), /status/i),
+      (shown) => shown.join() === Array(3).fill('cancelled: the wallet cancelled it').join(),
+    );
   });
 });

@@ -157,16 +157,21 @@ describe('a read', () => {
 
 describe('a cancel', () => {
   const CLOSED = { status: 400, body: { code: 'ORDER_NOT_FOUND', error: 'closed' } };
-  const order = (status: string): Scripted => ({
-    body: { order: { id: 'x', clientOrderId: null, market: 'ETH/USDC', status } },
-  });
+  const item = {
+    id: 'x',
+    clientOrderId: null,
+    market: 'ETH/USDC',
+    status: 'cancelled',
+    reason: 'user_cancelled',
+  };
+  const order = (status: string): Scripted => ({ body: { order: { ...item, status } } });
 
   it('is sent again after a lost answer, and reports the order that it closed', async () => {
     const { clock, seen, connection } = stage((route, number) =>
       route.startsWith('GET') ? order('cancelled') : number === 0 ? { cut: true } : CLOSED,
     );
     const closed = await clock.until(cancel(restoreSession(connection, tokenAt(clock)), 'x'));
-    expect(closed).to.deep.equal({ id: 'x', clientOrderId: null, market: 'ETH/USDC', status: 'cancelled' });
+    expect(closed).to.deep.equal(item);
     expect(seen).to.have.length(3);
   });
 

@@ -5,7 +5,7 @@
 
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
-import { isLive, ORDER_STATUSES } from '../../src/domain/order.ts';
+import { END_REASONS, type EndReason, isLive, ORDER_STATUSES } from '../../src/domain/order.ts';
 import {
   closeOrder,
   fillMaker,
@@ -21,6 +21,7 @@ import { random, runSeed } from '../support/seed.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 
 const ENDED = ORDER_STATUSES.filter((status) => !isLive(status));
+const REASONS = Object.keys(END_REASONS) as EndReason[];
 
 /** The orders after the events, by id, and the number of visits that changed nothing. */
 function livesAfter(events: readonly EngineEvent[]): { lives: Map<string, OrderLife>; refused: number } {
@@ -31,8 +32,8 @@ function livesAfter(events: readonly EngineEvent[]): { lives: Map<string, OrderL
     filled(trade) {
       if (!fillMaker(lives.get(trade.makerOrderId)!, trade)) refused += 1;
     },
-    closed({ id, status }, { timeMs }) {
-      if (!closeOrder(lives.get(id)!, status, timeMs)) refused += 1;
+    closed(order, { timeMs }) {
+      if (!closeOrder(lives.get(order.id)!, order, timeMs)) refused += 1;
     },
   };
   for (const event of events) visitOrders(event, visitor);
@@ -44,16 +45,15 @@ describe('the life of an order', () => {
     const dice = random(runSeed());
     for (let round = 0; round < 400; round += 1) {
       const sizeSteps = BigInt(1 + dice.below(40));
-      const life: OrderLife = { sizeSteps, filledSteps: 0n, fillCount: 0, status: 'resting', updatedAtMs: 0 };
+      const live = { status: 'resting', reason: null } as const;
+      const life: OrderLife = { sizeSteps, filledSteps: 0n, fillCount: 0, ...live, updatedAtMs: 0 };
       let [sum, fills, changedAtMs] = [0n, 0, 0];
       for (let timeMs = 1; timeMs <= 12; timeMs += 1) {
         const before = { ...life };
         const steps = BigInt(1 + dice.below(15));
-        const status = dice.pick(ENDED);
+        const end = { status: dice.pick(ENDED), reason: dice.pick(REASONS) };
         const isFill = dice.chance(0.85);
-        const taken = isFill
-          ? fillMaker(life, { sizeSteps: steps, timeMs })
-          : closeOrder(life, status, timeMs);
+        const taken = isFill ? fillMaker(life, { sizeSteps: steps, timeMs }) : closeOrder(life, end, timeMs);
         if (!isLive(before.status) || (isFill && sum + steps > sizeSteps)) {
           expect([taken, life]).to.deep.equal([false, before]);
           continue;
@@ -66,7 +66,7 @@ describe('the life of an order', () => {
           sizeSteps,
           filledSteps: sum,
           fillCount: fills,
-          status: isFill ? filled : status,
+          ...(isFill ? { status: filled, reason: null } : end),
           updatedAtMs: changedAtMs,
         });
         expect(remainingSteps(life)).to.equal(isLive(life.status) ? sizeSteps - sum : 0n);
@@ -78,8 +78,8 @@ describe('the life of an order', () => {
     const events = seededEvents(runSeed()).next(1_500);
     const { lives, refused } = livesAfter(events);
     const expected = referenceLedger(events).orders.map(
-      ({ id, sizeSteps, filledSteps, fillCount, status, updatedAtMs }) =>
-        [id, { sizeSteps, filledSteps, fillCount, status, updatedAtMs }] as const,
+      ({ id, sizeSteps, filledSteps, fillCount, status, reason, updatedAtMs }) =>
+        [id, { sizeSteps, filledSteps, fillCount, status, reason, updatedAtMs }] as const,
     );
     expect(refused).to.equal(0);
     expect([...lives]).to.deep.equal(expected);

@@ -17,13 +17,13 @@ import { LOOK_COUNTS_MS } from '../../src/engine/claims.ts';
 import { BALANCE_FIELDS } from '../../src/engine/codec.ts';
 import { EVENT_KINDS } from '../../src/engine/event-codec.ts';
 import {
+  END_CODES,
   KINDS,
   MATCH,
   OUTCOMES,
   PLACED,
   PLACING_CALL,
   PLACING_ORDER,
-  REJECT_CODES,
   STATUS_CODES,
   TERMS,
   TIMES_IN_FORCE,
@@ -129,7 +129,7 @@ describe('calls of the placing and cancelling scripts', () => {
     };
     add(Object.keys(OUTCOMES));
     add(STATUS_CODES);
-    add(REJECT_CODES);
+    add(END_CODES);
     add(TIMES_IN_FORCE);
     add(SELF_TRADE_POLICIES);
     add(['LIMIT_ORDER', 'MARKET_FOR_SIZE', 'MARKET_FOR_BUDGET']);
@@ -140,7 +140,8 @@ describe('calls of the placing and cancelling scripts', () => {
     const ends = definedIn('cancel_orders');
     for (const [name, code] of Object.entries(CLOSE_OUTCOMES))
       expect(ends.get(name.toUpperCase()), name).to.equal(`${code}`);
-    expect(CAUSES).to.deep.equal(['cancel', 'void', 'clear', 'hold']);
+    const ofOperators = ['operator_voided', 'market_cleared', 'custody_hold'];
+    expect(CAUSES).to.deep.equal([null, ...ofOperators, 'user_cancelled', 'cancel_after']);
   });
 
   it('the fields of balances, and the time for which a look counts, are the same on both sides', () => {

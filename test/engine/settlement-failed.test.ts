@@ -76,7 +76,7 @@ describe('engine: a settlement that fails', function () {
       expect(more).to.deep.equal([]);
       if (placed?.kind !== 'order_placed') throw new Error('the order is not recorded');
       expect(placed.status).to.equal('rejected');
-      expect(placed.rejectReason).to.equal('SETTLEMENT_FAILED');
+      expect(placed.reason).to.equal('SETTLEMENT_FAILED');
       expect([placed.filledSteps, placed.trades, placed.expired]).to.deep.equal([0n, [], []]);
       if (changed?.kind !== 'market_changed') throw new Error('the market is not halted');
       expect([changed.market.symbol, changed.market.status]).to.deep.equal([M, 'halted']);

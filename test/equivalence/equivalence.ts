@@ -252,13 +252,12 @@ class Run {
     if (!('placed' in expected)) throw new Divergence('reply', actual, expected);
     this.#bind(actual.order.id, expected.placed.number);
     const market = this.reference.market(request.market)!;
-    const { filledSteps, status, createdAtMs } = actual.order;
+    const { filledSteps, status, reason, createdAtMs } = actual.order;
     compare(
       'reply',
       {
-        placed: { ...this.#termsIn(market, actual.order), filled: filledSteps * market.step, status },
+        placed: { ...this.#termsIn(market, actual.order), filled: filledSteps * market.step, status, reason },
         trades: this.#tradesIn(market, actual.trades),
-        rejectReason: actual.rejectReason,
       },
       withoutPlan(expected),
     );
@@ -317,7 +316,9 @@ class Run {
   }
 
   async #cancelAllTogether(wallets: readonly string[]): Promise<void> {
-    const expected = wallets.map((wallet) => inOrder(this.reference.closeAll(wallet, null, 'cancel')));
+    const expected = wallets.map((wallet) =>
+      inOrder(this.reference.closeAll(wallet, null, 'user_cancelled')),
+    );
     const answers = await Promise.all(
       wallets.map((wallet) =>
         outcomeOf(async () => this.#closedIn(await this.#engine.orders.cancelAll(wallet, null))),
@@ -344,7 +345,8 @@ class Run {
 
   #expectClosed(closing: Closing): ClosedRecord | Refused {
     const owner = closing.do === 'cancel' ? closing.wallet : null;
-    return this.reference.closeOne(owner, closing.order ?? -1, closing.do);
+    const reason = closing.do === 'cancel' ? 'user_cancelled' : 'operator_voided';
+    return this.reference.closeOne(owner, closing.order ?? -1, reason);
   }
 
   #sendClosing(closing: Closing): Promise<ClosedRecord[] | { refused: string }> {
@@ -379,11 +381,14 @@ class Run {
     switch (operation.do) {
       case 'cancel_all': {
         const { wallet, market } = operation;
-        return [reference.closeAll(wallet, market, 'cancel'), () => engine.orders.cancelAll(wallet, market)];
+        return [
+          reference.closeAll(wallet, market, 'user_cancelled'),
+          () => engine.orders.cancelAll(wallet, market),
+        ];
       }
       case 'clear': {
         const { market } = operation;
-        return [reference.closeAll(null, market, 'clear'), () => engine.orders.clear(market)];
+        return [reference.closeAll(null, market, 'market_cleared'), () => engine.orders.clear(market)];
       }
       default:
         return [reference.hold(operation.wallet), () => engine.switches.hold(operation.wallet)];
@@ -480,7 +485,7 @@ class Run {
     switch (event.kind) {
       case 'order_placed': {
         const market = this.reference.market(event.order.market)!;
-        const { status, filledSteps, rejectReason } = event;
+        const { status, filledSteps, reason } = event;
         compare('time of the order', event.order.createdAtMs, event.timeMs);
         for (const { tradeId } of event.trades) {
           if (tradeId <= this.#lastTradeId)
@@ -489,14 +494,13 @@ class Run {
         }
         return {
           kind: event.kind,
-          order: { ...this.#termsIn(market, event.order), filled: filledSteps * market.step, status },
-          rejectReason,
+          order: { ...this.#termsIn(market, event.order), filled: filledSteps * market.step, status, reason },
           trades: this.#tradesIn(market, event.trades),
           expired: this.#closedIn(event.expired),
         };
       }
       case 'orders_closed':
-        return { kind: event.kind, cause: event.cause, orders: this.#closedIn(event.orders) };
+        return { kind: event.kind, orders: this.#closedIn(event.orders) };
       case 'credited':
       case 'debited': {
         const { kind, wallet, asset, amountAtoms, reference } = event;

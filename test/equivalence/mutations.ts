@@ -101,6 +101,7 @@ export const MUTATIONS: readonly Mutation[] = [
     `if tonumber(redis.call('HGET', pays.key, order.wallet .. 'a') or 0)
       + tonumber(redis.call('HGET', pays.key, order.wallet .. 'r') or 0) < need then`,
   ),
+  inPlacing('tells another reason for the rest at the limit of makers', 'makers = 6', 'makers = 5'),
   inPlacing('meets one maker too many', 'makers_met == most_makers', 'makers_met > most_makers'),
   inPlacing('lets one live order too many rest', '(order.wallet) >= most_live', '(order.wallet) > most_live'),
   inPlacing(

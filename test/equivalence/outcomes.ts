@@ -22,6 +22,8 @@ const LEAST_OF_EACH: Readonly<Record<string, number>> = {
   'partly filled, rests': 40,
   replayed: 100,
   cancelled: 100,
+  self_trade_prevented: 20,
+  ioc_remainder: 100,
   'cancelled after fills': 40,
   'several cancelled at once': 30,
   voided: 10,
@@ -71,11 +73,9 @@ export class Outcomes {
       this.add(answer.refused + detailOf(answer.refused, operation, book));
       return;
     }
-    const { placed, trades, rejectReason, plan } = answer;
-    if (rejectReason !== null) {
-      this.add(rejectReason);
-      return;
-    }
+    const { placed, trades, plan } = answer;
+    if (placed.reason !== null) this.add(placed.reason);
+    if (placed.status === 'rejected') return;
     this.add('fills', trades.length);
     if (trades.length > 1) this.add('filled by several makers');
     if (plan.met > 8) this.add('more makers than one page');

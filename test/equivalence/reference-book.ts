@@ -4,7 +4,14 @@
  */
 
 import type { ErrorCode } from '../../src/domain/errors.ts';
-import type { OrderStatus, OrderType, RejectReason, Side, TimeInForce } from '../../src/domain/order.ts';
+import type {
+  EndReason,
+  OrderStatus,
+  OrderType,
+  RejectReason,
+  Side,
+  TimeInForce,
+} from '../../src/domain/order.ts';
 import { readDecimal, unitsOf, writeDecimal } from './decimals.ts';
 import {
   baseAtoms,
@@ -37,6 +44,7 @@ export interface ReferenceOrder {
   size: bigint;
   filled: bigint;
   status: OrderStatus;
+  reason: EndReason | null;
   readonly clientOrderId: string | null;
 }
 
@@ -54,6 +62,7 @@ export interface ClosedRecord {
   readonly market: string;
   readonly clientOrderId: string | null;
   readonly status: OrderStatus;
+  readonly reason: EndReason | null;
 }
 
 export interface MovementRecord {
@@ -64,18 +73,15 @@ export interface MovementRecord {
   readonly reference: string;
 }
 
-export type CloseCause = 'cancel' | 'void' | 'clear' | 'hold';
-
 /** Expected event of the engine's stream, with amounts in units. */
 export type ReferenceEvent =
   | {
       readonly kind: 'order_placed';
       readonly order: ReferenceOrder;
-      readonly rejectReason: RejectReason | null;
       readonly trades: readonly ReferenceTrade[];
       readonly expired: readonly ClosedRecord[];
     }
-  | { readonly kind: 'orders_closed'; readonly cause: CloseCause; readonly orders: readonly ClosedRecord[] }
+  | { readonly kind: 'orders_closed'; readonly orders: readonly ClosedRecord[] }
   | MovementRecord
   | { readonly kind: 'account_held' | 'account_released'; readonly wallet: string }
   | { readonly kind: 'terms_accepted'; readonly wallet: string; readonly version: string }
@@ -90,7 +96,6 @@ export type PlaceAnswer =
   | {
       readonly placed: ReferenceOrder;
       readonly trades: readonly ReferenceTrade[];
-      readonly rejectReason: RejectReason | null;
       /** Not part of an answer: why the match ended, and which orders it met. */
       readonly plan: Pick<Plan, 'ended' | 'met' | 'expired'>;
     }
@@ -312,17 +317,19 @@ export class ReferenceExchange {
     const { ended, met } = plan;
     if (rejectReason !== null) {
       accepted.status = 'rejected';
-      this.#record({ kind: 'order_placed', order: { ...accepted }, rejectReason, trades: [], expired: [] });
-      return { placed: { ...accepted }, trades: [], rejectReason, plan: { ended, met, expired: [] } };
+      accepted.reason = rejectReason;
+      this.#record({ kind: 'order_placed', order: { ...accepted }, trades: [], expired: [] });
+      return { placed: { ...accepted }, trades: [], plan: { ended, met, expired: [] } };
     }
-    const expired = plan.expired.map((own) => this.#close(own, 'cancel'));
+    const expired = plan.expired.map((own) => this.#close(own, 'self_trade_prevented'));
     for (const fill of plan.fills) this.#settle(accepted, market, fill);
     accepted.filled = plan.filled;
     if (rests) this.#rest(accepted, market);
     accepted.status = statusOf(accepted, plan, rests);
+    if (!rests && accepted.filled < accepted.size) accepted.reason = reasonToDrop(plan);
     const trades = plan.fills.map(({ order: _maker, notional: _notional, ...trade }) => trade);
-    this.#record({ kind: 'order_placed', order: { ...accepted }, rejectReason, trades, expired });
-    return { placed: { ...accepted }, trades, rejectReason, plan: { ended, met, expired: plan.expired } };
+    this.#record({ kind: 'order_placed', order: { ...accepted }, trades, expired });
+    return { placed: { ...accepted }, trades, plan: { ended, met, expired: plan.expired } };
   }
 
   /** Pays both sides of one fill, and the fee to the house. */
@@ -355,31 +362,31 @@ export class ReferenceExchange {
   // --- closing -------------------------------------------------------------------------------------------
 
   /** @param wallet null if an operator closes the order, whatever its wallet */
-  closeOne(wallet: string | null, number: number, cause: 'cancel' | 'void'): ClosedRecord | Refused {
+  closeOne(wallet: string | null, number: number, reason: EndReason): ClosedRecord | Refused {
     const order = this.live.find((one) => one.number === number);
     if (order === undefined || (wallet !== null && order.wallet !== wallet)) {
       return { refused: 'ORDER_NOT_FOUND' };
     }
-    const closed = this.#close(order, cause);
-    this.#record({ kind: 'orders_closed', cause, orders: [closed] });
+    const closed = this.#close(order, reason);
+    this.#record({ kind: 'orders_closed', orders: [closed] });
     return closed;
   }
 
   /** Closes live orders of one wallet or of all (null), in one market or in all (null). Writes one event per market. */
-  closeAll(wallet: string | null, symbol: string | null, cause: CloseCause): ClosedRecord[] {
+  closeAll(wallet: string | null, symbol: string | null, reason: EndReason): ClosedRecord[] {
     const closed: ClosedRecord[] = [];
     for (const { rules } of this.markets) {
       if (symbol !== null && rules.symbol !== symbol) continue;
       const orders = this.live
         .filter((order) => order.market === rules.symbol && (wallet === null || order.wallet === wallet))
-        .map((order) => this.#close(order, cause));
-      if (orders.length > 0) this.#record({ kind: 'orders_closed', cause, orders });
+        .map((order) => this.#close(order, reason));
+      if (orders.length > 0) this.#record({ kind: 'orders_closed', orders });
       closed.push(...orders);
     }
     return closed;
   }
 
-  #close(order: ReferenceOrder, cause: CloseCause): ClosedRecord {
+  #close(order: ReferenceOrder, reason: EndReason): ClosedRecord {
     const market = this.market(order.market)!;
     const atoms = reservation(market, order, order.size - order.filled);
     const account = this.account(order.wallet, order.side === 'buy' ? market.quote : market.base);
@@ -388,8 +395,9 @@ export class ReferenceExchange {
     this.live = this.live.filter((one) => one !== order);
     const { number, wallet, clientOrderId } = order;
     const cancelled = order.filled > 0n ? 'partially_filled_cancelled' : 'cancelled';
-    order.status = cause === 'void' ? 'failed' : cancelled;
-    return { number, wallet, market: order.market, clientOrderId, status: order.status };
+    order.status = reason === 'operator_voided' ? 'failed' : cancelled;
+    order.reason = reason;
+    return { number, wallet, market: order.market, clientOrderId, status: order.status, reason };
   }
 
   // --- accounts and switches ------------------------------------------------------------------------------
@@ -415,7 +423,7 @@ export class ReferenceExchange {
   hold(wallet: string): ClosedRecord[] {
     if (!this.held.has(wallet)) this.#record({ kind: 'account_held', wallet });
     this.held.add(wallet);
-    return this.closeAll(wallet, null, 'hold');
+    return this.closeAll(wallet, null, 'custody_hold');
   }
 
   release(wallet: string): void {
@@ -492,6 +500,7 @@ function orderOf(owner: string, request: Request): ReferenceOrder {
     size: request.size === undefined ? 0n : readDecimal(request.size).units,
     filled: 0n,
     status: 'open',
+    reason: null,
   };
 }
 
@@ -578,6 +587,12 @@ function statusOf(order: ReferenceOrder, plan: Plan, rests: boolean): OrderStatu
   if (rests) return order.filled > 0n ? 'partially_filled' : 'resting';
   if (order.filled > 0n) return 'partially_filled_cancelled';
   return plan.ended === 'own_order' ? 'cancelled' : 'expired';
+}
+
+/** The reason why the rest of an order neither matched nor rests. */
+function reasonToDrop({ ended }: Plan): EndReason {
+  if (ended === 'own_order') return 'self_trade_prevented';
+  return ended === 'makers' ? 'max_makers' : 'ioc_remainder';
 }
 
 function inPlainDecimals(rules: Rules): Rules {

@@ -144,7 +144,7 @@ describe('the dead-man switch', () => {
     }
     expect(woken, 'settlement hears of it').to.equal(1);
     const { orders } = (await trader.get('/v1/orders')).body;
-    expect(orders[0]).to.include({ id: order.id, status: 'cancelled', clientOrderId: 'mine' });
+    expect(orders[0]).to.include({ id: order.id, status: 'cancelled', reason: 'cancel_after' });
     expect((await trader.get(`/v1/portfolio/${trader.wallet}`)).body.balances[0]).to.include({ reserved: 0 });
     const told = guarded.log.filter((line) => line.includes('cancel-after: '));
     expect(told).to.have.length(1);

@@ -45,6 +45,7 @@ describe('cancelling', () => {
         clientOrderId: 'mine',
         market: 'ETH/USDC',
         status: 'cancelled',
+        reason: 'user_cancelled',
       });
       expect(await balance('USDC')).to.include({ reserved: 0, available: 100_000 });
     });
@@ -124,10 +125,16 @@ describe('cancelling', () => {
       expect(status).to.equal(200);
       expect(Object.keys(body)).to.deep.equal(['cancelled', 'count']);
       expect(body.count).to.equal(3);
+      const ended = {
+        clientOrderId: null,
+        market: 'ETH/USDC',
+        status: 'cancelled',
+        reason: 'user_cancelled',
+      };
       expect(body.cancelled).to.have.deep.members([
-        { id: placed[0].id, clientOrderId: 'a', market: 'ETH/USDC', status: 'partially_filled_cancelled' },
-        { id: placed[1].id, clientOrderId: null, market: 'ETH/USDC', status: 'cancelled' },
-        { id: placed[2].id, clientOrderId: null, market: 'BTC/USDC', status: 'cancelled' },
+        { ...ended, id: placed[0].id, clientOrderId: 'a', status: 'partially_filled_cancelled' },
+        { ...ended, id: placed[1].id },
+        { ...ended, id: placed[2].id, market: 'BTC/USDC' },
       ]);
       expect((await trader.delete('/v1/orders')).body).to.deep.equal({ cancelled: [], count: 0 });
       expect((await other.get('/v1/orders')).body.orders[0]).to.include({

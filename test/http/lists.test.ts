@@ -14,6 +14,8 @@ import { type Fixture, openFixture, type Trader, traderOf } from './fixture.ts';
 interface Listed {
   readonly id: string;
   readonly status: string;
+  readonly reason: string | null;
+  readonly clientOrderId: string | null;
   readonly filledSize: number;
   readonly fills: readonly { readonly id: string; readonly size: number }[];
 }
@@ -56,6 +58,43 @@ describe('lists of orders and trades', () => {
     );
     await fixture.settle();
     expect((await ordersOf(alice)).map(({ id }) => id)).to.deep.equal(ids.slice(0, 100));
+  });
+
+  it('tell why each order ended, in its first reply, later ones and single ones, settled or not', async () => {
+    await alice.order({ side: 'sell', price: 2100, clientOrderId: 'live' });
+    await alice.order({ price: 2000, size: 0.5, clientOrderId: 'filled' });
+    await bob.order({ side: 'sell', price: 2000, size: 0.5 });
+    const endings: Readonly<
+      Record<string, readonly [order: object, end?: (id: string) => Promise<unknown>]>
+    > = {
+      user_cancelled: [{}, (id) => alice.delete(`/v1/orders/${id}`)],
+      operator_voided: [{}, (id) => fixture.engine.orders.void(id)],
+      market_cleared: [{ market: 'BTC/USDC' }, () => fixture.engine.orders.clear('BTC/USDC')],
+      self_trade_prevented: [{ price: 2100, size: 2 }],
+      ioc_remainder: [{ timeInForce: 'IOC' }],
+      POST_ONLY_WOULD_CROSS: [{ price: 2100, postOnly: true }],
+      FOK_NOT_FILLED: [{ price: 2100, size: 2, timeInForce: 'FOK' }],
+    };
+    const reasons: Record<string, string | null> = { live: null, filled: null };
+    for (const [reason, [order, end]] of Object.entries(endings)) {
+      const { body } = await alice.order({ ...order, clientOrderId: reason });
+      expect(body.reason, reason).to.equal(end === undefined ? reason : null);
+      await end?.(body.id);
+      reasons[reason] = reason;
+    }
+    await fixture.engine.switches.hold(alice.wallet);
+    await fixture.engine.switches.release(alice.wallet);
+    reasons.live = 'custody_hold';
+    for (const settles of [false, true]) {
+      if (settles) await fixture.settle();
+      const listed = (await ordersOf(alice)).map(({ clientOrderId, reason }) => [clientOrderId, reason]);
+      expect(Object.fromEntries(listed)).to.deep.equal(reasons);
+      for (const [clientOrderId, reason] of Object.entries(reasons)) {
+        const { order } = (await alice.get(`/v1/orders/by-client-id/${clientOrderId}`)).body;
+        expect(order.reason, clientOrderId).to.equal(reason);
+        expect((await alice.order({ clientOrderId })).body.reason, clientOrderId).to.equal(reason);
+      }
+    }
   });
 
   it('show each what it did at once, while settlement runs beside them', async () => {

@@ -3,7 +3,15 @@
 import { expect } from 'chai';
 import { orderSchema, placementSchema } from '../../src/contract/orders.ts';
 import { composeMarket } from '../../src/domain/market-rules.ts';
-import { fillOf, ORDER_STATUSES, type Order, type RejectReason, type Trade } from '../../src/domain/order.ts';
+import {
+  END_REASONS,
+  type EndReason,
+  fillOf,
+  ORDER_STATUSES,
+  type Order,
+  rejectReasonOf,
+  type Trade,
+} from '../../src/domain/order.ts';
 import { orderReply, placingReply } from '../../src/http/replies/order.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
 
@@ -29,7 +37,8 @@ const MARKET = composeMarket(
 const { baseAtomsPerStep, quoteAtomsPerLot } = MARKET;
 const LOT = { base: 'ETH', quote: 'USDC', baseAtomsPerStep, quoteAtomsPerLot };
 const CLIENT_IDS = [null, 'an id', '"quoted" \\ back', 'line\nfeed\u0001\u2028', 'é😀', '</script>', '0'];
-const REASONS: readonly (RejectReason | null)[] = [null, 'POST_ONLY_WOULD_CROSS', 'FOK_NOT_FILLED'];
+const REJECTIONS = ['POST_ONLY_WOULD_CROSS', 'FOK_NOT_FILLED'] as const;
+const REASONS = Object.keys(END_REASONS) as EndReason[];
 
 const hex = (dice: Random, length: number): string =>
   Array.from({ length }, () => dice.below(16).toString(16)).join('');
@@ -76,6 +85,7 @@ function orderOf(dice: Random, status: OrderWithTrades['status']): OrderWithTrad
     sizeSteps,
     filledSteps: dice.pick([0n, sizeSteps, sizeSteps / 2n]),
     status,
+    reason: status === 'rejected' ? dice.pick(REJECTIONS) : dice.pick([null, ...REASONS]),
     clientOrderId: dice.pick(CLIENT_IDS),
     createdAtMs: timeOf(dice),
     updatedAtMs: timeOf(dice),
@@ -119,6 +129,7 @@ const membersOf = (order: OrderWithTrades) => ({
   side: order.side,
   type: order.type,
   status: order.status,
+  reason: order.reason,
   timeInForce: order.timeInForce,
   postOnly: order.postOnly,
   clientOrderId: order.clientOrderId,
@@ -135,7 +146,7 @@ describe('replies about orders', () => {
         const fills = order.trades.map((trade) => fillOf(trade, order.id));
         const shown = { fillCount: order.fillCount, fills };
         expect(orderReply(order, shown, MARKET)).to.equal(text);
-        const reason = status === 'rejected' ? dice.pick(REASONS) : null;
+        const reason = dice.pick([null, rejectReasonOf(order)]);
         const reject = reason === null ? {} : { rejectReason: reason, rejectCode: reason };
         const placement = { ...reject, order: members, accepted: status !== 'rejected', ...members };
         expect(placingReply(order, shown, MARKET, reason)).to.equal(

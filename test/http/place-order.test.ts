@@ -19,6 +19,7 @@ const ORDER_FIELDS = [
   'filledSize',
   'remainingSize',
   'status',
+  'reason',
   'clientOrderId',
   'createdAt',
   'updatedAt',
@@ -84,6 +85,7 @@ describe('POST /v1/orders', () => {
         filledSize: 0,
         remainingSize: 1.5,
         status: 'resting',
+        reason: null,
         clientOrderId: 'é 1',
         createdAt: 0,
         updatedAt: 0,
@@ -137,6 +139,7 @@ describe('POST /v1/orders', () => {
         expect(body).to.include({
           accepted: false,
           status: 'rejected',
+          reason,
           rejectCode: reason,
           rejectReason: reason,
         });

@@ -84,7 +84,7 @@ function largestTrades(count: number): EngineEvent[] {
       trades,
       status: isFilled ? 'filled' : 'resting',
       filledSteps: isFilled ? LARGEST : 0n,
-      rejectReason: null,
+      reason: null,
       expired: [],
     });
     return order.id;

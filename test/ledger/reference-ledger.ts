@@ -1,7 +1,7 @@
 /** An independent implementation of the ledger's state: plain maps, no SQL, no shared code. */
 
 import type { EngineEvent } from '../../src/domain/event.ts';
-import type { Order, OrderStatus, Trade } from '../../src/domain/order.ts';
+import type { ClosedOrder, Order, Trade } from '../../src/domain/order.ts';
 
 export type ReferenceOrder = Order & { fillCount: number; trades: Trade[] };
 
@@ -21,11 +21,12 @@ export function referenceLedger(events: readonly EngineEvent[]): ReferenceLedger
     const key = `${account} ${asset}`;
     ledger.balances.set(key, (ledger.balances.get(key) ?? 0n) + atoms);
   };
-  const change = (id: string, timeMs: number, status?: OrderStatus, trade?: Trade): void => {
+  const change = (id: string, timeMs: number, end?: ClosedOrder, trade?: Trade): void => {
     const order = byId.get(id)!;
     const filledSteps = order.filledSteps + (trade?.sizeSteps ?? 0n);
     const filled = filledSteps === order.sizeSteps ? 'filled' : 'partially_filled';
-    Object.assign(order, { filledSteps, status: status ?? filled, updatedAtMs: timeMs });
+    const { status, reason } = end ?? { status: filled, reason: null };
+    Object.assign(order, { filledSteps, status, reason, updatedAtMs: timeMs });
     if (trade) order.fillCount = order.trades.push(trade);
   };
   const trade = (made: Trade): void => {
@@ -48,6 +49,7 @@ export function referenceLedger(events: readonly EngineEvent[]): ReferenceLedger
         ...event.order,
         filledSteps: event.filledSteps,
         status: event.status,
+        reason: event.reason,
         updatedAtMs: event.timeMs,
         fillCount: event.trades.length,
         trades: [...event.trades],
@@ -58,9 +60,9 @@ export function referenceLedger(events: readonly EngineEvent[]): ReferenceLedger
         trade(made);
         change(made.makerOrderId, event.timeMs, undefined, made);
       }
-      for (const { id, status } of event.expired) change(id, event.timeMs, status);
+      for (const order of event.expired) change(order.id, event.timeMs, order);
     } else if (event.kind === 'orders_closed') {
-      for (const { id, status } of event.orders) change(id, event.timeMs, status);
+      for (const order of event.orders) change(order.id, event.timeMs, order);
     } else if (event.kind === 'credited' || event.kind === 'debited') {
       const sign = event.kind === 'credited' ? 1n : -1n;
       add(event.wallet, event.asset, sign * event.amountAtoms);

@@ -114,6 +114,7 @@ create table orders (
   quote_atoms_per_lot bigint not null,
   fill_count bigint default 0 not null,
   witness bytea,
+  reason text,
   constraint orders_check CHECK (filled_steps >= 0 AND filled_steps <= size_steps),
   constraint orders_check1 CHECK ((closed_sequence IS NULL) = (status = ANY (ARRAY['open'::text, 'resting'::text, 'partially_filled'::text]))),
   constraint orders_pkey PRIMARY KEY (id),
@@ -199,7 +200,7 @@ AS $function$
   coalesce(encode(float8send($1.leverage), 'hex'), '\N'), $1.client_order_id), 'UTF8')), 'base64'), 1, 22)
       || concat_ws('/', '', 
   $1.filled_steps, $1.fill_count, $1.status, $1.updated_at_ms, $1.updated_sequence,
-  coalesce($1.closed_sequence::text, '-')),
+  coalesce($1.closed_sequence::text, '-'), $1.reason),
     'UTF8')
 $function$;
 
@@ -298,6 +299,7 @@ comment on column markets.record is 'The whole record; integers beyond 2^53 are 
 comment on column orders.closed_sequence is 'Engine event that ended it; null while it is live.';
 comment on column orders.fill_count is 'Trades the order took part in, as taker or maker.';
 comment on column orders.quote_atoms_per_lot is 'Quote atoms of one step at one tick.';
+comment on column orders.reason is 'Why an order ended that was neither filled nor rejected; null: not recorded.';
 comment on column orders.sequence is 'Engine event that placed the order.';
 comment on column orders.witness is 'Digest of the row as settlement wrote it.';
 comment on column reconciliations.sequence is 'Engine event up to which everything was settled at its end.';

@@ -153,7 +153,6 @@ describe('settle', () => {
         {
           ...pick(events[20]!),
           kind: 'orders_closed',
-          cause: 'cancel',
           orders: [
             {
               id: 'unknown',
@@ -161,6 +160,7 @@ describe('settle', () => {
               market: 'ETH/USDC',
               clientOrderId: null,
               status: 'cancelled',
+              reason: 'user_cancelled',
             },
           ],
         },

@@ -154,6 +154,7 @@ describe('operator: markets, assets, orders, switches', () => {
       market: 'ETH/USDC',
       clientOrderId: 'mine',
       status: 'cancelled',
+      reason: 'market_cleared',
     });
     expect(await desk.ask('market', 'clear', 'ETH/USDC')).to.include({ count: 0 });
     await desk.ask('market', 'set', 'ETH/USDC', '--status', 'delisted');

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import type { EngineEvent, EventBody } from '../../src/domain/event.ts';
 import type { Asset, Market } from '../../src/domain/market.ts';
 import type { ClosedOrder, Lot, OrderStatus, OrderTerms, Side, Trade } from '../../src/domain/order.ts';
+import { CAUSES } from '../../src/engine/cancelling-call.ts';
 import { orderIdOf } from '../../src/engine/codec.ts';
 import { type Random, random } from './seed.ts';
 
@@ -61,6 +62,9 @@ function marketOf(number: number, base: string, scale: number): Market {
     version: 1,
   };
 }
+
+/** Reasons of incoming orders and of resting ones; null as of a release that recorded none. */
+const DROPPED = ['self_trade_prevented', 'ioc_remainder', 'max_makers', null] as const;
 
 interface Resting {
   terms: OrderTerms;
@@ -124,7 +128,7 @@ export function seededEvents(seed: number): SeededEvents {
     };
     if (dice.chance(0.05)) {
       const refused = { status: 'rejected', filledSteps: 0n, trades: [], expired: [] } as const;
-      return { kind: 'order_placed', order: terms, ...refused, rejectReason: 'FOK_NOT_FILLED' };
+      return { kind: 'order_placed', order: terms, ...refused, reason: 'FOK_NOT_FILLED' };
     }
     return match(terms, market);
   };
@@ -138,7 +142,7 @@ export function seededEvents(seed: number): SeededEvents {
       if (filledSteps === order.sizeSteps) break;
       if (maker.terms.wallet === order.wallet) {
         book.splice(book.indexOf(maker), 1);
-        expired.push(closed(maker, 'cancelled'));
+        expired.push(closed(maker, 'self_trade_prevented'));
         continue;
       }
       const sizeSteps = least(order.sizeSteps - filledSteps, maker.terms.sizeSteps - maker.filledSteps);
@@ -150,7 +154,9 @@ export function seededEvents(seed: number): SeededEvents {
     const rests = filledSteps < order.sizeSteps && order.timeInForce === 'GTC';
     if (rests) book.push({ terms: order, filledSteps });
     const status = statusOf(order, filledSteps, rests);
-    return { kind: 'order_placed', order, status, filledSteps, rejectReason: null, trades, expired };
+    const isDropped = !rests && filledSteps < order.sizeSteps;
+    const reason = isDropped ? DROPPED[sequence % DROPPED.length]! : null;
+    return { kind: 'order_placed', order, status, reason, filledSteps, trades, expired };
   };
 
   const tradeOf = (taker: OrderTerms, maker: OrderTerms, sizeSteps: bigint, market: Market): Trade => {
@@ -177,12 +183,8 @@ export function seededEvents(seed: number): SeededEvents {
     const book = books.get(dice.pick(MARKETS).symbol)!;
     if (book.length === 0) return { kind: 'trading_resumed' };
     const leaving = book.splice(dice.below(book.length), 1 + dice.below(3));
-    const voided = dice.chance(0.1);
-    return {
-      kind: 'orders_closed',
-      cause: voided ? 'void' : 'cancel',
-      orders: leaving.map((order) => closed(order, voided ? 'failed' : 'cancelled')),
-    };
+    const reason = dice.pick(CAUSES);
+    return { kind: 'orders_closed', orders: leaving.map((order) => closed(order, reason)) };
   };
 
   const moved = (): EventBody => ({
@@ -248,10 +250,17 @@ function statusOf(order: OrderTerms, filledSteps: bigint, rests: boolean): Order
   return filledSteps > 0n ? 'partially_filled_cancelled' : 'expired';
 }
 
-function closed({ terms, filledSteps }: Resting, unfilled: OrderStatus): ClosedOrder {
+function closed({ terms, filledSteps }: Resting, reason: ClosedOrder['reason']): ClosedOrder {
   const { id, wallet, market, clientOrderId } = terms;
-  const status = unfilled === 'cancelled' && filledSteps > 0n ? 'partially_filled_cancelled' : unfilled;
-  return { id, wallet, market, clientOrderId, status };
+  const cancelled = filledSteps > 0n ? 'partially_filled_cancelled' : 'cancelled';
+  return {
+    id,
+    wallet,
+    market,
+    clientOrderId,
+    status: reason === 'operator_voided' ? 'failed' : cancelled,
+    reason,
+  };
 }
 
 function lotOf(market: Market): Lot {

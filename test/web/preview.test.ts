@@ -8,7 +8,7 @@ import { Refusal } from '../../src/domain/errors.ts';
 import type { Market } from '../../src/domain/market.ts';
 import { marketGrid } from '../../src/domain/market-grid.ts';
 import type { MarketSpec } from '../../src/domain/market-rules.ts';
-import { baseAtoms, notionalAtoms } from '../../src/domain/order.ts';
+import { baseAtoms, notionalAtoms, rejectReasonOf } from '../../src/domain/order.ts';
 import { feeAtomsOf } from '../../src/domain/placing.ts';
 import { formatCount, formatGrid, formatScaled } from '../../src/domain/units.ts';
 import { type DraftTexts, type ReadDraft, readDraft } from '../../src/web/figures/draft-request.ts';
@@ -234,7 +234,8 @@ function expectSame(
   side: 'buy' | 'sell',
   told: string,
 ): void {
-  const { order, trades, rejectReason } = placement;
+  const { order, trades } = placement;
+  const rejectReason = rejectReasonOf(order);
   expect(preview.refusal, told).to.equal(null);
   expect(preview.rejectReason, told).to.equal(rejectReason);
   if (rejectReason !== null) return;

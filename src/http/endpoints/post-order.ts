@@ -2,6 +2,7 @@
 
 import { clientOrderId } from '../../contract/fields.ts';
 import { Refusal } from '../../domain/errors.ts';
+import { rejectReasonOf } from '../../domain/order.ts';
 import type { OrderRequest } from '../../domain/placing.ts';
 import { type Answer, jsonForSeveral, jsonText, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
 import { orderOf, placedFills } from '../order-history.ts';
@@ -61,7 +62,8 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
   switch (placement.outcome) {
     case 'placed': {
       services.wake();
-      const { order, trades, rejectReason } = placement;
+      const { order, trades } = placement;
+      const rejectReason = rejectReasonOf(order);
       services.metrics.countOrder(order.status, rejectReason ?? '');
       const fills = placedFills(order.id, trades, services.settings);
       return jsonText(placingReply(order, fills, placement.market, rejectReason));

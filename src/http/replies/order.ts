@@ -48,7 +48,7 @@ const orderMembers = (order: MemberTexts<typeof orderSchema>): string =>
   `"id":${order.id},"market":${order.market},"side":${order.side},"type":${order.type},` +
   `"timeInForce":${order.timeInForce},"postOnly":${order.postOnly},"price":${order.price},` +
   `"size":${order.size},"filledSize":${order.filledSize},"remainingSize":${order.remainingSize},` +
-  `"status":${order.status},"clientOrderId":${order.clientOrderId},"createdAt":${order.createdAt},` +
+  `"status":${order.status},"reason":${order.reason},"clientOrderId":${order.clientOrderId},"createdAt":${order.createdAt},` +
   `"updatedAt":${order.updatedAt},"fillCount":${order.fillCount},"fills":${order.fills}`;
 
 /** Members that only the placing reply has. */
@@ -100,6 +100,7 @@ function membersOf(order: OrderFacts, { fillCount, fills }: ShownFills, market: 
     filledSize: sizeText(order.filledSteps, market),
     remainingSize: sizeText(subtract(order.sizeSteps, order.filledSteps), market),
     status: quoted(order.status),
+    reason: order.reason === null ? 'null' : quoted(order.reason),
     clientOrderId: clientOrderId === null ? 'null' : JSON.stringify(clientOrderId),
     createdAt: quoted(timestamp(order.createdAtMs)),
     updatedAt: quoted(timestamp(order.updatedAtMs)),
@@ -164,9 +165,11 @@ export const closedReply = ({
   clientOrderId,
   market,
   status,
+  reason,
 }: ClosedOrder): Written<typeof closedOrderSchema> => ({
   id,
   clientOrderId,
   market,
   status: cancelledStatus(status),
+  reason,
 });

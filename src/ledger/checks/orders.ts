@@ -39,7 +39,8 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
   {
     name: 'statuses follow',
     meaning:
-      'the status, the last change and the end of each order follow from its size, its trades and its refusal',
+      'the status, the last change and the end of each order follow from its size, its trades and its refusal, and only ' +
+      'an order that ended and is not filled has a reason',
     sql: brokenRules(
       `'order', id`,
       `(select orders.*, last_ms, last_sequence, greatest(orders.sequence, coalesce(last_sequence, 0)) as touched
@@ -68,6 +69,12 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
           field: 'updated_sequence',
           expected: 'coalesce(closed_sequence, touched)',
           found: 'updated_sequence',
+        },
+        {
+          field: 'reason',
+          expected: 'null',
+          found: 'reason',
+          broken: `reason is not null and (closed_sequence is null or status in ('filled', 'rejected'))`,
         },
         {
           field: 'updated_at_ms',
@@ -124,8 +131,9 @@ export const ORDER_CHECKS: readonly LedgerQuery[] = [
         coalesce('the row of witness ' || encode(witness, 'escape'), 'a row that settlement wrote') as expected,
         concat(to_jsonb(orders) - 'witness', ' of witness ', encode(due, 'escape')) as found
       from orders
-      cross join lateral (select case length(witness) when 16 then witness_of(orders) else order_witness(orders) end
-        as due) as told
+      cross join lateral (select case
+          when length(witness) = 16 and reason is null then witness_of(orders)
+          else order_witness(orders) end as due) as told
       where witness is distinct from due`,
   },
 ];

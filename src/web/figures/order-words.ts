@@ -3,6 +3,7 @@
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
 import { marketGrid } from '../../domain/market-grid.ts';
+import { END_REASONS } from '../../domain/order.ts';
 import { formatCount, formatScaled, type Grid } from '../../domain/units.ts';
 import { type DraftTexts, isQuoteOrder, plainAmount } from './draft-request.ts';
 import type { Preview, Walk } from './preview.ts';
@@ -146,16 +147,10 @@ function takenNote(market: Market, { side }: DraftTexts, walk: Walk): string {
   );
 }
 
-const REJECTIONS = {
-  POST_ONLY_WOULD_CROSS: 'it would take liquidity at once, and it is post-only',
-  FOK_NOT_FILLED: 'the book does not fill all of it',
-  SETTLEMENT_FAILED: 'it could not be settled',
-} as const;
-
 function warningOf({ refusal, rejectReason }: Preview): OrderWords['warning'] {
   if (refusal !== null) return { code: refusal, text: meaningOf(refusal) };
   if (rejectReason === null) return null;
-  const text = `as the book stands, the order would be rejected: ${REJECTIONS[rejectReason]}`;
+  const text = `as the book stands, the order would be rejected: ${END_REASONS[rejectReason]}`;
   return { code: rejectReason, text };
 }
 

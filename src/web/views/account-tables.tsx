@@ -4,6 +4,7 @@ import { computed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { Order } from '../../client/index.ts';
+import { END_REASONS } from '../../domain/order.ts';
 import { rulesOf } from '../figures/market-rules.ts';
 import { unlistedReserves } from '../figures/unlisted-reserves.ts';
 import {
@@ -218,6 +219,11 @@ function Unlisted() {
 
 // --- history, fills, balances -----------------------------------------------------------------------------
 
+const statusText = ({ status, reason }: Order): string => {
+  const text = status.replaceAll('_', ' ');
+  return reason === null ? text : `${text}: ${END_REASONS[reason]}`;
+};
+
 const HISTORY_COLUMNS = ['Placed', 'Market', 'Side', 'Type', 'Price#', 'Size#', 'Filled#', 'Status'];
 
 export function HistoryTable() {
@@ -230,24 +236,24 @@ export function HistoryTable() {
         isEmpty={orders.length === 0 && portfolio.value !== null}
         emptyText="No closed orders."
       >
-        {orders.map(({ id, createdAt, market, side, type, price, size, filledSize, status }) => (
-          <tr key={id}>
-            <Cell of="Placed">{timeText(createdAt)}</Cell>
-            <Cell of="Market">{market}</Cell>
-            <Cell of="Side" class={sideClass(side)}>
-              {side}
+        {orders.map((order) => (
+          <tr key={order.id}>
+            <Cell of="Placed">{timeText(order.createdAt)}</Cell>
+            <Cell of="Market">{order.market}</Cell>
+            <Cell of="Side" class={sideClass(order.side)}>
+              {order.side}
             </Cell>
-            <Cell of="Type">{type}</Cell>
+            <Cell of="Type">{order.type}</Cell>
             <Cell of="Price" number>
-              {price ?? 'market'}
+              {order.price ?? 'market'}
             </Cell>
             <Cell of="Size" number>
-              {size}
+              {order.size}
             </Cell>
             <Cell of="Filled" number>
-              {filledSize}
+              {order.filledSize}
             </Cell>
-            <Cell of="Status">{status.replaceAll('_', ' ')}</Cell>
+            <Cell of="Status">{statusText(order)}</Cell>
           </tr>
         ))}
       </Table>

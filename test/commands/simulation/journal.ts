@@ -115,8 +115,9 @@ export class Journal {
   }
 
   #checkSwitch(event: EngineEvent): void {
-    if (event.kind !== 'orders_closed' || event.cause !== 'cancel') return;
-    for (const { id } of event.orders) {
+    if (event.kind !== 'orders_closed') return;
+    for (const { id, reason } of event.orders) {
+      if (reason !== 'user_cancelled' && reason !== 'cancel_after') continue;
       const { order } = this.#fold.placed.get(id) ?? {};
       if (order !== undefined && !this.#switches.mayCancel(order))
         throw new Violation('orders that are placed after a switch has fired stay', id);

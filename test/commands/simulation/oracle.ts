@@ -4,7 +4,7 @@
  */
 
 import type { EngineEvent, OrderPlaced } from '../../../src/domain/event.ts';
-import type { Side } from '../../../src/domain/order.ts';
+import type { ClosedOrder, Side } from '../../../src/domain/order.ts';
 import { readBookMember, readLiveMember } from '../../../src/engine/codec.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from '../../../src/engine/keys.ts';
 import { writeDecimal } from '../../equivalence/decimals.ts';
@@ -77,7 +77,7 @@ class Replay {
         this.#place(event);
         return;
       case 'orders_closed':
-        for (const { id, status } of event.orders) this.#close(id, status, event);
+        for (const order of event.orders) this.#close(order, event);
         return;
       case 'credited':
       case 'debited': {
@@ -111,7 +111,7 @@ class Replay {
   }
 
   #place(event: OrderPlaced & { readonly sequence: number }): void {
-    const { order, status, filledSteps, rejectReason, trades, expired } = event;
+    const { order, status, filledSteps, reason, trades, expired } = event;
     const { market, side, type, clientOrderId, timeInForce, postOnly, wallet, priceTicks } = order;
     const answer = this.book.place(
       wallet,
@@ -129,7 +129,7 @@ class Replay {
     const isLive = this.book.live.find(({ number }) => number === placed.number);
     this.orders.set(order.id, { order: isLive ?? placed, event, closed: isLive ? null : event.sequence });
     same('price and time decide', order.id, this.#told(answer), {
-      ...{ status, filled: filledSteps, reason: rejectReason },
+      ...{ status, filled: filledSteps, reason },
       trades: trades.map((trade) => [trade.makerOrderId, trade.priceTicks, trade.sizeSteps, trade.feeAtoms]),
       expired: expired.map(({ id }) => id).sort(),
     });
@@ -145,11 +145,10 @@ class Replay {
   #told({
     placed,
     trades,
-    rejectReason,
     plan,
   }: Extract<ReturnType<ReferenceExchange['place']>, { placed: unknown }>): unknown {
     return {
-      ...{ status: placed.status, filled: writeDecimal(placed.filled), reason: rejectReason },
+      ...{ status: placed.status, filled: writeDecimal(placed.filled), reason: placed.reason },
       trades: trades.map(({ maker, price, size, feeAtoms }) => [
         ...[this.#ids[maker], writeDecimal(price), writeDecimal(size), feeAtoms],
       ]),
@@ -157,9 +156,9 @@ class Replay {
     };
   }
 
-  #close(id: string, status: string, event: EngineEvent & { readonly kind: 'orders_closed' }): void {
+  #close({ id, status, reason }: ClosedOrder, event: EngineEvent): void {
     const number = this.#ids.indexOf(id);
-    const closed = this.book.closeOne(null, number, event.cause === 'void' ? 'void' : 'cancel');
+    const closed = this.book.closeOne(null, number, reason!);
     same('a closed order was live', id, 'refused' in closed ? closed.refused : closed.status, status);
     this.orders.get(id)!.closed = event.sequence;
   }
@@ -266,12 +265,12 @@ async function checkPostgres(ask: Ask, expected: Replay): Promise<void> {
   );
   same('both sides have the same events', 'cursor', last?.sequence, Number(cursor?.place.split('-')[1]));
   const foundOrders = await ask<{ line: string }>(
-    `select id || ' ' || status || ' ' || filled_steps || ' ' || coalesce(closed_sequence::text, '-') || ' '
+    `select id || ' ' || status || ' ' || coalesce(reject_reason, reason, '-') || ' ' || filled_steps || ' ' || coalesce(closed_sequence::text, '-') || ' '
        || coalesce(client_order_id, '-') || ' ' || sequence as line from orders order by id`,
   );
   const lines = [...orders].map(
     ([orderId, { order, event, closed }]) =>
-      `${orderId} ${order.status} ${writeDecimal(order.filled)} ${closed ?? '-'} ${order.clientOrderId ?? '-'} ${event.order.sequence}`,
+      `${orderId} ${order.status} ${order.reason ?? '-'} ${writeDecimal(order.filled)} ${closed ?? '-'} ${order.clientOrderId ?? '-'} ${event.order.sequence}`,
   );
   same('orders follow the events', 'orders', lines.sort(), foundOrders.map(({ line }) => line).sort());
   const foundTrades = await ask<Traded>(
