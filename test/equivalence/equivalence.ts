@@ -9,6 +9,7 @@ import { levelsKey } from '../../src/engine/keys.ts';
 import type { Script } from '../../src/redis/lua.ts';
 import { type AssetContents, assetContents, liveContents } from '../support/engine-contents.ts';
 import { random } from '../support/seed.ts';
+import { firstCome, inTurns } from '../support/turn-order.ts';
 import { compare, Divergence, outcomeOf, show } from './divergence.ts';
 import {
   asEngineTakes,
@@ -85,6 +86,8 @@ const commandOf = ({ wallet, request, isRestricted }: Placing): PlaceOrder => ({
 const LOOK_AT_ALL_EVERY = 20;
 const MOST_LEVELS = 250;
 const UNKNOWN_ORDER_ID = `0000${'00'.repeat(15)}`;
+/** An order's id begins with twice its market's number, plus its side. */
+const marketNumberOf = (orderId: string): string => `${Number.parseInt(orderId.slice(0, 4), 16) >> 1}`;
 const ORDER_ID = /^[0-9a-f]{34}$/;
 
 export async function runEquivalence(options: RunOptions): Promise<Outcomes> {
@@ -290,7 +293,8 @@ class Run {
       orders.map(({ operation, expected }) => {
         // The API has already looked up in Postgres every id that Redis does not know.
         const checked = 'replayed' in expected ? {} : { checked: { epoch, timeMs: Date.now() } };
-        return outcomeOf(() => this.#engine.orders.place({ ...commandOf(operation), ...checked }));
+        const ticket = firstCome(operation.wallet);
+        return outcomeOf(() => this.#engine.orders.place({ ...commandOf(operation), ...checked, ticket }));
       }),
     );
     // Placed orders get their numbers before answers that refer to them are compared.
@@ -307,7 +311,12 @@ class Run {
     await this.#compareEvents();
   }
 
-  async #closeTogether(closings: readonly Closing[]): Promise<void> {
+  async #closeTogether(drawn: readonly Closing[]): Promise<void> {
+    const closings = inTurns(
+      drawn,
+      (closing) => marketNumberOf(this.#idOf(closing)),
+      (closing) => ('wallet' in closing ? closing.wallet : ''),
+    );
     const expected = closings.map((closing) => this.#expectClosed(closing));
     const answers = await Promise.all(closings.map((closing) => this.#sendClosing(closing)));
     for (const [index, one] of expected.entries()) this.#checkClosed(closings[index]!, one, answers[index]);
@@ -350,13 +359,16 @@ class Run {
   }
 
   #sendClosing(closing: Closing): Promise<ClosedRecord[] | { refused: string }> {
-    const { order } = closing;
-    const id = (order !== null && this.#ids[order]) || UNKNOWN_ORDER_ID;
+    const id = this.#idOf(closing);
     return outcomeOf(async () => {
       const { wallet } = { wallet: null, ...closing };
       const closed = wallet === null ? this.#engine.orders.void(id) : this.#engine.orders.cancel(wallet, id);
       return this.#closedIn([await closed]);
     });
+  }
+
+  #idOf({ order }: Closing): string {
+    return (order !== null && this.#ids[order]) || UNKNOWN_ORDER_ID;
   }
 
   #checkClosed(closing: Closing, expected: ClosedRecord | Refused, actual: unknown): void {

@@ -18,6 +18,7 @@ import { atMarket, dump, fund, limit, publishPlain, spend } from '../engine/fixt
 import { copyOf, putBack, type RedisCopy } from '../support/redis-copy.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { type Random, random } from '../support/seed.ts';
+import { firstCome } from '../support/turn-order.ts';
 import { compare } from './divergence.ts';
 
 const M = 'ETH/USD';
@@ -263,7 +264,9 @@ function drawOrders(stage: Stage): Command[] {
   const size = 2 + dice.below(dice.pick([6, MOST_TOGETHER - 1]));
   const orders = Array.from({ length: size }, (_none, index) => drawOrder(dice, index));
   drawnOrders.set(stage, orders);
-  return orders.map((order) => (engine) => engine.orders.place(order));
+  return orders.map(
+    (order) => (engine) => engine.orders.place({ ...order, ticket: firstCome(order.wallet) }),
+  );
 }
 
 function drawOrder(dice: Random, index: number): Drawn {
@@ -281,7 +284,7 @@ function drawOrder(dice: Random, index: number): Drawn {
   return { wallet, request: spend(M, 50 + dice.below(2_000), own) };
 }
 
-/** Cancels single orders, some of them twice, or all orders of some wallets. */
+/** Cancels single orders, some of them twice or of another wallet, or all orders of some wallets. */
 async function drawCloses({ redis, dice }: Stage): Promise<Command[]> {
   if (dice.chance(0.3)) {
     const wallets = WALLETS.filter(() => dice.chance(0.6));
@@ -289,10 +292,11 @@ async function drawCloses({ redis, dice }: Stage): Promise<Command[]> {
   }
   const live = await redis.zrangeBuffer(KEYS.live, '0', '-1');
   const size = 2 + dice.below(dice.pick([6, MOST_TOGETHER - 1]));
+  // Those of one caller are served in their order, also when some of them are left out.
+  const caller = dice.chance(0.5) ? null : dice.pick(WALLETS);
   return Array.from({ length: size }, (): Command => {
-    const member = dice.pick(live);
-    const [wallet, id] = [`0x${member.toString('hex', 0, 20)}`, member.toString('hex', 20, 37)];
-    return dice.chance(0.1) ? (by) => by.orders.void(id) : (by) => by.orders.cancel(wallet, id);
+    const id = dice.pick(live).toString('hex', 20, 37);
+    return (by) => (caller === null ? by.orders.void(id) : by.orders.cancel(caller, id));
   });
 }
 
