@@ -50,15 +50,8 @@ export {
   place,
 } from './placing.ts';
 export type * from './replies.ts';
-export {
-  type MessageSigner,
-  renew,
-  restoreSession,
-  type Session,
-  signIn,
-  signInWithMessage,
-  type TypedDataSigner,
-} from './session.ts';
+export { renew, restoreSession, type Session, signIn, signInWithMessage } from './session.ts';
+export type { MessageSigner, TypedDataSigner } from './sign-in.ts';
 export { type SignInMessageOptions, walletTypedData } from './sign-in-message.ts';
 export {
   type FeedState,

@@ -1,43 +1,19 @@
-/** Sessions: signing in by either flow, the token, and its renewal. */
+/** Sessions: their token and its renewal, and requests as a session. */
 
-import { ask, askPublicly } from './asking.ts';
+import { ask } from './asking.ts';
 import type { AbortSignalLike, Connection } from './connection.ts';
 import { RedbookError } from './errors.ts';
-import {
-  type Answer,
-  type Call,
-  errorOf,
-  exchange,
-  isSuccess,
-  replyOf,
-  unreadable,
-  untilAborted,
-} from './exchange.ts';
+import { type Answer, type Call, exchange, replyOf } from './exchange.ts';
 import type { CallOptions } from './market-data.ts';
-import type { LoginTypedData } from './replies.ts';
-import { type SignInMessageOptions, signInMessage } from './sign-in-message.ts';
-
-interface Signer {
-  /** `0x` and 40 hex digits, in any case. */
-  readonly address: string;
-  /**
-   * True when each signature asks a person, as browser wallets do. Such a session is renewed only by a call of `renew`;
-   * any other session renews itself.
-   */
-  readonly prompts: boolean;
-}
-
-/** Signs typed data (EIP-712): an ordinary wallet. */
-export interface TypedDataSigner extends Signer {
-  /** Returns 65 bytes as `0x` and 130 hex digits. `walletTypedData` has the form that browser wallets take. */
-  signTypedData(typedData: LoginTypedData): Promise<string>;
-}
-
-/** Signs a message (`personal_sign`, EIP-191). */
-export interface MessageSigner extends Signer {
-  /** Returns 65 bytes as `0x` and 130 hex digits. */
-  signMessage(message: string): Promise<string>;
-}
+import {
+  type MessageSigner,
+  readToken,
+  type Token,
+  type TypedDataSigner,
+  tokenByMessage,
+  tokenByTypedData,
+} from './sign-in.ts';
+import type { SignInMessageOptions } from './sign-in-message.ts';
 
 /**
  * A wallet that is signed in. Keep `token` secret: anybody who has it can trade for the wallet. The property is not
@@ -50,17 +26,6 @@ export interface Session {
   /** Bearer token; changes with each renewal. */
   readonly token: string;
   /** Unix milliseconds by the connection's clock. */
-  readonly expiresAt: number;
-}
-
-/** Part of a token's life after which it is renewed. */
-const RENEWED_AT = 0.9;
-
-interface Token {
-  readonly text: string;
-  readonly wallet: string;
-  /** Time of renewal by the connection's clock. */
-  readonly renewsAt: number;
   readonly expiresAt: number;
 }
 
@@ -102,7 +67,7 @@ export async function signIn(
   { signal }: CallOptions = {},
 ): Promise<Session> {
   const again = (until: AbortSignalLike | undefined): Promise<Token> =>
-    inTurn(connection, signer.address, until, () => tokenByTypedData(connection, signer, until));
+    tokenByTypedData(connection, signer, until);
   return openSession(connection, await again(signal), { signIn: again, prompts: signer.prompts });
 }
 
@@ -113,7 +78,7 @@ export async function signInWithMessage(
   options: SignInMessageOptions & CallOptions,
 ): Promise<Session> {
   const again = (until: AbortSignalLike | undefined): Promise<Token> =>
-    inTurn(connection, signer.address, until, () => tokenByMessage(connection, signer, options, until));
+    tokenByMessage(connection, signer, options, until);
   return openSession(connection, await again(options.signal), { signIn: again, prompts: signer.prompts });
 }
 
@@ -125,7 +90,7 @@ export function restoreSession(connection: Connection, token: string, signer?: T
   const read = readToken(connection, token, undefined);
   if (signer === undefined) return openSession(connection, read, { signIn: undefined, prompts: false });
   const again = (until: AbortSignalLike | undefined): Promise<Token> =>
-    inTurn(connection, signer.address, until, () => tokenByTypedData(connection, signer, until));
+    tokenByTypedData(connection, signer, until);
   return openSession(connection, read, { signIn: again, prompts: signer.prompts });
 }
 
@@ -202,97 +167,4 @@ export const askAs = async <Value extends object>(
 /** Sends a request with a session, once. */
 export async function sendAs<Value extends object>(session: Session, call: Call): Promise<Value> {
   return replyOf<Value>(await exchangeAs(session, call));
-}
-
-const signingIn = /* @__PURE__ */ new WeakMap<Connection, Map<string, Promise<unknown>>>();
-
-/** Runs the sign-ins of an address one at a time, because a new challenge replaces the previous one. */
-async function inTurn<Result>(
-  connection: Connection,
-  address: string,
-  signal: AbortSignalLike | undefined,
-  run: () => Promise<Result>,
-): Promise<Result> {
-  const turns = signingIn.get(connection) ?? new Map<string, Promise<unknown>>();
-  signingIn.set(connection, turns);
-  const name = address.toLowerCase();
-  const turn = (turns.get(name) ?? Promise.resolve()).then(run, run);
-  turns.set(name, turn);
-  const over = (): void => {
-    if (turns.get(name) === turn) turns.delete(name);
-  };
-  turn.then(over, over);
-  return untilAborted(turn, signal);
-}
-
-async function tokenByTypedData(
-  connection: Connection,
-  signer: TypedDataSigner,
-  signal: AbortSignalLike | undefined,
-): Promise<Token> {
-  const { address } = signer;
-  const challenge = { method: 'POST', path: '/v1/auth/challenge', body: { address }, signal } as const;
-  const asked = await askPublicly(connection, challenge, { bucket: 'challenge', repeatable: true });
-  const { typedData } = replyOf<{ typedData?: LoginTypedData }>(asked);
-  if (typedData === undefined) throw unreadable('the answer has no challenge', asked);
-  const signature = await signed(() => signer.signTypedData(typedData), signal);
-  const verify = { method: 'POST', path: '/v1/auth/verify', body: { address, signature }, signal } as const;
-  const verified = await askPublicly(connection, verify, { bucket: 'verify', repeatable: false });
-  return readToken(connection, replyOf<{ token: string }>(verified).token, address);
-}
-
-async function tokenByMessage(
-  connection: Connection,
-  signer: MessageSigner,
-  options: SignInMessageOptions,
-  signal: AbortSignalLike | undefined,
-): Promise<Token> {
-  const { address } = signer;
-  const nonceCall = { method: 'GET', path: '/api/auth/nonce', query: { address }, signal } as const;
-  const asked = await askPublicly(connection, nonceCall, { bucket: 'challenge', repeatable: true });
-  if (!isSuccess(asked)) throw errorOf(asked);
-  const issuedAt = new Date(connection.clock.now()).toISOString();
-  const message = signInMessage({ ...options, address, nonce: asked.text, issuedAt });
-  const signature = await signed(() => signer.signMessage(message), signal);
-  const body = { address, message, signature };
-  const verify = { method: 'POST', path: '/api/auth/verify', body, signal } as const;
-  const verified = await askPublicly(connection, verify, { bucket: 'verify', repeatable: false });
-  return readToken(connection, replyOf<{ sessionToken: string }>(verified).sessionToken, address);
-}
-
-async function signed(sign: () => Promise<string>, signal: AbortSignalLike | undefined): Promise<string> {
-  const signing = (async () => sign())().catch((cause: unknown) => {
-    const message = cause instanceof Error ? cause.message : 'the signer did not sign';
-    throw new RedbookError({ code: 'SIGNING_FAILED', message, cause, outcome: 'refused' });
-  });
-  return untilAborted(signing, signal);
-}
-
-interface Claims {
-  readonly sub: string;
-  readonly iat: number;
-  readonly exp: number;
-}
-
-/** @param address address that has just signed in with the token; undefined for a token that was kept */
-function readToken({ clock }: Connection, text: string, address: string | undefined): Token {
-  const { sub, iat, exp } = claimsOf(text);
-  if (address !== undefined && sub.toLowerCase() !== address.toLowerCase())
-    throw unreadable('the answer has the token of another wallet', { status: 200 });
-  // The clocks of the service and of this machine may disagree; the lifetime of a new token is the same by both.
-  const issuedAt = address === undefined ? iat * 1_000 : clock.now();
-  const lifeMs = (exp - iat) * 1_000;
-  const wallet = sub.toLowerCase();
-  return { text, wallet, renewsAt: issuedAt + lifeMs * RENEWED_AT, expiresAt: issuedAt + lifeMs };
-}
-
-function claimsOf(token: string): Claims {
-  try {
-    const [, payload = ''] = token.split('.');
-    const claims = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as Claims;
-    if (typeof claims.sub === 'string' && claims.exp > claims.iat) return claims;
-  } catch {
-    // The error is thrown below.
-  }
-  throw unreadable('the text is not a session token', { status: 0 });
 }

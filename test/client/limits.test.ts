@@ -4,75 +4,26 @@ import { expect } from 'chai';
 import {
   cancel,
   cancelAll,
-  type Fetch,
   getMarkets,
   getOrders,
   getPairs,
-  openConnection,
   place,
   restoreSession,
   type Session,
   signIn,
 } from '../../src/client/index.ts';
 import { errorOf } from './fixture.ts';
-import { type VirtualClock, virtualClock } from './virtual-clock.ts';
+import {
+  BID,
+  challengeAt,
+  LIFE_S,
+  type Scripted,
+  signer,
+  stage,
+  tokenAt,
+  UNAUTHORIZED,
+} from './scripted-service.ts';
 
-interface Scripted {
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: object | string;
-  /** The connection fails. */
-  readonly cut?: true;
-}
-
-interface Seen {
-  readonly atMs: number;
-  readonly route: string;
-  readonly token: string | undefined;
-}
-
-const ADDRESS = `0x${'a1'.repeat(20)}`;
-const LIFE_S = 8 * 3_600;
-const BID = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: '1', size: '1' } as const;
-
-/** @param answer returns the answer to a request, given its route and the number of earlier requests */
-function stage(answer: (route: string, number: number, clock: VirtualClock) => Scripted) {
-  const clock = virtualClock();
-  const startMs = clock.now();
-  const seen: Seen[] = [];
-  const fetch: Fetch = async (url, { method, headers }) => {
-    const route = `${method} ${new URL(url).pathname}`;
-    const scripted = answer(route, seen.length, clock);
-    seen.push({ atMs: clock.now() - startMs, route, token: headers.Authorization?.replace('Bearer ', '') });
-    if (scripted.cut) throw new TypeError('fetch failed');
-    const { status = 200, body = {} } = scripted;
-    const replyHeaders: Readonly<Record<string, string>> = { ...scripted.headers };
-    return {
-      status,
-      headers: { get: (name) => replyHeaders[name] ?? null },
-      text: async () => (typeof body === 'string' ? body : JSON.stringify(body)),
-    };
-  };
-  const random = (bytes: Uint8Array): void => void crypto.getRandomValues(bytes as Uint8Array<ArrayBuffer>);
-  return {
-    clock,
-    seen,
-    startMs,
-    connection: openConnection({ baseUrl: 'http://model', fetch, clock, random }),
-  };
-}
-
-let tokens = 0;
-function tokenAt(clock: VirtualClock, lifeS = LIFE_S): string {
-  tokens += 1;
-  const iat = Math.floor(clock.now() / 1_000);
-  const claims = { sub: ADDRESS, iat, exp: iat + lifeS, jti: tokens };
-  return `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
-}
-
-const signer = (prompts: boolean) => ({ address: ADDRESS, prompts, signTypedData: async () => '0x' });
-const CHALLENGE = { typedData: { message: {} }, expiresIn: '5m' };
-const UNAUTHORIZED = { status: 401, body: { code: 'UNAUTHORIZED', error: 'expired' } };
 const dateOf = (ms: number): string => new Date(ms).toUTCString();
 
 describe('limits', () => {
@@ -197,7 +148,7 @@ describe('a session', () => {
   function service() {
     let signIns = 0;
     const staged = stage((route, _number, clock) => {
-      if (route.endsWith('/challenge')) return { body: CHALLENGE };
+      if (route.endsWith('/challenge')) return { body: challengeAt(clock.now()) };
       if (!route.endsWith('/verify')) return { body: { orders: [], nextCursor: null } };
       signIns += 1;
       return { body: { verified: true, token: tokenAt(clock) } };
@@ -234,7 +185,7 @@ describe('a session', () => {
   it('is renewed once after a 401, however many requests are refused', async () => {
     const [old, fresh] = [{ token: '' }, { token: '' }];
     const { clock, connection, seen } = stage((route, _number, now) => {
-      if (route.endsWith('/challenge')) return { body: CHALLENGE };
+      if (route.endsWith('/challenge')) return { body: challengeAt(now.now()) };
       if (route.endsWith('/verify')) {
         fresh.token = tokenAt(now);
         return { body: { verified: true, token: fresh.token } };
@@ -275,7 +226,7 @@ describe('a session', () => {
   it('is not created from another wallet’s token, and reports the signer’s error', async () => {
     const strange = stage((route, _number, clock) =>
       route.endsWith('/challenge')
-        ? { body: CHALLENGE }
+        ? { body: challengeAt(clock.now()) }
         : { body: { verified: true, token: tokenAt(clock) } },
     );
     const other = { ...signer(false), address: `0x${'b2'.repeat(20)}` };

@@ -4,6 +4,7 @@
  */
 
 import type { Random } from '../support/seed.ts';
+import { challengeAt } from './scripted-service.ts';
 
 export interface RouteRequest {
   readonly method: string;
@@ -80,7 +81,10 @@ export class OrderRoute {
   }
 
   #route(route: string, { token, body = '{}' }: RouteRequest): RouteAnswer {
-    if (route === 'POST /v1/auth/challenge') return json(200, CHALLENGE);
+    if (route === 'POST /v1/auth/challenge') {
+      const { address } = JSON.parse(body) as { address: string };
+      return json(200, challengeAt(this.#now(), address));
+    }
     if (route === 'POST /v1/auth/verify') {
       const { address } = JSON.parse(body) as { address: string };
       return json(200, { verified: true, token: this.signIn(address) });
@@ -178,11 +182,6 @@ const placing = (order: RecordedOrder): object => ({
   accepted: order.status !== 'rejected',
   order: shown(order),
 });
-
-const CHALLENGE = {
-  typedData: { domain: {}, types: {}, primaryType: 'Login', message: {} },
-  expiresIn: '5m',
-};
 
 const json = (status: number, body: object): RouteAnswer => ({
   status,
