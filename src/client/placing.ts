@@ -2,11 +2,11 @@
 
 import { type AbortSignalLike, randomId } from './connection.ts';
 import { RedbookError } from './errors.ts';
-import { type Answer, aborted, errorOf, exchange, isSuccess, replyOf, unreadable } from './exchange.ts';
+import { type Answer, aborted, errorOf, isSuccess, replyOf, unreadable } from './exchange.ts';
 import { findOrder } from './lookup.ts';
 import type { CallOptions } from './market-data.ts';
 import type { Amount, Order } from './replies.ts';
-import { freshen, renewRefused, type Session } from './session.ts';
+import { exchangeOnce, freshen, renewRefused, type Session } from './session.ts';
 
 /** An order to be placed. Amounts are decimal strings. */
 export interface NewOrder {
@@ -145,18 +145,10 @@ async function send(errand: Errand, signal: AbortSignalLike | undefined): Promis
 
 async function sendOnce(errand: Errand, signal: AbortSignalLike | undefined): Promise<Result> {
   const { session, body } = errand;
-  const { token } = session;
-  const call = {
-    method: 'POST',
-    path: '/v1/orders',
-    body,
-    token,
-    signal,
-    timeoutMs: ANSWER_WITHIN_MS,
-  } as const;
+  const call = { method: 'POST', path: '/v1/orders', body, signal, timeoutMs: ANSWER_WITHIN_MS } as const;
   errand.unanswered += 1;
   try {
-    return resultOf(errand, await exchange(session.connection, call));
+    return resultOf(errand, await exchangeOnce(session, call));
   } catch (error) {
     if (error instanceof RedbookError) return error;
     throw error;

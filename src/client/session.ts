@@ -1,13 +1,14 @@
 /** Sessions: their token and its renewal, and requests as a session. */
 
 import { ask } from './asking.ts';
-import type { AbortSignalLike, Connection } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { RedbookError } from './errors.ts';
-import { type Answer, type Call, exchange, replyOf } from './exchange.ts';
+import { type Answer, type Call, exchange, isSuccess, replyOf } from './exchange.ts';
 import type { CallOptions } from './market-data.ts';
 import {
   type MessageSigner,
   readToken,
+  type SigningIn,
   type Token,
   type TypedDataSigner,
   tokenByMessage,
@@ -32,10 +33,21 @@ export interface Session {
 interface Credentials {
   token: Token;
   /** Signs in again; undefined for a session that was restored from its token alone. */
-  readonly signIn: ((signal: AbortSignalLike | undefined) => Promise<Token>) | undefined;
+  readonly signIn: ((signingIn: SigningIn) => Promise<Token>) | undefined;
   readonly prompts: boolean;
   renewal: Promise<void> | undefined;
+  /** Time of the last signature that no caller asked for, and the time until another one may follow. */
+  signedAt: number;
+  pauseMs: number;
+  /** Failure of the last renewal; undefined once one has succeeded. */
+  failure: unknown;
 }
+
+/**
+ * Shortest and longest pause between two renewals that no caller asks for. The pause doubles until a renewed token is
+ * accepted, so that a service which refuses every token gets few signatures and a mended one finds the session again.
+ */
+const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [60_000, 3_600_000];
 
 const credentialsOf = /* @__PURE__ */ new WeakMap<Session, Credentials>();
 
@@ -44,7 +56,14 @@ function openSession(
   token: Token,
   signer: Pick<Credentials, 'signIn' | 'prompts'>,
 ): Session {
-  const credentials: Credentials = { token, ...signer, renewal: undefined };
+  const credentials: Credentials = {
+    token,
+    ...signer,
+    renewal: undefined,
+    signedAt: 0,
+    pauseMs: 0,
+    failure: undefined,
+  };
   const session: Session = {
     connection,
     wallet: token.wallet,
@@ -66,9 +85,8 @@ export async function signIn(
   signer: TypedDataSigner,
   { signal }: CallOptions = {},
 ): Promise<Session> {
-  const again = (until: AbortSignalLike | undefined): Promise<Token> =>
-    tokenByTypedData(connection, signer, until);
-  return openSession(connection, await again(signal), { signIn: again, prompts: signer.prompts });
+  const again = (signingIn: SigningIn): Promise<Token> => tokenByTypedData(connection, signer, signingIn);
+  return openSession(connection, await again({ signal }), { signIn: again, prompts: signer.prompts });
 }
 
 /** Signs in by a message (EIP-4361). `host` must be a web host of the service. */
@@ -77,9 +95,10 @@ export async function signInWithMessage(
   signer: MessageSigner,
   options: SignInMessageOptions & CallOptions,
 ): Promise<Session> {
-  const again = (until: AbortSignalLike | undefined): Promise<Token> =>
-    tokenByMessage(connection, signer, options, until);
-  return openSession(connection, await again(options.signal), { signIn: again, prompts: signer.prompts });
+  const { signal } = options;
+  const again = (signingIn: SigningIn): Promise<Token> =>
+    tokenByMessage(connection, signer, options, signingIn);
+  return openSession(connection, await again({ signal }), { signIn: again, prompts: signer.prompts });
 }
 
 /**
@@ -89,8 +108,7 @@ export async function signInWithMessage(
 export function restoreSession(connection: Connection, token: string, signer?: TypedDataSigner): Session {
   const read = readToken(connection, token, undefined);
   if (signer === undefined) return openSession(connection, read, { signIn: undefined, prompts: false });
-  const again = (until: AbortSignalLike | undefined): Promise<Token> =>
-    tokenByTypedData(connection, signer, until);
+  const again = (signingIn: SigningIn): Promise<Token> => tokenByTypedData(connection, signer, signingIn);
   return openSession(connection, read, { signIn: again, prompts: signer.prompts });
 }
 
@@ -99,35 +117,65 @@ export function restoreSession(connection: Connection, token: string, signer?: T
  * @throws RedbookError `NO_SIGNER` for a session that was restored from its token alone
  */
 export function renew(session: Session, { signal }: CallOptions = {}): Promise<void> {
-  const credentials = credentialsOf.get(session)!;
+  return renewed(credentialsOf.get(session)!, { signal });
+}
+
+/** Signs in again, unless that is under way. */
+function renewed(credentials: Credentials, signingIn: SigningIn): Promise<void> {
   if (credentials.signIn === undefined) {
     const message = 'the session was restored from its token: sign in again';
     return Promise.reject(new RedbookError({ code: 'NO_SIGNER', message, outcome: 'refused' }));
   }
   credentials.renewal ??= credentials
-    .signIn(signal)
-    .then((token) => {
-      credentials.token = token;
-    })
+    .signIn(signingIn)
+    .then(
+      (token) => {
+        credentials.token = token;
+        credentials.failure = undefined;
+      },
+      (error: unknown) => {
+        credentials.failure = error;
+        throw error;
+      },
+    )
     .finally(() => {
       credentials.renewal = undefined;
     });
   return credentials.renewal;
 }
 
-const renewsItself = ({ signIn, prompts }: Credentials): boolean => signIn !== undefined && !prompts;
+/** Renews a session that renews itself. @returns undefined when it does not, or when its last signature is too recent */
+function renewedByItself({ clock }: Connection, credentials: Credentials): Promise<void> | undefined {
+  const { signIn, prompts, renewal, signedAt, pauseMs } = credentials;
+  if (signIn === undefined || prompts) return undefined;
+  if (renewal !== undefined) return renewal;
+  const sinceMs = clock.now() - signedAt;
+  // A clock that is set back does not prolong the pause.
+  if (sinceMs >= 0 && sinceMs < pauseMs) return undefined;
+  const nextMs = Math.min(Math.max(2 * pauseMs, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
+  const onSign = (): void => {
+    credentials.signedAt = clock.now();
+    credentials.pauseMs = nextMs;
+  };
+  return renewed(credentials, { signal: undefined, onSign });
+}
 
 /**
  * Renews the token of a session that renews itself: in the background when the token is old, and before this returns
  * when it has expired.
  */
 export async function freshen(session: Session): Promise<void> {
+  const { connection } = session;
   const credentials = credentialsOf.get(session)!;
-  if (!renewsItself(credentials)) return;
-  const now = session.connection.clock.now();
-  if (now >= credentials.token.expiresAt) await renew(session);
-  // A failure shows when the token has expired.
-  else if (now >= credentials.token.renewsAt) renew(session).catch(() => undefined);
+  const { renewsAt, expiresAt } = credentials.token;
+  const now = connection.clock.now();
+  if (now < renewsAt) return;
+  const renewal = renewedByItself(connection, credentials);
+  if (now >= expiresAt) {
+    if (renewal === undefined && credentials.failure !== undefined) throw credentials.failure;
+    await renewal;
+    // A failure shows when the token has expired.
+  } else renewal?.catch(() => undefined);
 }
 
 /**
@@ -137,8 +185,16 @@ export async function freshen(session: Session): Promise<void> {
  */
 export async function renewRefused(session: Session, token: string): Promise<boolean> {
   const credentials = credentialsOf.get(session)!;
-  if (renewsItself(credentials) && credentials.token.text === token) await renew(session);
+  if (credentials.token.text === token) await renewedByItself(session.connection, credentials);
   return credentials.token.text !== token;
+}
+
+/** Sends a request with the session's token, once. */
+export async function exchangeOnce(session: Session, call: Call): Promise<Answer> {
+  const credentials = credentialsOf.get(session)!;
+  const answer = await exchange(session.connection, { ...call, token: credentials.token.text });
+  if (isSuccess(answer)) credentials.pauseMs = Math.min(credentials.pauseMs, SHORTEST_PAUSE_MS);
+  return answer;
 }
 
 /**
@@ -148,9 +204,9 @@ export async function renewRefused(session: Session, token: string): Promise<boo
 export async function exchangeAs(session: Session, call: Call): Promise<Answer> {
   await freshen(session);
   const { token } = session;
-  const answer = await exchange(session.connection, { ...call, token });
+  const answer = await exchangeOnce(session, call);
   if (answer.status !== 401 || !(await renewRefused(session, token))) return answer;
-  return await exchange(session.connection, { ...call, token: session.token });
+  return await exchangeOnce(session, call);
 }
 
 /**

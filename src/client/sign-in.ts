@@ -44,18 +44,26 @@ export interface Token {
   readonly expiresAt: number;
 }
 
+/** A sign-in under way. */
+export interface SigningIn {
+  readonly signal: AbortSignalLike | undefined;
+  /** Called before each signature. */
+  readonly onSign?: () => void;
+}
+
 /** Signs in by typed data (EIP-712). */
 export function tokenByTypedData(
   connection: Connection,
   signer: TypedDataSigner,
-  signal: AbortSignalLike | undefined,
+  signingIn: SigningIn,
 ): Promise<Token> {
   const { address } = signer;
+  const { signal } = signingIn;
   return inTurn(connection, signer, signal, async () => {
     const challenge = { method: 'POST', path: '/v1/auth/challenge', body: { address }, signal } as const;
     const asked = await askPublicly(connection, challenge, { bucket: 'challenge', repeatable: true });
     const typedData = readChallenge(connection, address, asked);
-    const signature = await signed(() => signer.signTypedData(typedData), signal);
+    const signature = await signed(() => signer.signTypedData(typedData), signingIn);
     return { method: 'POST', path: '/v1/auth/verify', body: { address, signature }, signal };
   });
 }
@@ -65,9 +73,10 @@ export function tokenByMessage(
   connection: Connection,
   signer: MessageSigner,
   options: SignInMessageOptions,
-  signal: AbortSignalLike | undefined,
+  signingIn: SigningIn,
 ): Promise<Token> {
   const { address } = signer;
+  const { signal } = signingIn;
   return inTurn(connection, signer, signal, async () => {
     const call = { method: 'GET', path: '/api/auth/nonce', query: { address }, signal } as const;
     const asked = await askPublicly(connection, call, { bucket: 'challenge', repeatable: true });
@@ -76,7 +85,7 @@ export function tokenByMessage(
     if (!NONCE.test(nonce)) throw unreadable('the nonce was not signed: it is not 32 hex digits', asked);
     const issuedAt = new Date(connection.clock.now()).toISOString();
     const message = signInMessage({ ...options, address, nonce, issuedAt });
-    const signature = await signed(() => signer.signMessage(message), signal);
+    const signature = await signed(() => signer.signMessage(message), signingIn);
     return { method: 'POST', path: '/api/auth/verify', body: { address, message, signature }, signal };
   });
 }
@@ -115,7 +124,8 @@ async function signedIn(
   return readToken(connection, token ?? sessionToken ?? '', address);
 }
 
-async function signed(sign: () => Promise<string>, signal: AbortSignalLike | undefined): Promise<string> {
+async function signed(sign: () => Promise<string>, { signal, onSign }: SigningIn): Promise<string> {
+  onSign?.();
   const signing = (async () => sign())().catch((cause: unknown) => {
     const message = cause instanceof Error ? cause.message : 'the signer did not sign';
     throw new RedbookError({ code: 'SIGNING_FAILED', message, cause, outcome: 'refused' });

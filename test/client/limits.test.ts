@@ -8,6 +8,7 @@ import {
   getOrders,
   getPairs,
   place,
+  renew,
   restoreSession,
   type Session,
   signIn,
@@ -202,6 +203,73 @@ describe('a session', () => {
     fresh.token = '';
     expect((await clock.until(errorOf(getOrders(prompting)))).code).to.equal('UNAUTHORIZED');
     expect(seen.filter(({ route }) => route.endsWith('/verify'))).to.have.length(1);
+  });
+
+  it('gives a service that always answers 401 few signatures, however many requests it refuses', async () => {
+    let signatures = 0;
+    const { clock, connection } = stage((route, _number, now) => {
+      if (route.endsWith('/challenge')) return { body: challengeAt(now.now()) };
+      return route.endsWith('/verify') ? { body: { verified: true, token: tokenAt(now) } } : UNAUTHORIZED;
+    });
+    const signing = signer(false, () => {
+      signatures += 1;
+    });
+    const session = await clock.until(signIn(connection, signing));
+    expect(signatures).to.equal(1);
+    const refused = async (): Promise<void> => {
+      expect((await clock.until(errorOf(getOrders(session)))).code).to.equal('UNAUTHORIZED');
+      expect((await clock.until(place(session, BID))).outcome).to.equal('refused');
+    };
+    for (let request = 0; request < 10; request += 1) await refused();
+    expect(signatures, 'one renewal').to.equal(2);
+    for (let minute = 0; minute < 24 * 60; minute += 1) {
+      await clock.pass(60_000);
+      await refused();
+    }
+    expect(signatures, 'about one in an hour').to.be.within(20, 34);
+    await clock.until(renew(session));
+    expect(signatures, 'a renewal that the caller asks for').to.be.within(21, 35);
+  });
+
+  it('gives a service whose tokens last for a second a signature a minute', async () => {
+    let signatures = 0;
+    const { clock, connection, seen } = stage((route, _number, now) => {
+      if (route.endsWith('/challenge')) return { body: challengeAt(now.now()) };
+      if (route.endsWith('/verify')) return { body: { verified: true, token: tokenAt(now, 1) } };
+      return { body: { orders: [], nextCursor: null } };
+    });
+    const signing = signer(false, () => {
+      signatures += 1;
+    });
+    const session = await clock.until(signIn(connection, signing));
+    for (let second = 0; second < 600; second += 1) {
+      await clock.until(getOrders(session));
+      await clock.pass(1_000);
+    }
+    expect(seen.filter(({ route }) => route === 'GET /v1/orders')).to.have.length(600);
+    expect(signatures).to.be.within(9, 12);
+  });
+
+  it('is renewed again after a 401 once the earlier renewal has served', async () => {
+    let isRefused = false;
+    let signatures = 0;
+    const { clock, connection } = stage((route, _number, now) => {
+      if (route.endsWith('/challenge')) return { body: challengeAt(now.now()) };
+      if (!route.endsWith('/verify'))
+        return isRefused ? UNAUTHORIZED : { body: { orders: [], nextCursor: null } };
+      isRefused = false;
+      return { body: { verified: true, token: tokenAt(now) } };
+    });
+    const signing = signer(false, () => {
+      signatures += 1;
+    });
+    const session = await clock.until(signIn(connection, signing));
+    for (let day = 1; day <= 20; day += 1) {
+      await clock.pass(2 * 60_000);
+      isRefused = true;
+      await clock.until(getOrders(session));
+      expect(signatures).to.equal(1 + day);
+    }
   });
 
   it('that cannot be renewed prevents an order from being sent, and the error says so', async () => {
