@@ -1,6 +1,6 @@
 /** Signs wallets in by either flow, and reads session tokens. */
 
-import { askPublicly } from './asking.ts';
+import { askPublicly, pauseAfter } from './asking.ts';
 import { readChallenge } from './challenge.ts';
 import type { AbortSignalLike, Connection } from './connection.ts';
 import { RedbookError } from './errors.ts';
@@ -102,7 +102,7 @@ async function inTurn(
   const ofConnection = turns.get(connection) ?? new Map<string, Promise<unknown>>();
   turns.set(connection, ofConnection);
   const name = signer.address.toLowerCase();
-  const run = (): Promise<Token> => signedIn(connection, signer.address, answerChallenge);
+  const run = (): Promise<Token> => signedIn(connection, signer, signal, answerChallenge);
   const turn = (ofConnection.get(name) ?? Promise.resolve()).then(run, run);
   ofConnection.set(name, turn);
   const over = (): void => {
@@ -112,16 +112,33 @@ async function inTurn(
   return untilAborted(turn, signal);
 }
 
-/** @param answerChallenge gets a challenge and a signature, and returns the request that verifies the signature */
+/** Most sign-ins, each from a new challenge on, while answers are lost. */
+const SIGN_INS = 4;
+
+/**
+ * Signs in. A verification whose answer was lost may have used its challenge up, so it is not sent again: a signer that
+ * does not prompt begins anew with another challenge.
+ * @param answerChallenge gets a challenge and its signature, and returns the request that verifies the signature
+ */
 async function signedIn(
   connection: Connection,
-  address: string,
+  { address, prompts }: Signer,
+  signal: AbortSignalLike | undefined,
   answerChallenge: () => Promise<Call>,
 ): Promise<Token> {
-  const verify = await answerChallenge();
-  const answer = await askPublicly(connection, verify, { bucket: 'verify', repeatable: false });
-  const { token, sessionToken } = replyOf<{ token?: string; sessionToken?: string }>(answer);
-  return readToken(connection, token ?? sessionToken ?? '', address);
+  for (let attempt = 1; ; attempt += 1) {
+    const verify = await answerChallenge();
+    const verified = await askPublicly(connection, verify, { bucket: 'verify', repeatable: false })
+      .then((answer) => replyOf<{ token?: string; sessionToken?: string }>(answer))
+      .catch((error: unknown) => {
+        const isLost =
+          error instanceof RedbookError && error.outcome === 'unknown' && error.code !== 'ABORTED';
+        if (prompts || !isLost || attempt === SIGN_INS) throw error;
+        return error;
+      });
+    if (verified instanceof RedbookError) await pauseAfter(connection, verified, attempt, signal);
+    else return readToken(connection, verified.token ?? verified.sessionToken ?? '', address);
+  }
 }
 
 async function signed(sign: () => Promise<string>, { signal, onSign }: SigningIn): Promise<string> {

@@ -194,6 +194,63 @@ describe('signing in', () => {
     }
   });
 
+  describe('over a network that loses answers', () => {
+    /** A service that loses the answers to the first verifications. */
+    function losing(count: number, loss: Scripted) {
+      let [challenges, verifications, signatures] = [0, 0, 0];
+      const staged = stage((route, _number, clock): Scripted => {
+        if (route.endsWith('/challenge')) {
+          challenges += 1;
+          return { body: challengeAt(clock.now()) };
+        }
+        if (route.endsWith('/nonce')) {
+          challenges += 1;
+          return { body: 'a'.repeat(32) };
+        }
+        verifications += 1;
+        const token = tokenAt(clock);
+        return verifications <= count ? loss : { body: { verified: true, token, sessionToken: token } };
+      });
+      const sign = (): void => {
+        signatures += 1;
+      };
+      return { ...staged, sign, counts: () => [challenges, verifications, signatures] };
+    }
+    const LOSSES: Readonly<Record<string, Scripted>> = {
+      'a broken connection': { cut: true },
+      'a proxy’s page': { status: 502, body: '<html>' },
+      'a proxy’s page with a pause': { status: 503, body: '<html>', headers: { 'Retry-After': '2' } },
+      'half an answer': { body: '{"verified":true,"tok' },
+    };
+
+    for (const [name, loss] of Object.entries(LOSSES))
+      it(`begins anew after ${name}, if the signer does not prompt`, async () => {
+        const typed = losing(3, loss);
+        await typed.clock.until(signIn(typed.connection, signer(false, typed.sign)));
+        expect(typed.counts()).to.deep.equal([4, 4, 4]);
+        const text = losing(3, loss);
+        const options = { host: 'redbook.example' };
+        await text.clock.until(signInWithMessage(text.connection, signer(false, text.sign), options));
+        expect(text.counts()).to.deep.equal([4, 4, 4]);
+        const prompting = losing(1, loss);
+        await prompting.clock.until(errorOf(signIn(prompting.connection, signer(true, prompting.sign))));
+        expect(prompting.counts(), 'a person is asked once').to.deep.equal([1, 1, 1]);
+      });
+
+    it('gives up after four sign-ins, after a refusal, and when it is asked to wait for long', async () => {
+      const attempts = async (loss: Scripted): Promise<readonly number[]> => {
+        const { clock, connection, sign, counts } = losing(9, loss);
+        await clock.until(errorOf(signIn(connection, signer(false, sign))));
+        return counts();
+      };
+      expect(await attempts({ cut: true })).to.deep.equal([4, 4, 4]);
+      const refused = { status: 400, body: { code: 'BAD_REQUEST', error: 'no such challenge' } };
+      expect(await attempts(refused)).to.deep.equal([1, 1, 1]);
+      const away = { status: 503, body: '<html>', headers: { 'Retry-After': '86400' } };
+      expect(await attempts(away)).to.deep.equal([1, 1, 1]);
+    });
+  });
+
   it('gives browser wallets a login of fixed types only', () => {
     const { domain, types, primaryType, message } = challengeAt(0).typedData;
     const foreign = {
