@@ -83,7 +83,7 @@ function queryText(values: QueryValues): string {
 }
 
 /** Runs an operation that can be aborted. It ends in time even if `fetch` ignores its signal. */
-async function inTime<Result>(
+export async function inTime<Result>(
   { clock }: Connection,
   { signal, timeoutMs = ANSWER_WITHIN_MS, method, path }: Call,
   run: (signal: AbortSignalLike) => Promise<Result>,
@@ -217,7 +217,7 @@ function errorBody(text: string): ErrorBody {
 function retryAfterMs({ header }: Answer): number | null {
   const text = header('Retry-After');
   if (text === null) return null;
-  if (/^\d+$/.test(text)) return Number(text) * 1_000;
-  const [until, now] = [Date.parse(text), Date.parse(header('Date') ?? '')];
-  return Number.isNaN(until - now) ? null : Math.max(0, until - now);
+  const untilMs = Date.parse(text) - Date.parse(header('Date') ?? '');
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1_000 : Math.max(0, untilMs);
+  return Number.isSafeInteger(waitMs) ? waitMs : null;
 }

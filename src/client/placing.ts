@@ -2,7 +2,7 @@
 
 import { type AbortSignalLike, randomId } from './connection.ts';
 import { RedbookError } from './errors.ts';
-import { type Answer, aborted, errorOf, isSuccess, replyOf, unreadable } from './exchange.ts';
+import { type Answer, aborted, type Call, errorOf, isSuccess, replyOf, unreadable } from './exchange.ts';
 import { findOrder } from './lookup.ts';
 import type { CallOptions } from './market-data.ts';
 import type { Amount, Order } from './replies.ts';
@@ -80,7 +80,7 @@ export interface PlaceOptions extends CallOptions {
   readonly onLookup?: (lookup: Lookup) => void;
 }
 
-/** Milliseconds without an answer after which an order is looked up. */
+/** Longest wait for the answer to an order, and for a renewal of the session before it. */
 const ANSWER_WITHIN_MS = 3_000;
 /** Times of the look-ups, counted from the moment the answer is lost. */
 const LOOKUPS_AT_MS = [500, 1_000, 3_000, 10_000] as const;
@@ -100,7 +100,7 @@ interface Errand {
 type Result = OrderPlaced | OrderRefused | RedbookError;
 
 /**
- * Places an order and returns its outcome.
+ * Places an order and returns its outcome, in about ten seconds if no answer comes, whatever pauses the service asks for.
  *
  * The order's id is fixed before anything is sent. After a lost answer the order is looked up by that id, 0.5, 1, 3 and
  * 10 seconds later. An order that is not found may still be on its way. It is sent again automatically only if it can
@@ -113,7 +113,7 @@ type Result = OrderPlaced | OrderRefused | RedbookError;
 export async function place(session: Session, order: NewOrder, options: PlaceOptions = {}): Promise<Placed> {
   const { connection } = session;
   const body = { ...order, clientOrderId: order.clientOrderId ?? randomId(connection) };
-  await freshen(session).catch(throwUnsent);
+  await freshen(session, sending(body, options.signal)).catch(throwUnsent);
   if (options.signal?.aborted) throw aborted(options.signal, 'refused');
   const errand: Errand = { session, body, firstSentAt: connection.clock.now(), unanswered: 0 };
   return await follow(errand, await send(errand, options.signal), options);
@@ -139,16 +139,19 @@ async function send(errand: Errand, signal: AbortSignalLike | undefined): Promis
   const result = await sendOnce(errand, signal);
   const error = result instanceof RedbookError ? result : result.outcome === 'refused' ? result.error : null;
   if (error?.status !== 401) return result;
-  const isRenewed = await renewRefused(session, token).catch(() => false);
+  const isRenewed = await renewRefused(session, token, sending(errand.body, signal)).catch(() => false);
   return isRenewed && isInTime(errand) ? await sendOnce(errand, signal) : result;
 }
 
+const sending = (body: NewOrder, signal: AbortSignalLike | undefined): Call => ({
+  ...{ method: 'POST', path: '/v1/orders', body, signal, timeoutMs: ANSWER_WITHIN_MS },
+});
+
 async function sendOnce(errand: Errand, signal: AbortSignalLike | undefined): Promise<Result> {
   const { session, body } = errand;
-  const call = { method: 'POST', path: '/v1/orders', body, signal, timeoutMs: ANSWER_WITHIN_MS } as const;
   errand.unanswered += 1;
   try {
-    return resultOf(errand, await exchangeOnce(session, call));
+    return resultOf(errand, await exchangeOnce(session, sending(body, signal)));
   } catch (error) {
     if (error instanceof RedbookError) return error;
     throw error;
@@ -195,19 +198,24 @@ async function follow(errand: Errand, first: Result, options: PlaceOptions): Pro
   const { clock } = session.connection;
   const { signal, onLookup } = options;
   const lostAt = clock.now();
+  const plan = isPaused(first) ? LOOKUPS_AT_MS.slice(0, 1) : LOOKUPS_AT_MS;
   let error = first;
   let notBefore = 0;
-  for (const atMs of isPaused(first) ? LOOKUPS_AT_MS.slice(0, 1) : LOOKUPS_AT_MS) {
+  for (const [index, atMs] of plan.entries()) {
     if (error.code === 'ABORTED') break;
+    // A pause that the service asks for drops the look-ups within it, and delays no other: the last one is always made.
+    const nextMs = plan[index + 1];
+    if (nextMs !== undefined && notBefore >= lostAt + nextMs) continue;
     const lookup = { clientOrderId: body.clientOrderId, error };
     // An exception in the caller's function must not hide the outcome of the order.
     if (onLookup !== undefined) queueMicrotask(() => onLookup(lookup));
-    const waitMs = Math.max(lostAt + atMs, notBefore) - clock.now();
+    const dueAt = nextMs === undefined ? lostAt + atMs : Math.max(lostAt + atMs, notBefore);
+    const waitMs = dueAt - clock.now();
     if (!(await slept(session, waitMs, signal))) return unknown(errand, aborted(signal));
     const looked = await look(errand, signal);
     if (looked instanceof RedbookError) {
       notBefore = clock.now() + (looked.retryAfterMs ?? 0);
-      if (looked.status === 401 || looked.code === 'ABORTED') error = looked;
+      error = looked;
     } else if (looked !== null) return looked;
     else if (canRest(body) && isInTime(errand) && !isPaused(error)) {
       const result = await send(errand, signal);

@@ -3,7 +3,7 @@
 import { ask } from './asking.ts';
 import type { Connection } from './connection.ts';
 import { RedbookError } from './errors.ts';
-import { type Answer, type Call, exchange, isSuccess, replyOf } from './exchange.ts';
+import { type Answer, type Call, exchange, inTime, isSuccess, replyOf } from './exchange.ts';
 import type { CallOptions } from './market-data.ts';
 import {
   type MessageSigner,
@@ -163,8 +163,9 @@ function renewedByItself({ clock }: Connection, credentials: Credentials): Promi
 /**
  * Renews the token of a session that renews itself: in the background when the token is old, and before this returns
  * when it has expired.
+ * @param call request that follows: waits no longer than for its answer
  */
-export async function freshen(session: Session): Promise<void> {
+export async function freshen(session: Session, call: Call): Promise<void> {
   const { connection } = session;
   const credentials = credentialsOf.get(session)!;
   const { renewsAt, expiresAt } = credentials.token;
@@ -173,7 +174,7 @@ export async function freshen(session: Session): Promise<void> {
   const renewal = renewedByItself(connection, credentials);
   if (now >= expiresAt) {
     if (renewal === undefined && credentials.failure !== undefined) throw credentials.failure;
-    await renewal;
+    if (renewal !== undefined) await inTime(connection, call, () => renewal);
     // A failure shows when the token has expired.
   } else renewal?.catch(() => undefined);
 }
@@ -181,11 +182,14 @@ export async function freshen(session: Session): Promise<void> {
 /**
  * After a 401: renews a session that renews itself, unless another request has done so.
  * @param token token that was refused
+ * @param call request that follows: waits no longer than for its answer
  * @returns true if there is another token now
  */
-export async function renewRefused(session: Session, token: string): Promise<boolean> {
+export async function renewRefused(session: Session, token: string, call: Call): Promise<boolean> {
+  const { connection } = session;
   const credentials = credentialsOf.get(session)!;
-  if (credentials.token.text === token) await renewedByItself(session.connection, credentials);
+  const renewal = credentials.token.text === token ? renewedByItself(connection, credentials) : undefined;
+  if (renewal !== undefined) await inTime(connection, call, () => renewal);
   return credentials.token.text !== token;
 }
 
@@ -202,10 +206,10 @@ export async function exchangeOnce(session: Session, call: Call): Promise<Answer
  * effect.
  */
 export async function exchangeAs(session: Session, call: Call): Promise<Answer> {
-  await freshen(session);
+  await freshen(session, call);
   const { token } = session;
   const answer = await exchangeOnce(session, call);
-  if (answer.status !== 401 || !(await renewRefused(session, token))) return answer;
+  if (answer.status !== 401 || !(await renewRefused(session, token, call))) return answer;
   return await exchangeOnce(session, call);
 }
 

@@ -69,11 +69,16 @@ async function playCase(number: number, tally: Tally): Promise<void> {
     if (faultiness === 0 && !isDoubled && !seen.some(({ answeredStatus }) => answeredStatus === 503))
       expect(placed.outcome, 'nothing went wrong').to.not.equal('unknown');
     const recordedAt = route.recordedAt.get(order.clientOrderId);
-    // A session renews itself at once after the first refusal of its token, and a minute after the next one.
+    // A session renews itself at once after the first refusal of its token, and a minute after the next one. A look-up
+    // does not wait for a renewal whose own answers are lost.
     const endings = network.sightings.filter(({ fate }) => fate === 'end session').length;
+    const isSignedIn = network.sightings.every(
+      ({ request, fate }) => fate === 'pass' || !request.path.startsWith('/v1/auth/'),
+    );
     const mustBeFound =
       isMended &&
       endings < 2 &&
+      isSignedIn &&
       !prompts &&
       order === orders[0] &&
       recordedAt !== undefined &&

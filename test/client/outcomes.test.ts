@@ -1,0 +1,89 @@
+/** Tests the outcomes that placing reports, against a scripted service on a virtual clock. */
+
+import { expect } from 'chai';
+import { place, restoreSession } from '../../src/client/index.ts';
+import { errorOf } from './fixture.ts';
+import { BID, challengeAt, type Scripted, signer, stage, tokenAt, UNAUTHORIZED } from './scripted-service.ts';
+
+const SECOND_MS = 1_000;
+
+describe('an order whose answer was lost', () => {
+  /** Returns the result of a call, and the milliseconds since the start at which it came. */
+  const timed = <Result>(
+    { clock, startMs }: ReturnType<typeof stage>,
+    call: Promise<Result>,
+  ): Promise<[Result, number]> => clock.until(call.then((result) => [result, clock.now() - startMs]));
+
+  /** Places an order at a service that answers every request alike. */
+  async function placed(answer: Scripted) {
+    const { clock, connection, seen, startMs } = stage(() => answer);
+    const outcome = await clock.until(place(restoreSession(connection, tokenAt(clock)), BID));
+    return { outcome, seen: seen.map(({ atMs }) => atMs), tookMs: clock.now() - startMs };
+  }
+  const away = (retryAfter: string): Scripted => ({
+    status: 503,
+    headers: { 'Retry-After': retryAfter, Date: 'Mon, 05 Jan 2026 09:30:00 GMT' },
+    body: '<html>maintenance</html>',
+  });
+
+  it('is looked up by the plan at the latest, whatever pause the service asks for', async () => {
+    const pauses: Readonly<Record<string, readonly [retryAfterMs: number | null, seen: readonly number[]]>> =
+      {
+        '0': [0, [0, 500, 1_000, 3_000, 10_000]],
+        '1': [1_000, [0, 500, 1_500, 3_000, 10_000]],
+        '5': [5_000, [0, 500, 5_500, 10_000]],
+        '86400': [86_400_000, [0, 500, 10_000]],
+        'Tue, 06 Jan 2026 09:30:00 GMT': [86_400_000, [0, 500, 10_000]],
+        'Sun, 04 Jan 2026 09:30:00 GMT': [0, [0, 500, 1_000, 3_000, 10_000]],
+        '-5': [0, [0, 500, 1_000, 3_000, 10_000]],
+        ['9'.repeat(400)]: [null, [0, 500, 1_000, 3_000, 10_000]],
+        'in a while': [null, [0, 500, 1_000, 3_000, 10_000]],
+        '': [null, [0, 500, 1_000, 3_000, 10_000]],
+      };
+    for (const [text, [retryAfterMs, times]] of Object.entries(pauses)) {
+      const { outcome, seen, tookMs } = await placed(away(text));
+      if (outcome.outcome !== 'unknown') throw new Error(outcome.outcome);
+      expect(outcome.error.retryAfterMs, text).to.equal(retryAfterMs);
+      expect(seen, text).to.deep.equal(times);
+      expect(tookMs, text).to.equal(10 * SECOND_MS);
+    }
+  });
+
+  it('is not awaited for longer while sign-in is limited', async () => {
+    const limited = { status: 429, headers: { 'Retry-After': '60' }, body: { code: 'RATE_LIMITED' } };
+    const refusing = stage((route) => (route.endsWith('/challenge') ? limited : UNAUTHORIZED));
+    const session = restoreSession(refusing.connection, tokenAt(refusing.clock), signer(false));
+    const [refused, refusedMs] = await timed(refusing, place(session, BID));
+    expect(refused.outcome === 'refused' && refused.error.code).to.equal('UNAUTHORIZED');
+    expect(refusedMs).to.be.at.most(3 * SECOND_MS);
+
+    const expired = stage(() => limited);
+    const old = restoreSession(expired.connection, tokenAt(expired.clock, 1), signer(false));
+    await expired.clock.pass(2 * SECOND_MS);
+    const [error, thrownMs] = await timed(expired, errorOf(place(old, BID)));
+    expect(error).to.include({ code: 'TIMEOUT', outcome: 'refused' });
+    expect(thrownMs).to.be.at.most(5 * SECOND_MS);
+
+    const ending = stage((route, number) =>
+      number === 0 ? { cut: true } : route.endsWith('/challenge') ? limited : UNAUTHORIZED,
+    );
+    const lost = restoreSession(ending.connection, tokenAt(ending.clock), signer(false));
+    const [unknown, unknownMs] = await timed(ending, place(lost, BID));
+    expect(unknown.outcome).to.equal('unknown');
+    expect(unknownMs).to.be.at.most(13 * SECOND_MS);
+  });
+
+  it('stops waiting for a renewal when its caller aborts', async () => {
+    const { clock, connection } = stage((route, _number, now) =>
+      route.endsWith('/challenge') ? { body: challengeAt(now.now()) } : UNAUTHORIZED,
+    );
+    const silent = { ...signer(false), signTypedData: () => new Promise<string>(() => undefined) };
+    const session = restoreSession(connection, tokenAt(clock, 1), silent);
+    await clock.pass(2 * SECOND_MS);
+    const controller = new AbortController();
+    const placing = errorOf(place(session, BID, { signal: controller.signal }));
+    await clock.pass(SECOND_MS);
+    controller.abort();
+    expect(await placing).to.include({ code: 'ABORTED', outcome: 'refused' });
+  });
+});
