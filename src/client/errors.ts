@@ -13,6 +13,7 @@ export type { ErrorCode };
  * - `UNREADABLE_ANSWER`: an answer came that is not one of the service, or only a part of it.
  * - `SIGNING_FAILED`: the signer threw; `cause` is what it threw.
  * - `NO_SIGNER`: the session was restored from a token and cannot be renewed.
+ * - `DUPLICATE_ORDER_ID`: the client order id stands for another order; nothing was placed.
  * - `ORDER_REJECTED`: the service recorded the order as rejected, and does not say why any more.
  */
 export type ClientErrorCode =
@@ -22,6 +23,7 @@ export type ClientErrorCode =
   | 'UNREADABLE_ANSWER'
   | 'SIGNING_FAILED'
   | 'NO_SIGNER'
+  | 'DUPLICATE_ORDER_ID'
   | 'ORDER_REJECTED';
 
 interface RedbookErrorDetails {

@@ -42,6 +42,7 @@ export {
 export {
   type Lookup,
   type NewOrder,
+  type OrderDuplicate,
   type OrderPlaced,
   type OrderRefused,
   type OrderUnknown,

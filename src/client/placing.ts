@@ -1,6 +1,7 @@
 /** Places orders, and reports the outcome honestly when an answer was lost. */
 
 import { type AbortSignalLike, randomId } from './connection.ts';
+import { isSameDecimal, isSumAbove } from './decimals.ts';
 import { RedbookError } from './errors.ts';
 import { type Answer, aborted, type Call, errorOf, isSuccess, replyOf, unreadable } from './exchange.ts';
 import { findOrder } from './lookup.ts';
@@ -26,7 +27,7 @@ export interface NewOrder {
   readonly postOnly?: boolean;
   /**
    * 1 to 128 characters, unique per wallet and remembered permanently: a reused id stands for the order that it
-   * was first given to. A new id is made unless given.
+   * was first given to, and nothing is placed. A new id is made unless given.
    */
   readonly clientOrderId?: string;
   readonly reduceOnly?: boolean;
@@ -52,6 +53,16 @@ export interface OrderRefused {
   readonly clientOrderId: string;
 }
 
+/** The id stands for another order: nothing was placed under it, and nothing will be. */
+export interface OrderDuplicate {
+  readonly outcome: 'duplicate';
+  /** `DUPLICATE_ORDER_ID`. */
+  readonly error: RedbookError;
+  /** The order that the id was first given to, as it is now. */
+  readonly order: Order;
+  readonly clientOrderId: string;
+}
+
 /** The outcome is not known yet: the order may be in the book, and it may still be on its way. */
 export interface OrderUnknown {
   readonly outcome: 'unknown';
@@ -67,7 +78,7 @@ export interface OrderUnknown {
   sendAgain(options?: PlaceOptions): Promise<Placed>;
 }
 
-export type Placed = OrderPlaced | OrderRefused | OrderUnknown;
+export type Placed = OrderPlaced | OrderRefused | OrderDuplicate | OrderUnknown;
 
 export interface Lookup {
   readonly clientOrderId: string;
@@ -97,7 +108,7 @@ interface Errand {
 }
 
 /** Result of a request: an outcome, or the reason why there is none yet. */
-type Result = OrderPlaced | OrderRefused | RedbookError;
+type Result = Exclude<Placed, OrderUnknown> | RedbookError;
 
 /**
  * Places an order and returns its outcome, in about ten seconds if no answer comes, whatever pauses the service asks for.
@@ -108,6 +119,8 @@ type Result = OrderPlaced | OrderRefused | RedbookError;
  *
  * `refused` is reported only after a 4xx answer or a recorded rejection, and only while no other request of this order
  * can still arrive.
+ * `duplicate` is reported for a used id whose order has another market, side, type, price, size, time in force or
+ * post-only flag, or which has spent more than this order's quote amount. An order of the same terms is `placed`.
  * @throws RedbookError when nothing was sent: the signal was aborted before, or the session could not be renewed
  */
 export async function place(session: Session, order: NewOrder, options: PlaceOptions = {}): Promise<Placed> {
@@ -144,7 +157,11 @@ async function send(errand: Errand, signal: AbortSignalLike | undefined): Promis
 }
 
 const sending = (body: NewOrder, signal: AbortSignalLike | undefined): Call => ({
-  ...{ method: 'POST', path: '/v1/orders', body, signal, timeoutMs: ANSWER_WITHIN_MS },
+  method: 'POST',
+  path: '/v1/orders',
+  body,
+  signal,
+  timeoutMs: ANSWER_WITHIN_MS,
 });
 
 async function sendOnce(errand: Errand, signal: AbortSignalLike | undefined): Promise<Result> {
@@ -164,13 +181,34 @@ function resultOf(errand: Errand, answer: Answer): Result {
   if (isSuccess(answer)) {
     const { order, rejectCode } = replyOf<{ order?: Order; rejectCode?: string }>(answer);
     if (order?.clientOrderId !== clientOrderId) throw unreadable('the answer is about another order', answer);
-    return outcomeOf(order, rejectCode, answer.requestId);
+    return outcomeOf(errand, order, rejectCode, answer.requestId);
   }
   const error = errorOf(answer);
   if (error.outcome === 'unknown') throw error;
   errand.unanswered -= 1;
   return errand.unanswered === 0 ? { outcome: 'refused', error, order: null, clientOrderId } : error;
 }
+
+/** True when a recorded order may be the one that was sent. */
+function hasTerms(order: Order, sent: NewOrder): boolean {
+  const { timeInForce = 'GTC', postOnly = false, price, size, quoteAmount } = sent;
+  const isSame = (recorded: Amount | null, given: Amount | undefined): boolean =>
+    recorded !== null && given !== undefined && isSameDecimal(recorded, String(given));
+  return (
+    (['market', 'side', 'type'] as const).every((name) => order[name] === sent[name]) &&
+    order.timeInForce === timeInForce &&
+    order.postOnly === postOnly &&
+    (sent.type !== 'limit' || isSame(order.price, price)) &&
+    (quoteAmount === undefined ? isSame(order.size, size) : !hasSpentMore(order, String(quoteAmount)))
+  );
+}
+
+/** The size of an order by quote amount came from the book, so only its fills tell that it had another amount. */
+const hasSpentMore = ({ fills }: Order, quoteAmount: Amount): boolean =>
+  isSumAbove(
+    fills.map(({ notional }) => notional),
+    quoteAmount,
+  );
 
 const REJECTIONS: Readonly<Record<string, string>> = {
   POST_ONLY_WOULD_CROSS: 'the order would have taken liquidity at once',
@@ -179,16 +217,22 @@ const REJECTIONS: Readonly<Record<string, string>> = {
 
 /** Returns the outcome of placing that an order of the service shows. */
 function outcomeOf(
+  { body }: Errand,
   order: Order,
   rejectCode: string | undefined,
   requestId: string | null,
-): OrderPlaced | OrderRefused {
-  const clientOrderId = order.clientOrderId!;
+): Exclude<Placed, OrderUnknown> {
+  const { clientOrderId } = body;
+  const refusal = (code: RedbookError['code'], message: string): RedbookError =>
+    new RedbookError({ code, message, status: 200, requestId, outcome: 'refused' });
+  if (!hasTerms(order, body)) {
+    const error = refusal('DUPLICATE_ORDER_ID', 'the id stands for another order, so nothing was placed');
+    return { outcome: 'duplicate', error, order, clientOrderId };
+  }
   if (order.status !== 'rejected') return { outcome: 'placed', order, clientOrderId };
   const code = rejectCode ?? 'ORDER_REJECTED';
   const message = REJECTIONS[code] ?? 'the order is recorded as rejected';
-  const error = new RedbookError({ code, message, status: 200, requestId, outcome: 'refused' });
-  return { outcome: 'refused', error, order, clientOrderId };
+  return { outcome: 'refused', error: refusal(code, message), order, clientOrderId };
 }
 
 /** Looks up an order whose answer was lost, until its outcome is known or the look-ups end. */
@@ -237,13 +281,10 @@ const slept = ({ connection }: Session, ms: number, signal: AbortSignalLike | un
   );
 
 /** Looks the order up once. @returns null when the service does not know it, or the reason why it does not tell */
-async function look(
-  { session, body }: Errand,
-  signal: AbortSignalLike | undefined,
-): Promise<OrderPlaced | OrderRefused | RedbookError | null> {
+async function look(errand: Errand, signal: AbortSignalLike | undefined): Promise<Result | null> {
   try {
-    const order = await findOrder(session, body.clientOrderId, signal);
-    return order === null ? null : outcomeOf(order, undefined, null);
+    const order = await findOrder(errand.session, errand.body.clientOrderId, signal);
+    return order === null ? null : outcomeOf(errand, order, undefined, null);
   } catch (error) {
     if (error instanceof RedbookError) return error;
     throw error;

@@ -1,7 +1,7 @@
 /** Tests the outcomes that placing reports, against a scripted service on a virtual clock. */
 
 import { expect } from 'chai';
-import { place, restoreSession } from '../../src/client/index.ts';
+import { type NewOrder, type Placed, place, restoreSession } from '../../src/client/index.ts';
 import { errorOf } from './fixture.ts';
 import { BID, challengeAt, type Scripted, signer, stage, tokenAt, UNAUTHORIZED } from './scripted-service.ts';
 
@@ -85,5 +85,121 @@ describe('an order whose answer was lost', () => {
     await clock.pass(SECOND_MS);
     controller.abort();
     expect(await placing).to.include({ code: 'ABORTED', outcome: 'refused' });
+  });
+});
+
+describe('an id that was used', () => {
+  const LIMIT = { ...BID, price: '2000.50', size: '1.0' } as const;
+  const MARKET = { market: 'ETH/USDC', side: 'buy', type: 'market' } as const;
+  const FILL = { notional: 30, price: 2000 };
+  /** An order as the service shows it: numbers without trailing zeros. */
+  const RECORDED = {
+    ...{
+      id: 'an order',
+      market: 'ETH/USDC',
+      side: 'buy',
+      type: 'limit',
+      timeInForce: 'GTC',
+      postOnly: false,
+    },
+    ...{
+      price: 2000.5,
+      size: 1,
+      filledSize: 0,
+      remainingSize: 1,
+      status: 'resting',
+      fillCount: 0,
+      fills: [],
+    },
+  };
+  const OF_MARKET = { ...RECORDED, type: 'market', price: null, status: 'filled' };
+
+  type Way = 'answered' | 'looked up' | 'sent again';
+  /** Places an order whose id the service has recorded an order under. */
+  async function outcomeOf(order: NewOrder, recorded: object, way: Way = 'answered'): Promise<Placed> {
+    const clientOrderId = 'mm-1';
+    const found = { ...recorded, clientOrderId };
+    let isBack = way !== 'sent again';
+    const { clock, connection } = stage((route, number) => {
+      if (!isBack || (way === 'looked up' && number === 0)) return { cut: true };
+      return {
+        body: route.startsWith('POST') ? { ...found, accepted: true, order: found } : { order: found },
+      };
+    });
+    const session = restoreSession(connection, tokenAt(clock));
+    const placed = await clock.until(place(session, { ...order, clientOrderId }));
+    if (placed.outcome !== 'unknown') return placed;
+    isBack = true;
+    return await clock.until(placed.sendAgain());
+  }
+
+  const SAME: readonly (readonly [NewOrder, object])[] = [
+    [LIMIT, RECORDED],
+    [{ ...LIMIT, timeInForce: 'GTC', postOnly: false, leverage: 5 }, RECORDED],
+    [{ ...LIMIT, price: '20005e-1', size: '01.' }, RECORDED],
+    [
+      { ...LIMIT, price: '0.20005E4', size: '.1e1' },
+      { ...RECORDED, status: 'cancelled' },
+    ],
+    [{ ...LIMIT, price: 2000.5, size: 1 } as unknown as NewOrder, RECORDED],
+    [{ ...MARKET, size: '1' }, OF_MARKET],
+    [{ ...MARKET, price: '5', size: '1' }, OF_MARKET],
+    [
+      { ...MARKET, quoteAmount: '60.00' },
+      { ...OF_MARKET, fills: [FILL, FILL] },
+    ],
+    [
+      { ...MARKET, quoteAmount: '60' },
+      { ...OF_MARKET, size: 0.03, fills: [] },
+    ],
+  ];
+  it('by an order of the same terms reports that order as placed, however its numbers are written', async () => {
+    for (const [order, recorded] of SAME)
+      for (const way of ['answered', 'looked up', 'sent again'] as const) {
+        const { outcome } = await outcomeOf(order, recorded, way);
+        expect(outcome, `${way}: ${JSON.stringify(order)}`).to.equal('placed');
+      }
+  });
+
+  const OTHERS: readonly (readonly [NewOrder, object])[] = [
+    ...(
+      [
+        { market: 'BTC/USDC' },
+        { market: 'eth/usdc' },
+        { side: 'sell' },
+        { type: 'market' },
+        { price: '2000.51' },
+        { price: '2000.500000000000000000000000001' },
+        { price: '2000.5e1' },
+        { price: '-2000.5' },
+        { price: '2000,5' },
+        { price: '' },
+        { price: '1e999999999' },
+        { price: undefined },
+        { size: '10' },
+        { size: '0.99999999999999999999' },
+        { timeInForce: 'IOC' },
+        { postOnly: true },
+      ] as Partial<NewOrder>[]
+    ).map((change) => [{ ...LIMIT, ...change }, RECORDED] as const),
+    [LIMIT, OF_MARKET],
+    [LIMIT, { ...RECORDED, price: 2001, status: 'rejected' }],
+    [LIMIT, { ...RECORDED, size: '1e-999999999' }],
+    [{ ...MARKET, size: '1' }, RECORDED],
+    [{ ...MARKET, quoteAmount: '1000' }, RECORDED],
+    [
+      { ...MARKET, quoteAmount: '59.999999' },
+      { ...OF_MARKET, fills: [FILL, FILL] },
+    ],
+    [{ ...MARKET, quoteAmount: '60', side: 'sell' }, OF_MARKET],
+  ];
+  it('by another order reports that nothing was placed, and shows the other order', async () => {
+    for (const [order, recorded] of OTHERS)
+      for (const way of ['answered', 'looked up', 'sent again'] as const) {
+        const placed = await outcomeOf(order, recorded, way);
+        expect(placed.outcome, `${way}: ${JSON.stringify(order)}`).to.equal('duplicate');
+        expect(placed.clientOrderId).to.equal('mm-1');
+        expect(placed.outcome === 'duplicate' && placed.order.id).to.equal('an order');
+      }
   });
 });
