@@ -14,7 +14,6 @@ export type { ErrorCode };
  * - `SIGNING_FAILED`: the signer threw; `cause` is what it threw.
  * - `NO_SIGNER`: the session was restored from a token and cannot be renewed.
  * - `DUPLICATE_ORDER_ID`: the client order id stands for another order; nothing was placed.
- * - `ORDER_REJECTED`: the service recorded the order as rejected, and does not say why any more.
  */
 export type ClientErrorCode =
   | 'NETWORK_ERROR'
@@ -23,8 +22,7 @@ export type ClientErrorCode =
   | 'UNREADABLE_ANSWER'
   | 'SIGNING_FAILED'
   | 'NO_SIGNER'
-  | 'DUPLICATE_ORDER_ID'
-  | 'ORDER_REJECTED';
+  | 'DUPLICATE_ORDER_ID';
 
 interface RedbookErrorDetails {
   readonly code: RedbookError['code'];

@@ -213,7 +213,26 @@ const hasSpentMore = ({ fills }: Order, quoteAmount: Amount): boolean =>
 const REJECTIONS: Readonly<Record<string, string>> = {
   POST_ONLY_WOULD_CROSS: 'the order would have taken liquidity at once',
   FOK_NOT_FILLED: 'the order could not be filled as a whole',
+  SETTLEMENT_FAILED: 'the order matched but could not be settled; nothing moved, and the market is halted',
 };
+
+/**
+ * Returns why a recorded order was rejected. Orders of before the member `reason` leave it to their terms: a post-only
+ * order never matches, and every other order that is no FOK order can only have failed in settlement.
+ */
+function rejectionOf(order: Order, rejectCode: string | undefined): { code: string; message: string } {
+  const { reason } = order as { reason?: unknown };
+  const told = rejectCode ?? (typeof reason === 'string' && reason !== '' ? reason : undefined);
+  const left = order.postOnly
+    ? 'POST_ONLY_WOULD_CROSS'
+    : order.timeInForce === 'FOK'
+      ? 'FOK_NOT_FILLED'
+      : 'SETTLEMENT_FAILED';
+  const code = told ?? left;
+  const isGuess = told === undefined && code === 'FOK_NOT_FILLED';
+  const note = isGuess ? ' (inferred from its terms: one that could not be settled looks the same)' : '';
+  return { code, message: `${REJECTIONS[code] ?? 'the order is recorded as rejected'}${note}` };
+}
 
 /** Returns the outcome of placing that an order of the service shows. */
 function outcomeOf(
@@ -230,8 +249,7 @@ function outcomeOf(
     return { outcome: 'duplicate', error, order, clientOrderId };
   }
   if (order.status !== 'rejected') return { outcome: 'placed', order, clientOrderId };
-  const code = rejectCode ?? 'ORDER_REJECTED';
-  const message = REJECTIONS[code] ?? 'the order is recorded as rejected';
+  const { code, message } = rejectionOf(order, rejectCode);
   return { outcome: 'refused', error: refusal(code, message), order, clientOrderId };
 }
 

@@ -212,9 +212,12 @@ describe('the client', () => {
       expect(placed.order).to.equal(null);
     }
     const crossing = await fixture.wallet({ ETH: '1', USDC: '99' });
-    const rejected = await place(crossing, { ...ASK, price: '3000', timeInForce: 'FOK' });
-    if (rejected.outcome !== 'refused') throw new Error(rejected.outcome);
-    expect(rejected.error).to.include({ code: 'FOK_NOT_FILLED', status: 200 });
-    expect(rejected.order?.status).to.equal('rejected');
+    const order: NewOrder = { ...ASK, price: '3000', timeInForce: 'FOK', clientOrderId: 'once' };
+    for (const way of ['answered', 'replayed']) {
+      const rejected = await place(crossing, order);
+      if (rejected.outcome !== 'refused') throw new Error(rejected.outcome);
+      expect(rejected.error, way).to.include({ code: 'FOK_NOT_FILLED', status: 200 });
+      expect(rejected.order?.status).to.equal('rejected');
+    }
   });
 });

@@ -1,7 +1,13 @@
 /** Tests the outcomes that placing reports, against a scripted service on a virtual clock. */
 
 import { expect } from 'chai';
-import { type NewOrder, type Placed, place, restoreSession } from '../../src/client/index.ts';
+import {
+  type NewOrder,
+  type Placed,
+  place,
+  type RedbookError,
+  restoreSession,
+} from '../../src/client/index.ts';
 import { errorOf } from './fixture.ts';
 import { BID, challengeAt, type Scripted, signer, stage, tokenAt, UNAUTHORIZED } from './scripted-service.ts';
 
@@ -201,5 +207,62 @@ describe('an id that was used', () => {
         expect(placed.clientOrderId).to.equal('mm-1');
         expect(placed.outcome === 'duplicate' && placed.order.id).to.equal('an order');
       }
+  });
+});
+
+describe('a recorded rejection', () => {
+  const ORDER = {
+    ...{
+      id: 'an order',
+      market: 'ETH/USDC',
+      side: 'buy',
+      type: 'limit',
+      timeInForce: 'GTC',
+      postOnly: false,
+    },
+    ...{ price: 1, size: 1, filledSize: 0, remainingSize: 1, status: 'rejected', fillCount: 0, fills: [] },
+  };
+  /** Places an order whose answer is lost, and whose look-up finds it rejected. @param reply members of the reply */
+  async function refusalOf(terms: Partial<NewOrder>, reply: object = {}): Promise<RedbookError> {
+    const recorded = { ...ORDER, ...terms, ...(terms.type === 'market' && { price: null }), ...reply };
+    const { clock, connection } = stage((_route, number) =>
+      number === 0 ? { cut: true } : { body: { order: { ...recorded, clientOrderId: 'an id' } } },
+    );
+    const session = restoreSession(connection, tokenAt(clock));
+    const placed = await clock.until(place(session, { ...BID, ...terms, clientOrderId: 'an id' }));
+    if (placed.outcome !== 'refused') throw new Error(placed.outcome);
+    expect(placed.order?.status).to.equal('rejected');
+    return placed.error;
+  }
+
+  it('that a look-up finds has the reason that the order tells, or the one that its terms leave', async () => {
+    const POST_ONLY = { postOnly: true } as const;
+    const FOK = { timeInForce: 'FOK' } as const;
+    const cases: readonly (readonly [Partial<NewOrder>, object, string])[] = [
+      [POST_ONLY, {}, 'POST_ONLY_WOULD_CROSS'],
+      [POST_ONLY, { reason: null }, 'POST_ONLY_WOULD_CROSS'],
+      [FOK, {}, 'FOK_NOT_FILLED'],
+      [FOK, { reason: null }, 'FOK_NOT_FILLED'],
+      [FOK, { reason: 'FOK_NOT_FILLED' }, 'FOK_NOT_FILLED'],
+      [FOK, { reason: 'SETTLEMENT_FAILED' }, 'SETTLEMENT_FAILED'],
+      [POST_ONLY, { reason: 'A_NEW_CODE' }, 'A_NEW_CODE'],
+      [{ ...FOK, type: 'market' }, {}, 'FOK_NOT_FILLED'],
+      [{}, {}, 'SETTLEMENT_FAILED'],
+      [{ timeInForce: 'IOC' }, { reason: null }, 'SETTLEMENT_FAILED'],
+      [{ type: 'market' }, {}, 'SETTLEMENT_FAILED'],
+      [FOK, { reason: true }, 'FOK_NOT_FILLED'],
+      [FOK, { reason: '' }, 'FOK_NOT_FILLED'],
+    ];
+    for (const [terms, reply, code] of cases)
+      expect((await refusalOf(terms, reply)).code, JSON.stringify([terms, reply])).to.equal(code);
+  });
+
+  it('says what was inferred, where another reason is possible', async () => {
+    expect((await refusalOf({ timeInForce: 'FOK' })).message).to.match(/inferred.*settle/);
+    const told = await refusalOf({ timeInForce: 'FOK' }, { reason: 'FOK_NOT_FILLED' });
+    expect(told.message).to.equal('the order could not be filled as a whole');
+    expect((await refusalOf({ postOnly: true })).message).to.equal(
+      'the order would have taken liquidity at once',
+    );
   });
 });
