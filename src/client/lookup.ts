@@ -43,7 +43,7 @@ export async function findOrder(
   signal: AbortSignalLike | undefined,
 ): Promise<Order | null> {
   const call = { ...lookupCall(clientOrderId), signal, timeoutMs: LOOKUP_WITHIN_MS };
-  const answer = await inTime(session.connection, call, () => exchangeAs(session, call));
+  const answer = await inTime(session.connection, 'a look-up', call, () => exchangeAs(session, call));
   if (!isSuccess(answer) && NOT_KNOWN.has(errorOf(answer).code)) return null;
   return orderOf(answer, clientOrderId);
 }

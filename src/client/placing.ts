@@ -126,7 +126,7 @@ type Result = Exclude<Placed, OrderUnknown> | RedbookError;
 export async function place(session: Session, order: NewOrder, options: PlaceOptions = {}): Promise<Placed> {
   const { connection } = session;
   const body = { ...order, clientOrderId: order.clientOrderId ?? randomId(connection) };
-  await freshen(session, sending(body, options.signal)).catch(throwUnsent);
+  await freshen(session, { signal: options.signal }).catch(throwUnsent);
   if (options.signal?.aborted) throw aborted(options.signal, 'refused');
   const errand: Errand = { session, body, firstSentAt: connection.clock.now(), unanswered: 0 };
   return await follow(errand, await send(errand, options.signal), options);
@@ -264,7 +264,7 @@ async function follow(errand: Errand, first: Result, options: PlaceOptions): Pro
   let error = first;
   let notBefore = 0;
   for (const [index, atMs] of plan.entries()) {
-    if (error.code === 'ABORTED') break;
+    if (signal?.aborted) break;
     // A pause that the service asks for drops the look-ups within it, and delays no other: the last one is always made.
     const nextMs = plan[index + 1];
     if (nextMs !== undefined && notBefore >= lostAt + nextMs) continue;

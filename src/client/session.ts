@@ -160,12 +160,15 @@ function renewedByItself({ clock }: Connection, credentials: Credentials): Promi
   return renewed(credentials, { signal: undefined, onSign });
 }
 
+type Wait = Pick<Call, 'signal' | 'timeoutMs'>;
+const RENEWAL = 'the renewal of the session';
+
 /**
  * Renews the token of a session that renews itself: in the background when the token is old, and before this returns
  * when it has expired.
- * @param call request that follows: waits no longer than for its answer
+ * @param wait bounds the wait, as for the answer to a request
  */
-export async function freshen(session: Session, call: Call): Promise<void> {
+export async function freshen(session: Session, wait: Wait): Promise<void> {
   const { connection } = session;
   const credentials = credentialsOf.get(session)!;
   const { renewsAt, expiresAt } = credentials.token;
@@ -174,7 +177,7 @@ export async function freshen(session: Session, call: Call): Promise<void> {
   const renewal = renewedByItself(connection, credentials);
   if (now >= expiresAt) {
     if (renewal === undefined && credentials.failure !== undefined) throw credentials.failure;
-    if (renewal !== undefined) await inTime(connection, call, () => renewal);
+    if (renewal !== undefined) await inTime(connection, RENEWAL, wait, () => renewal);
     // A failure shows when the token has expired.
   } else renewal?.catch(() => undefined);
 }
@@ -182,14 +185,14 @@ export async function freshen(session: Session, call: Call): Promise<void> {
 /**
  * After a 401: renews a session that renews itself, unless another request has done so.
  * @param token token that was refused
- * @param call request that follows: waits no longer than for its answer
+ * @param wait bounds the wait, as for the answer to a request
  * @returns true if there is another token now
  */
-export async function renewRefused(session: Session, token: string, call: Call): Promise<boolean> {
+export async function renewRefused(session: Session, token: string, wait: Wait): Promise<boolean> {
   const { connection } = session;
   const credentials = credentialsOf.get(session)!;
   const renewal = credentials.token.text === token ? renewedByItself(connection, credentials) : undefined;
-  if (renewal !== undefined) await inTime(connection, call, () => renewal);
+  if (renewal !== undefined) await inTime(connection, RENEWAL, wait, () => renewal);
   return credentials.token.text !== token;
 }
 
