@@ -42,6 +42,6 @@ function sumOf(texts: readonly string[]): Decimal | undefined {
 /** True for two texts of one number: `2000.5`, `2000.50` and `20005e-1`. */
 export const isSameDecimal = (one: string, other: string): boolean => compare(read(one), read(other)) === 0n;
 
-/** True when the sum of some decimals is surely above a limit. */
-export const isSumAbove = (texts: readonly string[], limit: string): boolean =>
-  (compare(sumOf(texts), read(limit)) ?? 0n) > 0n;
+/** True when the sum of some decimals is at most a limit. */
+export const isSumWithin = (texts: readonly string[], limit: string): boolean =>
+  (compare(sumOf(texts), read(limit)) ?? 1n) <= 0n;

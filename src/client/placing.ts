@@ -1,7 +1,7 @@
 /** Places orders, and reports the outcome honestly when an answer was lost. */
 
 import { type AbortSignalLike, randomId } from './connection.ts';
-import { isSameDecimal, isSumAbove } from './decimals.ts';
+import { isSameDecimal, isSumWithin } from './decimals.ts';
 import { RedbookError } from './errors.ts';
 import { type Answer, aborted, type Call, errorOf, isSuccess, replyOf, unreadable } from './exchange.ts';
 import { findOrder } from './lookup.ts';
@@ -199,13 +199,19 @@ function hasTerms(order: Order, sent: NewOrder): boolean {
     order.timeInForce === timeInForce &&
     order.postOnly === postOnly &&
     (sent.type !== 'limit' || isSame(order.price, price)) &&
-    (quoteAmount === undefined ? isSame(order.size, size) : !hasSpentMore(order, String(quoteAmount)))
+    (quoteAmount === undefined ? isSame(order.size, size) : mayHaveSpent(order, sent, String(quoteAmount)))
   );
 }
 
-/** The size of an order by quote amount came from the book, so only its fills tell that it had another amount. */
-const hasSpentMore = ({ fills }: Order, quoteAmount: Amount): boolean =>
-  isSumAbove(
+/**
+ * True when a recorded order may be that of a quote amount. Its size came from the book, so only its fills tell that it
+ * had a smaller amount.
+ */
+const mayHaveSpent = ({ fills }: Order, { type, side, size }: NewOrder, quoteAmount: Amount): boolean =>
+  type === 'market' &&
+  side === 'buy' &&
+  size === undefined &&
+  isSumWithin(
     fills.map(({ notional }) => notional),
     quoteAmount,
   );

@@ -141,6 +141,8 @@ function renewed(credentials: Credentials, signingIn: SigningIn): Promise<void> 
     .finally(() => {
       credentials.renewal = undefined;
     });
+  // Those who wait for it see its failure, and it may be that nobody waits any more.
+  credentials.renewal.catch(() => undefined);
   return credentials.renewal;
 }
 
@@ -178,8 +180,7 @@ export async function freshen(session: Session, wait: Wait): Promise<void> {
   if (now >= expiresAt) {
     if (renewal === undefined && credentials.failure !== undefined) throw credentials.failure;
     if (renewal !== undefined) await inTime(connection, RENEWAL, wait, () => renewal);
-    // A failure shows when the token has expired.
-  } else renewal?.catch(() => undefined);
+  }
 }
 
 /**

@@ -93,6 +93,24 @@ describe('an order whose answer was lost', () => {
     controller.abort();
     expect(await placing).to.include({ code: 'ABORTED', outcome: 'refused' });
   });
+
+  it('leaves no unhandled rejection of a renewal that nobody waits for', async () => {
+    const { clock, connection, seen } = stage(() => ({ cut: true }));
+    const session = restoreSession(connection, tokenAt(clock, 1), signer(false));
+    await clock.pass(2 * SECOND_MS);
+    const unhandled: unknown[] = [];
+    const onUnhandled = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', onUnhandled);
+    try {
+      const error = await errorOf(place(session, BID, { signal: AbortSignal.abort() }));
+      expect(error).to.include({ code: 'ABORTED', outcome: 'refused' });
+      await clock.pass(60 * SECOND_MS);
+    } finally {
+      process.off('unhandledRejection', onUnhandled);
+    }
+    expect(unhandled).to.deep.equal([]);
+    expect(new Set(seen.map(({ route }) => route))).to.deep.equal(new Set(['POST /v1/auth/challenge']));
+  });
 });
 
 describe('an id that was used', () => {
@@ -199,6 +217,13 @@ describe('an id that was used', () => {
       { ...OF_MARKET, fills: [FILL, FILL] },
     ],
     [{ ...MARKET, quoteAmount: '60', side: 'sell' }, OF_MARKET],
+    [
+      { ...MARKET, quoteAmount: '60', side: 'sell' },
+      { ...OF_MARKET, side: 'sell' },
+    ],
+    [{ ...MARKET, quoteAmount: '60', size: '1' }, OF_MARKET],
+    [{ ...LIMIT, size: undefined, quoteAmount: '60' } as unknown as NewOrder, RECORDED],
+    [{ ...MARKET, quoteAmount: 'sixty' }, OF_MARKET],
   ];
   it('by another order reports that nothing was placed, and shows the other order', async () => {
     for (const [order, recorded] of OTHERS)
