@@ -283,7 +283,8 @@ async function follow(errand: Errand, first: Result, options: PlaceOptions): Pro
     const looked = await look(errand, signal);
     if (looked instanceof RedbookError) {
       notBefore = clock.now() + (looked.retryAfterMs ?? 0);
-      error = looked;
+      // The service looks for the id before it says that trading is paused: the order was not there.
+      if (!isPaused(error)) error = looked;
     } else if (looked !== null) return looked;
     else if (canRest(body) && isInTime(errand) && !isPaused(error)) {
       const result = await send(errand, signal);

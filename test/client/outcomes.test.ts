@@ -55,6 +55,15 @@ describe('an order whose answer was lost', () => {
     }
   });
 
+  it('that trading was paused for keeps this reason if the look-up fails', async () => {
+    const { clock, connection, seen } = stage((_route, number) =>
+      number === 0 ? { status: 503, body: { code: 'OPERATIONAL_PAUSED', error: 'paused' } } : away('5'),
+    );
+    const outcome = await clock.until(place(restoreSession(connection, tokenAt(clock)), BID));
+    expect(outcome.outcome === 'unknown' && outcome.error.code).to.equal('OPERATIONAL_PAUSED');
+    expect(seen).to.have.length(2);
+  });
+
   it('is not awaited for longer while sign-in is limited', async () => {
     const limited = { status: 429, headers: { 'Retry-After': '60' }, body: { code: 'RATE_LIMITED' } };
     const refusing = stage((route) => (route.endsWith('/challenge') ? limited : UNAUTHORIZED));
