@@ -1,6 +1,6 @@
 /** Sends requests that may be repeated: reads, and the steps of signing in. */
 
-import { type Connection, fraction } from './connection.ts';
+import { type AbortSignalLike, type Connection, fraction } from './connection.ts';
 import { RedbookError } from './errors.ts';
 import { type Answer, type Call, errorOf, exchange, isSuccess } from './exchange.ts';
 import { type Bucket, pause, withinLimits } from './limits.ts';
@@ -44,11 +44,26 @@ export async function ask(
     else lost += 1;
     const mayRepeat =
       error.status === 429 ? limited < MOST_LIMITED : repeatable && isLost(error) && lost < MOST_LOST;
-    const backOffMs = FIRST_PAUSE_MS * 2 ** (lost + limited - 1) * (0.5 + fraction(connection) / 2);
-    const pauseMs = (error.retryAfterMs ?? 0) + backOffMs;
-    if (!mayRepeat || pauseMs > LONGEST_PAUSE_MS) throw error;
-    await pause(connection, pauseMs, call.signal);
+    if (!mayRepeat) throw error;
+    await pauseAfter(connection, error, lost + limited, call.signal);
   }
+}
+
+/**
+ * Waits before a retry.
+ * @param failures number of failures so far
+ * @throws RedbookError `error`, when the service asks for a longer pause than this client makes
+ */
+export async function pauseAfter(
+  connection: Connection,
+  error: RedbookError,
+  failures: number,
+  signal: AbortSignalLike | undefined,
+): Promise<void> {
+  const backOffMs = FIRST_PAUSE_MS * 2 ** (failures - 1) * (0.5 + fraction(connection) / 2);
+  const pauseMs = (error.retryAfterMs ?? 0) + backOffMs;
+  if (pauseMs > LONGEST_PAUSE_MS) throw error;
+  await pause(connection, pauseMs, signal);
 }
 
 const isLost = ({ code, status, outcome }: RedbookError): boolean =>

@@ -65,6 +65,11 @@ export interface ConnectionOptions {
   readonly baseUrl: string;
   /** Address of the streams, like `wss://streams.redbook.example`; `baseUrl` with `ws:` or `wss:` unless given. */
   readonly streamUrl?: string;
+  /**
+   * Name of the service, which wallets show at sign-in. No challenge of another name is signed; without it the challenge
+   * says the name.
+   */
+  readonly serviceName?: string;
   /** `globalThis.fetch` unless given. */
   readonly fetch?: Fetch;
   /** `globalThis.WebSocket` unless given. Node.js 20 has none: pass the class of the package `ws`. */
@@ -80,6 +85,7 @@ export interface Connection {
   /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly streamUrl: string;
+  readonly serviceName: string | undefined;
   readonly fetch: Fetch;
   readonly WebSocket: WebSocketClass | undefined;
   readonly clock: Clock;
@@ -92,6 +98,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   return {
     baseUrl,
     streamUrl: addressOf(options.streamUrl ?? baseUrl.replace(/^http/, 'ws'), ['ws:', 'wss:']),
+    serviceName: options.serviceName,
     // The browser's fetch must be called as a function of the window.
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
     WebSocket: options.WebSocket ?? (globalThis as { WebSocket?: WebSocketClass }).WebSocket,

@@ -13,7 +13,7 @@ export type { ErrorCode };
  * - `UNREADABLE_ANSWER`: an answer came that is not one of the service, or only a part of it.
  * - `SIGNING_FAILED`: the signer threw; `cause` is what it threw.
  * - `NO_SIGNER`: the session was restored from a token and cannot be renewed.
- * - `ORDER_REJECTED`: the service recorded the order as rejected, and does not say why any more.
+ * - `DUPLICATE_ORDER_ID`: the client order id stands for another order; nothing was placed.
  */
 export type ClientErrorCode =
   | 'NETWORK_ERROR'
@@ -22,7 +22,7 @@ export type ClientErrorCode =
   | 'UNREADABLE_ANSWER'
   | 'SIGNING_FAILED'
   | 'NO_SIGNER'
-  | 'ORDER_REJECTED';
+  | 'DUPLICATE_ORDER_ID';
 
 interface RedbookErrorDetails {
   readonly code: RedbookError['code'];

@@ -62,7 +62,7 @@ export async function exchange(connection: Connection, call: Call): Promise<Answ
     redirect: method === 'GET' ? 'follow' : 'error',
   } as const;
   const url = `${connection.baseUrl}${path}${queryText(query)}`;
-  return await inTime(connection, call, async (signal) => {
+  return await inTime(connection, `${method} ${path}`, call, async (signal) => {
     const response = await connection.fetch(url, { ...init, signal });
     const text = await response.text();
     const answeredId = response.headers.get('X-Request-Id');
@@ -82,10 +82,14 @@ function queryText(values: QueryValues): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Runs an operation that can be aborted. It ends in time even if `fetch` ignores its signal. */
-async function inTime<Result>(
+/**
+ * Runs an operation that can be aborted. It ends in time even if `fetch` ignores its signal.
+ * @param named the operation, in errors
+ */
+export async function inTime<Result>(
   { clock }: Connection,
-  { signal, timeoutMs = ANSWER_WITHIN_MS, method, path }: Call,
+  named: string,
+  { signal, timeoutMs = ANSWER_WITHIN_MS }: Pick<Call, 'signal' | 'timeoutMs'>,
   run: (signal: AbortSignalLike) => Promise<Result>,
 ): Promise<Result> {
   const request = new AbortController();
@@ -97,7 +101,6 @@ async function inTime<Result>(
       request.abort(error);
     };
   });
-  const named = `${method} ${path}`;
   const onAbort = (): void => fail(aborted(signal));
   if (signal?.aborted) throw aborted(signal, 'refused');
   signal?.addEventListener('abort', onAbort);
@@ -217,7 +220,7 @@ function errorBody(text: string): ErrorBody {
 function retryAfterMs({ header }: Answer): number | null {
   const text = header('Retry-After');
   if (text === null) return null;
-  if (/^\d+$/.test(text)) return Number(text) * 1_000;
-  const [until, now] = [Date.parse(text), Date.parse(header('Date') ?? '')];
-  return Number.isNaN(until - now) ? null : Math.max(0, until - now);
+  const untilMs = Date.parse(text) - Date.parse(header('Date') ?? '');
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1_000 : Math.max(0, untilMs);
+  return Number.isSafeInteger(waitMs) ? waitMs : null;
 }

@@ -42,6 +42,7 @@ export {
 export {
   type Lookup,
   type NewOrder,
+  type OrderDuplicate,
   type OrderPlaced,
   type OrderRefused,
   type OrderUnknown,
@@ -50,15 +51,8 @@ export {
   place,
 } from './placing.ts';
 export type * from './replies.ts';
-export {
-  type MessageSigner,
-  renew,
-  restoreSession,
-  type Session,
-  signIn,
-  signInWithMessage,
-  type TypedDataSigner,
-} from './session.ts';
+export { renew, restoreSession, type Session, signIn, signInWithMessage } from './session.ts';
+export type { MessageSigner, TypedDataSigner } from './sign-in.ts';
 export { type SignInMessageOptions, walletTypedData } from './sign-in-message.ts';
 export {
   type FeedState,

@@ -2,7 +2,7 @@
 
 import { ask } from './asking.ts';
 import type { AbortSignalLike } from './connection.ts';
-import { type Answer, type Call, errorOf, isSuccess, replyOf, unreadable } from './exchange.ts';
+import { type Answer, type Call, errorOf, inTime, isSuccess, replyOf, unreadable } from './exchange.ts';
 import type { CallOptions } from './market-data.ts';
 import type { Order } from './replies.ts';
 import { exchangeAs, type Session } from './session.ts';
@@ -33,7 +33,7 @@ function orderOf(answer: Answer, clientOrderId: string): Order {
   return order;
 }
 
-/** Longest time of a look-up; another one follows. */
+/** Longest time of a look-up with all that it needs; another one follows. */
 const LOOKUP_WITHIN_MS = 3_000;
 
 /** Looks once; null when the service does not know the id. @throws RedbookError when the service does not tell */
@@ -43,7 +43,7 @@ export async function findOrder(
   signal: AbortSignalLike | undefined,
 ): Promise<Order | null> {
   const call = { ...lookupCall(clientOrderId), signal, timeoutMs: LOOKUP_WITHIN_MS };
-  const answer = await exchangeAs(session, call);
+  const answer = await inTime(session.connection, 'a look-up', call, () => exchangeAs(session, call));
   if (!isSuccess(answer) && NOT_KNOWN.has(errorOf(answer).code)) return null;
   return orderOf(answer, clientOrderId);
 }

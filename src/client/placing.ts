@@ -1,12 +1,13 @@
 /** Places orders, and reports the outcome honestly when an answer was lost. */
 
 import { type AbortSignalLike, randomId } from './connection.ts';
+import { isSameDecimal, isSumWithin } from './decimals.ts';
 import { RedbookError } from './errors.ts';
-import { type Answer, aborted, errorOf, exchange, isSuccess, replyOf, unreadable } from './exchange.ts';
+import { type Answer, aborted, type Call, errorOf, isSuccess, replyOf, unreadable } from './exchange.ts';
 import { findOrder } from './lookup.ts';
 import type { CallOptions } from './market-data.ts';
 import type { Amount, Order } from './replies.ts';
-import { freshen, renewRefused, type Session } from './session.ts';
+import { exchangeOnce, freshen, renewRefused, type Session } from './session.ts';
 
 /** An order to be placed. Amounts are decimal strings. */
 export interface NewOrder {
@@ -26,7 +27,7 @@ export interface NewOrder {
   readonly postOnly?: boolean;
   /**
    * 1 to 128 characters, unique per wallet and remembered permanently: a reused id stands for the order that it
-   * was first given to. A new id is made unless given.
+   * was first given to, and nothing is placed. A new id is made unless given.
    */
   readonly clientOrderId?: string;
   readonly reduceOnly?: boolean;
@@ -52,6 +53,16 @@ export interface OrderRefused {
   readonly clientOrderId: string;
 }
 
+/** The id stands for another order: nothing was placed under it, and nothing will be. */
+export interface OrderDuplicate {
+  readonly outcome: 'duplicate';
+  /** `DUPLICATE_ORDER_ID`. */
+  readonly error: RedbookError;
+  /** The order that the id was first given to, as it is now. */
+  readonly order: Order;
+  readonly clientOrderId: string;
+}
+
 /** The outcome is not known yet: the order may be in the book, and it may still be on its way. */
 export interface OrderUnknown {
   readonly outcome: 'unknown';
@@ -67,7 +78,7 @@ export interface OrderUnknown {
   sendAgain(options?: PlaceOptions): Promise<Placed>;
 }
 
-export type Placed = OrderPlaced | OrderRefused | OrderUnknown;
+export type Placed = OrderPlaced | OrderRefused | OrderDuplicate | OrderUnknown;
 
 export interface Lookup {
   readonly clientOrderId: string;
@@ -80,7 +91,7 @@ export interface PlaceOptions extends CallOptions {
   readonly onLookup?: (lookup: Lookup) => void;
 }
 
-/** Milliseconds without an answer after which an order is looked up. */
+/** Longest wait for the answer to an order, and for a renewal of the session before it. */
 const ANSWER_WITHIN_MS = 3_000;
 /** Times of the look-ups, counted from the moment the answer is lost. */
 const LOOKUPS_AT_MS = [500, 1_000, 3_000, 10_000] as const;
@@ -97,10 +108,10 @@ interface Errand {
 }
 
 /** Result of a request: an outcome, or the reason why there is none yet. */
-type Result = OrderPlaced | OrderRefused | RedbookError;
+type Result = Exclude<Placed, OrderUnknown> | RedbookError;
 
 /**
- * Places an order and returns its outcome.
+ * Places an order and returns its outcome, in about ten seconds if no answer comes, whatever pauses the service asks for.
  *
  * The order's id is fixed before anything is sent. After a lost answer the order is looked up by that id, 0.5, 1, 3 and
  * 10 seconds later. An order that is not found may still be on its way. It is sent again automatically only if it can
@@ -108,12 +119,14 @@ type Result = OrderPlaced | OrderRefused | RedbookError;
  *
  * `refused` is reported only after a 4xx answer or a recorded rejection, and only while no other request of this order
  * can still arrive.
+ * `duplicate` is reported for a used id whose order has another market, side, type, price, size, time in force or
+ * post-only flag, or which has spent more than this order's quote amount. An order of the same terms is `placed`.
  * @throws RedbookError when nothing was sent: the signal was aborted before, or the session could not be renewed
  */
 export async function place(session: Session, order: NewOrder, options: PlaceOptions = {}): Promise<Placed> {
   const { connection } = session;
   const body = { ...order, clientOrderId: order.clientOrderId ?? randomId(connection) };
-  await freshen(session).catch(throwUnsent);
+  await freshen(session, { signal: options.signal }).catch(throwUnsent);
   if (options.signal?.aborted) throw aborted(options.signal, 'refused');
   const errand: Errand = { session, body, firstSentAt: connection.clock.now(), unanswered: 0 };
   return await follow(errand, await send(errand, options.signal), options);
@@ -139,24 +152,23 @@ async function send(errand: Errand, signal: AbortSignalLike | undefined): Promis
   const result = await sendOnce(errand, signal);
   const error = result instanceof RedbookError ? result : result.outcome === 'refused' ? result.error : null;
   if (error?.status !== 401) return result;
-  const isRenewed = await renewRefused(session, token).catch(() => false);
+  const isRenewed = await renewRefused(session, token, sending(errand.body, signal)).catch(() => false);
   return isRenewed && isInTime(errand) ? await sendOnce(errand, signal) : result;
 }
 
+const sending = (body: NewOrder, signal: AbortSignalLike | undefined): Call => ({
+  method: 'POST',
+  path: '/v1/orders',
+  body,
+  signal,
+  timeoutMs: ANSWER_WITHIN_MS,
+});
+
 async function sendOnce(errand: Errand, signal: AbortSignalLike | undefined): Promise<Result> {
   const { session, body } = errand;
-  const { token } = session;
-  const call = {
-    method: 'POST',
-    path: '/v1/orders',
-    body,
-    token,
-    signal,
-    timeoutMs: ANSWER_WITHIN_MS,
-  } as const;
   errand.unanswered += 1;
   try {
-    return resultOf(errand, await exchange(session.connection, call));
+    return resultOf(errand, await exchangeOnce(session, sending(body, signal)));
   } catch (error) {
     if (error instanceof RedbookError) return error;
     throw error;
@@ -169,7 +181,7 @@ function resultOf(errand: Errand, answer: Answer): Result {
   if (isSuccess(answer)) {
     const { order, rejectCode } = replyOf<{ order?: Order; rejectCode?: string }>(answer);
     if (order?.clientOrderId !== clientOrderId) throw unreadable('the answer is about another order', answer);
-    return outcomeOf(order, rejectCode, answer.requestId);
+    return outcomeOf(errand, order, rejectCode, answer.requestId);
   }
   const error = errorOf(answer);
   if (error.outcome === 'unknown') throw error;
@@ -177,23 +189,74 @@ function resultOf(errand: Errand, answer: Answer): Result {
   return errand.unanswered === 0 ? { outcome: 'refused', error, order: null, clientOrderId } : error;
 }
 
+/** True when a recorded order may be the one that was sent. */
+function hasTerms(order: Order, sent: NewOrder): boolean {
+  const { timeInForce = 'GTC', postOnly = false, price, size, quoteAmount } = sent;
+  const isSame = (recorded: Amount | null, given: Amount | undefined): boolean =>
+    recorded !== null && given !== undefined && isSameDecimal(recorded, String(given));
+  return (
+    (['market', 'side', 'type'] as const).every((name) => order[name] === sent[name]) &&
+    order.timeInForce === timeInForce &&
+    order.postOnly === postOnly &&
+    (sent.type !== 'limit' || isSame(order.price, price)) &&
+    (quoteAmount === undefined ? isSame(order.size, size) : mayHaveSpent(order, sent, String(quoteAmount)))
+  );
+}
+
+/**
+ * True when a recorded order may be that of a quote amount. Its size came from the book, so only its fills tell that it
+ * had a smaller amount.
+ */
+const mayHaveSpent = ({ fills }: Order, { type, side, size }: NewOrder, quoteAmount: Amount): boolean =>
+  type === 'market' &&
+  side === 'buy' &&
+  size === undefined &&
+  isSumWithin(
+    fills.map(({ notional }) => notional),
+    quoteAmount,
+  );
+
 const REJECTIONS: Readonly<Record<string, string>> = {
   POST_ONLY_WOULD_CROSS: 'the order would have taken liquidity at once',
   FOK_NOT_FILLED: 'the order could not be filled as a whole',
+  SETTLEMENT_FAILED: 'the order matched but could not be settled; nothing moved, and the market is halted',
 };
+
+/**
+ * Returns why a recorded order was rejected. Orders of before the member `reason` leave it to their terms: a post-only
+ * order never matches, and every other order that is no FOK order can only have failed in settlement.
+ */
+function rejectionOf(order: Order, rejectCode: string | undefined): { code: string; message: string } {
+  const { reason } = order as { reason?: unknown };
+  const told = rejectCode ?? (typeof reason === 'string' && reason !== '' ? reason : undefined);
+  const left = order.postOnly
+    ? 'POST_ONLY_WOULD_CROSS'
+    : order.timeInForce === 'FOK'
+      ? 'FOK_NOT_FILLED'
+      : 'SETTLEMENT_FAILED';
+  const code = told ?? left;
+  const isGuess = told === undefined && code === 'FOK_NOT_FILLED';
+  const note = isGuess ? ' (inferred from its terms: one that could not be settled looks the same)' : '';
+  return { code, message: `${REJECTIONS[code] ?? 'the order is recorded as rejected'}${note}` };
+}
 
 /** Returns the outcome of placing that an order of the service shows. */
 function outcomeOf(
+  { body }: Errand,
   order: Order,
   rejectCode: string | undefined,
   requestId: string | null,
-): OrderPlaced | OrderRefused {
-  const clientOrderId = order.clientOrderId!;
+): Exclude<Placed, OrderUnknown> {
+  const { clientOrderId } = body;
+  const refusal = (code: RedbookError['code'], message: string): RedbookError =>
+    new RedbookError({ code, message, status: 200, requestId, outcome: 'refused' });
+  if (!hasTerms(order, body)) {
+    const error = refusal('DUPLICATE_ORDER_ID', 'the id stands for another order, so nothing was placed');
+    return { outcome: 'duplicate', error, order, clientOrderId };
+  }
   if (order.status !== 'rejected') return { outcome: 'placed', order, clientOrderId };
-  const code = rejectCode ?? 'ORDER_REJECTED';
-  const message = REJECTIONS[code] ?? 'the order is recorded as rejected';
-  const error = new RedbookError({ code, message, status: 200, requestId, outcome: 'refused' });
-  return { outcome: 'refused', error, order, clientOrderId };
+  const { code, message } = rejectionOf(order, rejectCode);
+  return { outcome: 'refused', error: refusal(code, message), order, clientOrderId };
 }
 
 /** Looks up an order whose answer was lost, until its outcome is known or the look-ups end. */
@@ -203,19 +266,25 @@ async function follow(errand: Errand, first: Result, options: PlaceOptions): Pro
   const { clock } = session.connection;
   const { signal, onLookup } = options;
   const lostAt = clock.now();
+  const plan = isPaused(first) ? LOOKUPS_AT_MS.slice(0, 1) : LOOKUPS_AT_MS;
   let error = first;
   let notBefore = 0;
-  for (const atMs of isPaused(first) ? LOOKUPS_AT_MS.slice(0, 1) : LOOKUPS_AT_MS) {
-    if (error.code === 'ABORTED') break;
+  for (const [index, atMs] of plan.entries()) {
+    if (signal?.aborted) break;
+    // A pause that the service asks for drops the look-ups within it, and delays no other: the last one is always made.
+    const nextMs = plan[index + 1];
+    if (nextMs !== undefined && notBefore >= lostAt + nextMs) continue;
     const lookup = { clientOrderId: body.clientOrderId, error };
     // An exception in the caller's function must not hide the outcome of the order.
     if (onLookup !== undefined) queueMicrotask(() => onLookup(lookup));
-    const waitMs = Math.max(lostAt + atMs, notBefore) - clock.now();
+    const dueAt = nextMs === undefined ? lostAt + atMs : Math.max(lostAt + atMs, notBefore);
+    const waitMs = dueAt - clock.now();
     if (!(await slept(session, waitMs, signal))) return unknown(errand, aborted(signal));
     const looked = await look(errand, signal);
     if (looked instanceof RedbookError) {
       notBefore = clock.now() + (looked.retryAfterMs ?? 0);
-      if (looked.status === 401 || looked.code === 'ABORTED') error = looked;
+      // The service looks for the id before it says that trading is paused: the order was not there.
+      if (!isPaused(error)) error = looked;
     } else if (looked !== null) return looked;
     else if (canRest(body) && isInTime(errand) && !isPaused(error)) {
       const result = await send(errand, signal);
@@ -237,13 +306,10 @@ const slept = ({ connection }: Session, ms: number, signal: AbortSignalLike | un
   );
 
 /** Looks the order up once. @returns null when the service does not know it, or the reason why it does not tell */
-async function look(
-  { session, body }: Errand,
-  signal: AbortSignalLike | undefined,
-): Promise<OrderPlaced | OrderRefused | RedbookError | null> {
+async function look(errand: Errand, signal: AbortSignalLike | undefined): Promise<Result | null> {
   try {
-    const order = await findOrder(session, body.clientOrderId, signal);
-    return order === null ? null : outcomeOf(order, undefined, null);
+    const order = await findOrder(errand.session, errand.body.clientOrderId, signal);
+    return order === null ? null : outcomeOf(errand, order, undefined, null);
   } catch (error) {
     if (error instanceof RedbookError) return error;
     throw error;

@@ -1,43 +1,20 @@
-/** Sessions: signing in by either flow, the token, and its renewal. */
+/** Sessions: their token and its renewal, and requests as a session. */
 
-import { ask, askPublicly } from './asking.ts';
-import type { AbortSignalLike, Connection } from './connection.ts';
+import { ask } from './asking.ts';
+import type { Connection } from './connection.ts';
 import { RedbookError } from './errors.ts';
-import {
-  type Answer,
-  type Call,
-  errorOf,
-  exchange,
-  isSuccess,
-  replyOf,
-  unreadable,
-  untilAborted,
-} from './exchange.ts';
+import { type Answer, type Call, exchange, inTime, isSuccess, replyOf } from './exchange.ts';
 import type { CallOptions } from './market-data.ts';
-import type { LoginTypedData } from './replies.ts';
-import { type SignInMessageOptions, signInMessage } from './sign-in-message.ts';
-
-interface Signer {
-  /** `0x` and 40 hex digits, in any case. */
-  readonly address: string;
-  /**
-   * True when each signature asks a person, as browser wallets do. Such a session is renewed only by a call of `renew`;
-   * any other session renews itself.
-   */
-  readonly prompts: boolean;
-}
-
-/** Signs typed data (EIP-712): an ordinary wallet. */
-export interface TypedDataSigner extends Signer {
-  /** Returns 65 bytes as `0x` and 130 hex digits. `walletTypedData` has the form that browser wallets take. */
-  signTypedData(typedData: LoginTypedData): Promise<string>;
-}
-
-/** Signs a message (`personal_sign`, EIP-191). */
-export interface MessageSigner extends Signer {
-  /** Returns 65 bytes as `0x` and 130 hex digits. */
-  signMessage(message: string): Promise<string>;
-}
+import {
+  type MessageSigner,
+  readToken,
+  type SigningIn,
+  type Token,
+  type TypedDataSigner,
+  tokenByMessage,
+  tokenByTypedData,
+} from './sign-in.ts';
+import type { SignInMessageOptions } from './sign-in-message.ts';
 
 /**
  * A wallet that is signed in. Keep `token` secret: anybody who has it can trade for the wallet. The property is not
@@ -53,24 +30,24 @@ export interface Session {
   readonly expiresAt: number;
 }
 
-/** Part of a token's life after which it is renewed. */
-const RENEWED_AT = 0.9;
-
-interface Token {
-  readonly text: string;
-  readonly wallet: string;
-  /** Time of renewal by the connection's clock. */
-  readonly renewsAt: number;
-  readonly expiresAt: number;
-}
-
 interface Credentials {
   token: Token;
   /** Signs in again; undefined for a session that was restored from its token alone. */
-  readonly signIn: ((signal: AbortSignalLike | undefined) => Promise<Token>) | undefined;
+  readonly signIn: ((signingIn: SigningIn) => Promise<Token>) | undefined;
   readonly prompts: boolean;
   renewal: Promise<void> | undefined;
+  /** Time of the last signature that no caller asked for, and the time until another one may follow. */
+  signedAt: number;
+  pauseMs: number;
+  /** Failure of the last renewal; undefined once one has succeeded. */
+  failure: unknown;
 }
+
+/**
+ * Shortest and longest pause between two renewals that no caller asks for. The pause doubles until a renewed token is
+ * accepted, so that a service which refuses every token gets few signatures and a mended one finds the session again.
+ */
+const [SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS] = [60_000, 3_600_000];
 
 const credentialsOf = /* @__PURE__ */ new WeakMap<Session, Credentials>();
 
@@ -79,7 +56,14 @@ function openSession(
   token: Token,
   signer: Pick<Credentials, 'signIn' | 'prompts'>,
 ): Session {
-  const credentials: Credentials = { token, ...signer, renewal: undefined };
+  const credentials: Credentials = {
+    token,
+    ...signer,
+    renewal: undefined,
+    signedAt: 0,
+    pauseMs: 0,
+    failure: undefined,
+  };
   const session: Session = {
     connection,
     wallet: token.wallet,
@@ -101,9 +85,8 @@ export async function signIn(
   signer: TypedDataSigner,
   { signal }: CallOptions = {},
 ): Promise<Session> {
-  const again = (until: AbortSignalLike | undefined): Promise<Token> =>
-    inTurn(connection, signer.address, until, () => tokenByTypedData(connection, signer, until));
-  return openSession(connection, await again(signal), { signIn: again, prompts: signer.prompts });
+  const again = (signingIn: SigningIn): Promise<Token> => tokenByTypedData(connection, signer, signingIn);
+  return openSession(connection, await again({ signal }), { signIn: again, prompts: signer.prompts });
 }
 
 /** Signs in by a message (EIP-4361). `host` must be a web host of the service. */
@@ -112,9 +95,10 @@ export async function signInWithMessage(
   signer: MessageSigner,
   options: SignInMessageOptions & CallOptions,
 ): Promise<Session> {
-  const again = (until: AbortSignalLike | undefined): Promise<Token> =>
-    inTurn(connection, signer.address, until, () => tokenByMessage(connection, signer, options, until));
-  return openSession(connection, await again(options.signal), { signIn: again, prompts: signer.prompts });
+  const { signal } = options;
+  const again = (signingIn: SigningIn): Promise<Token> =>
+    tokenByMessage(connection, signer, options, signingIn);
+  return openSession(connection, await again({ signal }), { signIn: again, prompts: signer.prompts });
 }
 
 /**
@@ -124,8 +108,7 @@ export async function signInWithMessage(
 export function restoreSession(connection: Connection, token: string, signer?: TypedDataSigner): Session {
   const read = readToken(connection, token, undefined);
   if (signer === undefined) return openSession(connection, read, { signIn: undefined, prompts: false });
-  const again = (until: AbortSignalLike | undefined): Promise<Token> =>
-    inTurn(connection, signer.address, until, () => tokenByTypedData(connection, signer, until));
+  const again = (signingIn: SigningIn): Promise<Token> => tokenByTypedData(connection, signer, signingIn);
   return openSession(connection, read, { signIn: again, prompts: signer.prompts });
 }
 
@@ -134,46 +117,92 @@ export function restoreSession(connection: Connection, token: string, signer?: T
  * @throws RedbookError `NO_SIGNER` for a session that was restored from its token alone
  */
 export function renew(session: Session, { signal }: CallOptions = {}): Promise<void> {
-  const credentials = credentialsOf.get(session)!;
+  return renewed(credentialsOf.get(session)!, { signal });
+}
+
+/** Signs in again, unless that is under way. */
+function renewed(credentials: Credentials, signingIn: SigningIn): Promise<void> {
   if (credentials.signIn === undefined) {
     const message = 'the session was restored from its token: sign in again';
     return Promise.reject(new RedbookError({ code: 'NO_SIGNER', message, outcome: 'refused' }));
   }
   credentials.renewal ??= credentials
-    .signIn(signal)
-    .then((token) => {
-      credentials.token = token;
-    })
+    .signIn(signingIn)
+    .then(
+      (token) => {
+        credentials.token = token;
+        credentials.failure = undefined;
+      },
+      (error: unknown) => {
+        credentials.failure = error;
+        throw error;
+      },
+    )
     .finally(() => {
       credentials.renewal = undefined;
     });
+  // Those who wait for it see its failure, and it may be that nobody waits any more.
+  credentials.renewal.catch(() => undefined);
   return credentials.renewal;
 }
 
-const renewsItself = ({ signIn, prompts }: Credentials): boolean => signIn !== undefined && !prompts;
+/** Renews a session that renews itself. @returns undefined when it does not, or when its last signature is too recent */
+function renewedByItself({ clock }: Connection, credentials: Credentials): Promise<void> | undefined {
+  const { signIn, prompts, renewal, signedAt, pauseMs } = credentials;
+  if (signIn === undefined || prompts) return undefined;
+  if (renewal !== undefined) return renewal;
+  const sinceMs = clock.now() - signedAt;
+  // A clock that is set back does not prolong the pause.
+  if (sinceMs >= 0 && sinceMs < pauseMs) return undefined;
+  const nextMs = Math.min(Math.max(2 * pauseMs, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
+  const onSign = (): void => {
+    credentials.signedAt = clock.now();
+    credentials.pauseMs = nextMs;
+  };
+  return renewed(credentials, { signal: undefined, onSign });
+}
+
+type Wait = Pick<Call, 'signal' | 'timeoutMs'>;
+const RENEWAL = 'the renewal of the session';
 
 /**
  * Renews the token of a session that renews itself: in the background when the token is old, and before this returns
  * when it has expired.
+ * @param wait bounds the wait, as for the answer to a request
  */
-export async function freshen(session: Session): Promise<void> {
+export async function freshen(session: Session, wait: Wait): Promise<void> {
+  const { connection } = session;
   const credentials = credentialsOf.get(session)!;
-  if (!renewsItself(credentials)) return;
-  const now = session.connection.clock.now();
-  if (now >= credentials.token.expiresAt) await renew(session);
-  // A failure shows when the token has expired.
-  else if (now >= credentials.token.renewsAt) renew(session).catch(() => undefined);
+  const { renewsAt, expiresAt } = credentials.token;
+  const now = connection.clock.now();
+  if (now < renewsAt) return;
+  const renewal = renewedByItself(connection, credentials);
+  if (now >= expiresAt) {
+    if (renewal === undefined && credentials.failure !== undefined) throw credentials.failure;
+    if (renewal !== undefined) await inTime(connection, RENEWAL, wait, () => renewal);
+  }
 }
 
 /**
  * After a 401: renews a session that renews itself, unless another request has done so.
  * @param token token that was refused
+ * @param wait bounds the wait, as for the answer to a request
  * @returns true if there is another token now
  */
-export async function renewRefused(session: Session, token: string): Promise<boolean> {
+export async function renewRefused(session: Session, token: string, wait: Wait): Promise<boolean> {
+  const { connection } = session;
   const credentials = credentialsOf.get(session)!;
-  if (renewsItself(credentials) && credentials.token.text === token) await renew(session);
+  const renewal = credentials.token.text === token ? renewedByItself(connection, credentials) : undefined;
+  if (renewal !== undefined) await inTime(connection, RENEWAL, wait, () => renewal);
   return credentials.token.text !== token;
+}
+
+/** Sends a request with the session's token, once. */
+export async function exchangeOnce(session: Session, call: Call): Promise<Answer> {
+  const credentials = credentialsOf.get(session)!;
+  const answer = await exchange(session.connection, { ...call, token: credentials.token.text });
+  if (isSuccess(answer)) credentials.pauseMs = Math.min(credentials.pauseMs, SHORTEST_PAUSE_MS);
+  return answer;
 }
 
 /**
@@ -181,11 +210,11 @@ export async function renewRefused(session: Session, token: string): Promise<boo
  * effect.
  */
 export async function exchangeAs(session: Session, call: Call): Promise<Answer> {
-  await freshen(session);
+  await freshen(session, call);
   const { token } = session;
-  const answer = await exchange(session.connection, { ...call, token });
-  if (answer.status !== 401 || !(await renewRefused(session, token))) return answer;
-  return await exchange(session.connection, { ...call, token: session.token });
+  const answer = await exchangeOnce(session, call);
+  if (answer.status !== 401 || !(await renewRefused(session, token, call))) return answer;
+  return await exchangeOnce(session, call);
 }
 
 /**
@@ -202,97 +231,4 @@ export const askAs = async <Value extends object>(
 /** Sends a request with a session, once. */
 export async function sendAs<Value extends object>(session: Session, call: Call): Promise<Value> {
   return replyOf<Value>(await exchangeAs(session, call));
-}
-
-const signingIn = /* @__PURE__ */ new WeakMap<Connection, Map<string, Promise<unknown>>>();
-
-/** Runs the sign-ins of an address one at a time, because a new challenge replaces the previous one. */
-async function inTurn<Result>(
-  connection: Connection,
-  address: string,
-  signal: AbortSignalLike | undefined,
-  run: () => Promise<Result>,
-): Promise<Result> {
-  const turns = signingIn.get(connection) ?? new Map<string, Promise<unknown>>();
-  signingIn.set(connection, turns);
-  const name = address.toLowerCase();
-  const turn = (turns.get(name) ?? Promise.resolve()).then(run, run);
-  turns.set(name, turn);
-  const over = (): void => {
-    if (turns.get(name) === turn) turns.delete(name);
-  };
-  turn.then(over, over);
-  return untilAborted(turn, signal);
-}
-
-async function tokenByTypedData(
-  connection: Connection,
-  signer: TypedDataSigner,
-  signal: AbortSignalLike | undefined,
-): Promise<Token> {
-  const { address } = signer;
-  const challenge = { method: 'POST', path: '/v1/auth/challenge', body: { address }, signal } as const;
-  const asked = await askPublicly(connection, challenge, { bucket: 'challenge', repeatable: true });
-  const { typedData } = replyOf<{ typedData?: LoginTypedData }>(asked);
-  if (typedData === undefined) throw unreadable('the answer has no challenge', asked);
-  const signature = await signed(() => signer.signTypedData(typedData), signal);
-  const verify = { method: 'POST', path: '/v1/auth/verify', body: { address, signature }, signal } as const;
-  const verified = await askPublicly(connection, verify, { bucket: 'verify', repeatable: false });
-  return readToken(connection, replyOf<{ token: string }>(verified).token, address);
-}
-
-async function tokenByMessage(
-  connection: Connection,
-  signer: MessageSigner,
-  options: SignInMessageOptions,
-  signal: AbortSignalLike | undefined,
-): Promise<Token> {
-  const { address } = signer;
-  const nonceCall = { method: 'GET', path: '/api/auth/nonce', query: { address }, signal } as const;
-  const asked = await askPublicly(connection, nonceCall, { bucket: 'challenge', repeatable: true });
-  if (!isSuccess(asked)) throw errorOf(asked);
-  const issuedAt = new Date(connection.clock.now()).toISOString();
-  const message = signInMessage({ ...options, address, nonce: asked.text, issuedAt });
-  const signature = await signed(() => signer.signMessage(message), signal);
-  const body = { address, message, signature };
-  const verify = { method: 'POST', path: '/api/auth/verify', body, signal } as const;
-  const verified = await askPublicly(connection, verify, { bucket: 'verify', repeatable: false });
-  return readToken(connection, replyOf<{ sessionToken: string }>(verified).sessionToken, address);
-}
-
-async function signed(sign: () => Promise<string>, signal: AbortSignalLike | undefined): Promise<string> {
-  const signing = (async () => sign())().catch((cause: unknown) => {
-    const message = cause instanceof Error ? cause.message : 'the signer did not sign';
-    throw new RedbookError({ code: 'SIGNING_FAILED', message, cause, outcome: 'refused' });
-  });
-  return untilAborted(signing, signal);
-}
-
-interface Claims {
-  readonly sub: string;
-  readonly iat: number;
-  readonly exp: number;
-}
-
-/** @param address address that has just signed in with the token; undefined for a token that was kept */
-function readToken({ clock }: Connection, text: string, address: string | undefined): Token {
-  const { sub, iat, exp } = claimsOf(text);
-  if (address !== undefined && sub.toLowerCase() !== address.toLowerCase())
-    throw unreadable('the answer has the token of another wallet', { status: 200 });
-  // The clocks of the service and of this machine may disagree; the lifetime of a new token is the same by both.
-  const issuedAt = address === undefined ? iat * 1_000 : clock.now();
-  const lifeMs = (exp - iat) * 1_000;
-  const wallet = sub.toLowerCase();
-  return { text, wallet, renewsAt: issuedAt + lifeMs * RENEWED_AT, expiresAt: issuedAt + lifeMs };
-}
-
-function claimsOf(token: string): Claims {
-  try {
-    const [, payload = ''] = token.split('.');
-    const claims = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as Claims;
-    if (typeof claims.sub === 'string' && claims.exp > claims.iat) return claims;
-  } catch {
-    // The error is thrown below.
-  }
-  throw unreadable('the text is not a session token', { status: 0 });
 }

@@ -1,4 +1,4 @@
-/** Texts that a wallet signs: the message of EIP-4361, and typed data as browser wallets take it. */
+/** Texts that a wallet signs: the message of EIP-4361, and the typed data of EIP-712. No text of the service is in them. */
 
 import type { LoginTypedData } from './replies.ts';
 
@@ -20,9 +20,12 @@ interface SignInMessageFacts extends SignInMessageOptions {
   readonly issuedAt: string;
 }
 
-/** Returns the text of EIP-4361: lines separated by a single LF, with none after the last. */
-export const signInMessage = (facts: SignInMessageFacts): string =>
-  [
+/**
+ * Returns the text of EIP-4361: lines separated by a single LF, with none after the last.
+ * @throws TypeError for a line break or another control character in an option
+ */
+export function signInMessage(facts: SignInMessageFacts): string {
+  const lines = [
     `${facts.host} wants you to sign in with your Ethereum account:`,
     facts.address,
     '',
@@ -34,20 +37,46 @@ export const signInMessage = (facts: SignInMessageFacts): string =>
     `Nonce: ${facts.nonce}`,
     `Issued At: ${facts.issuedAt}`,
     ...(facts.expirationTime === undefined ? [] : [`Expiration Time: ${facts.expirationTime}`]),
-  ].join('\n');
+  ];
+  const broken = lines.find((line) => /\p{Cc}/u.test(line));
+  if (broken !== undefined)
+    throw new TypeError(`a line of a sign-in message has a control character: ${JSON.stringify(broken)}`);
+  return lines.join('\n');
+}
+
+/** Matches the nonce of either flow. */
+export const NONCE = /^[0-9a-f]{32}$/;
 
 /**
- * Returns the second parameter of `eth_signTypedData_v4`: typed data as JSON with the type of its domain, which
- * libraries add by themselves. Without it, wallets sign another digest, and the signature does not verify.
+ * Returns the typed data of a login. Its types are fixed, and its domain has neither a chain nor a contract, so a
+ * signature of it cannot be a permit, an order or anything else than a login.
  */
-export const walletTypedData = (typedData: LoginTypedData): string =>
-  JSON.stringify({
-    ...typedData,
-    types: {
-      EIP712Domain: [
-        { name: 'name', type: 'string' },
-        { name: 'version', type: 'string' },
-      ],
-      ...typedData.types,
-    },
-  });
+export const loginTypedData = (
+  name: string,
+  { address, nonce, issuedAt }: LoginTypedData['message'],
+): LoginTypedData => ({
+  domain: { name, version: '1' },
+  types: {
+    Login: [
+      { name: 'address', type: 'address' },
+      { name: 'nonce', type: 'string' },
+      { name: 'issuedAt', type: 'string' },
+    ],
+  },
+  primaryType: 'Login',
+  message: { address, nonce, issuedAt },
+});
+
+/**
+ * Returns the second parameter of `eth_signTypedData_v4`: a login as JSON with the type of its domain, which libraries
+ * add by themselves. Without it, wallets sign another digest, and the signature does not verify. Types that the argument
+ * names are left out: a login has its own.
+ */
+export function walletTypedData({ domain, message }: LoginTypedData): string {
+  const login = loginTypedData(domain.name, message);
+  const EIP712Domain = [
+    { name: 'name', type: 'string' },
+    { name: 'version', type: 'string' },
+  ];
+  return JSON.stringify({ ...login, types: { EIP712Domain, ...login.types } });
+}

@@ -220,7 +220,10 @@ class StreamWatch<Frame> implements Watch {
   #lose(reason: string): void {
     this.#socket = undefined;
     const [, askedMs] = ASKED_RETRY.exec(reason) ?? [];
-    void this.#retry('offline', askedMs === undefined ? this.#backOffMs() : Number(askedMs));
+    void this.#retry(
+      'offline',
+      askedMs === undefined ? this.#backOffMs() : Math.min(Number(askedMs), LONGEST_RETRY_MS),
+    );
   }
 
   async #retry(state: FeedState, afterMs: number): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * Converts decimals to integers and back. No other file does arithmetic on decimals or uses decimal.js, which reads
- * exponents. The trading page leaves decimal.js out and refuses exponents.
+ * exponents; `client/decimals.ts` only compares them. The trading page leaves decimal.js out and refuses exponents.
  *
  * Amounts are integers everywhere else. This file turns a decimal text into an exact count of a unit, or refuses it.
  * Reading never rounds.

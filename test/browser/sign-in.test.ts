@@ -93,6 +93,41 @@ describe('signing in', () => {
     await expectSignedOut(page);
   });
 
+  browserTest('asks the wallet for no signature but that of a login, and says so', async (open) => {
+    const wallet = createWallet();
+    const permit = {
+      domain: { name: 'USD Coin', version: '2', chainId: 1, verifyingContract: `0x${'a0'.repeat(20)}` },
+      types: { Permit: [{ name: 'value', type: 'uint256' }] },
+      primaryType: 'Permit',
+      message: { value: '1' },
+    };
+    const { page } = await open(url, {
+      wallets: [wallet],
+      prepare: async ({ page }) => {
+        await page.route('**/v1/auth/challenge', (route) =>
+          route.fulfill({ json: { typedData: permit, expiresIn: '5m' } }),
+        );
+      },
+    });
+    await chooseWallet(page, wallet);
+    await page
+      .getByRole('dialog')
+      .getByText(/the challenge was not signed/)
+      .waitFor();
+    expect(wallet.calls).to.deep.equal(['eth_requestAccounts']);
+  });
+
+  for (const hours of [-9, 9])
+    browserTest(`signs in with a clock that is wrong by ${hours} hours`, async (open) => {
+      const wallet = createWallet();
+      const { page } = await open(url, {
+        wallets: [wallet],
+        prepare: ({ page }) => page.clock.install({ time: Date.now() + hours * 3_600_000 }),
+      });
+      await signIn(page, wallet);
+      await signedInAs(page, wallet.addresses[0]!);
+    });
+
   browserTest('waits for a slow wallet, and says what it waits for', async (open) => {
     const wallet = createWallet();
     let release: () => void = () => undefined;

@@ -177,4 +177,37 @@ describe('trading on the page', () => {
       (shown) => shown.join() === Array(3).fill('cancelled: the wallet cancelled it').join(),
     );
   });
+
+  browserTest('says that a used id stands for another order, and that nothing was placed', async (open) => {
+    const grid: Grid = {
+      ...{ symbol: 'USED/USDC', tickSize: '0.01', sizeStep: '0.0001', scales: { USED: 8, USDC: 6 } },
+      ...{ price: '2000', asks: ['2001'], bids: ['1999'], size: '1', funds: { USED: '10', USDC: '10000' } },
+    };
+    const { wallet, url } = await openMarket(grid);
+    const rest = stage.as(wallet.addresses[0]!);
+    const earlier = { market: grid.symbol, side: 'buy', type: 'limit', price: '1500', size: '0.01' };
+    await rest('POST', '/v1/orders', { ...earlier, clientOrderId: 'mm-1' });
+    const { page } = await open(url, { wallets: [wallet] });
+    await signIn(page, wallet);
+    const sent = page.getByRole('list', { name: 'Orders you sent' });
+    const id = page.getByRole('textbox', { name: /client order id/i });
+    const send = async (price: string, size: string): Promise<void> => {
+      await fillForm(page, { side: 'buy', type: 'Limit', price, size });
+      if (!(await id.isVisible())) await page.getByText('Advanced', { exact: true }).click();
+      await id.fill('mm-1');
+      await submit(page, 'buy');
+    };
+    await send('1990', '0.5');
+    await sent
+      .getByText(
+        /this id stands for another order of .*: buy 0\.01 USED at 1500, resting\. Nothing was placed/,
+      )
+      .waitFor();
+    expect(await id.getAttribute('aria-invalid')).to.equal('true');
+    await id.fill('mm-2');
+    expect(await id.getAttribute('aria-invalid')).to.equal('false');
+    await send('1500.0', '0.0100');
+    await sent.getByText(/answered in \d+ ms: resting/).waitFor();
+    expect((await rest('GET', '/v1/orders')).body.orders).to.have.length(1);
+  });
 });

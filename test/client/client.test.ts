@@ -66,6 +66,32 @@ describe('the client', () => {
     expect((await cancel(maker, asked.order.id)).status).to.equal('partially_filled_cancelled');
   });
 
+  it('reports a used id of another order as a duplicate, and places nothing', async () => {
+    const [maker, taker] = await Promise.all([
+      fixture.wallet({ ETH: '2' }),
+      fixture.wallet({ USDC: '9000' }),
+    ]);
+    const first = await place(maker, { ...ASK, clientOrderId: 'mm-1' });
+    if (first.outcome !== 'placed') throw new Error(first.outcome);
+    expect((await place(maker, { ...ASK, price: '2000.050', clientOrderId: 'mm-1' })).outcome).to.equal(
+      'placed',
+    );
+    const other = await place(maker, { ...ASK, price: '2000.06', clientOrderId: 'mm-1' });
+    if (other.outcome !== 'duplicate') throw new Error(other.outcome);
+    expect([other.order, other.clientOrderId]).to.deep.equal([first.order, 'mm-1']);
+    expect(other.error).to.include({ code: 'DUPLICATE_ORDER_ID', outcome: 'refused' });
+    expect((await getOrders(maker)).orders).to.have.length(1);
+
+    const market = { market: 'ETH/USDC', side: 'buy', type: 'market', clientOrderId: 'once' } as const;
+    for (const [quoteAmount, outcome] of [
+      ['250', 'placed'],
+      ['250.00', 'placed'],
+      ['200', 'duplicate'],
+    ] as const)
+      expect((await place(taker, { ...market, quoteAmount })).outcome, quoteAmount).to.equal(outcome);
+    await cancelAll(maker);
+  });
+
   it('reads the public market data', async () => {
     const [maker, taker] = await Promise.all([fixture.wallet({ BTC: '2' }), fixture.wallet({ USDC: '99' })]);
     await place(maker, { ...ASK, market: 'BTC/USDC', price: '70.01', size: '1.5' });
@@ -186,9 +212,12 @@ describe('the client', () => {
       expect(placed.order).to.equal(null);
     }
     const crossing = await fixture.wallet({ ETH: '1', USDC: '99' });
-    const rejected = await place(crossing, { ...ASK, price: '3000', timeInForce: 'FOK' });
-    if (rejected.outcome !== 'refused') throw new Error(rejected.outcome);
-    expect(rejected.error).to.include({ code: 'FOK_NOT_FILLED', status: 200 });
-    expect(rejected.order?.status).to.equal('rejected');
+    const order: NewOrder = { ...ASK, price: '3000', timeInForce: 'FOK', clientOrderId: 'once' };
+    for (const way of ['answered', 'replayed']) {
+      const rejected = await place(crossing, order);
+      if (rejected.outcome !== 'refused') throw new Error(rejected.outcome);
+      expect(rejected.error, way).to.include({ code: 'FOK_NOT_FILLED', status: 200 });
+      expect(rejected.order?.status).to.equal('rejected');
+    }
   });
 });

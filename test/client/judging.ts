@@ -9,14 +9,21 @@ export interface Report {
   readonly placed: Placed;
   /** Times at which the order was sent, each with the status of its answer; undefined if there was no answer. */
   readonly sendings: readonly { readonly atMs: number; readonly answeredStatus?: number }[];
+  /** True when the id stood for another order before. */
+  readonly isUsed: boolean;
 }
 
 const RESEND_WITHIN_MS = 5_000;
 
 /** @param recorded status of the order in the service's books; undefined if it is not there */
-export function judge({ order, placed, sendings }: Report, recorded: string | undefined): void {
+export function judge({ order, placed, sendings, isUsed }: Report, recorded: string | undefined): void {
   const { clientOrderId } = order;
   expect(placed.clientOrderId).to.equal(clientOrderId);
+  if (isUsed) {
+    expect(placed.outcome, 'nothing is placed under a used id').to.not.equal('placed');
+    return;
+  }
+  expect(placed.outcome, 'the id is new').to.not.equal('duplicate');
   if (placed.outcome === 'placed') {
     expect(placed.order.clientOrderId, 'the order is the one that was placed').to.equal(clientOrderId);
     expect(recorded, 'a placed order is in the books').to.be.a('string').and.not.equal('rejected');

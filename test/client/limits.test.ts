@@ -4,75 +4,27 @@ import { expect } from 'chai';
 import {
   cancel,
   cancelAll,
-  type Fetch,
   getMarkets,
   getOrders,
   getPairs,
-  openConnection,
   place,
+  renew,
   restoreSession,
   type Session,
   signIn,
 } from '../../src/client/index.ts';
 import { errorOf } from './fixture.ts';
-import { type VirtualClock, virtualClock } from './virtual-clock.ts';
+import {
+  BID,
+  challengeAt,
+  LIFE_S,
+  type Scripted,
+  signer,
+  stage,
+  tokenAt,
+  UNAUTHORIZED,
+} from './scripted-service.ts';
 
-interface Scripted {
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: object | string;
-  /** The connection fails. */
-  readonly cut?: true;
-}
-
-interface Seen {
-  readonly atMs: number;
-  readonly route: string;
-  readonly token: string | undefined;
-}
-
-const ADDRESS = `0x${'a1'.repeat(20)}`;
-const LIFE_S = 8 * 3_600;
-const BID = { market: 'ETH/USDC', side: 'buy', type: 'limit', price: '1', size: '1' } as const;
-
-/** @param answer returns the answer to a request, given its route and the number of earlier requests */
-function stage(answer: (route: string, number: number, clock: VirtualClock) => Scripted) {
-  const clock = virtualClock();
-  const startMs = clock.now();
-  const seen: Seen[] = [];
-  const fetch: Fetch = async (url, { method, headers }) => {
-    const route = `${method} ${new URL(url).pathname}`;
-    const scripted = answer(route, seen.length, clock);
-    seen.push({ atMs: clock.now() - startMs, route, token: headers.Authorization?.replace('Bearer ', '') });
-    if (scripted.cut) throw new TypeError('fetch failed');
-    const { status = 200, body = {} } = scripted;
-    const replyHeaders: Readonly<Record<string, string>> = { ...scripted.headers };
-    return {
-      status,
-      headers: { get: (name) => replyHeaders[name] ?? null },
-      text: async () => (typeof body === 'string' ? body : JSON.stringify(body)),
-    };
-  };
-  const random = (bytes: Uint8Array): void => void crypto.getRandomValues(bytes as Uint8Array<ArrayBuffer>);
-  return {
-    clock,
-    seen,
-    startMs,
-    connection: openConnection({ baseUrl: 'http://model', fetch, clock, random }),
-  };
-}
-
-let tokens = 0;
-function tokenAt(clock: VirtualClock, lifeS = LIFE_S): string {
-  tokens += 1;
-  const iat = Math.floor(clock.now() / 1_000);
-  const claims = { sub: ADDRESS, iat, exp: iat + lifeS, jti: tokens };
-  return `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
-}
-
-const signer = (prompts: boolean) => ({ address: ADDRESS, prompts, signTypedData: async () => '0x' });
-const CHALLENGE = { typedData: { message: {} }, expiresIn: '5m' };
-const UNAUTHORIZED = { status: 401, body: { code: 'UNAUTHORIZED', error: 'expired' } };
 const dateOf = (ms: number): string => new Date(ms).toUTCString();
 
 describe('limits', () => {
@@ -202,7 +154,7 @@ describe('a session', () => {
   function service() {
     let signIns = 0;
     const staged = stage((route, _number, clock) => {
-      if (route.endsWith('/challenge')) return { body: CHALLENGE };
+      if (route.endsWith('/challenge')) return { body: challengeAt(clock.now()) };
       if (!route.endsWith('/verify')) return { body: { orders: [], nextCursor: null } };
       signIns += 1;
       return { body: { verified: true, token: tokenAt(clock) } };
@@ -239,7 +191,7 @@ describe('a session', () => {
   it('is renewed once after a 401, however many requests are refused', async () => {
     const [old, fresh] = [{ token: '' }, { token: '' }];
     const { clock, connection, seen } = stage((route, _number, now) => {
-      if (route.endsWith('/challenge')) return { body: CHALLENGE };
+      if (route.endsWith('/challenge')) return { body: challengeAt(now.now()) };
       if (route.endsWith('/verify')) {
         fresh.token = tokenAt(now);
         return { body: { verified: true, token: fresh.token } };
@@ -256,6 +208,73 @@ describe('a session', () => {
     fresh.token = '';
     expect((await clock.until(errorOf(getOrders(prompting)))).code).to.equal('UNAUTHORIZED');
     expect(seen.filter(({ route }) => route.endsWith('/verify'))).to.have.length(1);
+  });
+
+  it('gives a service that always answers 401 few signatures, however many requests it refuses', async () => {
+    let signatures = 0;
+    const { clock, connection } = stage((route, _number, now) => {
+      if (route.endsWith('/challenge')) return { body: challengeAt(now.now()) };
+      return route.endsWith('/verify') ? { body: { verified: true, token: tokenAt(now) } } : UNAUTHORIZED;
+    });
+    const signing = signer(false, () => {
+      signatures += 1;
+    });
+    const session = await clock.until(signIn(connection, signing));
+    expect(signatures).to.equal(1);
+    const refused = async (): Promise<void> => {
+      expect((await clock.until(errorOf(getOrders(session)))).code).to.equal('UNAUTHORIZED');
+      expect((await clock.until(place(session, BID))).outcome).to.equal('refused');
+    };
+    for (let request = 0; request < 10; request += 1) await refused();
+    expect(signatures, 'one renewal').to.equal(2);
+    for (let minute = 0; minute < 24 * 60; minute += 1) {
+      await clock.pass(60_000);
+      await refused();
+    }
+    expect(signatures, 'about one in an hour').to.be.within(20, 34);
+    await clock.until(renew(session));
+    expect(signatures, 'a renewal that the caller asks for').to.be.within(21, 35);
+  });
+
+  it('gives a service whose tokens last for a second a signature a minute', async () => {
+    let signatures = 0;
+    const { clock, connection, seen } = stage((route, _number, now) => {
+      if (route.endsWith('/challenge')) return { body: challengeAt(now.now()) };
+      if (route.endsWith('/verify')) return { body: { verified: true, token: tokenAt(now, 1) } };
+      return { body: { orders: [], nextCursor: null } };
+    });
+    const signing = signer(false, () => {
+      signatures += 1;
+    });
+    const session = await clock.until(signIn(connection, signing));
+    for (let second = 0; second < 600; second += 1) {
+      await clock.until(getOrders(session));
+      await clock.pass(1_000);
+    }
+    expect(seen.filter(({ route }) => route === 'GET /v1/orders')).to.have.length(600);
+    expect(signatures).to.be.within(9, 12);
+  });
+
+  it('is renewed again after a 401 once the earlier renewal has served', async () => {
+    let isRefused = false;
+    let signatures = 0;
+    const { clock, connection } = stage((route, _number, now) => {
+      if (route.endsWith('/challenge')) return { body: challengeAt(now.now()) };
+      if (!route.endsWith('/verify'))
+        return isRefused ? UNAUTHORIZED : { body: { orders: [], nextCursor: null } };
+      isRefused = false;
+      return { body: { verified: true, token: tokenAt(now) } };
+    });
+    const signing = signer(false, () => {
+      signatures += 1;
+    });
+    const session = await clock.until(signIn(connection, signing));
+    for (let day = 1; day <= 20; day += 1) {
+      await clock.pass(2 * 60_000);
+      isRefused = true;
+      await clock.until(getOrders(session));
+      expect(signatures).to.equal(1 + day);
+    }
   });
 
   it('that cannot be renewed prevents an order from being sent, and the error says so', async () => {
@@ -280,7 +299,7 @@ describe('a session', () => {
   it('is not created from another wallet’s token, and reports the signer’s error', async () => {
     const strange = stage((route, _number, clock) =>
       route.endsWith('/challenge')
-        ? { body: CHALLENGE }
+        ? { body: challengeAt(clock.now()) }
         : { body: { verified: true, token: tokenAt(clock) } },
     );
     const other = { ...signer(false), address: `0x${'b2'.repeat(20)}` };

@@ -4,6 +4,7 @@
  */
 
 import type { Random } from '../support/seed.ts';
+import { challengeAt } from './scripted-service.ts';
 
 export interface RouteRequest {
   readonly method: string;
@@ -31,7 +32,7 @@ export type Verdict =
   | 'paused'
   | 'ledger away';
 
-interface OrderBody {
+export interface OrderBody {
   readonly market?: string;
   readonly side?: string;
   readonly type?: string;
@@ -47,9 +48,9 @@ export interface RecordedOrder {
   readonly id: string;
   readonly status: string;
   readonly clientOrderId: string | null;
+  readonly terms: OrderBody;
 }
 
-const MARKET = 'ETH/USDC';
 const CREATED_AT = '2026-01-05T09:30:00.000Z';
 
 export class OrderRoute {
@@ -80,7 +81,10 @@ export class OrderRoute {
   }
 
   #route(route: string, { token, body = '{}' }: RouteRequest): RouteAnswer {
-    if (route === 'POST /v1/auth/challenge') return json(200, CHALLENGE);
+    if (route === 'POST /v1/auth/challenge') {
+      const { address } = JSON.parse(body) as { address: string };
+      return json(200, challengeAt(this.#now(), address));
+    }
     if (route === 'POST /v1/auth/verify') {
       const { address } = JSON.parse(body) as { address: string };
       return json(200, { verified: true, token: this.signIn(address) });
@@ -119,20 +123,22 @@ export class OrderRoute {
       case 'no funds':
         return refusal(400, 'INSUFFICIENT_BALANCE');
       case 'settlement failed':
-        this.#record(clientOrderId, 'rejected');
+        this.record(body, 'rejected');
         return refusal(400, 'SETTLEMENT_FAILED');
       case 'reject': {
         const rejectCode = body.postOnly ? 'POST_ONLY_WOULD_CROSS' : 'FOK_NOT_FILLED';
-        const order = this.#record(clientOrderId, 'rejected');
+        const order = this.record(body, 'rejected');
         return json(200, { ...placing(order), rejectCode, rejectReason: rejectCode });
       }
       default:
-        return json(200, placing(this.#record(clientOrderId, STATUSES[verdict])));
+        return json(200, placing(this.record(body, STATUSES[verdict])));
     }
   }
 
-  #record(clientOrderId: string | null, status: string): RecordedOrder {
-    const order = { id: `order ${this.orders.size + 1}`, status, clientOrderId };
+  /** Records an order under its id. */
+  record(terms: OrderBody, status: string): RecordedOrder {
+    const { clientOrderId = null } = terms;
+    const order = { id: `order ${this.orders.size + 1}`, status, clientOrderId, terms };
     this.orders.set(clientOrderId ?? order.id, order);
     this.recordedAt.set(clientOrderId ?? order.id, this.#now());
     return order;
@@ -156,17 +162,14 @@ const isOrder = ({ market, side, type, size, quoteAmount }: OrderBody): boolean 
   type !== undefined &&
   (size === undefined) !== (quoteAmount === undefined);
 
-const shown = (order: RecordedOrder): object => ({
-  ...order,
-  market: MARKET,
-  side: 'buy',
-  type: 'limit',
-  timeInForce: 'GTC',
-  postOnly: false,
-  price: 2000,
-  size: 1,
+const shown = ({ id, status, clientOrderId, terms }: RecordedOrder): object => ({
+  ...{ id, status, clientOrderId, market: terms.market, side: terms.side, type: terms.type },
+  timeInForce: terms.timeInForce ?? 'GTC',
+  postOnly: terms.postOnly ?? false,
+  price: terms.type === 'limit' ? Number(terms.price) : null,
+  size: Number(terms.size ?? 1),
   filledSize: 0,
-  remainingSize: 1,
+  remainingSize: Number(terms.size ?? 1),
   createdAt: CREATED_AT,
   updatedAt: CREATED_AT,
   fillCount: 0,
@@ -178,11 +181,6 @@ const placing = (order: RecordedOrder): object => ({
   accepted: order.status !== 'rejected',
   order: shown(order),
 });
-
-const CHALLENGE = {
-  typedData: { domain: {}, types: {}, primaryType: 'Login', message: {} },
-  expiresIn: '5m',
-};
 
 const json = (status: number, body: object): RouteAnswer => ({
   status,

@@ -58,7 +58,7 @@ describe('placing at the service', () => {
     const placed = await place(restoreSession(connection, trader.token, signerOf(trader)), named);
     const sendings = (): Report['sendings'] =>
       proxy.passings(String(number)).filter(({ body }) => body.includes('"market"'));
-    return { order: named, placed, sendings: sendings() };
+    return { order: named, placed, sendings: sendings(), isUsed: false };
   }
 
   it(`never reports a false outcome in ${CASES} cases`, async function () {

@@ -133,6 +133,9 @@ describe('a watch', () => {
     await goLive();
     sockets.last().break(1001, 'reconnect in 1234 ms');
     expect(watch.state.retryAt).to.equal(clock.now() + 1_234);
+    await clock.pass(1_234);
+    sockets.last().break(1001, 'reconnect in 99999 ms');
+    expect(watch.state.retryAt, 'not later than by itself').to.equal(clock.now() + 15_000);
     watch.close();
   });
 

@@ -130,7 +130,8 @@ describe('the application', () => {
         .set('Origin', 'https://anywhere.example');
       expect(headers['access-control-allow-origin']).to.equal('*');
       expect(headers['access-control-expose-headers'])
-        .to.include('RateLimit-Reset')
+        .to.include('Date')
+        .and.include('RateLimit-Reset')
         .and.include('Retry-After');
     });
 

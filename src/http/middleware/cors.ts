@@ -4,7 +4,8 @@ import { validateHeaderValue } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import { addHeader, hasHeader, writeHead } from '../response/index.ts';
 
-const EXPOSED = 'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id';
+/** `Date` is for clients whose own clock is wrong. */
+const EXPOSED = 'Date, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id';
 const REQUEST_HEADERS = 'Authorization, Content-Type, X-Request-Id';
 const PREFLIGHT_SECONDS = '600';
 

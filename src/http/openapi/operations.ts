@@ -103,7 +103,8 @@ const siweNonce: Omit<Operation, 'id'> = {
 /** Ends with an empty line, because the limit of the route is appended. */
 const DIRECT_CALL = `\`\`\`js
 const EIP712Domain = [{ name: 'name', type: 'string' }, { name: 'version', type: 'string' }];
-const payload = { ...typedData, types: { EIP712Domain, ...typedData.types } };
+const types = { EIP712Domain, Login: typedData.types.Login }; // the domain and the login, nothing else
+const payload = { ...typedData, types, primaryType: 'Login' };
 const params = [address, JSON.stringify(payload)];
 const signature = await ethereum.request({ method: 'eth_signTypedData_v4', params });
 \`\`\`

@@ -130,6 +130,9 @@ function settle(one: Sent, placed: Placed, how: string): void {
     case 'refused':
       refuse(one, placed.error, how);
       break;
+    case 'duplicate':
+      refuseId(one, placed.order, how);
+      break;
     case 'unknown':
       leaveOpen(one, placed);
       break;
@@ -140,7 +143,7 @@ function leaveOpen(one: Sent, placed: OrderUnknown): void {
   const { clientOrderId, error } = placed;
   const text = isPaused(error)
     ? `not placed: trading is paused, and there is no order with the id ${clientOrderId}`
-    : `outcome unknown: no answer, and no order with the id ${clientOrderId} yet`;
+    : `outcome unknown: no answer, and no order with the id ${clientOrderId} was found yet`;
   const lookUp = async (): Promise<void> => {
     show(one.key, { stage: 'looking-up', text: `looking it up (id ${clientOrderId})`, lookUp: null });
     settle(one, await placed.lookUp().catch(() => placed), 'found');
@@ -156,6 +159,17 @@ function refuse({ key, order }: Sent, { code, message }: RedbookError, how: stri
   serverProblem.value = { place: placeOf(code, message, isQuote), code, message };
   if (code === 'STALE_TERMS_VERSION') void askForTerms();
   else if (code !== 'UNAUTHORIZED') announce(`Refused: ${message}.`, 'alert');
+}
+
+/** Tells that the id of an order stands for another one. */
+function refuseId({ key }: Sent, order: Order, how: string): void {
+  const { market, side, type, price, size, createdAt, status } = order;
+  const at = type === 'limit' ? `at ${price}` : 'at the prices of the book';
+  const other = `${side} ${size} ${market.split('/')[0]} ${at}, ${status.replaceAll('_', ' ')}`;
+  const message = `this id stands for another order of ${new Date(createdAt).toLocaleString()}: ${other}. Nothing was placed`;
+  show(key, { stage: 'refused', text: `${how}: ${message}`, lookUp: null });
+  serverProblem.value = { place: 'clientOrderId', code: 'DUPLICATE_ORDER_ID', message };
+  announce(`${capital(message)}.`, 'alert');
 }
 
 /** True when the service placed nothing because trading is paused. */

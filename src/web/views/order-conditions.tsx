@@ -1,5 +1,6 @@
 /** The conditions of the order form: time in force, post-only and the client order id. */
 
+import { useState } from 'preact/hooks';
 import type { TimeInForce } from '../../domain/order.ts';
 import { problemAt } from '../state/form-problems.ts';
 import { choosePostOnly, chooseTimeInForce, draft } from '../state/order-draft.ts';
@@ -56,8 +57,14 @@ export function Conditions() {
 
 function Advanced() {
   const problem = problemAt('clientOrderId');
+  // Once a problem has opened it, it stays open while the reader types.
+  const [isOpen, setOpen] = useState(false);
   return (
-    <details class="advanced" open={problem !== undefined || undefined}>
+    <details
+      class="advanced"
+      open={isOpen || problem !== undefined}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
       <summary>Advanced</summary>
       <div class="field">
         <label for="order-client-id">Client order id (optional)</label>
@@ -71,6 +78,7 @@ function Advanced() {
           aria-invalid={problem !== undefined}
           aria-describedby="order-client-id-note"
           onInput={(event) => {
+            if (serverProblem.value?.place === 'clientOrderId') serverProblem.value = null;
             draft.clientOrderId.value = event.currentTarget.value;
           }}
         />
