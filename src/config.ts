@@ -245,7 +245,9 @@ const SETTINGS = {
     name: 'WEB_HOSTS',
     default: null,
     defaultNote: '`localhost:PORT,127.0.0.1:PORT` (own servers only)',
-    meaning: 'hosts that a sign-in message may name and whose pages may call protected routes',
+    meaning:
+      'hosts that a sign-in message may name and whose pages may call protected routes, each with and without `www.`; ' +
+      'pages of other hosts than `localhost` need `https`',
     mustBe: 'a comma-separated list of hosts, like exchange.example,localhost:3000, without https://',
     schema: listOf(lowerCase.pipe(z.string().regex(HOST))),
   },
