@@ -253,12 +253,14 @@ const BODY_CODES: readonly ErrorCode[] = [
   'EXPRESS_ERR_UNSUPPORTED_MEDIA_TYPE',
 ];
 
+const mayAskToWait = (code: ErrorCode): boolean => code === 'RATE_LIMITED' || code === 'SERVICE_UNAVAILABLE';
+
 function errorPart(route: Documented, codes: readonly ErrorCode[]): Part {
   const shape = codes.includes('INTERNAL_ERROR') ? unexpectedErrorSchema : errorSchema;
   const narrowed = { type: 'object', properties: { code: { type: 'string', enum: codes } } };
   return {
     description: codes.map((code) => `- \`${code}\`: ${ERRORS[code].meaning}`).join('\n'),
-    headers: headersPart(route, codes.includes('RATE_LIMITED') ? ['Retry-After'] : []),
+    headers: headersPart(route, codes.some(mayAskToWait) ? ['Retry-After'] : []),
     content: { 'application/json': { schema: { allOf: [replies.refTo(shape), narrowed] } } },
   };
 }
