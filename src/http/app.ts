@@ -31,7 +31,6 @@ import {
 import {
   LOCAL_ROUTES,
   legacyRoutes,
-  MARKET_DATA_PREFIX,
   METRICS_PATH,
   type Method,
   PROBES,
@@ -97,7 +96,6 @@ function addRoutes(app: Express, services: Services, reads: HistoryReads): void 
   const localOnly = callersOf(localCallers(webHosts));
   const isBlocked = blockedCountry(services.settings);
   const methods = new Map<string, string[]>();
-  const deprecate = deprecation(legacyPrefix, MARKET_DATA_PREFIX);
   const limit = requestLimits(services);
   const routes = [
     ...ROUTES.map((route) => ({ route, guards: [], setHeaders: [corsOf[route.caller]], announced: true })),
@@ -110,7 +108,7 @@ function addRoutes(app: Express, services: Services, reads: HistoryReads): void 
     ...legacyRoutes(legacyPrefix).map((route) => ({
       route,
       guards: [],
-      setHeaders: [corsOf[route.caller], deprecate],
+      setHeaders: [corsOf[route.caller], deprecation(route.path, route.successor)],
       announced: false,
     })),
   ];
