@@ -26,13 +26,13 @@ export const orderFields = {
   side: oneOf(['buy', 'sell']),
   type: oneOf(['limit', 'market']),
   price: optional(positiveDecimal).describe(
-    'limit price, required for limit orders: a multiple of `tickSize`',
+    'limit price, required for limit orders: a multiple of `priceIncrement`',
   ),
   // Any finite size passes here. The engine rejects a size that is not positive as INVALID_ORDER, in its own order of
   // checks.
   size: decimal.meta({
     ...POSITIVE_DECIMAL_JSON,
-    description: 'size in base units: a multiple of `sizeStep`',
+    description: 'size in base units: a multiple of `sizeIncrement`',
   }),
   quoteAmount: positiveDecimal.describe(
     'for market buys only, in place of `size`; buys the largest whole number of size steps that the amount pays ' +
