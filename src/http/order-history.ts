@@ -36,12 +36,11 @@ const creates =
   (event: EngineEvent): boolean =>
     event.kind === 'order_placed' && event.order.id === id;
 
-const placesBefore = (event: EngineEvent, wallet: string, sequence: number): boolean =>
-  event.kind === 'order_placed' && event.order.wallet === wallet && event.order.sequence < sequence;
-
 interface OrdersFilter {
   /** If absent, orders of every status are listed. */
   readonly status?: 'live' | 'closed' | undefined;
+  /** Symbol. If absent, orders of every market are listed. */
+  readonly market?: string | undefined;
   /** Lists only orders that were placed before this event. */
   readonly beforeSequence?: number | undefined;
 }
@@ -54,18 +53,22 @@ interface OrdersFilter {
 export async function ordersOf(
   { engine, ledger, settings }: Stores,
   wallet: string,
-  { status, beforeSequence = Number.MAX_SAFE_INTEGER }: OrdersFilter,
+  { status, market, beforeSequence = Number.MAX_SAFE_INTEGER }: OrdersFilter,
   limit: number,
 ): Promise<Page<OrderWithFills>> {
+  const isAsked = (order: { readonly sequence: number; readonly market: string }): boolean =>
+    order.sequence < beforeSequence && (market === undefined || order.market === market);
   const isListed = ({ order }: FoldedOrder): boolean =>
-    order.sequence < beforeSequence && (status === undefined || isLive(order.status) === (status === 'live'));
+    isAsked(order) && (status === undefined || isLive(order.status) === (status === 'live'));
+  const places = (event: EngineEvent): boolean =>
+    event.kind === 'order_placed' && event.order.wallet === wallet && isAsked(event.order);
   const listedIn = (events: readonly EngineEvent[]): FoldedOrder[] =>
     foldOrders(NOTHING_SETTLED, events, wallet).filter(isListed);
   // The count is cheap. Each further placement adds one order to the list at most.
   let fewestPlaced = limit + 1;
   const { events, isEnough, settledTo } = await unsettledEvents({ engine, ledger }, wallet, {
     isEnough(newest) {
-      const placed = newest.filter((event) => placesBefore(event, wallet, beforeSequence)).length;
+      const placed = newest.filter(places).length;
       if (placed < fewestPlaced) return false;
       const missing = limit + 1 - listedIn(newest).length;
       fewestPlaced = placed + missing;
@@ -77,7 +80,7 @@ export async function ordersOf(
     return { items: withFills(items, new Map(), settings), next };
   }
   // One extra order tells whether there is a next page.
-  const page = { status, beforeSequence, limit: limit + 1 };
+  const page = { status, market, beforeSequence, limit: limit + 1 };
   if (events.length === 0) {
     const read = await ledger.orders.ofWallet(wallet, { ...page, fills: { ...settings, orders: limit } });
     const { orders } = reaching(settledTo, read);

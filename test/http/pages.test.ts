@@ -152,6 +152,52 @@ describe('pages of orders and trades', () => {
     }
   });
 
+  it('of one market leave out the others, live or closed, settled or not', async () => {
+    const place = (market: string, timeInForce: string): Promise<string> =>
+      alice.order({ market, price: 1, size: 0.01, timeInForce }).then(({ body }) => body.id);
+    const [live, closed]: [string[], string[]] = [[], []];
+    for (let at = 0; at < 12; at += 1) {
+      // The other market has most of the orders, around those that are asked for.
+      for (let other = 0; other < 3; other += 1) await place('ETH/USDC', other === 0 ? 'GTC' : 'IOC');
+      if (at % 2 === 0) live.unshift(await place('BTC/USDC', 'GTC'));
+      else closed.unshift(await place('BTC/USDC', 'IOC'));
+      if (at === 6) await fixture.settle();
+    }
+    const [cancelled] = live.splice(1, 1);
+    await alice.delete(`/v1/orders/${cancelled}`);
+    for (const settle of [async () => undefined, () => fixture.settle()]) {
+      await settle();
+      const ofBtc = (query: string) => pages(alice, `/v1/orders?market=BTC/USDC&${query}`).then(idsOf);
+      expect(await ofBtc('status=live&limit=2')).to.deep.equal(live);
+      expect(await ofBtc('status=closed&limit=3')).to.have.members([...closed, cancelled]);
+      const all = await ofBtc('limit=5');
+      expect(all).to.deep.equal(await ofBtc('limit=100'));
+      expect(all).to.have.length(12);
+      expect(await pages(alice, '/v1/orders?market=ETH%2FUSDC&limit=10')).to.have.length(36);
+    }
+    const { next } = await page(alice, '/v1/orders?market=BTC/USDC&limit=1');
+    for (const path of [
+      '/v1/orders?',
+      '/v1/orders?market=ETH/USDC&',
+      '/v1/orders?market=BTC/USDC&status=live&',
+    ]) {
+      const { status, body } = await alice.get(`${path}cursor=${next}`);
+      expect([status, body.code], path).to.deep.equal([400, 'VALIDATION_ERROR']);
+    }
+  });
+
+  it('of a market that is none are refused', async () => {
+    for (const [query, code] of [
+      ['market=NO/SUCH', 'MARKET_NOT_FOUND'],
+      ['market=eth/usdc', 'MARKET_NOT_FOUND'],
+      ['market=', 'VALIDATION_ERROR'],
+      ['market=ETH/USDC&market=ETH/USDC', 'VALIDATION_ERROR'],
+    ] as const) {
+      const { status, body } = await alice.get(`/v1/orders?${query}`);
+      expect([status, body.code], query).to.deep.equal([400, code]);
+    }
+  });
+
   it('of trades reach every one, of one order or of one market, settled or not', async () => {
     const { body: maker } = await alice.order({ side: 'sell', price: 2000, size: 1 });
     const { body: other } = await alice.order({ market: 'BTC/USDC', side: 'sell', price: 2000, size: 1 });
@@ -213,6 +259,7 @@ describe('pages of orders and trades', () => {
       ],
       ['/v1/orders?', [writeCursor(scope, Number.MAX_SAFE_INTEGER + 1), `${orders}&cursor=${orders}`]],
       ['/v1/orders?status=live&', [orders]],
+      ['/v1/orders?market=ETH/USDC&', [orders, live, ofEth]],
       ['/v1/orders?status=closed&', [orders, live]],
       ['/v1/trades?', [orders, ofEth]],
       ['/v1/trades?market=BTC/USDC&', [trades, ofEth]],
@@ -258,7 +305,7 @@ describe('pages of orders and trades', () => {
       'status[]=x',
       'Limit=0',
       'limit=100',
-      'limit=001&market=NO',
+      'limit=001&orderId=NO',
     ]) {
       expect(idsOf((await page(alice, `/v1/orders?${query}`)).items), query).to.deep.equal([id]);
     }

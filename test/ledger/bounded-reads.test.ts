@@ -151,6 +151,16 @@ describe('rows that a read of a long history costs', () => {
         expect(closed).to.equal(CURSOR_ROWS + LIST + 1);
       });
 
+      it('does not grow with the orders of other markets', async () => {
+        for (const status of [undefined, 'live', 'closed'] as const) {
+          const rows = await rowsReadBy(async (ledger) => {
+            const page = { status, market: 'BTC/USDC', limit: LIST + 1, fills: shown };
+            expect((await ledger.orders.ofWallet(VICTIM, page)).orders).to.deep.equal([]);
+          });
+          expect(rows, status).to.equal(CURSOR_ROWS);
+        }
+      });
+
       it('is bounded by what one order shows', async () => {
         const [eaten] = await ids(`select id from orders where fill_count = ${EATEN}`);
         const rows = await rowsReadBy(async (ledger) => {

@@ -105,8 +105,13 @@ describe('ledger reads', () => {
 
   it('reads live or closed orders from any place on, and those that the engine touched', async () => {
     const dice = random(seed + 4);
-    for (const wallet of WALLETS) {
-      const own = reference.orders.filter((order) => order.wallet === wallet).reverse();
+    const markets = [undefined, ...MARKETS.map(({ symbol }) => symbol)];
+    for (const [wallet, market] of WALLETS.flatMap((one) =>
+      markets.map((symbol) => [one, symbol] as const),
+    )) {
+      const own = reference.orders
+        .filter((order) => order.wallet === wallet && (market === undefined || order.market === market))
+        .reverse();
       const touched = own.filter(() => dice.chance(0.1));
       const beforeSequence = dice.pick([undefined, 1 + dice.below(COUNT)]);
       const earlier = own.filter(({ sequence }) => sequence < (beforeSequence ?? COUNT + 1));
@@ -123,9 +128,14 @@ describe('ledger reads', () => {
       const newestFirst = (orders: readonly ReferenceOrder[]) =>
         [...orders].sort((one, other) => other.sequence - one.sequence).map(({ id }) => id);
       for (const status of [undefined, 'live', 'closed'] as const) {
-        const page = { status, beforeSequence, touchedIds, limit: 20 };
+        const page = { status, market, beforeSequence, touchedIds, limit: 20 };
         const { orders } = await ledger.orders.ofWallet(wallet, page);
         expect(orders.map(({ id }) => id)).to.deep.equal(newestFirst(expected[status ?? 'all']));
+        if (market === undefined) continue;
+        const whole = { ...page, fills: allFills };
+        expect((await ledger.orders.ofWallet(wallet, whole)).orders.map(({ id }) => id)).to.deep.equal(
+          orders.map(({ id }) => id),
+        );
       }
     }
   });

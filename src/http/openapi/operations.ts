@@ -203,6 +203,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       'No order is on two pages. Every order that keeps the requested status meanwhile is on one. ' +
       READS_IN_TURN,
     reply: ordersSchema,
+    codes: ['MARKET_NOT_FOUND'],
   },
   'GET /v1/orders/:orderId': {
     id: 'getOrder',
