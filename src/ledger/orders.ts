@@ -36,7 +36,7 @@ interface OrdersPage {
    */
   readonly touchedIds?: readonly string[] | undefined;
   /**
-   * Limits of the fills that the first `orders` of the page carry, as `fillShares` distributes them; no fills unless
+   * Limits of the fills that the first `orders` of the page carry, as long as all of theirs have room; no fills unless
    * given.
    */
   readonly fills?: (FillLimits & { readonly orders: number }) | undefined;
@@ -119,14 +119,13 @@ const headsOf = (page: string): string =>
 
 /**
  * Returns SQL of orders with fills. $5 limits the fills of an order, $6 those of all orders, $7 the orders that carry
- * fills: the newest orders get theirs first.
+ * fills. The first order whose fills have no room, and all after it, carry none: the reply ends there.
  */
 const wholeOrdersOf = (page: string): string => `
   select ${joinedLines(lineOf('head', newestFills('id', 'share')), 'sequence desc')} from (
     select id, sequence, head,
-      case when row_number() over newest > $7 then 0
-        else greatest(0, least(most, $6 - (sum(most) over newest - most))) end as share
-    from (select *, least(fill_count, $5)::integer as most from (${page}) as page) as limited
+      case when row_number() over newest > $7 or sum(most) over newest > $6 then 0 else most end as share
+    from (select *, least(fill_count, $5, $6)::integer as most from (${page}) as page) as limited
     window newest as (order by sequence desc rows unbounded preceding)
   ) as shared`;
 

@@ -457,20 +457,42 @@ describe('pages of orders and trades', () => {
       return ids;
     };
 
-    it('show the newest of each order, newest orders first, until the reply has enough', async () => {
+    it('show the newest of each order, and end where the reply has no room for those of the next', async () => {
       const ids = (await filled([2, 1, 2, 0, 5])).reverse();
       const every = (await page(alice, '/v1/orders')).items;
       for (const settle of [async () => undefined, () => fixture.settle()]) {
         await settle();
-        const { items } = await page(at(alice), '/v1/orders');
+        const first = await page(at(alice), '/v1/orders');
+        expect(idsOf(first.items)).to.deep.equal(ids.slice(0, 3));
+        const items = await pages(at(alice), '/v1/orders');
         expect(idsOf(items)).to.deep.equal(ids);
         expect(items.map(({ fillCount }) => fillCount)).to.deep.equal([5, 0, 2, 1, 2]);
-        expect(items.map(({ fills }) => fills.length)).to.deep.equal([3, 0, 2, 0, 0]);
-        expect(items[0]!.fills).to.deep.equal(every[0]!.fills.slice(-3));
-        expect(items[2]!.fills).to.deep.equal(every[2]!.fills);
-        const { order } = (await at(alice).get(`/v1/orders/${ids[0]}`)).body;
-        expect(order).to.deep.equal(items[0]);
+        expect(items.map(({ fills }) => fills.length)).to.deep.equal([3, 0, 2, 1, 2]);
+        expect(items.map(({ fills }) => fills)).to.deep.equal(every.map(({ fills }) => fills.slice(-3)));
+        for (const [index, id] of ids.entries()) {
+          const { order } = (await at(alice).get(`/v1/orders/${id}`)).body;
+          expect(order).to.deep.equal(items[index]);
+        }
+        expect(idsOf(await pages(at(alice), '/v1/orders?limit=2'))).to.deep.equal(ids);
         expect(await pages(at(alice), `/v1/trades?limit=2&orderId=${ids[0]}`)).to.have.length(5);
+      }
+    });
+
+    it('stand in each list with at least one order, also when an order has more than a reply shows', async () => {
+      const { app } = await fixture.replica({ maxFillsPerOrder: 4, maxFillsPerReply: 2 });
+      const reader = traderOf(app, alice.signer, alice.token);
+      const ids = (await filled([3, 1, 1, 3])).reverse();
+      for (const settle of [async () => undefined, () => fixture.settle()]) {
+        await settle();
+        const sizes: number[] = [];
+        const first = await page(reader, '/v1/orders');
+        expect(idsOf(first.items)).to.deep.equal([ids[0]]);
+        const items = await pages(reader, '/v1/orders', async () => void sizes.push(1));
+        expect(idsOf(items)).to.deep.equal(ids);
+        expect(sizes, 'further pages').to.have.length(2);
+        expect(items.map(({ fills }) => fills.length)).to.deep.equal([2, 1, 1, 2]);
+        const { order } = (await reader.get(`/v1/orders/${ids[0]}`)).body;
+        expect(order).to.deep.equal(items[0]);
       }
     });
 

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { isLive } from '../../src/domain/order.ts';
-import { fillShares } from '../../src/http/fill-shares.ts';
+import { fitting, shownFillsOf } from '../../src/http/shown-fills.ts';
 import { type Ledger, type LedgerEntry, openLedger } from '../../src/ledger/index.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { ASSETS, MARKETS, POISONED_TEXTS, seededEvents, WALLETS } from '../support/seeded-events.ts';
@@ -87,17 +87,21 @@ describe('ledger reads', () => {
     expect(left).to.be.above(10);
   });
 
-  it('shares out the fills of a page as a reply does: the newest orders get theirs first', async () => {
+  it('reads the fills of the orders that a reply shows, and of no other', async () => {
     const dice = random(seed + 5);
     for (const wallet of WALLETS) {
       const own = reference.orders.filter((order) => order.wallet === wallet).reverse();
-      const limits = { maxFillsPerOrder: 1 + dice.below(3), maxFillsPerReply: dice.below(60) };
+      const limits = { maxFillsPerOrder: 1 + dice.below(3), maxFillsPerReply: 1 + dice.below(60) };
       const page = { limit: 101, fills: { ...limits, orders: 100 } };
       const { orders } = await ledger.orders.ofWallet(wallet, page);
-      const shares = [...fillShares(own.slice(0, 100), limits), 0];
+      const shown = fitting(
+        own.slice(0, 100).map((order) => ({ order })),
+        limits,
+      ).length;
       const expected = own.slice(0, 101).map((order, at) => {
         const listed = listedOrder(order);
-        return { ...listed, fills: listed.fills.slice(listed.fills.length - shares[at]!) };
+        const count = at < shown ? shownFillsOf(order, limits) : 0;
+        return { ...listed, fills: listed.fills.slice(listed.fills.length - count) };
       });
       expect(orders, JSON.stringify(limits)).to.deep.equal(expected);
     }
