@@ -85,7 +85,7 @@ describe('the first minute', function () {
 
   it('tells in one line that an installation without the embedded servers needs others', async () => {
     const image = pathOf('image');
-    for (const name of ['src', 'lua', 'migrations', 'package.json'])
+    for (const name of ['src', 'lua', 'migrations', 'k8s/shared/users.acl', 'package.json'])
       cpSync(join(ROOT, name), join(image, name), { recursive: true });
     rmSync(join(image, 'src/embedded'), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules'), join(image, 'node_modules'));
