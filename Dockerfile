@@ -12,7 +12,7 @@ WORKDIR /redbook
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY LICENSE NOTICE tsconfig.json ./
-COPY k8s/shared/probe.sh k8s/shared/probe.sh
+COPY k8s/shared/probe.sh k8s/shared/users.acl k8s/shared/
 COPY lua lua
 COPY migrations migrations
 COPY src src

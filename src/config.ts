@@ -6,6 +6,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { validateHeaderName } from 'node:http';
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { StartRefusal } from './domain/errors.ts';
 import { type RedisAddress, readRedisAddress } from './redis/address.ts';
@@ -13,6 +14,8 @@ import { type RedisAddress, readRedisAddress } from './redis/address.ts';
 export interface Config {
   /** 0 means any free port. */
   readonly port: number;
+  /** IP address to listen on; absent for all interfaces. */
+  readonly host?: string;
   /** 0 means any free port. If absent, `/metrics` is served on `port`. */
   readonly metricsPort?: number;
   /** If `redisUrl` or `databaseUrl` is absent, the all-in-one starts its own server. */
@@ -171,6 +174,14 @@ const SETTINGS = {
     meaning: 'port of HTTP and of the streams; 0 takes any free one',
     ...wholeNumber(0, 65_535),
   },
+  host: {
+    name: 'HOST',
+    default: null,
+    defaultNote: '`127.0.0.1` with its own servers, otherwise all interfaces',
+    meaning: 'IP address that the ports listen on; `::` or `0.0.0.0` is every interface',
+    mustBe: 'an IP address, like 127.0.0.1 or ::',
+    schema: z.string().refine((text) => isIP(text) !== 0),
+  },
   metricsPort: {
     name: 'METRICS_PORT',
     default: null,
@@ -245,7 +256,9 @@ const SETTINGS = {
     name: 'WEB_HOSTS',
     default: null,
     defaultNote: '`localhost:PORT,127.0.0.1:PORT` (own servers only)',
-    meaning: 'hosts that a sign-in message may name and whose pages may call protected routes',
+    meaning:
+      'hosts that a sign-in message may name and whose pages may call protected routes, each with and without `www.`; ' +
+      'pages of other hosts than `localhost` need `https`',
     mustBe: 'a comma-separated list of hosts, like exchange.example,localhost:3000, without https://',
     schema: listOf(lowerCase.pipe(z.string().regex(HOST))),
   },
@@ -417,8 +430,10 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     throw new ConfigError(`METRICS_PORT must be another port than PORT; both are ${port}.`);
   }
   const ownServers = !redisUrl || !databaseUrl;
+  const host = set.host ?? (redisUrl || databaseUrl ? undefined : OWN_HOST);
   return {
     ...set,
+    ...(host !== undefined && { host }),
     demoFaucet: offersFaucet(set),
     webUrl: set.webUrl ?? webUrlOn(port),
     webHosts: set.webHosts ?? (ownServers ? webHostsOn(port) : []),
@@ -440,6 +455,9 @@ function offersFaucet({ demoFaucet, redisUrl, databaseUrl }: Partial<Config>): b
   }
   return demoFaucet ?? given === undefined;
 }
+
+/** The all-in-one with both servers of its own is for one person on one machine. */
+const OWN_HOST = '127.0.0.1';
 
 const webUrlOn = (port: number): string => `http://localhost:${port}`;
 const webHostsOn = (port: number): string[] => [`localhost:${port}`, `127.0.0.1:${port}`];

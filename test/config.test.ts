@@ -29,6 +29,7 @@ describe('configuration', () => {
   it('has a default for every variable', () => {
     expect(readConfig({})).to.deep.equal({
       port: 8080,
+      host: '127.0.0.1',
       webUrl: 'http://localhost:8080',
       webHosts: ['localhost:8080', '127.0.0.1:8080'],
       serviceName: 'Redbook',
@@ -55,6 +56,7 @@ describe('configuration', () => {
     const config = readConfig({
       ...OWN,
       PORT: '9000',
+      HOST: '::1',
       METRICS_PORT: '9001',
       QUEUE_REDIS_URL: 'rediss://:secret@queue.example',
       REDIS_CA: rootCertificates[0]!,
@@ -83,6 +85,7 @@ describe('configuration', () => {
     });
     expect(config).to.deep.equal({
       port: 9000,
+      host: '::1',
       metricsPort: 9001,
       redisUrl: OWN.REDIS_URL,
       queueRedisUrl: 'rediss://:secret@queue.example',
@@ -120,6 +123,13 @@ describe('configuration', () => {
     expect(readConfig(empty)).to.deep.equal(readConfig({}));
   });
 
+  it('listens on this machine only with both servers of its own, unless HOST says otherwise', () => {
+    expect(readConfig({ REDIS_URL: OWN.REDIS_URL }).host).to.equal(undefined);
+    expect(readConfig({ DATABASE_URL: OWN.DATABASE_URL }).host).to.equal(undefined);
+    expect(readConfig({ HOST: '0.0.0.0' }).host).to.equal('0.0.0.0');
+    expect(readConfig({ ...OWN, HOST: '127.0.0.1' }).host).to.equal('127.0.0.1');
+  });
+
   it('derives addresses from the port', () => {
     const { webUrl, webHosts } = readConfig({ PORT: '3000' });
     expect(webUrl).to.equal('http://localhost:3000');
@@ -128,6 +138,7 @@ describe('configuration', () => {
 
   const wrong: [string, ...string[]][] = [
     ['PORT', '-1', '65536', '80.5', '0x50', 'http', '1e3', ' 80'],
+    ['HOST', 'localhost', '127.1', '127.0.0.1:80', '[::1]', '*'],
     ['METRICS_PORT', '-1', '65536', '80.5'],
     ['REDIS_URL', 'localhost:6379', 'http://localhost', 'redis://[', 'redis+sentinel://one,two/primary'],
     ['QUEUE_REDIS_URL', 'unix:/tmp/redis.sock', 'redis+sentinel://one,two'],

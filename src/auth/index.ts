@@ -2,10 +2,11 @@
 
 import type { Redis } from 'ioredis';
 import { readAddress } from '../domain/address.ts';
+import { webHostForms } from '../domain/web-hosts.ts';
 import { answerChallenge, type Challenge, issueChallenge, randomNonce } from './challenge.ts';
 import { openChallenges } from './challenges.ts';
 import { openSessions } from './session.ts';
-import { acceptedHosts, checkSiweLogin } from './siwe.ts';
+import { checkSiweLogin } from './siwe.ts';
 
 export type { LoginMessage, LoginTypedData } from './challenge.ts';
 export { SESSION_SECONDS } from './session.ts';
@@ -15,7 +16,7 @@ export interface AuthOptions {
   readonly redis: Redis;
   /** Name of the EIP-712 domain, and `iss` of the tokens. */
   readonly serviceName: string;
-  /** host[:port] of each web front end; its `www.` form is accepted too. */
+  /** host[:port] of each web front end; its bare and its `www.` form are accepted. */
   readonly webHosts: readonly string[];
   /** At least 32 bytes. */
   readonly jwtSecret: string;
@@ -45,7 +46,7 @@ export interface Auth {
 export function openAuth(options: AuthOptions): Auth {
   const { serviceName, nowMs = Date.now } = options;
   const challenges = openChallenges(options.redis);
-  const hosts = acceptedHosts(options.webHosts);
+  const hosts = webHostForms(options.webHosts);
   const sessions = openSessions({
     issuer: serviceName,
     secret: options.jwtSecret,

@@ -98,8 +98,14 @@ function verify(
   const nowSeconds = Math.floor(nowMs / 1000);
   for (const key of keys) {
     try {
-      const claims = jwt.verify(token, key, { algorithms: ['HS256'], issuer, clockTimestamp: nowSeconds });
-      return sessionOf(claims, nowSeconds);
+      const { header, payload } = jwt.verify(token, key, {
+        algorithms: ['HS256'],
+        issuer,
+        clockTimestamp: nowSeconds,
+        complete: true,
+      });
+      // RFC 7515, 4.1.11: a token with critical parameters that the reader does not know is invalid.
+      return header.crit === undefined ? sessionOf(payload, nowSeconds) : undefined;
     } catch {
       // The token was signed with another key, or is not a token.
     }

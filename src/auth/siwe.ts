@@ -35,6 +35,8 @@ interface SiweLogin {
  * Consumes the nonce if the login passes all five checks. Otherwise throws the refusal of the first failed check. The
  * signature is checked before any line is parsed, so `malformed_message` comes second. The nonce is checked before the
  * expiration time, but consumed only if both are valid.
+ * @param hosts names allowed in line 1, in lower case. The comparison is case-sensitive: browsers write hosts in lower
+ *   case, and case folding would admit look-alikes (the Kelvin sign folds to k).
  */
 export async function checkSiweLogin(
   challenges: Challenges,
@@ -57,15 +59,6 @@ export async function checkSiweLogin(
   const standing = await judge('siwe', wallet, nonce);
   if (standing !== 'current') throw new Refusal(standing === 'expired' ? 'nonce_expired' : 'nonce_invalid');
   if (hasPassed) throw new Refusal('message_expired');
-}
-
-/**
- * Returns the names allowed in line 1: each host and its `www.` form. The comparison is case-sensitive, because
- * browsers write hosts in lower case and case folding would admit look-alikes (the Kelvin sign folds to k).
- */
-export function acceptedHosts(webHosts: readonly string[]): ReadonlySet<string> {
-  const hosts = webHosts.map((host) => host.toLowerCase());
-  return new Set(hosts.flatMap((host) => (host.startsWith('www.') ? [host] : [host, `www.${host}`])));
 }
 
 /** Line 1: an optional scheme, and the host. */

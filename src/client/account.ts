@@ -31,6 +31,8 @@ export const getPortfolio = (session: Session, { signal }: CallOptions = {}): Pr
   askAs(session, { method: 'GET', path: `/v1/portfolio/${session.wallet}`, signal }, true);
 
 export interface OrdersQuery {
+  /** Symbol; orders of every market unless given. */
+  readonly market?: string;
   /** `live`: orders that can be filled or cancelled. `closed`: all others. Both unless given. */
   readonly status?: 'live' | 'closed';
   /** 1 to 100; 100 unless given. */
@@ -42,10 +44,14 @@ export interface OrdersQuery {
 /** Returns a page of the wallet's orders, newest first. */
 export const getOrders = (
   session: Session,
-  { status, limit, cursor }: OrdersQuery = {},
+  { market, status, limit, cursor }: OrdersQuery = {},
   { signal }: CallOptions = {},
 ): Promise<OrderPage> =>
-  askAs(session, { method: 'GET', path: '/v1/orders', query: { status, limit, cursor }, signal }, true);
+  askAs(
+    session,
+    { method: 'GET', path: '/v1/orders', query: { market, status, limit, cursor }, signal },
+    true,
+  );
 
 /** Returns an order of the wallet. @throws RedbookError `NOT_FOUND` */
 export const getOrder = async (

@@ -7,7 +7,7 @@ import { type Bucket, pause, withinLimits } from './limits.ts';
 
 interface Asking {
   readonly bucket?: Bucket;
-  /** True when the request may be sent again after a lost answer. After a 429 every request may. */
+  /** True when the request may be sent again after a lost answer or a 503. After a 429 every request may. */
   readonly repeatable: boolean;
 }
 
@@ -40,11 +40,12 @@ export async function ask(
     });
     if (!(result instanceof RedbookError) && isSuccess(result)) return result;
     const error = result instanceof RedbookError ? result : errorOf(result);
-    if (error.status === 429) limited += 1;
+    const isLimit = error.status === 429;
+    const isTold = isLimit || (error.status === 503 && error.retryAfterMs !== null);
+    if (isTold) limited += 1;
     else lost += 1;
-    const mayRepeat =
-      error.status === 429 ? limited < MOST_LIMITED : repeatable && isLost(error) && lost < MOST_LOST;
-    if (!mayRepeat) throw error;
+    const isRoom = isTold ? limited < MOST_LIMITED : lost < MOST_LOST;
+    if (!isRoom || !(isLimit || (repeatable && isLost(error)))) throw error;
     await pauseAfter(connection, error, lost + limited, call.signal);
   }
 }

@@ -15,9 +15,9 @@ export interface NewOrder {
   readonly market: string;
   readonly side: 'buy' | 'sell';
   readonly type: 'limit' | 'market';
-  /** Price of a limit order: a multiple of the market's `tickSize`. */
+  /** Price of a limit order: a multiple of the market's `priceIncrement`. */
   readonly price?: Amount;
-  /** In base units: a multiple of the market's `sizeStep`. */
+  /** In base units: a multiple of the market's `sizeIncrement`. */
   readonly size?: Amount;
   /** Market buys only, in place of `size`: the amount to spend, without the fee. */
   readonly quoteAmount?: Amount;

@@ -33,6 +33,10 @@ export const oneOf = <const Values extends readonly string[]>(values: Values) =>
 
 export const flag = z.boolean('must be true or false');
 
+/** An optional member of a body. Null counts as absent: many clients write an unset field so. */
+export const optional = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.nullish().transform((value) => value ?? undefined);
+
 const MOST_CHARACTERS = 128;
 
 /** 1 to 128 code points that every database can store: no U+0000 and no half of a surrogate pair. */

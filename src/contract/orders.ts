@@ -90,9 +90,8 @@ export const orderSchema = z
     fills: z
       .array(fillSchema)
       .describe(
-        'newest fills of the order, in the order of execution. A reply shows a bounded number of fills, 1,000 of an ' +
-          'order and 5,000 in all by default: the first orders of a list have their fills, and later orders have ' +
-          'an empty list. `GET /v1/trades?orderId=` returns all fills.',
+        'newest fills of the order, in the order of execution, 1,000 at most by default. A list whose fills pass ' +
+          '5,000 in all ends there, with a `nextCursor`. `GET /v1/trades?orderId=` returns all fills.',
       ),
   })
   .meta({ examples: [ORDER] });

@@ -20,6 +20,8 @@ export const publishedMarket = (market: Market): Written<typeof marketSchema> =>
   makerFeeBps: 0,
   tickSize: rule(market.tickSize),
   sizeStep: rule(market.sizeStep),
+  priceIncrement: new JsonText(market.tick),
+  sizeIncrement: new JsonText(market.step),
   minOrderSize: rule(market.minOrderSize),
   maxOrderSize: rule(market.maxOrderSize),
   sellEnabled: market.sellEnabled,

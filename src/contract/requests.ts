@@ -39,6 +39,7 @@ const limitUpTo = (highest: number, digits: RegExp, fallback: number) =>
     .meta({ ...INTEGER_JSON, minimum: 1, maximum: highest, default: fallback });
 
 export const ordersRequest = z.object({
+  market: marketFilter,
   status: queryText
     .pipe(z.enum(['live', 'closed'], 'must be live or closed'))
     .optional()

@@ -69,7 +69,7 @@ export const ERRORS = {
   NOT_FOUND: row(404, 'every route', 'no such route or resource'),
   CONFLICT: row(409, 'reserved', 'the request conflicts with the current state'),
   STALE_TERMS_VERSION: row(409, 'placing, accepting terms', 'the account must accept a new terms version'),
-  RATE_LIMITED: row(429, 'limited routes, own lists', 'too many requests; wait for Retry-After'),
+  RATE_LIMITED: row(429, 'limited routes', 'too many requests; wait for Retry-After'),
   RESTRICTED_JURISDICTION: row(
     451,
     'login, placing',

@@ -75,10 +75,9 @@ function isInexact({ market, priceTicks, sizeSteps }: Measured): boolean {
   return notional + feeAtomsOf(notional, market.feeBps) >= EXACT_LIMIT;
 }
 
-const offGrid = (name: string, unit: string, published: string | null): string =>
-  published === null
-    ? `${name} must be a multiple of ${unit} to be exact on this market`
-    : `${name} must be a multiple of ${unit}`;
+/** The unit is the published increment, also where the market publishes no tick or step. */
+const offGrid = (name: 'price' | 'size', unit: string): string =>
+  `${name} must be a multiple of ${name}Increment, ${unit}`;
 
 /** Checks in the documented order. A check returns true or a message in order to refuse. */
 const REFUSALS: readonly (readonly [code: ErrorCode, refuses: Check])[] = [
@@ -96,21 +95,15 @@ const REFUSALS: readonly (readonly [code: ErrorCode, refuses: Check])[] = [
   [
     'VALIDATION_ERROR',
     ({ market, priceTicks }) =>
-      priceTicks === undefined && market.tickSize === null && offGrid('price', market.tick, null),
+      priceTicks === undefined && market.tickSize === null && offGrid('price', market.tick),
   ],
-  [
-    'PRICE_TICK',
-    ({ market, priceTicks }) => priceTicks === undefined && offGrid('price', market.tick, market.tickSize),
-  ],
+  ['PRICE_TICK', ({ market, priceTicks }) => priceTicks === undefined && offGrid('price', market.tick)],
   [
     'VALIDATION_ERROR',
     ({ market, sizeSteps }) =>
-      sizeSteps === undefined && market.sizeStep === null && offGrid('size', market.step, null),
+      sizeSteps === undefined && market.sizeStep === null && offGrid('size', market.step),
   ],
-  [
-    'SIZE_STEP',
-    ({ market, sizeSteps }) => sizeSteps === undefined && offGrid('size', market.step, market.sizeStep),
-  ],
+  ['SIZE_STEP', ({ market, sizeSteps }) => sizeSteps === undefined && offGrid('size', market.step)],
   [
     'ORDER_BELOW_MIN_SIZE',
     ({ sizeSteps, grid }) => sizeSteps != null && grid.minSteps !== null && sizeSteps < grid.minSteps,

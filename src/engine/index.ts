@@ -42,6 +42,7 @@ export type { Claimed } from './orders.ts';
 export { type EngineHash, FIELDS_TOGETHER, type MemberPage } from './pages.ts';
 export type { Placement, PlaceOrder } from './placing.ts';
 export type { Rebuilt } from './rebuild.ts';
+export { checkRights, MissingRights, namedRight } from './rights.ts';
 export { EngineMisconfigured } from './server-settings.ts';
 export type { BookLevels, EngineState, Level, MarketQuotes, Quotes } from './snapshots.ts';
 export { ENGINE_FORMAT, HIGHEST_EPOCH } from './state.ts';

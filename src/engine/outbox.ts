@@ -60,6 +60,8 @@ const UNSETTLED_PAGE = 50;
  */
 const MOST_UNSETTLED = 10_000;
 const MOST_UNSETTLED_BYTES = 64 * 1024 * 1024;
+/** Settling so much takes some seconds. */
+const RETRY_AFTER_SECONDS = 5;
 
 /**
  * Number of events after which a read asks how far Postgres is, because most reads that go further back need Postgres in
@@ -79,7 +81,9 @@ interface UnsettledPage {
 }
 
 const farBehind = (): Refusal =>
-  new Refusal('SERVICE_UNAVAILABLE', 'too much of this wallet is not settled yet: try again later');
+  new Refusal('SERVICE_UNAVAILABLE', 'too much of this wallet is not settled yet: try again later', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
 
 const weightAfter = (cursor: Cursor, events: readonly EngineEvent[]): number =>
   events.reduce((sum, event) => (event.sequence === cursor.sequence ? sum : sum + weightOf(event)), 0);

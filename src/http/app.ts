@@ -8,7 +8,7 @@ import { cappedReads } from '../market-data/shared-read.ts';
 import type { HistoryReads, Query } from './endpoint.ts';
 import { outsideCeiling } from './limits/ceiling.ts';
 import { requestLimits } from './limits/index.ts';
-import { isLocalCaller } from './local-caller.ts';
+import { localCallers } from './local-caller.ts';
 import { readBody } from './middleware/body.ts';
 import { anyOrigin, type Cors, everyOrigin, preflight, webOrigins } from './middleware/cors.ts';
 import { blockedCountry } from './middleware/country.ts';
@@ -31,7 +31,6 @@ import {
 import {
   LOCAL_ROUTES,
   legacyRoutes,
-  MARKET_DATA_PREFIX,
   METRICS_PATH,
   type Method,
   PROBES,
@@ -94,22 +93,22 @@ function addRoutes(app: Express, services: Services, reads: HistoryReads): void 
   const { webHosts, legacyPrefix, demoFaucet } = services.settings;
   const webOnly = webOrigins(webHosts);
   const corsOf = { anyone: anyOrigin, public: everyOrigin, login: webOnly, wallet: webOnly };
+  const localOnly = callersOf(localCallers(webHosts));
   const isBlocked = blockedCountry(services.settings);
   const methods = new Map<string, string[]>();
-  const deprecate = deprecation(legacyPrefix, MARKET_DATA_PREFIX);
   const limit = requestLimits(services);
   const routes = [
     ...ROUTES.map((route) => ({ route, guards: [], setHeaders: [corsOf[route.caller]], announced: true })),
     ...(demoFaucet ? LOCAL_ROUTES : []).map((route) => ({
       route,
-      guards: [localCallersOnly],
+      guards: [localOnly],
       setHeaders: [corsOf[route.caller]],
       announced: true,
     })),
     ...legacyRoutes(legacyPrefix).map((route) => ({
       route,
       guards: [],
-      setHeaders: [corsOf[route.caller], deprecate],
+      setHeaders: [corsOf[route.caller], deprecation(route.path, route.successor)],
       announced: false,
     })),
   ];
@@ -191,11 +190,13 @@ const enter =
     next();
   };
 
-/** Hides a route from callers on other machines: they get the status and headers of an unknown route. */
-const localCallersOnly: RequestHandler = (request, _response, next) => {
-  if (isLocalCaller(request)) next();
-  else next('route');
-};
+/** Hides a route from all other callers: they get the status and headers of an unknown route. */
+const callersOf =
+  (isOne: (request: Request) => boolean): RequestHandler =>
+  (request, _response, next) => {
+    if (isOne(request)) next();
+    else next('route');
+  };
 
 /**
  * Joins two handlers when the first calls `next` synchronously. Express' dispatch between them costs as much as they

@@ -14,29 +14,54 @@ export class NumberLiteral {
 
 const literal = (text: string): NumberLiteral => new NumberLiteral(text);
 
-const [QUOTE, BACKSLASH, POINT, ZERO, NINE] = [34, 92, 46, 48, 57];
+const [QUOTE, COMMA, POINT, ZERO, NINE, OPEN_LIST, BACKSLASH, CLOSE_LIST] = [34, 44, 46, 48, 57, 91, 92, 93];
+const [OPEN_OBJECT, CLOSE_OBJECT, BLANK] = [123, 125, 32];
 /** Number of digits that a double always preserves. */
 const KEPT_DIGITS = 15;
 /** Range in which JavaScript writes numbers without an exponent. No number in it underflowed to a smaller double. */
 const [LEAST, MOST] = [1e-6, 1e15];
 
-/**
- * Counts the quotes in a text. Returns undefined if the text has escapes, or a number that a double may not preserve.
- */
-function countQuotes(text: string): number | undefined {
-  let [quotes, digits] = [0, 0];
+/** No request of the API comes near. The library takes 10 ms for 16 KB of brackets or of short numbers. */
+const [MOST_DEPTH, MOST_MEMBERS] = [4, 64];
+
+interface Shape {
+  readonly quotes: number;
+  /** False if the text has escapes, or a number that a double may not preserve. */
+  readonly isPlain: boolean;
+  readonly depth: number;
+  /** Members of all objects and items of all arrays. */
+  readonly members: number;
+}
+
+/** Scans a text once. Depth and members are right as far as the text is valid JSON. */
+function shapeOf(text: string): Shape {
+  let [quotes, digits, depth, level, members, last] = [0, 0, 0, 0, 0, 0];
+  let isPlain = true;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if ((code >= ZERO && code <= NINE) || code === POINT) {
       digits += 1;
-      if (digits > KEPT_DIGITS) return undefined;
+      if (digits > KEPT_DIGITS) isPlain = false;
+      last = code;
       continue;
     }
     digits = 0;
-    if (code === QUOTE) quotes += 1;
-    else if (code === BACKSLASH) return undefined;
+    if (code === BACKSLASH) {
+      isPlain = false;
+      at += 1;
+    } else if (code === QUOTE) quotes += 1;
+    if (quotes % 2 === 1 || code <= BLANK) continue;
+    if (code === OPEN_OBJECT || code === OPEN_LIST) {
+      level += 1;
+      members += 1;
+      if (level > depth) depth = level;
+    } else if (code === CLOSE_OBJECT || code === CLOSE_LIST) {
+      level -= 1;
+      if (last === OPEN_OBJECT || last === OPEN_LIST) members -= 1;
+    } else if (code === COMMA) members += 1;
+    last = code;
   }
-  return quotes;
+  return { quotes, isPlain, depth, members };
 }
 
 /**
@@ -44,9 +69,8 @@ function countQuotes(text: string): number | undefined {
  * preserve. JSON.parse takes a tenth of the time of the library, which scans a text character by character.
  * @returns undefined for any other text, valid or not
  */
-function readFlatObject(text: string): object | undefined {
-  const quotes = countQuotes(text);
-  if (quotes === undefined) return undefined;
+function readFlatObject(text: string, { quotes, isPlain, depth }: Shape): object | undefined {
+  if (!isPlain || depth > 1) return undefined;
   const object = parsed(text);
   if (typeof object !== 'object' || object === null || Array.isArray(object)) return undefined;
   let expected = 0;
@@ -71,17 +95,34 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Parses JSON. Rejects a duplicate key with different values, because an order must not be ambiguous.
- * @throws Refusal EXPRESS_ERR_INVALID_JSON
+ * Parses JSON of at most 4 levels and 64 members. Rejects a duplicate key with different values, because an order must
+ * not be ambiguous.
+ * @throws Refusal EXPRESS_ERR_INVALID_JSON, or VALIDATION_ERROR for valid JSON that is too deep or has too many members
  */
 export function readJson(text: string): unknown {
-  const flat = readFlatObject(text);
+  const shape = shapeOf(text);
+  if (shape.depth > MOST_DEPTH || shape.members > MOST_MEMBERS) throw tooLarge(text);
+  const flat = readFlatObject(text, shape);
   if (flat !== undefined) return flat;
   try {
     return parse(text, null, literal);
   } catch (error) {
-    // The parser recurses, so thousands of brackets cause a RangeError long before they could crash the process.
-    const reason = error instanceof SyntaxError ? error.message : 'it is nested too deeply';
-    throw new Refusal('EXPRESS_ERR_INVALID_JSON', `the body is not valid JSON: ${reason}`);
+    throw invalid((error as Error).message);
   }
 }
+
+/** JSON.parse finds a fault of the syntax, which takes precedence, in a hundredth of the library's time. */
+function tooLarge(text: string): Refusal {
+  try {
+    JSON.parse(text);
+  } catch {
+    return invalid(`it has more than ${MOST_DEPTH} levels or ${MOST_MEMBERS} members, and is no JSON`);
+  }
+  return new Refusal(
+    'VALIDATION_ERROR',
+    `the body may have ${MOST_DEPTH} levels and ${MOST_MEMBERS} members at most`,
+  );
+}
+
+const invalid = (reason: string): Refusal =>
+  new Refusal('EXPRESS_ERR_INVALID_JSON', `the body is not valid JSON: ${reason}`);

@@ -1,6 +1,7 @@
-/** Distinguishes requests from this machine from requests that came over a network. */
+/** Distinguishes requests of this machine's own programs and pages from all others. */
 
 import type { IncomingMessage } from 'node:http';
+import { isLoopbackHost, webHostForms } from '../domain/web-hosts.ts';
 import { isLoopback } from '../edge/client-address.ts';
 
 /** Headers that a proxy adds when it forwards a request. All `x-forwarded-` headers count too. */
@@ -17,10 +18,18 @@ const PASSED_ON = new Set([
 ]);
 
 /**
- * Returns true if the sender of a request runs on this machine and no header shows that a proxy forwarded it.
- * `TRUST_PROXY_HOPS` does not matter: a trusted proxy on this machine also forwards requests from other machines.
+ * Makes a test of requests: the sender runs on this machine, no header shows that a proxy forwarded it, and `Host` is a
+ * front end or a loopback name. A stranger's page whose own name resolves to this machine (DNS rebinding) sends that
+ * name. `TRUST_PROXY_HOPS` does not matter: a trusted proxy on this machine also forwards requests from other machines.
  */
-export function isLocalCaller({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): boolean {
-  if (!isLoopback(socket.remoteAddress ?? '')) return false;
-  return !Object.keys(headers).some((name) => PASSED_ON.has(name) || name.startsWith('x-forwarded-'));
+export function localCallers(
+  webHosts: readonly string[],
+): (request: Pick<IncomingMessage, 'socket' | 'headers'>) => boolean {
+  const hosts = webHostForms(webHosts);
+  return ({ socket, headers }) => {
+    if (!isLoopback(socket.remoteAddress ?? '')) return false;
+    const { host = '' } = headers;
+    if (!isLoopbackHost(host) && !hosts.has(host.toLowerCase())) return false;
+    return !Object.keys(headers).some((name) => PASSED_ON.has(name) || name.startsWith('x-forwarded-'));
+  };
 }

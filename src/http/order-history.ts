@@ -11,13 +11,14 @@ import {
   fillOf,
   isLive,
   isOrderId,
+  type ListedOrder,
   type Trade,
   type WalletTrade,
 } from '../domain/order.ts';
-import { fillShares, newest } from './fill-shares.ts';
 import { type FoldedOrder, foldOrders, foldTrades, type TradesFilter } from './order-fold.ts';
 import type { OrderWithFills, ShownFills } from './replies/order.ts';
 import type { Services } from './services.ts';
+import { fitting, newest, shownFillsOf } from './shown-fills.ts';
 import { reaching, touchedIds, unsettledEvents } from './unsettled.ts';
 
 type Stores = Pick<Services, 'engine' | 'ledger' | 'settings'>;
@@ -36,104 +37,104 @@ const creates =
   (event: EngineEvent): boolean =>
     event.kind === 'order_placed' && event.order.id === id;
 
-const placesBefore = (event: EngineEvent, wallet: string, sequence: number): boolean =>
-  event.kind === 'order_placed' && event.order.wallet === wallet && event.order.sequence < sequence;
-
 interface OrdersFilter {
   /** If absent, orders of every status are listed. */
   readonly status?: 'live' | 'closed' | undefined;
+  /** Symbol. If absent, orders of every market are listed. */
+  readonly market?: string | undefined;
   /** Lists only orders that were placed before this event. */
   readonly beforeSequence?: number | undefined;
 }
 
 /**
- * Returns a page of the wallet's orders, newest first by placement. An order never changes its place, so consecutive
+ * Returns a page of the wallet's orders, newest first by placement. The page ends early where the reply has no room for
+ * the fills of the next order. An order never changes its place, so consecutive
  * pages show no order twice. They include every order that keeps the status from the first page to the last.
  * @throws Refusal SERVICE_UNAVAILABLE if Postgres is needed and unavailable
  */
 export async function ordersOf(
   { engine, ledger, settings }: Stores,
   wallet: string,
-  { status, beforeSequence = Number.MAX_SAFE_INTEGER }: OrdersFilter,
+  { status, market, beforeSequence = Number.MAX_SAFE_INTEGER }: OrdersFilter,
   limit: number,
 ): Promise<Page<OrderWithFills>> {
+  const isAsked = (order: { readonly sequence: number; readonly market: string }): boolean =>
+    order.sequence < beforeSequence && (market === undefined || order.market === market);
   const isListed = ({ order }: FoldedOrder): boolean =>
-    order.sequence < beforeSequence && (status === undefined || isLive(order.status) === (status === 'live'));
+    isAsked(order) && (status === undefined || isLive(order.status) === (status === 'live'));
+  const places = (event: EngineEvent): boolean =>
+    event.kind === 'order_placed' && event.order.wallet === wallet && isAsked(event.order);
   const listedIn = (events: readonly EngineEvent[]): FoldedOrder[] =>
     foldOrders(NOTHING_SETTLED, events, wallet).filter(isListed);
   // The count is cheap. Each further placement adds one order to the list at most.
   let fewestPlaced = limit + 1;
   const { events, isEnough, settledTo } = await unsettledEvents({ engine, ledger }, wallet, {
     isEnough(newest) {
-      const placed = newest.filter((event) => placesBefore(event, wallet, beforeSequence)).length;
+      const placed = newest.filter(places).length;
       if (placed < fewestPlaced) return false;
       const missing = limit + 1 - listedIn(newest).length;
       fewestPlaced = placed + missing;
       return missing <= 0;
     },
   });
+  const pageOfOrders = <Item extends { readonly order: ListedOrder }>(found: readonly Item[]): Page<Item> =>
+    pageOf(found, fitting(found.slice(0, limit), settings), ({ order }) => order.sequence);
   if (isEnough) {
-    const { items, next } = pageOf(listedIn(events), limit, ({ order }) => order.sequence);
+    const { items, next } = pageOfOrders(listedIn(events));
     return { items: withFills(items, new Map(), settings), next };
   }
   // One extra order tells whether there is a next page.
-  const page = { status, beforeSequence, limit: limit + 1 };
+  const page = { status, market, beforeSequence, limit: limit + 1 };
   if (events.length === 0) {
     const read = await ledger.orders.ofWallet(wallet, { ...page, fills: { ...settings, orders: limit } });
     const { orders } = reaching(settledTo, read);
-    const found = orders.map((order) => ({ order, shown: order }));
-    return pageOf(found, limit, ({ order }) => order.sequence);
+    return pageOfOrders(orders.map((order) => ({ order, shown: order })));
   }
   const read = await ledger.orders.ofWallet(wallet, { ...page, touchedIds: touchedIds(events, wallet) });
   const settled = reaching(settledTo, read);
-  const found = foldOrders(settled, events, wallet).filter(isListed);
-  const { items, next } = pageOf(found, limit, ({ order }) => order.sequence);
-  const fills = await ledger.orders.fills(settledShares(items, settings), settled.cursor);
+  const { items, next } = pageOfOrders(foldOrders(settled, events, wallet).filter(isListed));
+  const fills = await ledger.orders.fills(settledCounts(items, settings), settled.cursor);
   return { items: withFills(items, fills, settings), next };
 }
 
-function pageOf<Item>(found: readonly Item[], limit: number, positionOf: (item: Item) => number): Page<Item> {
-  const items = found.slice(0, limit);
-  return { items, next: found.length > limit ? positionOf(items.at(-1)!) : null };
+/** @param items the first of those that were found */
+function pageOf<Item>(
+  found: readonly Item[],
+  items: readonly Item[],
+  positionOf: (item: Item) => number,
+): Page<Item> {
+  return { items, next: found.length > items.length ? positionOf(items.at(-1)!) : null };
 }
 
 /** Returns the number of settled fills that each order shows beside its unsettled ones, by order id. */
-function settledShares(orders: readonly FoldedOrder[], limits: FillLimits): Map<string, number> {
-  const shares = sharesOf(orders, limits);
-  return new Map(
-    orders.map(({ order, unsettledFills }, at) => [
+const settledCounts = (orders: readonly FoldedOrder[], limits: FillLimits): Map<string, number> =>
+  new Map(
+    orders.map(({ order, unsettledFills }) => [
       order.id,
-      Math.max(0, shares[at]! - unsettledFills.length),
+      Math.max(0, shownFillsOf(order, limits) - unsettledFills.length),
     ]),
-  );
-}
-
-const sharesOf = (orders: readonly FoldedOrder[], limits: FillLimits): number[] =>
-  fillShares(
-    orders.map(({ order }) => order),
-    limits,
   );
 
 /**
  * Returns the orders with their newest fills.
  * @param settled settled fills by order id
  */
-function withFills(
+const withFills = (
   orders: readonly FoldedOrder[],
   settled: ReadonlyMap<string, readonly Fill[]>,
   limits: FillLimits,
-): OrderWithFills[] {
-  const shares = sharesOf(orders, limits);
-  return orders.map((folded, at) => withNewest(folded, settled.get(folded.order.id) ?? [], shares[at]!));
-}
+): OrderWithFills[] => orders.map((folded) => withNewest(folded, settled.get(folded.order.id) ?? [], limits));
 
 const withNewest = (
   { order, unsettledFills }: FoldedOrder,
   settled: readonly Fill[],
-  count: number,
+  limits: FillLimits,
 ): OrderWithFills => ({
   order,
-  shown: { fillCount: order.fillCount, fills: newest([...settled, ...unsettledFills], count) },
+  shown: {
+    fillCount: order.fillCount,
+    fills: newest([...settled, ...unsettledFills], shownFillsOf(order, limits)),
+  },
 });
 
 /**
@@ -163,7 +164,7 @@ export async function tradesOf(
         wallet,
         filter,
       );
-  return pageOf(trades, limit, ({ fill }) => Number(fill.tradeId));
+  return pageOf(trades, trades.slice(0, limit), ({ fill }) => Number(fill.tradeId));
 }
 
 /**
@@ -177,23 +178,23 @@ export async function orderOf(
   id: string,
 ): Promise<OrderWithFills | undefined> {
   if (!isOrderId(id)) return undefined;
-  const { maxFillsPerOrder, maxFillsPerReply } = settings;
+  const mostFills = shownFillsOf({ fillCount: Number.POSITIVE_INFINITY }, settings);
   const { events, settledTo } = await unsettledEvents({ engine, ledger }, wallet, {
     orderId: id,
     isEnough: (newest) => newest.some(creates(id)),
   });
   const { cursor, order } = events.some(creates(id))
     ? { cursor: BEFORE_ALL, order: null }
-    : reaching(settledTo, await ledger.orders.byId(wallet, id, Math.min(maxFillsPerOrder, maxFillsPerReply)));
+    : reaching(settledTo, await ledger.orders.byId(wallet, id, mostFills));
   const orders = order === null ? [] : [order];
   const found = foldOrders({ cursor, orders }, events, wallet).find((folded) => folded.order.id === id);
   if (found === undefined) return undefined;
-  return withNewest(found, order?.fills ?? [], fillShares([found.order], settings)[0]!);
+  return withNewest(found, order?.fills ?? [], settings);
 }
 
 /** Returns the fills of an order that was just placed, cut to the reply limits. */
 export function placedFills(orderId: string, trades: readonly Trade[], limits: FillLimits): ShownFills {
   const fillCount = trades.length;
-  const [share] = fillShares([{ fillCount }], limits);
-  return { fillCount, fills: newest(trades, share!).map((trade) => fillOf(trade, orderId)) };
+  const shown = newest(trades, shownFillsOf({ fillCount }, limits));
+  return { fillCount, fills: shown.map((trade) => fillOf(trade, orderId)) };
 }

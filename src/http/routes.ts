@@ -105,12 +105,21 @@ export const MARKET_DATA_PREFIX = '/v1/market-data';
 /** True if the route was added after the old prefix was deprecated. */
 const isNewer = (path: string): boolean => path.startsWith(`${MARKET_DATA_PREFIX}/candles`);
 
+/** CoinGecko's own name of `trades`, which the old prefix answers too. */
+const LEGACY_ALIAS = '/historical_trades';
+
+/** A deprecated route, and the path that replaces it. */
+type LegacyRoute = Route & { readonly successor: string };
+
 /** Returns the market-data routes under their old prefix. */
-export const legacyRoutes = (prefix: string): Route[] =>
-  ROUTES.filter(({ path }) => path.startsWith(`${MARKET_DATA_PREFIX}/`) && !isNewer(path)).map((route) => ({
-    ...route,
-    path: `${prefix}${route.path.slice(MARKET_DATA_PREFIX.length)}`,
-  }));
+export function legacyRoutes(prefix: string): LegacyRoute[] {
+  const served = ROUTES.filter(({ path }) => path.startsWith(`${MARKET_DATA_PREFIX}/`) && !isNewer(path));
+  return served.flatMap((route) => {
+    const name = route.path.slice(MARKET_DATA_PREFIX.length);
+    const names = [...new Set([name, name.replace(/^\/trades/, LEGACY_ALIAS)])];
+    return names.map((old) => ({ ...route, path: `${prefix}${old}`, successor: route.path }));
+  });
+}
 
 /** Served on the main port, unless METRICS_PORT sets a separate one. */
 export const METRICS_PATH = '/metrics';

@@ -16,6 +16,9 @@ const CHECKED_EACH_PAGE = 500;
 /** Growth of the number of events between two later checks, so that all of them cost as much as a few. */
 const CHECK_GROWTH = 1.5;
 
+/** A backlog that is too large for a list takes settlement some seconds. */
+const RETRY_AFTER_SECONDS = 5;
+
 interface UnsettledRead {
   /** Oldest first. */
   readonly events: readonly EngineEvent[];
@@ -83,6 +86,7 @@ const farBehind = (): Refusal =>
   new Refusal(
     'SERVICE_UNAVAILABLE',
     'settlement is behind: lists are back when it has caught up; trading goes on',
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
 
 /** Returns the ids of the wallet's orders that the events filled or closed. */

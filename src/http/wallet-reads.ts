@@ -43,8 +43,7 @@ export class UnsentReplies {
   }
 
   /**
-   * @throws Refusal RATE_LIMITED if the wallet has too many unread bytes, SERVICE_UNAVAILABLE if all wallets together
-   *   do
+   * @throws Refusal SERVICE_UNAVAILABLE if the wallet, or all wallets together, have too many unread bytes
    */
   check(wallet: string): void {
     let [ofWallet, inAll] = [0, 0];
@@ -108,8 +107,7 @@ export class WalletReads {
   /**
    * Answers a read when its turn has come. A read that takes too long continues, and keeps its turn until it ends.
    * @param name identifies the read: waiting reads of one wallet with equal names share an answer
-   * @throws Refusal RATE_LIMITED if too many reads of the wallet wait, SERVICE_UNAVAILABLE if the wait or the read takes
-   *   too long
+   * @throws Refusal SERVICE_UNAVAILABLE if too many reads of the wallet wait, or the wait or the read takes too long
    */
   async read<Reply>(wallet: string, name: string, read: () => Promise<Reply>): Promise<Reply> {
     this.#unsent?.check(wallet);
@@ -192,13 +190,11 @@ export class WalletReads {
 
 const isAway = (error: unknown): boolean => error instanceof Refusal && error.code === 'SERVICE_UNAVAILABLE';
 
+/** The contract has no request limit for these routes, so this is no 429. */
+const unavailable = (message: string): Refusal =>
+  new Refusal('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+
 const tooMany = (): Refusal =>
-  new Refusal('RATE_LIMITED', 'too many reads of this wallet wait already: let them finish first', {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
-
-const tooSlow = (): Refusal =>
-  new Refusal('SERVICE_UNAVAILABLE', 'the read takes too long: try again in a moment');
-
-const tooBusy = (): Refusal =>
-  new Refusal('SERVICE_UNAVAILABLE', 'too many reads are under way: try again in a moment');
+  unavailable('too many reads of this wallet wait already: let them finish first');
+const tooSlow = (): Refusal => unavailable('the read takes too long: try again in a moment');
+const tooBusy = (): Refusal => unavailable('too many reads are under way: try again in a moment');

@@ -15,7 +15,7 @@ import { refusedWhileAway } from './away.ts';
 import { readCursorText, withCursor } from './cursor.ts';
 import { newestFills, readFills } from './fills.ts';
 import { joinedLines, lineOf, quoted, rowsOf } from './lines.ts';
-import { askForTexts, askOnce, prepared } from './pool.ts';
+import { askForTexts, askOnce, type Prepared, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
 import { storable } from './text.ts';
 import { endOf } from './walk.ts';
@@ -26,6 +26,8 @@ type SettledOrder = ListedOrder & { readonly fills: readonly Fill[] };
 interface OrdersPage {
   /** All unless given. */
   readonly status?: 'live' | 'closed' | undefined;
+  /** Symbol; orders of every market unless given. */
+  readonly market?: string | undefined;
   /** Only orders that were placed before this event. */
   readonly beforeSequence?: number | undefined;
   readonly limit: number;
@@ -35,7 +37,7 @@ interface OrdersPage {
    */
   readonly touchedIds?: readonly string[] | undefined;
   /**
-   * Limits of the fills that the first `orders` of the page carry, as `fillShares` distributes them; no fills unless
+   * Limits of the fills that the first `orders` of the page carry, as long as all of theirs have room; no fills unless
    * given.
    */
   readonly fills?: (FillLimits & { readonly orders: number }) | undefined;
@@ -84,53 +86,70 @@ const readOrder = (fields: readonly string[]): SettledOrder => ({
 
 const COLUMNS = `id, wallet, sequence, fill_count, ${HEAD} as head`;
 
-/** Returns SQL of the wallet's newest orders that `where` selects, from one of the indexes on (wallet, sequence). */
-const newest = (where: string): string =>
-  `(select ${COLUMNS} from orders where ${where} ${endOf(['wallet'], 'sequence', ['$1'], '$2')} limit $3)`;
-
-/** `offset 0` keeps Postgres from using an index other than that of the ids for the conditions after it. */
-const TOUCHED = `(select ${COLUMNS} from unnest($4::text[]) as touched (touched_id)
-  cross join lateral (select * from orders where id = touched_id offset 0) as found
-  where wallet = $1 and closed_sequence is null and sequence < $2)`;
-
 /**
- * SQL of the newest live and closed orders, each from its index: a third index, of all orders, would cost settlement as
- * much as these two. Each statement has the same parameters, so this page must mention $4, too.
+ * Returns SQL of pages of a wallet's orders by status, from the indexes on (wallet, sequence), or on (market, wallet,
+ * sequence) for the orders of one market.
+ * @param market parameter of the market
  */
-const ALL = `(select * from (
-  ${newest('closed_sequence is null and $4::text[] is not null')} union all ${newest('closed_sequence is not null')}
-  ) as either order by wallet desc, sequence desc limit $3)`;
-
-const PAGES = {
-  all: ALL,
-  live: `${newest('closed_sequence is null and id <> all($4)')} union all ${TOUCHED}`,
-  closed: `${newest('closed_sequence is not null')} union all ${TOUCHED}`,
-};
+function pagesOf(market?: string): Record<'all' | 'live' | 'closed', string> {
+  const [columns, values] =
+    market === undefined
+      ? [['wallet'], ['$1']]
+      : [
+          ['market', 'wallet'],
+          [market, '$1'],
+        ];
+  const newest = (where: string): string =>
+    `(select ${COLUMNS} from orders where ${where} ${endOf(columns, 'sequence', values, '$2')} limit $3)`;
+  // `offset 0` keeps Postgres from using an index other than that of the ids for the conditions after it.
+  const touched = `(select ${COLUMNS} from unnest($4::text[]) as touched (touched_id)
+    cross join lateral (select * from orders where id = touched_id offset 0) as found
+    where wallet = $1 ${market === undefined ? '' : `and market = ${market}`} and closed_sequence is null
+      and sequence < $2)`;
+  return {
+    // The newest live and closed orders, each from its index: a third index, of all orders, would cost settlement as
+    // much as these two. Each statement has the same parameters, so this page must mention $4, too.
+    all: `(select * from (
+      ${newest('closed_sequence is null and $4::text[] is not null')} union all ${newest('closed_sequence is not null')}
+      ) as either order by wallet desc, sequence desc limit $3)`,
+    live: `${newest('closed_sequence is null and id <> all($4)')} union all ${touched}`,
+    closed: `${newest('closed_sequence is not null')} union all ${touched}`,
+  };
+}
 
 const headsOf = (page: string): string =>
   `select ${joinedLines('head', 'sequence desc')} from (${page}) as page`;
 
 /**
  * Returns SQL of orders with fills. $5 limits the fills of an order, $6 those of all orders, $7 the orders that carry
- * fills: the newest orders get theirs first.
+ * fills. The first order whose fills have no room, and all after it, carry none: the reply ends there.
  */
 const wholeOrdersOf = (page: string): string => `
   select ${joinedLines(lineOf('head', newestFills('id', 'share')), 'sequence desc')} from (
     select id, sequence, head,
-      case when row_number() over newest > $7 then 0
-        else greatest(0, least(most, $6 - (sum(most) over newest - most))) end as share
-    from (select *, least(fill_count, $5)::integer as most from (${page}) as page) as limited
+      case when row_number() over newest > $7 or sum(most) over newest > $6 then 0 else most end as share
+    from (select *, least(fill_count, $5, $6)::integer as most from (${page}) as page) as limited
     window newest as (order by sequence desc rows unbounded preceding)
   ) as shared`;
 
-const LISTS = {
-  heads: mapValues((page) => prepared(withCursor(headsOf(page)))),
-  whole: mapValues((page) => prepared(withCursor(wholeOrdersOf(page)))),
-};
+/** @param market parameter that follows the others of the statement */
+const statementsOf = (write: (page: string) => string, market: string) => ({
+  ofAll: prepareEach(write, pagesOf()),
+  ofMarket: prepareEach(write, pagesOf(market)),
+});
 
-function mapValues<Value>(make: (page: string) => Value): Record<keyof typeof PAGES, Value> {
-  return { all: make(PAGES.all), live: make(PAGES.live), closed: make(PAGES.closed) };
+function prepareEach<Name extends string>(
+  write: (page: string) => string,
+  pages: Record<Name, string>,
+): Record<Name, Prepared> {
+  const written = Object.entries<string>(pages).map(([name, page]) => [
+    name,
+    prepared(withCursor(write(page))),
+  ]);
+  return Object.fromEntries(written);
 }
+
+const LISTS = { heads: statementsOf(headsOf, '$5'), whole: statementsOf(wholeOrdersOf, '$8') };
 
 const BY_ID = prepared(
   withCursor(`select ${lineOf(HEAD, newestFills('id', '$3'))}
@@ -162,12 +181,14 @@ export function orderQueries({ lists, orders, placing }: Pick<Pools, 'lists' | '
     /** Returns a page of the wallet's orders, newest first, with the fills that the page asks for. */
     async ofWallet(
       wallet: string,
-      { status, beforeSequence = Number.MAX_SAFE_INTEGER, limit, touchedIds = [], fills }: OrdersPage,
+      { status, market, beforeSequence = Number.MAX_SAFE_INTEGER, limit, touchedIds = [], fills }: OrdersPage,
     ): Promise<{ cursor: Cursor; orders: SettledOrder[] }> {
       const asked = status ?? 'all';
       const parameters = [wallet, beforeSequence, limit, touchedIds];
       if (fills !== undefined) parameters.push(fills.maxFillsPerOrder, fills.maxFillsPerReply, fills.orders);
-      const list = fills === undefined ? LISTS.heads[asked] : LISTS.whole[asked];
+      if (market !== undefined) parameters.push(market);
+      const statements = fills === undefined ? LISTS.heads : LISTS.whole;
+      const list = statements[market === undefined ? 'ofAll' : 'ofMarket'][asked];
       const [cursor, lines] = await askForTexts(lists, list, parameters);
       return { cursor: readCursorText(cursor), orders: rowsOf(lines).map(readOrder) };
     },

@@ -2,7 +2,7 @@
 
 import { Command, CommanderError } from 'commander';
 import { OperatorRefusal, Refusal } from '../domain/errors.ts';
-import { EngineBehind, EngineFormat } from '../engine/index.ts';
+import { EngineBehind, EngineFormat, namedRight } from '../engine/index.ts';
 import { LedgerDiverged } from '../ledger/index.ts';
 import { addAccountCommands } from './account.ts';
 import { addAssetCommands } from './asset.ts';
@@ -82,7 +82,7 @@ async function run(
     });
     try {
       const answer = await work(services, { terminal, json }).catch((error: unknown) => {
-        throw explained(error, services.troubles?.() ?? []);
+        throw explained(namedRight(error), services.troubles?.() ?? []);
       });
       if (answer === undefined) return;
       await write(

@@ -38,7 +38,7 @@ export async function startAll(
   const own = await loadEmbedded();
   if (own === undefined) throw new StartRefusal(NO_OWN_SERVERS, 2);
   const folder = own.claimFolder(dataDir);
-  const { port, logger } = await tryPort(asked.port)
+  const { port, logger } = await tryPort(asked)
     .then((port) => ({ port, logger: openLog() }))
     .catch((error: unknown) => {
       folder.release();
@@ -78,7 +78,7 @@ export async function startAll(
     print('WEB_HOSTS is not set: nobody can sign in by EIP-4361 (SIWE) until it is.');
   const markets = await untilDone(() => backends.engine.markets.all());
   embedded.announce({
-    url: localUrl(api.port),
+    url: localUrl({ ...config, port: api.port }),
     webHost: config.webHosts[0] ?? `localhost:${api.port}`,
   });
   for (const line of ['', ...welcome(config, markets, isOwn)]) print(line);

@@ -33,7 +33,7 @@ export async function startApi(backends: Backends, jwtSecret: string): Promise<R
   let answer = createStartingApp(probes);
   const classes = createMessageClasses();
   const server = createHttpServer((request, response) => answer(request, response), { classes });
-  const listening = await listen(server, config.port);
+  const listening = await listen(server, config);
   await backends.migrated();
   await backends.engineOpened;
   // Computing the figures of a busy day takes a while, so it starts before the first client asks.

@@ -2,7 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { type Engine, type EpochNotes, openEngine } from '../engine/index.ts';
+import { checkRights, type Engine, type EpochNotes, openEngine } from '../engine/index.ts';
 import { type Metrics, openMetrics } from '../http/metrics.ts';
 import { type Ledger, openLedger } from '../ledger/index.ts';
 import { type MarketData, openMarketData } from '../market-data/index.ts';
@@ -132,7 +132,15 @@ export function openBackends(
     '1 while this process may trade on the engine: it is there, and knows all that Postgres knows.',
     async () => (engine.lifecycle.isOpen() ? 1 : 0),
   );
-  const gate = keepEngineOpen({ redis: engineRedis, engine, ledger, logger, names, outages });
+  const gate = keepEngineOpen({
+    redis: engineRedis,
+    engine,
+    ledger,
+    logger,
+    names,
+    outages,
+    checkRights: () => checkRights(engineRedis, `engine-${role}`),
+  });
   return {
     ...connections,
     ledger,

@@ -12,6 +12,7 @@ import {
   EngineFormat,
   EngineMisconfigured,
   EpochUnnoted,
+  MissingRights,
 } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { type Outages, openOutages } from './outages.ts';
@@ -40,6 +41,7 @@ const REFUSED: readonly (readonly [kind: new (...parameters: never[]) => Error, 
   [EngineFormat, 'of another format'],
   [EngineMisconfigured, 'misconfigured'],
   [EngineExhausted, 'out of epochs'],
+  [MissingRights, 'without rights'],
 ];
 
 const lostEpoch = ({ epoch, server }: BegunEpoch): string =>
@@ -58,12 +60,14 @@ export function keepEngineOpen(parts: {
   readonly engine: Engine;
   readonly ledger: { readonly epochs: Pick<Ledger['epochs'], 'position'> };
   readonly logger: Logger;
+  /** Throws MissingRights while the user of Redis lacks some. */
+  readonly checkRights?: () => Promise<void>;
   /** Milliseconds between attempts to open an engine that an operator must repair or rebuild. */
   readonly retryRefusedMs?: number;
   readonly names?: Pick<ServerNames, 'engine' | 'postgres'>;
   readonly outages?: Outages;
 }): EngineGate {
-  const { redis, engine, ledger, logger, retryRefusedMs = RETRY_REFUSED_MS } = parts;
+  const { redis, engine, ledger, logger, checkRights, retryRefusedMs = RETRY_REFUSED_MS } = parts;
   const { names = NAMES, outages = openOutages(logger, []) } = parts;
   let stopped = false;
   let opening = false;
@@ -87,6 +91,7 @@ export function keepEngineOpen(parts: {
       // Another server may answer now, and Postgres may have settled more before it took over.
       if (tenure !== engine.lifecycle.tenure) continue;
       try {
+        await checkRights?.();
         const lost = await engine.lifecycle.open(known);
         refused = undefined;
         for (const server of [names.engine, names.postgres]) outages.clear(server, USER);

@@ -20,16 +20,23 @@ export interface Listening {
   close(lastRequestsMs?: number): Promise<void>;
 }
 
+/** Where to listen. */
+interface Place {
+  readonly port: number;
+  /** IP address; absent for all interfaces. */
+  readonly host?: string | undefined;
+}
+
 /**
  * @param setting name of the setting for the port
  * @throws StartRefusal if the port is not available
  */
-export async function listen(server: Server, port: number, setting = 'PORT'): Promise<Listening> {
+export async function listen(server: Server, place: Place, setting = 'PORT'): Promise<Listening> {
   const sockets = track(server);
-  await bind(server, port, setting);
+  await bind(server, place, setting);
   const address = server.address();
   return {
-    port: typeof address === 'object' && address !== null ? address.port : port,
+    port: typeof address === 'object' && address !== null ? address.port : place.port,
     turnAway() {
       server.prependListener('request', (_request, response: ServerResponse) => {
         response.setHeader('Connection', 'close');
@@ -57,9 +64,9 @@ export async function listen(server: Server, port: number, setting = 'PORT'): Pr
  * @returns the port, or a free one for 0
  * @throws StartRefusal if the port is not available
  */
-export async function tryPort(port: number): Promise<number> {
+export async function tryPort({ port, host }: Place): Promise<number> {
   const server = createServer();
-  await bind(server, port, 'PORT');
+  await bind(server, { port, host }, 'PORT');
   const found = (server.address() as AddressInfo).port;
   await new Promise((resolve) => server.close(resolve));
   return found;
@@ -70,14 +77,16 @@ const PORT_TROUBLES: Readonly<Record<string, (port: number) => string>> = {
   EACCES: (port) => `this user may not listen on port ${port}`,
 };
 
-function bind(server: Server, port: number, setting: string): Promise<void> {
+function bind(server: Server, { port, host }: Place, setting: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRNOTAVAIL')
+        return reject(new StartRefusal(`HOST: no interface of this machine has the address ${host}.`, 2));
       const trouble = PORT_TROUBLES[error.code ?? ''];
       if (trouble === undefined) reject(error);
       else reject(new StartRefusal(`${setting}: ${trouble(port)}, or set ${setting} to another port.`, 1));
     });
-    server.listen(port, resolve);
+    server.listen({ port, host }, resolve);
   });
 }
 

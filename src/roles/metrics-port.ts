@@ -14,8 +14,9 @@ interface MetricsPort {
 /** Listens on `METRICS_PORT` if it is set. It answers until it is closed, so that the drain can be observed. */
 export async function openMetricsPort(connections: Connections): Promise<MetricsPort> {
   const { config, logger, metrics } = connections;
-  if (config.metricsPort === undefined) return { close: async () => undefined };
+  const { host, metricsPort: port } = config;
+  if (port === undefined) return { close: async () => undefined };
   const server = createHttpServer(createMetricsApp({ logger, metrics }));
-  const listening = await listen(server, config.metricsPort, 'METRICS_PORT');
+  const listening = await listen(server, { port, host }, 'METRICS_PORT');
   return { port: listening.port, close: () => listening.close(0) };
 }

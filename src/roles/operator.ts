@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { type Config, ConfigError } from '../config.ts';
+import { checkRights } from '../engine/index.ts';
 import { framesAgeMs } from '../feed/index.ts';
 import type { OperatorServices } from '../operator/services.ts';
 import { openWakeUps } from '../queue/index.ts';
@@ -50,6 +51,13 @@ export async function openOperatorServices(config: Config): Promise<OperatorServ
   const isAway = (): boolean => Date.now() > hurryMs && outages.sentences().length > 0;
   while (!engine.lifecycle.isOpen() && Date.now() < untilMs && !isAway()) await sleep(LOOK_EVERY_MS);
   await ledgerAnswered;
+  // The gate has checked the rights of an open engine. Some commands work on one that is not open.
+  if (!engine.lifecycle.isOpen() && engineRedis.status === 'ready') {
+    await checkRights(engineRedis, 'engine-operator').catch(async (error) => {
+      await backends.close();
+      throw error;
+    });
+  }
   const queue = openWakeUps({ connection: queueOptions });
   return {
     engine,

@@ -22,7 +22,7 @@ export async function startProbes(backends: Backends, stage: () => string): Prom
     },
   });
   const server = createHttpServer(app);
-  await listen(server, config.port);
+  await listen(server, config);
   return {
     async stop() {
       server.closeAllConnections();

@@ -68,7 +68,7 @@ export async function startStream(
   };
   const server = createHttpServer(createProbeApp({ logger, metrics, hasMetricsPort, ready }));
   const streams = openStreamsOn(server, connections);
-  const listening = await listen(server, config.port);
+  const listening = await listen(server, config);
   return {
     port: listening.port,
     async stop(drainMs) {

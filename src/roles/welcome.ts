@@ -1,8 +1,15 @@
 /** Text that `npm start` prints when the service is ready. */
 
+import { isIPv6 } from 'node:net';
 import type { Config } from '../config.ts';
 
-export const localUrl = (port: number): string => `http://localhost:${port}`;
+const REACHED_BY_NAME: ReadonlySet<string> = new Set(['127.0.0.1', '::1', '0.0.0.0', '::']);
+
+/** Returns the address of the service for programs on this machine. */
+export function localUrl({ host, port }: Pick<Config, 'host' | 'port'>): string {
+  if (host === undefined || REACHED_BY_NAME.has(host)) return `http://localhost:${port}`;
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
 
 const FAUCET_IS_ON =
   'The faucet is on: wallets that sign in on this machine can have play money. DEMO_FAUCET=off ends it.';
@@ -12,11 +19,12 @@ const FAUCET_IS_ON =
  * @param isOwn true if both servers are the service's own
  */
 export function welcome(
-  { port, dataDir, demoFaucet }: Pick<Config, 'port' | 'dataDir' | 'demoFaucet'>,
+  config: Pick<Config, 'host' | 'port' | 'dataDir' | 'demoFaucet'>,
   markets: readonly { readonly symbol: string }[],
   isOwn: boolean,
 ): string[] {
-  const base = localUrl(port);
+  const { dataDir, demoFaucet } = config;
+  const base = localUrl(config);
   const list = markets.map(({ symbol }) => symbol).join(', ');
   // A command in another terminal finds this service through its data folder.
   const where = dataDir === '.data' ? '' : `DATA_DIR='${dataDir}' `;

@@ -126,6 +126,8 @@ describe('sessions', () => {
     'alg RS256': jwt.sign(CLAIMS, privateKey, { algorithm: 'RS256' }),
     'a public key as the secret': token(CLAIMS, undefined, pem),
     'no alg': token(CLAIMS, { typ: 'JWT' }),
+    'critical parameters, none of which this service knows': token(CLAIMS, { alg: 'HS256', crit: ['b64'] }),
+    'an empty list of critical parameters': token(CLAIMS, { alg: 'HS256', crit: [] }),
     'a list of algs': token(CLAIMS, { alg: ['HS256'] }),
     'a header that is no object': token(CLAIMS, 'null'),
     'a header that is no JSON': token(CLAIMS, '{'),

@@ -134,6 +134,21 @@ describe('sign-in by EIP-4361', () => {
     }
   });
 
+  it('accepts the bare and the `www.` form of each host, and nothing in place of an IP address', async () => {
+    const www = fixture.open({ webHosts: ['www.exchange.example', '192.0.2.7:8080'] });
+    for (const [domain, expected] of [
+      ['exchange.example', 'session'],
+      ['www.exchange.example', 'session'],
+      ['192.0.2.7:8080', 'session'],
+      ['www.www.exchange.example', 'domain_mismatch'],
+      ['www.192.0.2.7:8080', 'domain_mismatch'],
+    ] as const) {
+      const text = loginText({ address: signer.address, nonce: await www.nonce(signer.address), domain });
+      const answer = www.verifySiwe(signer.address, text, await signer.signText(text));
+      expect(await outcome(answer), domain).to.equal(expected);
+    }
+  });
+
   describe('address', () => {
     it('is compared in any case', async () => {
       expect(await login({ address: signer.address.toLowerCase() })).to.equal('session');

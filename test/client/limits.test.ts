@@ -66,6 +66,23 @@ describe('limits', () => {
       if (index > 0) expect(atMs - seen[index - 1]!.atMs).to.be.at.least(7_000);
   });
 
+  it('delay the reads of a wallet that answer 503 with a time to wait', async () => {
+    const { clock, seen, connection } = stage((_route, number) =>
+      number < 4
+        ? {
+            status: 503,
+            headers: { 'Retry-After': '1' },
+            body: { code: 'SERVICE_UNAVAILABLE', error: 'too many reads' },
+          }
+        : { body: { orders: [], nextCursor: null } },
+    );
+    const session = restoreSession(connection, tokenAt(clock));
+    expect(await clock.until(getOrders(session))).to.deep.equal({ orders: [], nextCursor: null });
+    expect(seen).to.have.length(5);
+    for (const [index, { atMs }] of seen.entries())
+      if (index > 0) expect(atMs - seen[index - 1]!.atMs).to.be.at.least(1_000);
+  });
+
   it('never delay an order or a cancel', async () => {
     const { clock, seen, connection } = stage(() => ({
       status: 429,

@@ -162,6 +162,8 @@ describe('docker-compose.yml', () => {
   it('takes each setting from one place for all processes and the operator', () => {
     const fixed = [
       'PORT',
+      // A container listens on every interface of its own.
+      'HOST',
       'WEB_HOSTS',
       'TRUST_PROXY_HOPS',
       'DRAIN_MS',

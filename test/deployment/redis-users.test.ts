@@ -4,9 +4,14 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import { checkRights, namedRight } from '../../src/engine/index.ts';
 import { loadScript } from '../../src/redis/lua.ts';
-import { openRedis } from '../support/redis-server.ts';
-import { loneRedis } from '../support/servers.ts';
+import { query } from '../ledger/tables.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/ports.ts';
+import { ADMIN, openRedis } from '../support/redis-server.ts';
+import { freshDatabase, loneRedis } from '../support/servers.ts';
+import { isReady, launchService, operate } from '../support/service.ts';
 
 const FILE = new URL('../../k8s/shared/users.acl', import.meta.url);
 
@@ -240,6 +245,73 @@ describe('the users of Redis', () => {
         .catch((error: Error) => error.message);
       expect(outcome).to.match(/^NOPERM/);
     });
+
+  describe('that lack a right of this release', () => {
+    const XINFO =
+      /^Redis refuses its user \(as engine-operator\) xinfo stream \{redbook\}:engine: load k8s\/shared\/users\.acl/;
+    const refusalOf = (user: string): Promise<string> =>
+      checkRights(as(user), user).then(
+        () => 'allowed',
+        ({ message }: Error) => message,
+      );
+    const change = (...rules: string[]) => openAdmin().call('ACL', 'SETUSER', ...rules);
+    afterEach(() => openAdmin().call('ACL', 'LOAD'));
+
+    it('are told which one, a command or a key', async () => {
+      for (const name of ['api', 'settlement', 'snapshot', 'operator', 'all'])
+        expect(await refusalOf(`engine-${name}`), name).to.equal('allowed');
+      expect(await refusalOf(ADMIN)).to.equal('allowed');
+      await change('engine-operator', '-xinfo');
+      expect(await refusalOf('engine-operator')).to.match(XINFO);
+      // A user may be granted subcommands alone.
+      await change('engine-operator', '+xinfo|stream');
+      expect(await refusalOf('engine-operator')).to.equal('allowed');
+      const keys = rulesOf('engine-api').filter((rule) => /^(%R)?~/.test(rule));
+      const rest = keys.filter((key) => !/live|assets/.test(key));
+      await change('engine-api', 'resetkeys', ...rest, '%R~{redbook}:live');
+      expect(await refusalOf('engine-api')).to.match(/ hset \{redbook\}:live, hget \{redbook\}:assets: load/);
+      await change('engine-settlement', '-@all', '+info');
+      expect(await refusalOf('engine-settlement')).to.match(/^Redis refuses its user a right .*evalsha/);
+    });
+
+    it('are named in an error of a script, and of a command', async () => {
+      for (const said of [
+        "NOPERM User engine-operator has no permissions to run the 'client|list' command",
+        "ERR ACL failure in script: User engine-operator has no permissions to run the 'client|list' command " +
+          'script: 8c8a95e865d360ecf79155ac7d72f628e20d42e3, on @user_script:22.',
+      ])
+        expect(namedRight(new Error(said)))
+          .to.have.property('message')
+          .that.matches(/^Redis refuses its user a right \(User .* 'client\|list' command\): load k8s/);
+      const other = new Error('ERR wrong number of arguments');
+      expect(namedRight(other)).to.equal(other);
+    });
+
+    it('do nothing: the operator is refused at once, and a process waits for the right', async function () {
+      this.timeout(60_000);
+      const settings = {
+        REDIS_URL: url,
+        DATABASE_URL: await freshDatabase(),
+        PORT: String(await freePort()),
+      };
+      await change('engine-operator', '-xinfo');
+      await change('engine-settlement', '-xtrim');
+      const rebuilt = operate(settings, 'ledger', 'rebuild').then(
+        () => 'rebuilt',
+        ({ message }: Error) => message,
+      );
+      expect(await rebuilt).to.match(/^ledger rebuild ended with 1: .*xinfo stream.*"code":"MISSING_RIGHTS"/);
+      expect(await openAdmin().dbsize()).to.equal(0);
+      const tables = await query(settings.DATABASE_URL, `select from pg_tables where schemaname = 'public'`);
+      expect(tables).to.have.length(0);
+      const process = await launchService('settlement', settings);
+      await eventually('it says why', async () => /refuses its user .* xtrim/.test(process.output()));
+      expect(await openAdmin().dbsize()).to.equal(0);
+      await openAdmin().call('ACL', 'LOAD');
+      await eventually('it is ready', () => isReady(process.url), 30_000);
+      await process.end('SIGKILL');
+    });
+  });
 
   it('refuse unauthenticated connections', async () => {
     const anonymous = openRedis(url.replaceAll(/\/\/[^@]*@/g, '//'));

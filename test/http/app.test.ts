@@ -138,7 +138,10 @@ describe('the application', () => {
     it('lets its own front ends, and no other page, use login and protected routes', async () => {
       const cases = [
         ['https://redbook.example', true],
-        ['http://www.redbook.example', true],
+        ['https://www.redbook.example', true],
+        ['http://redbook.example', false],
+        ['http://www.redbook.example', false],
+        ['https://www.www.redbook.example', false],
         ['https://REDBOOK.example', true],
         ['https://evil.example', false],
         ['https://redbook.example.evil.example', false],
@@ -159,6 +162,28 @@ describe('the application', () => {
           expect(preflight.headers['access-control-allow-methods']).to.include('POST');
           expect(preflight.headers['access-control-allow-headers']).to.include('Authorization');
         }
+      }
+    });
+
+    it('takes the bare form for a `www.` host, and pages without TLS of this machine alone', async () => {
+      const { app } = await fixture.replica({
+        webHosts: ['www.exchange.example:8443', 'localhost:3000', '192.0.2.7:3000', '[::1]:3000'],
+      });
+      const cases = {
+        'https://exchange.example:8443': true,
+        'https://www.exchange.example:8443': true,
+        'https://www.www.exchange.example:8443': false,
+        'https://exchange.example': false,
+        'http://localhost:3000': true,
+        'http://[::1]:3000': true,
+        'http://localhost:3001': false,
+        'https://192.0.2.7:3000': true,
+        'http://192.0.2.7:3000': false,
+        'https://www.192.0.2.7:3000': false,
+      };
+      for (const [origin, allowed] of Object.entries(cases)) {
+        const { headers } = await request(app).get('/v1/orders').set('Origin', origin);
+        expect(headers['access-control-allow-origin'], origin).to.equal(allowed ? origin : undefined);
       }
     });
 

@@ -7,7 +7,8 @@ import { reconcile } from '../../src/books/reconcile/index.ts';
 import { CREDITS_PER_WALLET, type Faucet, openFaucet } from '../../src/demo/faucet.ts';
 import { DEMO_MARKETS, FAUCET_AMOUNTS } from '../../src/demo/markets.ts';
 import type { Refusal } from '../../src/domain/errors.ts';
-import { isLocalCaller } from '../../src/http/local-caller.ts';
+import { localCallers } from '../../src/http/local-caller.ts';
+import { DOCUMENT_SETTINGS } from '../support/contract.ts';
 import { assetContents } from '../support/engine-contents.ts';
 import { type Fixture, openFixture, type Trader, traderOf } from './fixture.ts';
 
@@ -80,6 +81,7 @@ describe('the faucet', function () {
   });
 
   describe('elsewhere', () => {
+    const isLocalCaller = localCallers(DOCUMENT_SETTINGS.webHosts);
     /** A reply without the parts that differ between requests. */
     const comparable = ({ status, headers, text }: Response) => {
       const own = ['date', 'x-request-id', 'ratelimit-remaining', 'ratelimit-reset'];
@@ -137,9 +139,49 @@ describe('the faucet', function () {
       await expectUnknown(app, await fixture.trader());
     });
 
+    it('is an unknown route to the page of a name that was bound to this machine', async () => {
+      const trader = await fixture.trader();
+      await expectUnknown(fixture.app, trader, { Host: 'evil.example', Origin: 'http://evil.example' });
+      expect(await balanceOf(trader.wallet, 'ETH')).to.equal(0n);
+    });
+
+    it('takes the hosts of the front ends and the loopback names for its own', () => {
+      const { socket } = { socket: { remoteAddress: '127.0.0.1' } } as IncomingMessage;
+      const isOwn = (host: string | undefined): boolean => isLocalCaller({ socket, headers: { host } });
+      for (const host of [
+        'redbook.example',
+        'WWW.Redbook.example',
+        'localhost:8080',
+        'LOCALHOST',
+        '127.0.0.1:1',
+        '127.8.9.10',
+        '[::1]:8080',
+      ])
+        expect(isOwn(host), host).to.equal(true);
+      for (const host of [
+        undefined,
+        '',
+        'evil.example',
+        'redbook.example:8080',
+        'redbook.example.',
+        'www.www.redbook.example',
+        'localhost.evil.example',
+        'localhost.',
+        'localhost:8080.evil.example',
+        '127.0.0.1.evil.example',
+        '127.evil.example',
+        'localhost@evil.example',
+        '[::1].evil.example',
+        '0.0.0.0:8080',
+        '192.0.2.7',
+        '::1',
+      ])
+        expect(isOwn(host), String(host)).to.equal(false);
+    });
+
     it('knows the addresses of this machine', () => {
       const isLocal = (remoteAddress: string | undefined): boolean =>
-        isLocalCaller({ socket: { remoteAddress }, headers: {} } as IncomingMessage);
+        isLocalCaller({ socket: { remoteAddress }, headers: { host: 'localhost' } } as IncomingMessage);
       for (const address of ['127.0.0.1', '127.8.9.10', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1'])
         expect(isLocal(address), address).to.equal(true);
       for (const address of ['128.0.0.1', '10.0.0.1', '::', '::2', '::ffff:10.0.0.1', '1::1', '', undefined])

@@ -117,16 +117,46 @@ describe('JSON without doubles', () => {
     expect(Object.keys(read)).to.deep.equal(['__proto__', 'constructor']);
   });
 
-  it('refuses a tower of brackets', () => {
-    for (const text of [
-      '['.repeat(16_384),
-      '{"a":'.repeat(3_000),
-      `${'['.repeat(8_000)}${']'.repeat(8_000)}`,
-    ]) {
-      expect(() => readJson(text))
-        .to.throw(Refusal)
-        .with.property('code', 'EXPRESS_ERR_INVALID_JSON');
-    }
+  const codeOf = (text: string): unknown => {
+    const read = attempt(() => readJson(text));
+    return 'error' in read && read.error instanceof Refusal ? read.error.code : read;
+  };
+  const items = (count: number): string => Array(count).fill('1').join(',');
+  const members = (count: number): string =>
+    Array.from({ length: count }, (_, at) => `"k${at}":"v"`).join(',');
+
+  it('refuses more than four levels and more than 64 members before it reads them', () => {
+    const large = {
+      levels: '[[[[[]]]]]',
+      'levels in an object': '{"a":{"b":{"c":{"d":{}}}}}',
+      'many levels': `${'['.repeat(8_000)}${']'.repeat(8_000)}`,
+      items: `[${items(65)}]`,
+      'members of a flat object': `{${members(65)}}`,
+      'members in all': `{"a":[${items(32)}],"b":[${items(31)}]}`,
+      'empty lists': `[${Array(65).fill('[]').join(', ')}]`,
+      'a text that ends in a backslash before the lists': `{"a":"\\\\","b":[${items(63)}]}`,
+    };
+    for (const [name, text] of Object.entries(large)) expect(codeOf(text), name).to.equal('VALIDATION_ERROR');
+    for (const [name, text] of Object.entries({
+      brackets: '['.repeat(16_384),
+      objects: '{"a":'.repeat(3_000),
+      'a list without end': `[${items(8_000)}`,
+      'brackets that do not match': `${'[{'.repeat(40)}${'}]'.repeat(39)}}}`,
+    }))
+      expect(codeOf(text), name).to.equal('EXPRESS_ERR_INVALID_JSON');
+  });
+
+  it('counts neither brackets nor commas in strings, and no member in an empty list', () => {
+    const texts = [
+      '[[[[]]]]',
+      `{${members(64)}}`,
+      `[${items(64)}]`,
+      `{"a":[${items(31)}],"b":[${items(31)}]}`,
+      `[${Array(64).fill('{ }').join()}]`,
+      JSON.stringify({ a: '[{,'.repeat(999), '[[[[[[': '\\"[,'.repeat(99), c: '\u0022[[[[['.repeat(9) }),
+      '{"a":"\\u0022[[[[[[","b":"\\\\","c":"\\\\\\"[[[[[["}',
+    ];
+    for (const text of texts) expect(asDoubles(readJson(text)), text).to.deep.equal(JSON.parse(text));
   });
 
   it('writes what another reader takes for the same', () => {

@@ -296,16 +296,16 @@ describe('lists of orders and trades', () => {
       const lock = await locked('lock table orders in access exclusive mode');
       const asked = Array.from({ length: 100 }, (_, at100) => at(alice).get(`/v1/orders?limit=${at100 + 1}`));
       const limited = (await Promise.race([
-        Promise.any(asked.map(async (reply) => ((await reply).status === 429 ? reply : Promise.reject()))),
+        Promise.any(asked.map(async (reply) => ((await reply).status === 503 ? reply : Promise.reject()))),
         Promise.all(asked).then(() => undefined),
       ])) as Awaited<(typeof asked)[number]>;
-      expect(limited.body.code).to.equal('RATE_LIMITED');
+      expect(limited.body.code).to.equal('SERVICE_UNAVAILABLE');
       expect(limited.headers['retry-after']).to.equal('1');
       const other = at(bob).get('/v1/orders');
       await lock.release();
       expect((await other).status).to.equal(200);
       const statuses = (await Promise.all(asked)).map(({ status }) => status);
-      expect(statuses.filter((status) => status === 429).length).to.equal(100 - 65);
+      expect(statuses.filter((status) => status === 503).length).to.equal(100 - 65);
       expect(count()).to.be.at.most(66);
     });
   });

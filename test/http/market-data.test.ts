@@ -597,6 +597,19 @@ describe('public market data', () => {
       expect(query.body.sell).to.have.length(1);
     });
 
+    it('answers `historical_trades` as it answers `trades`', async () => {
+      for (const rest of ['/ETH_USDC', '?ticker_id=ETH_USDC', '/NO_PAIR', '']) {
+        const [alias, trades] = await Promise.all(
+          ['historical_trades', 'trades'].map((name) =>
+            request(fixture.app).get(`/v1/coingecko/${name}${rest}`),
+          ),
+        );
+        expect([alias!.status, alias!.body], rest).to.deep.equal([trades!.status, trades!.body]);
+        const { link, deprecation } = trades!.headers;
+        expect(alias!.headers, rest).to.include({ link, deprecation });
+      }
+    });
+
     it('refuses the same, with its headers', async () => {
       const reply = await request(fixture.app).get('/v1/coingecko/orderbook');
       expect([reply.status, reply.body.code]).to.deep.equal([400, 'VALIDATION_ERROR']);

@@ -27,6 +27,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     '""',
     '"\\u0000"',
     '7',
+    'null',
   ],
   timeInForce: ['"GTC"', '"IOC"', '"FOK"', '"DAY"', 'null'],
   postOnly: ['true', 'false', '"true"', '0', 'null'],
@@ -73,10 +74,39 @@ function schemaSays(body: object): unknown {
     return ['FORBIDDEN', 'account: must be the wallet of the session'];
   const defaults = { price: undefined, size: undefined, quoteAmount: undefined, clientOrderId: null };
   const more = { timeInForce: 'GTC', postOnly: false, reduceOnly: false, leverage: null };
-  return said({ ...defaults, ...more, ...order });
+  const given = Object.entries(order).filter(([, value]) => value !== undefined);
+  return said({ ...defaults, ...more, ...Object.fromEntries(given) });
 }
 
 describe('requests to place an order', () => {
+  it('take null in an optional field for no field', () => {
+    const order = { market: 'ETH/USDC', side: 'buy', type: 'market' };
+    const optional = [
+      'price',
+      'clientOrderId',
+      'timeInForce',
+      'postOnly',
+      'reduceOnly',
+      'leverage',
+      'account',
+    ];
+    const nulls = Object.fromEntries(optional.map((name) => [name, null]));
+    const read = (body: object): unknown => said(readOrder(readJson(JSON.stringify(body)) as object, WALLET));
+    const bySize = { ...order, size: '1' };
+    const byAmount = { ...order, quoteAmount: '1' };
+    expect(read({ ...bySize, ...nulls, quoteAmount: null })).to.deep.equal(read(bySize));
+    expect(read({ ...byAmount, ...nulls, size: null })).to.deep.equal(read(byAmount));
+    const unpriced = { ...bySize, type: 'limit' };
+    expect(read({ ...unpriced, price: null })).to.deep.equal(read(unpriced));
+    for (const body of [
+      { ...order, size: null },
+      { ...order, size: null, quoteAmount: null },
+      { ...bySize, market: null },
+      { ...bySize, side: null },
+    ])
+      expect(read(body)).to.have.property('0', 'VALIDATION_ERROR');
+  });
+
   it('are read as the schema reads them, and refused in its words, whichever way they are read', () => {
     const dice = random(runSeed());
     let [plain, refused] = [0, 0];

@@ -152,6 +152,52 @@ describe('pages of orders and trades', () => {
     }
   });
 
+  it('of one market leave out the others, live or closed, settled or not', async () => {
+    const place = (market: string, timeInForce: string): Promise<string> =>
+      alice.order({ market, price: 1, size: 0.01, timeInForce }).then(({ body }) => body.id);
+    const [live, closed]: [string[], string[]] = [[], []];
+    for (let at = 0; at < 12; at += 1) {
+      // The other market has most of the orders, around those that are asked for.
+      for (let other = 0; other < 3; other += 1) await place('ETH/USDC', other === 0 ? 'GTC' : 'IOC');
+      if (at % 2 === 0) live.unshift(await place('BTC/USDC', 'GTC'));
+      else closed.unshift(await place('BTC/USDC', 'IOC'));
+      if (at === 6) await fixture.settle();
+    }
+    const [cancelled] = live.splice(1, 1);
+    await alice.delete(`/v1/orders/${cancelled}`);
+    for (const settle of [async () => undefined, () => fixture.settle()]) {
+      await settle();
+      const ofBtc = (query: string) => pages(alice, `/v1/orders?market=BTC/USDC&${query}`).then(idsOf);
+      expect(await ofBtc('status=live&limit=2')).to.deep.equal(live);
+      expect(await ofBtc('status=closed&limit=3')).to.have.members([...closed, cancelled]);
+      const all = await ofBtc('limit=5');
+      expect(all).to.deep.equal(await ofBtc('limit=100'));
+      expect(all).to.have.length(12);
+      expect(await pages(alice, '/v1/orders?market=ETH%2FUSDC&limit=10')).to.have.length(36);
+    }
+    const { next } = await page(alice, '/v1/orders?market=BTC/USDC&limit=1');
+    for (const path of [
+      '/v1/orders?',
+      '/v1/orders?market=ETH/USDC&',
+      '/v1/orders?market=BTC/USDC&status=live&',
+    ]) {
+      const { status, body } = await alice.get(`${path}cursor=${next}`);
+      expect([status, body.code], path).to.deep.equal([400, 'VALIDATION_ERROR']);
+    }
+  });
+
+  it('of a market that is none are refused', async () => {
+    for (const [query, code] of [
+      ['market=NO/SUCH', 'MARKET_NOT_FOUND'],
+      ['market=eth/usdc', 'MARKET_NOT_FOUND'],
+      ['market=', 'VALIDATION_ERROR'],
+      ['market=ETH/USDC&market=ETH/USDC', 'VALIDATION_ERROR'],
+    ] as const) {
+      const { status, body } = await alice.get(`/v1/orders?${query}`);
+      expect([status, body.code], query).to.deep.equal([400, code]);
+    }
+  });
+
   it('of trades reach every one, of one order or of one market, settled or not', async () => {
     const { body: maker } = await alice.order({ side: 'sell', price: 2000, size: 1 });
     const { body: other } = await alice.order({ market: 'BTC/USDC', side: 'sell', price: 2000, size: 1 });
@@ -213,6 +259,7 @@ describe('pages of orders and trades', () => {
       ],
       ['/v1/orders?', [writeCursor(scope, Number.MAX_SAFE_INTEGER + 1), `${orders}&cursor=${orders}`]],
       ['/v1/orders?status=live&', [orders]],
+      ['/v1/orders?market=ETH/USDC&', [orders, live, ofEth]],
       ['/v1/orders?status=closed&', [orders, live]],
       ['/v1/trades?', [orders, ofEth]],
       ['/v1/trades?market=BTC/USDC&', [trades, ofEth]],
@@ -258,7 +305,7 @@ describe('pages of orders and trades', () => {
       'status[]=x',
       'Limit=0',
       'limit=100',
-      'limit=001&market=NO',
+      'limit=001&orderId=NO',
     ]) {
       expect(idsOf((await page(alice, `/v1/orders?${query}`)).items), query).to.deep.equal([id]);
     }
@@ -410,20 +457,42 @@ describe('pages of orders and trades', () => {
       return ids;
     };
 
-    it('show the newest of each order, newest orders first, until the reply has enough', async () => {
+    it('show the newest of each order, and end where the reply has no room for those of the next', async () => {
       const ids = (await filled([2, 1, 2, 0, 5])).reverse();
       const every = (await page(alice, '/v1/orders')).items;
       for (const settle of [async () => undefined, () => fixture.settle()]) {
         await settle();
-        const { items } = await page(at(alice), '/v1/orders');
+        const first = await page(at(alice), '/v1/orders');
+        expect(idsOf(first.items)).to.deep.equal(ids.slice(0, 3));
+        const items = await pages(at(alice), '/v1/orders');
         expect(idsOf(items)).to.deep.equal(ids);
         expect(items.map(({ fillCount }) => fillCount)).to.deep.equal([5, 0, 2, 1, 2]);
-        expect(items.map(({ fills }) => fills.length)).to.deep.equal([3, 0, 2, 0, 0]);
-        expect(items[0]!.fills).to.deep.equal(every[0]!.fills.slice(-3));
-        expect(items[2]!.fills).to.deep.equal(every[2]!.fills);
-        const { order } = (await at(alice).get(`/v1/orders/${ids[0]}`)).body;
-        expect(order).to.deep.equal(items[0]);
+        expect(items.map(({ fills }) => fills.length)).to.deep.equal([3, 0, 2, 1, 2]);
+        expect(items.map(({ fills }) => fills)).to.deep.equal(every.map(({ fills }) => fills.slice(-3)));
+        for (const [index, id] of ids.entries()) {
+          const { order } = (await at(alice).get(`/v1/orders/${id}`)).body;
+          expect(order).to.deep.equal(items[index]);
+        }
+        expect(idsOf(await pages(at(alice), '/v1/orders?limit=2'))).to.deep.equal(ids);
         expect(await pages(at(alice), `/v1/trades?limit=2&orderId=${ids[0]}`)).to.have.length(5);
+      }
+    });
+
+    it('stand in each list with at least one order, also when an order has more than a reply shows', async () => {
+      const { app } = await fixture.replica({ maxFillsPerOrder: 4, maxFillsPerReply: 2 });
+      const reader = traderOf(app, alice.signer, alice.token);
+      const ids = (await filled([3, 1, 1, 3])).reverse();
+      for (const settle of [async () => undefined, () => fixture.settle()]) {
+        await settle();
+        const sizes: number[] = [];
+        const first = await page(reader, '/v1/orders');
+        expect(idsOf(first.items)).to.deep.equal([ids[0]]);
+        const items = await pages(reader, '/v1/orders', async () => void sizes.push(1));
+        expect(idsOf(items)).to.deep.equal(ids);
+        expect(sizes, 'further pages').to.have.length(2);
+        expect(items.map(({ fills }) => fills.length)).to.deep.equal([2, 1, 1, 2]);
+        const { order } = (await reader.get(`/v1/orders/${ids[0]}`)).body;
+        expect(order).to.deep.equal(items[0]);
       }
     });
 

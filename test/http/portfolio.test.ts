@@ -156,6 +156,8 @@ describe('portfolio and markets', () => {
         'makerFeeBps',
         'tickSize',
         'sizeStep',
+        'priceIncrement',
+        'sizeIncrement',
         'minOrderSize',
         'maxOrderSize',
         'sellEnabled',
@@ -175,6 +177,8 @@ describe('portfolio and markets', () => {
         makerFeeBps: 0,
         tickSize: 0.000001,
         sizeStep: 1,
+        priceIncrement: 0.000001,
+        sizeIncrement: 1,
         minOrderSize: null,
         maxOrderSize: null,
         sellEnabled: false,
@@ -184,7 +188,27 @@ describe('portfolio and markets', () => {
         quoteScale: 6,
         networkId: '1',
       });
-      expect(found('FREE/USDC')).to.include({ tickSize: 0.01, sizeStep: null });
+      expect(found('FREE/USDC')).to.include({
+        tickSize: 0.01,
+        sizeStep: null,
+        priceIncrement: 0.01,
+        sizeIncrement: 0.0001,
+      });
+    });
+
+    it('publishes the increments that a refusal of another value names', async () => {
+      const trader = await fixture.trader({ USDC: '10000' });
+      for (const [fields, code, error] of [
+        [{ market: 'FREE/USDC', size: 0.00001 }, 'VALIDATION_ERROR', 'sizeIncrement, 0.0001'],
+        [{ market: 'FREE/USDC', price: 1.001 }, 'PRICE_TICK', 'priceIncrement, 0.01'],
+        [{ market: 'ETH/USDC', size: 1.0001 }, 'SIZE_STEP', 'sizeIncrement, 0.001'],
+      ] as const) {
+        const { body } = await trader.order(fields);
+        expect([body.code, body.error]).to.deep.equal([
+          code,
+          `${error.slice(0, error.indexOf('I'))} must be a multiple of ${error}`,
+        ]);
+      }
     });
 
     it('shows a change of the operator at once, on every replica', async () => {

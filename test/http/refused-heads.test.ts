@@ -39,7 +39,7 @@ describe('a request that no route may answer', () => {
     const open = async (name: string, app: Parameters<typeof createHttpServer>[0], taking: boolean) => {
       const server = createHttpServer(app);
       if (taking) server.takeWebSockets(streams.streams.upgrade);
-      const listening = await listen(server, 0);
+      const listening = await listen(server, { port: 0 });
       servers.push(listening);
       ports[name] = listening.port;
     };
@@ -169,7 +169,7 @@ describe('a request that no route may answer', () => {
       keepAliveTimeout: 1_000,
       connectionsCheckingInterval: 20,
     };
-    const { port, close } = await listen(createHttpServer(fixture.app, { timeLimits: limits }), 0);
+    const { port, close } = await listen(createHttpServer(fixture.app, { timeLimits: limits }), { port: 0 });
     const post = 'POST /v1/auth/challenge HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
     const heads = [
       'GET /livez HTTP/1.1\r\nHo',

@@ -53,7 +53,7 @@ for (const takesWebSockets of [false, true])
       server = createHttpServer(echo);
       if (takesWebSockets)
         server.takeWebSockets((_request, socket) => socket.end('HTTP/1.1 101 Taken\r\n\r\n'));
-      listening = await listen(server, 0);
+      listening = await listen(server, { port: 0 });
     });
     beforeEach(() => {
       [seen, sockets, answerSlow] = [[], new Set(), undefined];
@@ -270,7 +270,7 @@ for (const takesWebSockets of [false, true])
     });
 
     it('closes when it is told to, with such a connection open', async () => {
-      const other = await listen(createHttpServer(echo), 0);
+      const other = await listen(createHttpServer(echo), { port: 0 });
       const socket = connect(other.port, '127.0.0.1');
       socket.write(request('GET', '/a', H2C));
       await once(socket, 'data');

@@ -70,7 +70,7 @@ describe('reads of wallets', () => {
     const replies = await Promise.all(asked);
     expect(replies.slice(0, 4)).to.deep.equal([1, 2, 3, 4]);
     const refused = replies.slice(4) as Refusal[];
-    expect(new Set(refused.map(({ code }) => code))).to.deep.equal(new Set(['RATE_LIMITED']));
+    expect(new Set(refused.map(({ code }) => code))).to.deep.equal(new Set(['SERVICE_UNAVAILABLE']));
     expect(new Set(refused.map(({ retryAfterSeconds }) => retryAfterSeconds))).to.deep.equal(new Set([1]));
     expect(reads.begun).to.have.length(4);
   });
@@ -138,12 +138,12 @@ describe('reads of wallets', () => {
       expect(await ask('alice')).to.equal('answered');
       unsent.add('alice', 1024 * 1024, one);
     }
-    expect(await ask('alice')).to.equal('RATE_LIMITED');
+    expect(await ask('alice')).to.equal('SERVICE_UNAVAILABLE');
     expect(await ask('bob')).to.equal('answered');
     replies[1]!.emit('close');
     expect(await ask('alice')).to.equal('answered');
     unsent.add('alice', 1024 * 1024, replies[0]!);
-    expect(await ask('alice')).to.equal('RATE_LIMITED');
+    expect(await ask('alice')).to.equal('SERVICE_UNAVAILABLE');
     // Its connection is closed, but a reply queued behind another is not notified.
     replies[0]!.req.socket.destroy();
     expect(await ask('alice')).to.equal('answered');

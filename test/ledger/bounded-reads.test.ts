@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import type { Timeframe } from '../../src/domain/candle.ts';
-import { fillShares } from '../../src/http/fill-shares.ts';
+import { fitting, shownFillsOf } from '../../src/http/shown-fills.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { freshLedgerDatabase } from '../support/servers.ts';
 import { query } from './tables.ts';
@@ -124,8 +124,11 @@ describe('rows that a read of a long history costs', () => {
         // The same in two reads, as for a wallet with unsettled fills.
         const inTwo = await rowsReadBy(async (ledger) => {
           const { cursor, orders } = await ledger.orders.ofWallet(VICTIM, { limit: LIST + 1 });
-          const shares = fillShares(orders.slice(0, LIST), shown);
-          const counts = new Map(shares.map((share, at) => [orders[at]!.id, share]));
+          const listed = fitting(
+            orders.slice(0, LIST).map((order) => ({ order })),
+            shown,
+          );
+          const counts = new Map(listed.map(({ order }) => [order.id, shownFillsOf(order, shown)]));
           const found = await ledger.orders.fills(counts, cursor);
           expect([...found.values()].flat()).to.have.length(PER_REPLY);
         });
@@ -149,6 +152,16 @@ describe('rows that a read of a long history costs', () => {
           expect(orders.map(({ sequence }) => sequence)).to.include(LIVE + 499);
         });
         expect(closed).to.equal(CURSOR_ROWS + LIST + 1);
+      });
+
+      it('does not grow with the orders of other markets', async () => {
+        for (const status of [undefined, 'live', 'closed'] as const) {
+          const rows = await rowsReadBy(async (ledger) => {
+            const page = { status, market: 'BTC/USDC', limit: LIST + 1, fills: shown };
+            expect((await ledger.orders.ofWallet(VICTIM, page)).orders).to.deep.equal([]);
+          });
+          expect(rows, status).to.equal(CURSOR_ROWS);
+        }
       });
 
       it('is bounded by what one order shows', async () => {

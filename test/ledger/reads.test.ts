@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { isLive } from '../../src/domain/order.ts';
-import { fillShares } from '../../src/http/fill-shares.ts';
+import { fitting, shownFillsOf } from '../../src/http/shown-fills.ts';
 import { type Ledger, type LedgerEntry, openLedger } from '../../src/ledger/index.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { ASSETS, MARKETS, POISONED_TEXTS, seededEvents, WALLETS } from '../support/seeded-events.ts';
@@ -87,17 +87,21 @@ describe('ledger reads', () => {
     expect(left).to.be.above(10);
   });
 
-  it('shares out the fills of a page as a reply does: the newest orders get theirs first', async () => {
+  it('reads the fills of the orders that a reply shows, and of no other', async () => {
     const dice = random(seed + 5);
     for (const wallet of WALLETS) {
       const own = reference.orders.filter((order) => order.wallet === wallet).reverse();
-      const limits = { maxFillsPerOrder: 1 + dice.below(3), maxFillsPerReply: dice.below(60) };
+      const limits = { maxFillsPerOrder: 1 + dice.below(3), maxFillsPerReply: 1 + dice.below(60) };
       const page = { limit: 101, fills: { ...limits, orders: 100 } };
       const { orders } = await ledger.orders.ofWallet(wallet, page);
-      const shares = [...fillShares(own.slice(0, 100), limits), 0];
+      const shown = fitting(
+        own.slice(0, 100).map((order) => ({ order })),
+        limits,
+      ).length;
       const expected = own.slice(0, 101).map((order, at) => {
         const listed = listedOrder(order);
-        return { ...listed, fills: listed.fills.slice(listed.fills.length - shares[at]!) };
+        const count = at < shown ? shownFillsOf(order, limits) : 0;
+        return { ...listed, fills: listed.fills.slice(listed.fills.length - count) };
       });
       expect(orders, JSON.stringify(limits)).to.deep.equal(expected);
     }
@@ -105,8 +109,13 @@ describe('ledger reads', () => {
 
   it('reads live or closed orders from any place on, and those that the engine touched', async () => {
     const dice = random(seed + 4);
-    for (const wallet of WALLETS) {
-      const own = reference.orders.filter((order) => order.wallet === wallet).reverse();
+    const markets = [undefined, ...MARKETS.map(({ symbol }) => symbol)];
+    for (const [wallet, market] of WALLETS.flatMap((one) =>
+      markets.map((symbol) => [one, symbol] as const),
+    )) {
+      const own = reference.orders
+        .filter((order) => order.wallet === wallet && (market === undefined || order.market === market))
+        .reverse();
       const touched = own.filter(() => dice.chance(0.1));
       const beforeSequence = dice.pick([undefined, 1 + dice.below(COUNT)]);
       const earlier = own.filter(({ sequence }) => sequence < (beforeSequence ?? COUNT + 1));
@@ -123,9 +132,14 @@ describe('ledger reads', () => {
       const newestFirst = (orders: readonly ReferenceOrder[]) =>
         [...orders].sort((one, other) => other.sequence - one.sequence).map(({ id }) => id);
       for (const status of [undefined, 'live', 'closed'] as const) {
-        const page = { status, beforeSequence, touchedIds, limit: 20 };
+        const page = { status, market, beforeSequence, touchedIds, limit: 20 };
         const { orders } = await ledger.orders.ofWallet(wallet, page);
         expect(orders.map(({ id }) => id)).to.deep.equal(newestFirst(expected[status ?? 'all']));
+        if (market === undefined) continue;
+        const whole = { ...page, fills: allFills };
+        expect((await ledger.orders.ofWallet(wallet, whole)).orders.map(({ id }) => id)).to.deep.equal(
+          orders.map(({ id }) => id),
+        );
       }
     }
   });

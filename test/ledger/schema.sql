@@ -173,7 +173,9 @@ create table wallet_terms (
 );
 
 CREATE INDEX orders_closed_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NOT NULL);
+CREATE INDEX orders_closed_of_market ON public.orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NOT NULL);
 CREATE INDEX orders_live_newest ON public.orders USING btree (wallet, sequence) WHERE (closed_sequence IS NULL);
+CREATE INDEX orders_live_of_market ON public.orders USING btree (market, wallet, sequence) WHERE (closed_sequence IS NULL);
 CREATE INDEX trades_maker ON public.trades USING btree (maker_wallet, market, trade_id);
 CREATE INDEX trades_of_maker_order ON public.trades USING btree (maker_order_id, trade_id);
 CREATE INDEX trades_of_taker_order ON public.trades USING btree (taker_order_id, trade_id);

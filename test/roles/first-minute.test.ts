@@ -67,6 +67,7 @@ describe('the first minute', function () {
       [{ DATA_DIR: pathOf('other') }, 2, /holds other things \(thesis\.txt\).*DATA_DIR/],
       [{ DATA_DIR: '/sys/redbook' }, 2, /\/sys\/redbook cannot be used: .*DATA_DIR/],
       [{ DATA_DIR: pathOf('held') }, 1, /already runs on .*held \(process \d+\).*DATA_DIR/],
+      [{ DATA_DIR: pathOf('elsewhere'), HOST: '192.0.2.7' }, 2, /^HOST: no interface .* 192\.0\.2\.7\./],
       [{ DATA_DIR: pathOf('new'), PORT: takenPort }, 1, /^PORT: port \d+ is in use.*set PORT to another/],
     ];
     await Promise.all(
@@ -84,7 +85,7 @@ describe('the first minute', function () {
 
   it('tells in one line that an installation without the embedded servers needs others', async () => {
     const image = pathOf('image');
-    for (const name of ['src', 'lua', 'migrations', 'package.json'])
+    for (const name of ['src', 'lua', 'migrations', 'k8s/shared/users.acl', 'package.json'])
       cpSync(join(ROOT, name), join(image, name), { recursive: true });
     rmSync(join(image, 'src/embedded'), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules'), join(image, 'node_modules'));

@@ -18,7 +18,7 @@ describe('a server that listens', () => {
       if (request.url === '/slow') answerSlow = () => response.end('slow');
       else request.resume().on('end', () => response.end('quick'));
     });
-    listening = await listen(server, 0);
+    listening = await listen(server, { port: 0 });
   });
   afterEach(() => agent.destroy());
 

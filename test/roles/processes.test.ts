@@ -1,7 +1,9 @@
 /** Tests the service in one process and in many, stopped and killed in every way. */
 
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -82,6 +84,15 @@ describe('the all-in-one', function () {
     const { markets } = (await call('GET', '/v1/markets')).body as { markets: Json[] };
     expect(markets.map(({ symbol }) => symbol)).to.deep.equal(['ETH/USDC', 'BTC/USDC']);
     expect(service.output()).to.include(`http://localhost:${settings.PORT}`).and.to.include('npm run demo');
+  });
+
+  it('listens on 127.0.0.1 alone', async () => {
+    const port = Number(settings.PORT);
+    for (const host of ['127.0.0.2', '::1']) {
+      const socket = connect({ port, host });
+      const [error] = await once(socket, 'error');
+      expect((error as NodeJS.ErrnoException).code, host).to.be.oneOf(['ECONNREFUSED', 'EADDRNOTAVAIL']);
+    }
   });
 
   it('finds everything as it was after it was stopped and started again', async () => {

@@ -28,7 +28,7 @@ const CHANGE = '\n-- the next release\n';
 /** Creates the next release: every script has another hash, and there is one additive migration. */
 function nextRelease(): string {
   const folder = mkdtempSync(join(tmpdir(), 'redbook-next-'));
-  for (const part of ['src', 'lua', 'migrations', 'package.json', 'tsconfig.json']) {
+  for (const part of ['src', 'lua', 'migrations', 'k8s/shared/users.acl', 'package.json', 'tsconfig.json']) {
     cpSync(join(ROOT, part), join(folder, part), { recursive: true });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));

@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
+import { parse } from 'lossless-json';
 import { WebSocket } from 'ws';
 import { bucketStartMs, TIMEFRAMES } from '../../src/domain/candle.ts';
 import { writeMessage } from '../../src/feed/index.ts';
 import { GENERAL } from '../../src/feed/keys.ts';
-import { NumberLiteral, readJson } from '../../src/http/json.ts';
 import { connectRedis } from '../../src/redis/connections.ts';
 import { DRAIN_STEP_MS } from '../../src/stream/index.ts';
 import { eventually } from '../support/eventually.ts';
@@ -18,15 +18,9 @@ import { deaf } from './deaf.ts';
 import { openReplica, openStreamExchange, type Replica, type StreamExchange } from './fixture.ts';
 import { market, parsed, type Seen, type Watcher, watch } from './watcher.ts';
 
-/** Converts numbers to their literals, digit for digit. */
-const exact = (value: unknown): unknown => {
-  if (value instanceof NumberLiteral) return value.text;
-  if (Array.isArray(value)) return value.map(exact);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, exact(one)]));
-};
+/** Parses JSON with its numbers as literals, digit for digit. */
 // biome-ignore lint/suspicious/noExplicitAny: JSON of any shape, which the tests look into
-const read = (text: string): any => exact(readJson(text));
+const read = (text: string): any => parse(text, null, (digits) => digits);
 
 /** Bytes held by buffers after a garbage collection. */
 function heldBytes(): number {

@@ -19,6 +19,8 @@ const ETH: Market = rulesOf({
   takerFeeBps: 10,
   tickSize: '0.01',
   sizeStep: '0.0001',
+  priceIncrement: '0.01',
+  sizeIncrement: '0.0001',
   minOrderSize: '0.001',
   maxOrderSize: null,
   baseToken: 'ETH',

@@ -109,6 +109,8 @@ async function publish({ engine }: Bench, index: number, grid: Grid): Promise<Ma
   const rules = rulesOf({
     ...market,
     takerFeeBps: market.feeBps,
+    priceIncrement: market.tick,
+    sizeIncrement: market.step,
     baseToken: base,
     quoteToken: quote,
     baseScale: grid.scales[0],

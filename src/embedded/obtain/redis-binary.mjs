@@ -35,9 +35,10 @@ export async function obtainRedis(onProgress = () => {}) {
     throw new Error(
       [
         `No redis-server or valkey-server ${OLDEST_MAJOR} or newer was found, and none could be fetched (${why}).`,
-        'Install one and start again:',
+        'Only systems with apt have it fetched. Install one and start again:',
         '  Debian, Ubuntu   sudo apt-get install redis-server',
         '  Fedora           sudo dnf install valkey',
+        '  Alpine           sudo apk add redis',
         '  macOS            brew install redis',
         'or name servers of your own in REDIS_URL and DATABASE_URL.',
       ].join('\n'),

@@ -5,17 +5,20 @@ import { ordersRequest } from '../../contract/requests.ts';
 import { checked, jsonPage, type WalletEndpoint } from '../endpoint.ts';
 import { readCursor, writeCursor } from '../list-cursor.ts';
 import { ordersOf } from '../order-history.ts';
-import { marketsOf } from '../replies/market.ts';
+import { checkMarket, marketsOf } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
 
 export const getOrders: WalletEndpoint = {
   request: ordersRequest,
   async handle({ services, reads, wallet, query }) {
-    const { status, limit, cursor } = checked(ordersRequest, query);
-    const scope = { list: 'orders', wallet, status };
+    const { market, status, limit, cursor } = checked(ordersRequest, query);
+    // Not among the filters unless given: cursors of before this filter stay valid.
+    const scope = { list: 'orders', wallet, status, ...(market !== undefined && { market }) };
     const beforeSequence = cursor === undefined ? undefined : readCursor(scope, cursor);
-    return reads.lists.read(wallet, `orders ${status} ${limit} ${cursor}`, async () => {
-      const { items, next } = await ordersOf(services, wallet, { status, beforeSequence }, limit);
+    await checkMarket(services.engine, market);
+    const name = `orders ${JSON.stringify([market, status, limit, cursor])}`;
+    return reads.lists.read(wallet, name, async () => {
+      const { items, next } = await ordersOf(services, wallet, { status, market, beforeSequence }, limit);
       const marketOf = await marketsOf(
         services.engine,
         items.map(({ order }) => order),

@@ -2,11 +2,10 @@
 
 import type { walletTradesSchema } from '../../contract/orders.ts';
 import { tradesRequest } from '../../contract/requests.ts';
-import { Refusal } from '../../domain/errors.ts';
 import { checked, jsonPage, type WalletEndpoint } from '../endpoint.ts';
 import { readCursor, writeCursor } from '../list-cursor.ts';
 import { tradesOf } from '../order-history.ts';
-import { marketsOf } from '../replies/market.ts';
+import { checkMarket, marketsOf } from '../replies/market.ts';
 import { walletTradeReply } from '../replies/order.ts';
 
 export const getTrades: WalletEndpoint = {
@@ -15,9 +14,7 @@ export const getTrades: WalletEndpoint = {
     const { market, orderId, limit, cursor } = checked(tradesRequest, query);
     const scope = { list: 'trades', wallet, market, orderId };
     const beforeTradeId = cursor === undefined ? undefined : readCursor(scope, cursor);
-    if (market !== undefined && (await services.engine.markets.bySymbol(market)) === undefined) {
-      throw new Refusal('MARKET_NOT_FOUND');
-    }
+    await checkMarket(services.engine, market);
     const name = `trades ${JSON.stringify([market, orderId, limit, cursor])}`;
     return reads.lists.read(wallet, name, async () => {
       const filter = { market, orderId, beforeTradeId };

@@ -1,7 +1,7 @@
 /** Reads the body of `POST /v1/orders`. */
 
 import { z } from 'zod';
-import { address, clientOrderId, flag, oneOf, text } from '../../contract/fields.ts';
+import { address, clientOrderId, flag, oneOf, optional, text } from '../../contract/fields.ts';
 import { Refusal } from '../../domain/errors.ts';
 import type { OrderRequest } from '../../domain/placing.ts';
 import { compareWith, type Decimal, isPositive, isWhole } from '../../domain/units.ts';
@@ -25,38 +25,35 @@ export const orderFields = {
   market: text.describe('symbol of a market'),
   side: oneOf(['buy', 'sell']),
   type: oneOf(['limit', 'market']),
-  price: positiveDecimal
-    .optional()
-    .describe('limit price, required for limit orders: a multiple of `tickSize`'),
+  price: optional(positiveDecimal).describe(
+    'limit price, required for limit orders: a multiple of `priceIncrement`',
+  ),
   // Any finite size passes here. The engine rejects a size that is not positive as INVALID_ORDER, in its own order of
   // checks.
   size: decimal.meta({
     ...POSITIVE_DECIMAL_JSON,
-    description: 'size in base units: a multiple of `sizeStep`',
+    description: 'size in base units: a multiple of `sizeIncrement`',
   }),
   quoteAmount: positiveDecimal.describe(
     'for market buys only, in place of `size`; buys the largest whole number of size steps that the amount pays ' +
       'for, fee excluded',
   ),
-  clientOrderId: clientOrderId
-    .optional()
-    .describe(
-      'unique for each wallet and remembered for ever; a repeated id returns the order that first used it',
-    ),
-  timeInForce: oneOf(['GTC', 'IOC', 'FOK']).optional().describe('GTC by default'),
-  postOnly: flag.optional().describe('rejects an order that would take liquidity'),
-  reduceOnly: flag.optional().describe('for position markets; there are none yet'),
-  leverage: decimal
-    .refine(isLeverage, 'must be a whole number from 1 to 50')
-    .optional()
-    .meta({ ...LEVERAGE_JSON, description: 'stored, without effect on spot markets' }),
-  account: address.optional().describe('must be the wallet of the session'),
+  clientOrderId: optional(clientOrderId).describe(
+    'unique for each wallet and remembered for ever; a repeated id returns the order that first used it',
+  ),
+  timeInForce: optional(oneOf(['GTC', 'IOC', 'FOK'])).describe('GTC by default'),
+  postOnly: optional(flag).describe('rejects an order that would take liquidity'),
+  reduceOnly: optional(flag).describe('for position markets; there are none yet'),
+  leverage: optional(
+    decimal.refine(isLeverage, 'must be a whole number from 1 to 50').meta(LEVERAGE_JSON),
+  ).describe('stored, without effect on spot markets'),
+  account: optional(address).describe('must be the wallet of the session'),
 };
 
 const { size, quoteAmount } = orderFields;
 
 export const orderSchema = z
-  .object({ ...orderFields, size: size.optional(), quoteAmount: quoteAmount.optional() })
+  .object({ ...orderFields, size: optional(size), quoteAmount: optional(quoteAmount) })
   .refine(
     ({ size, quoteAmount }) => (size === undefined) !== (quoteAmount === undefined),
     'give exactly one of size and quoteAmount',

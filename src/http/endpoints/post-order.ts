@@ -98,20 +98,13 @@ async function settledOrderId(
 }
 
 async function replay({ services, reads, wallet }: WalletCall, orderId: string): Promise<Answer> {
-  const replayed = await reads.orders
-    .read(wallet, `replay ${orderId}`, async () => {
-      const found = await orderOf(services, wallet, orderId);
-      if (found === undefined) throw new Refusal('SERVICE_UNAVAILABLE', UNREADABLE);
-      const { order, shown } = found;
-      const marketOf = await marketsOf(services.engine, [order]);
-      return jsonForSeveral(placingReply(order, shown, marketOf(order), null));
-    })
-    .catch((error) => {
-      // The order was placed, so a failure here must not look like a refusal of the order.
-      throw error instanceof Refusal && error.code === 'RATE_LIMITED'
-        ? new Refusal('SERVICE_UNAVAILABLE', error.message)
-        : error;
-    });
+  const replayed = await reads.orders.read(wallet, `replay ${orderId}`, async () => {
+    const found = await orderOf(services, wallet, orderId);
+    if (found === undefined) throw new Refusal('SERVICE_UNAVAILABLE', UNREADABLE);
+    const { order, shown } = found;
+    const marketOf = await marketsOf(services.engine, [order]);
+    return jsonForSeveral(placingReply(order, shown, marketOf(order), null));
+  });
   services.metrics.countOrder('replayed');
   return replayed;
 }

@@ -2,6 +2,7 @@
 
 import { validateHeaderValue } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
+import { isLoopbackHost, webHostForms } from '../../domain/web-hosts.ts';
 import { addHeader, hasHeader, writeHead } from '../response/index.ts';
 
 /** `Date` is for clients whose own clock is wrong. */
@@ -19,16 +20,19 @@ export const anyOrigin: Cors = (request, response) => {
 /** For cacheable replies: the same headers for every origin, and for requests without one. */
 export const everyOrigin: Cors = (_request, response) => allow(response, '*');
 
-/** @param webHosts host[:port] of the front ends; the `www.` form of each is accepted too */
+/**
+ * @param webHosts host[:port] of the front ends. A page without TLS is accepted from this machine only: a network could
+ *   put its own script into any other.
+ */
 export function webOrigins(webHosts: readonly string[]): Cors {
-  const hosts = new Set(webHosts.flatMap((host) => [host, `www.${host}`]).map((host) => host.toLowerCase()));
+  const hosts = webHostForms(webHosts);
   return (request, response) => {
     // A cache must not serve the reply for one origin, or for no origin, to another.
     addHeader(response, 'Vary', 'Origin');
     const { origin } = request.headers;
     if (origin === undefined) return;
-    const [, host] = /^https?:\/\/(.+)$/.exec(origin) ?? [];
-    if (host === undefined || !hosts.has(host.toLowerCase())) return;
+    const [, scheme, host = ''] = /^(https?):\/\/(.+)$/.exec(origin) ?? [];
+    if (!hosts.has(host.toLowerCase()) || (scheme === 'http' && !isLoopbackHost(host))) return;
     validateHeaderValue('Access-Control-Allow-Origin', origin);
     allow(response, origin);
   };

@@ -77,9 +77,11 @@ interface Documented {
 }
 
 function documentedRoutes({ legacyPrefix, demoFaucet }: HttpSettings): Documented[] {
-  const describe = ({ method, path, caller, endpoint, bucket }: Route, isDeprecated = false) => {
-    const key = isDeprecated ? path.replace(legacyPrefix, MARKET_DATA_PREFIX) : path;
-    return { method, path, caller, endpoint, bucket, isDeprecated, operation: operationOf(method, key) };
+  const describe = ({ method, path, caller, endpoint, bucket }: Route, successor?: string) => {
+    const isDeprecated = successor !== undefined;
+    const operation = operationOf(method, successor ?? path);
+    const id = isDeprecated ? legacyId(operation.id, path, successor) : operation.id;
+    return { method, path, caller, endpoint, bucket, isDeprecated, operation: { ...operation, id } };
   };
   return [
     ...ROUTES.map((route) => describe(route)),
@@ -92,9 +94,13 @@ function documentedRoutes({ legacyPrefix, demoFaucet }: HttpSettings): Documente
       isDeprecated: false,
       operation: operationOf(method, path),
     })),
-    ...legacyRoutes(legacyPrefix).map((route) => describe(route, true)),
+    ...legacyRoutes(legacyPrefix).map((route) => describe(route, route.successor)),
   ];
 }
+
+/** Two old paths may have one successor, and each operation needs an id of its own. */
+const legacyId = (id: string, path: string, successor: string): string =>
+  path.endsWith(successor.slice(MARKET_DATA_PREFIX.length)) ? `${id}Legacy` : `${id}LegacyAlias`;
 
 function operationOf(method: string, path: string): Operation {
   const operation = OPERATIONS[`${method} ${path}`];
@@ -154,7 +160,7 @@ function operationPart(route: Documented): Part {
   const limit = bucket === undefined || isDeprecated ? [] : [`${BUCKETS[bucket].limit} requests a minute.`];
   const description = [...(operation.description === undefined ? [] : [operation.description]), ...limit];
   return {
-    operationId: isDeprecated ? `${operation.id}Legacy` : operation.id,
+    operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
     ...(description.length > 0 && { description: description.join(' ') }),
@@ -253,12 +259,14 @@ const BODY_CODES: readonly ErrorCode[] = [
   'EXPRESS_ERR_UNSUPPORTED_MEDIA_TYPE',
 ];
 
+const mayAskToWait = (code: ErrorCode): boolean => code === 'RATE_LIMITED' || code === 'SERVICE_UNAVAILABLE';
+
 function errorPart(route: Documented, codes: readonly ErrorCode[]): Part {
   const shape = codes.includes('INTERNAL_ERROR') ? unexpectedErrorSchema : errorSchema;
   const narrowed = { type: 'object', properties: { code: { type: 'string', enum: codes } } };
   return {
     description: codes.map((code) => `- \`${code}\`: ${ERRORS[code].meaning}`).join('\n'),
-    headers: headersPart(route, codes.includes('RATE_LIMITED') ? ['Retry-After'] : []),
+    headers: headersPart(route, codes.some(mayAskToWait) ? ['Retry-After'] : []),
     content: { 'application/json': { schema: { allOf: [replies.refTo(shape), narrowed] } } },
   };
 }

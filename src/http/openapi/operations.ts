@@ -113,7 +113,7 @@ const signature = await ethereum.request({ method: 'eth_signTypedData_v4', param
 
 /** A replica makes the history reads of one wallet one after the other. */
 const READS_IN_TURN =
-  'A replica makes one such read of a wallet at a time; when 64 wait, more are refused with `RATE_LIMITED`.';
+  'A replica makes one such read of a wallet at a time; when 64 wait, more answer `SERVICE_UNAVAILABLE` with `Retry-After`.';
 
 /** Keys are method and path, as in the route table. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
@@ -204,7 +204,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       'No order is on two pages. Every order that keeps the requested status meanwhile is on one. ' +
       READS_IN_TURN,
     reply: ordersSchema,
-    codes: ['RATE_LIMITED'],
+    codes: ['MARKET_NOT_FOUND'],
   },
   'GET /v1/orders/:orderId': {
     id: 'getOrder',
@@ -212,7 +212,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Returns one order',
     description: `An unknown order and another wallet's order both answer \`NOT_FOUND\`. ${READS_IN_TURN}`,
     reply: orderReplySchema,
-    codes: ['NOT_FOUND', 'RATE_LIMITED'],
+    codes: ['NOT_FOUND'],
   },
   'GET /v1/orders/by-client-id/:clientOrderId': {
     id: 'getOrderByClientId',
@@ -222,7 +222,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       `Answers \`NOT_FOUND\` when the wallet has not used the id. ${READS_IN_TURN} Most clients drop \`.\` and ` +
       '`..` from a path, also when they are encoded; look such an id up by `POST /v1/orders`.',
     reply: orderReplySchema,
-    codes: ['NOT_FOUND', 'RATE_LIMITED'],
+    codes: ['NOT_FOUND'],
   },
   'DELETE /v1/orders/:orderId': {
     id: 'cancelOrder',
@@ -259,7 +259,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'Returns trades of the wallet, newest first',
     description: `Returns pages of the wallet's trades as maker or taker. ${READS_IN_TURN}`,
     reply: walletTradesSchema,
-    codes: ['MARKET_NOT_FOUND', 'RATE_LIMITED'],
+    codes: ['MARKET_NOT_FOUND'],
   },
   'POST /v1/account/terms': {
     id: 'acceptTerms',

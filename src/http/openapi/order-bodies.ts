@@ -7,15 +7,8 @@ import { z } from 'zod';
 import { clientOrderId } from '../../contract/fields.ts';
 import { orderFields } from '../endpoints/order-request.ts';
 
-/**
- * A member that must be absent. No value matches this schema. Generators that ignore `not` make the member null, which
- * still keeps the shapes distinct.
- */
-const absent = (description: string) =>
-  z
-    .null()
-    .optional()
-    .meta({ not: { type: 'null' }, description });
+/** A member that must be absent, or null, which counts as absent. */
+const absent = (description: string) => z.null().optional().describe(description);
 
 const { size, quoteAmount } = orderFields;
 

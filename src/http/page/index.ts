@@ -7,7 +7,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { Refusal } from '../../domain/errors.ts';
 import type { Engine } from '../../engine/index.ts';
 import { marketOfTicker } from '../endpoints/market-data/ticker.ts';
-import { isLocalCaller } from '../local-caller.ts';
+import { localCallers } from '../local-caller.ts';
 import type { Cors } from '../middleware/cors.ts';
 import { send, sendPublic } from '../response/index.ts';
 import type { Services } from '../services.ts';
@@ -29,7 +29,8 @@ export function pageRoutes(services: Services): PageRoute[] {
   const bundle = readBundle();
   if (bundle === undefined)
     services.logger.warn('the trading page is not bundled: `node src/web/bundle.mjs` bundles it');
-  const { serviceName, demoFaucet, webUrl } = services.settings;
+  const { serviceName, demoFaucet, webUrl, webHosts } = services.settings;
+  const isLocalCaller = localCallers(webHosts);
   const setHeaders = documentHeaders(webUrl);
   const answer = (request: Request, response: Response, root: string, status: number): void => {
     if (bundle === undefined) throw new Refusal('SERVICE_UNAVAILABLE', 'the trading page is not bundled');

@@ -1,4 +1,4 @@
-/** Finds the markets that a reply needs. */
+/** Finds the markets that a reply needs, or that a filter names. */
 
 import { Refusal } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
@@ -18,4 +18,10 @@ export async function marketsOf(
     markets.set(symbol, market);
   }
   return ({ market }) => markets.get(market)!;
+}
+
+/** @throws Refusal MARKET_NOT_FOUND if a filter names no market */
+export async function checkMarket(engine: Engine, symbol: string | undefined): Promise<void> {
+  if (symbol !== undefined && (await engine.markets.bySymbol(symbol)) === undefined)
+    throw new Refusal('MARKET_NOT_FOUND');
 }

@@ -12,6 +12,8 @@ interface PublishedRules {
   readonly takerFeeBps: number;
   readonly tickSize: string | null;
   readonly sizeStep: string | null;
+  readonly priceIncrement: string;
+  readonly sizeIncrement: string;
   readonly minOrderSize: string | null;
   readonly maxOrderSize: string | null;
   readonly baseToken: string;
@@ -31,7 +33,7 @@ export function rulesOf(record: PublishedRules): Market {
   const known = composed.get(record);
   if (known !== undefined) return known;
   const { symbol, status, tradingEnabled, sellEnabled, takerFeeBps: feeBps, networkId } = record;
-  const { tickSize, sizeStep, minOrderSize, maxOrderSize } = record;
+  const { tickSize, sizeStep, priceIncrement, sizeIncrement, minOrderSize, maxOrderSize } = record;
   const market = composeMarket(
     {
       symbol,
@@ -40,8 +42,8 @@ export function rulesOf(record: PublishedRules): Market {
       feeBps,
       networkId,
       ...UNPUBLISHED,
-      tickSize,
-      sizeStep,
+      tickSize: priceIncrement,
+      sizeStep: sizeIncrement,
       minOrderSize,
       maxOrderSize,
     },
@@ -49,7 +51,7 @@ export function rulesOf(record: PublishedRules): Market {
     { symbol: record.baseToken, scale: record.baseScale },
     { symbol: record.quoteToken, scale: record.quoteScale },
   );
-  const rules = { ...market, status, tradingEnabled };
+  const rules = { ...market, status, tradingEnabled, tickSize, sizeStep };
   composed.set(record, rules);
   return rules;
 }

@@ -53,7 +53,7 @@ export const marketUnknown: ReadonlySignal<boolean> = computed(
   () => selectedTicker.value !== null && marketsRead.value && currentMarket.value === null,
 );
 
-/** Units of price and size. A market without a published tick or step stands on the finest exact ones. */
+/** Units of price and size. */
 export const gridOfMarket = (market: Market): BookGrid => marketGrid(rulesOf(market));
 
 async function readMarkets(): Promise<void> {

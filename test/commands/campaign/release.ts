@@ -4,7 +4,7 @@ import { appendFileSync, cpSync, readdirSync, readFileSync, symlinkSync, writeFi
 import { join } from 'node:path';
 import { ROOT } from '../../support/program.ts';
 
-const PARTS = ['src', 'lua', 'migrations', 'package.json', 'tsconfig.json'];
+const PARTS = ['src', 'lua', 'migrations', 'k8s/shared/users.acl', 'package.json', 'tsconfig.json'];
 
 /** @param folder a new folder, which the caller removes */
 export function copyRelease(folder: string): void {

@@ -1,0 +1,31 @@
+/**
+ * Limits the fills in a reply. An order can have any number of fills, so without this its part of a reply is unbounded.
+ */
+
+import type { FillLimits } from '../domain/order.ts';
+
+/** Returns the number of fills that a reply shows of an order, the newest, alone or in a list. */
+export const shownFillsOf = (
+  { fillCount }: { readonly fillCount: number },
+  { maxFillsPerOrder, maxFillsPerReply }: FillLimits,
+): number => Math.min(fillCount, maxFillsPerOrder, maxFillsPerReply);
+
+/**
+ * Returns the first orders of a list, up to the one whose fills the reply has no room for. The first always fits. An
+ * order without fills beside a `filledSize` would pass for one that nobody traded with.
+ */
+export function fitting<Item extends { readonly order: { readonly fillCount: number } }>(
+  items: readonly Item[],
+  limits: FillLimits,
+): readonly Item[] {
+  let left = limits.maxFillsPerReply;
+  const end = items.findIndex(({ order }) => {
+    left -= shownFillsOf(order, limits);
+    return left < 0;
+  });
+  return end === -1 ? items : items.slice(0, end);
+}
+
+/** Returns the last `count` items of a list in order of execution. */
+export const newest = <Item>(items: readonly Item[], count: number): readonly Item[] =>
+  items.length <= count ? items : items.slice(items.length - count);
