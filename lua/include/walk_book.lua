@@ -3,7 +3,7 @@
 --   crosses    true when any order stands at a crossing price, the wallet's own orders included
 --   ended      'book' (no more crossing orders) | 'size' | 'own_order' | 'makers' | 'budget'
 --              | 'refused' (the outcome is known, and more makers cannot change it)
---   funds      atoms that the wallet can pay with; infinite from 2^53 on, which no order reaches
+--   funds      atoms that the wallet can pay with; infinite from 2^53 on
 --   short      true when the fills cost more than that
 --   inexact    true when a running total would pass 2^53, so that the order must be refused
 --- define FIRST_PAGE 8
@@ -54,19 +54,18 @@ end
 local function fill(order, member, price, wallet, left)
   local steps = steps_taken(order, price, left)
   if steps > 0 then add_fill(member, wallet, price, steps, left - steps) end
-  if is_short(order) then
-    walk.short, walk.ended = true, 'refused'
-  elseif order.budget and walk.filled > max_steps then
+  if order.budget and walk.filled > max_steps then
     walk.ended = 'refused'
   elseif walk.notional_sum + walk.fee_sum >= EXACT_LIMIT or walk.filled * base_per_step >= EXACT_LIMIT then
     walk.inexact, walk.ended = true, 'refused'
+  elseif is_short(order) then
+    walk.short, walk.ended = true, 'refused'
   elseif order.size and walk.filled == order.size then
     walk.ended = 'size'
   elseif walk.out_of_budget then
     walk.ended = 'budget'
     -- A budget of 2^53 stands for any larger one, which would have paid for more.
     walk.inexact = order.budget == EXACT_LIMIT
-    walk.short = walk.inexact and walk.filled >= min_steps and walk.funds < EXACT_LIMIT
   end
 end
 

@@ -540,11 +540,11 @@ function refusalOfFills(
   const base = baseAtoms(market, plan.filled);
   const cost = order.side === 'buy' ? plan.notional + plan.fee : base;
   const isKnown = !isByAmount || minOrderSize === null || plan.filled >= unitsOf(minOrderSize);
-  if (isKnown && cost > available && available < EXACT_LIMIT) return 'INSUFFICIENT_BALANCE';
   if (isByAmount && maxOrderSize !== null && plan.filled > unitsOf(maxOrderSize))
     return 'ORDER_ABOVE_MAX_SIZE';
-  if (plan.notional + plan.fee < EXACT_LIMIT && base < EXACT_LIMIT) return undefined;
-  return isKnown ? 'ORDER_ABOVE_MAX_SIZE' : 'ORDER_BELOW_MIN_SIZE';
+  if (plan.notional + plan.fee >= EXACT_LIMIT || base >= EXACT_LIMIT)
+    return isKnown ? 'ORDER_ABOVE_MAX_SIZE' : 'ORDER_BELOW_MIN_SIZE';
+  return isKnown && cost > available ? 'INSUFFICIENT_BALANCE' : undefined;
 }
 
 function refusalOfQuoteOrder(plan: Plan, market: ReferenceMarket): ErrorCode | undefined {

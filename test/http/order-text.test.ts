@@ -56,6 +56,7 @@ const plainOrder = (order: ReferenceOrder, market: Market): Json => ({
   filledSize: literal(order.filledSteps, marketGrid(market).step),
   remainingSize: literal(order.sizeSteps - order.filledSteps, marketGrid(market).step),
   status: order.status,
+  reason: order.reason,
   clientOrderId: order.clientOrderId,
   createdAt: iso(order.createdAtMs),
   updatedAt: iso(order.updatedAtMs),
