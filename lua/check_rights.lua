@@ -2,7 +2,7 @@
 --[[
 Asks Redis which commands the user of the connection may not run. Nothing is run.
 
-KEYS  none
+KEYS  keys...   any of the engine
 ARGV  commands...   each with its arguments, one blank between
 Replies  the commands that would be refused; none where Redis cannot tell
 ]]

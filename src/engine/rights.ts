@@ -6,7 +6,10 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { OperatorRefusal } from '../domain/errors.ts';
-import { loadScript, runScript } from '../redis/lua.ts';
+import { loadScript } from '../redis/lua.ts';
+import { LoadedCall } from '../redis/script-call.ts';
+import { KEYS } from './keys.ts';
+import { CHECK_RIGHTS } from './scripts.ts';
 
 const USERS = 'k8s/shared/users.acl';
 const usersFile = readFileSync(new URL(`../../${USERS}`, import.meta.url), 'utf8');
@@ -28,11 +31,11 @@ export class MissingRights extends OperatorRefusal {
 
 /** @throws MissingRights unless the connection may do what the file grants to the user; no user, no check */
 export async function checkRights(redis: Redis, user: string): Promise<void> {
-  const asked = runScript(redis, loadScript('check_rights'), [], commandsOf(user));
-  const reply = await asked.catch((error) => {
+  const script = new LoadedCall(CHECK_RIGHTS, loadScript(CHECK_RIGHTS.name));
+  const asked = script.run(redis, { keys: [KEYS.engine], commands: commandsOf(user) });
+  const refused = await asked.catch((error) => {
     throw namedRight(error);
   });
-  const refused = (reply as Buffer[]).map(String);
   if (refused.length === 0) return;
   const more = refused.length > MOST_NAMED ? ` and ${refused.length - MOST_NAMED} more` : '';
   throw new MissingRights(`(as ${user}) ${refused.slice(0, MOST_NAMED).join(', ')}${more}`);

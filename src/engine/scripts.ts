@@ -56,6 +56,13 @@ export const ADMIT_ORDER = describeScript({
   }),
 });
 
+export const CHECK_RIGHTS = describeScript({
+  name: 'check_rights',
+  keys: ['keys...'],
+  args: ['commands...'],
+  read: (reply) => (reply as Buffer[]).map(String),
+});
+
 export const BEGIN_REBUILD = describeScript({
   name: 'begin_rebuild',
   keys: ['content...'],
