@@ -273,8 +273,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: 'Trading',
     summary: 'Credits play money to a wallet that tries the service',
     description:
-      'Answers only callers on the machine of the service. For all others, and for requests that a proxy passed on, it ' +
-      'is an unknown route. Credits a fixed amount of an asset, a few times for each wallet and asset. When the wallet ' +
+      'Answers only callers on the machine of the service. For all others, for requests that a proxy passed on, and for ' +
+      'a `Host` that is no front end of the service, it is an unknown route. Credits a fixed amount of an asset, a few times for each wallet and asset. When the wallet ' +
       'has had its credits, or none is left for any wallet, the answer is `BAD_REQUEST`. After a lost answer, read the ' +
       'balance before you ask again: each request is a credit of its own.',
     reply: faucetCreditSchema,

@@ -151,6 +151,7 @@ async function readsOf(
     'orders, live ones': () => ledger.orders.ofWallet(wallet, { limit: 101, status: 'live', fills: FILLS }),
     'orders, closed ones': () =>
       ledger.orders.ofWallet(wallet, { limit: 101, status: 'closed', fills: FILLS }),
+    'orders, those of a market': () => ledger.orders.ofWallet(wallet, { limit: 101, market, fills: FILLS }),
     'orders, with 20 unsettled': async () => {
       const read = await ledger.orders.ofWallet(wallet, { limit: 101, status: 'live', touchedIds });
       await ledger.orders.fills(
