@@ -9,7 +9,7 @@ import { createWallet } from './wallets.ts';
 
 const SYMBOL = 'CROWD/USDC';
 const ORDERS = 10_000;
-const AT_ONCE = 500;
+const AT_ONCE = 250;
 const LISTED = 100;
 
 /** Places bids of one unit in concurrent batches, directly at the engine. */

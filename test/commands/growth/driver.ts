@@ -10,6 +10,7 @@ import { Refusal } from '../../../src/domain/errors.ts';
 import type { Engine, Moment } from '../../../src/engine/index.ts';
 import type { Ledger } from '../../../src/ledger/index.ts';
 import { marketSpec } from '../../support/market-spec.ts';
+import { firstCome } from '../../support/turn-order.ts';
 import {
   cancelledAfter,
   marketOf,
@@ -140,7 +141,7 @@ export class Driver {
     const news = orders.filter((_, at) => isNew[at]);
     await all(
       news.map(async ({ wallet, request, isCancelled }) => {
-        const placed = await engine.orders.place({ wallet, request, checked });
+        const placed = await engine.orders.place({ wallet, request, checked, ticket: firstCome(wallet) });
         if (placed.outcome === 'claimed' && isRepeated) return;
         if (placed.outcome !== 'placed') throw new Error(`${request.clientOrderId}: ${placed.outcome}`);
         if (isCancelled) this.#ids.set(request.clientOrderId, placed.order.id);

@@ -34,7 +34,7 @@ function replace<Part extends object, Name extends keyof Part>(part: Part, name:
   part[name] = by;
 }
 
-const BEHIND_ADMISSION = 'if ended then return ended, value end\n  local code = price_order';
+const BEHIND_ADMISSION = 'if ended then return ended, value end\n  local pays, receives = quote, base';
 
 export const BROKEN_BUILDS: readonly BrokenBuild[] = [
   script({
@@ -65,7 +65,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     redis.call('SETRANGE', order.claim.filter, order.claim.first, order.claim.block)
     redis.call('HSET', KEYS[8 + state.claims], order.claim.field, string.rep('\\0', 17))
   end
-  local code = price_order`,
+  local pays, receives = quote, base`,
   }),
   script({
     name: 'does not fence orders of an earlier epoch',
