@@ -20,7 +20,7 @@ import { PRESENT } from './older-release.ts';
 const ATTACKED = 'ETH/USDC';
 const OTHER = 'BTC/USDC';
 const MAKERS = 3_000;
-const ROUNDS = 2;
+const ROUNDS = 5;
 const SECONDS = 3;
 /** Orders of the honest wallet in a second. */
 const PER_SECOND = 60;
