@@ -68,8 +68,8 @@ export interface OrderLimits {
  */
 const MOST_MAKERS_OF_CALL = 200;
 
-/** Makers that take the engine as long to meet in vain as one order takes it. */
-const MAKERS_OF_A_TURN = 8;
+/** Makers that take the engine as long to meet in vain as one order takes it: 1.4 µs each, and some 50 µs. */
+const MAKERS_OF_A_TURN = 32;
 
 /** A measured order that waits for its call. */
 interface Measured {
