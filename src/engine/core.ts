@@ -42,7 +42,7 @@ export class EventRefused extends Refusal {}
 const otherFormat = (format: string): EngineFormat =>
   new EngineFormat(
     format === ''
-      ? "the engine's Redis was written before release 0.1.0, and no release reads it: nothing was changed; start anew with an empty Redis and an empty database"
+      ? "the engine's Redis was written before release 0.1.0, and no release reads it: nothing was changed; start anew with an empty Redis and an empty database (`npm start`: another DATA_DIR)"
       : `the engine's Redis has format ${format}, this release needs format ${ENGINE_FORMAT}: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'`,
   );
 

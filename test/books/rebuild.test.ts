@@ -359,7 +359,7 @@ describe('books: rebuild of an engine of another format', function () {
     const before = await dump(desk.redis);
     for (const refused of [open(), desk.engine.lifecycle.checkFormat()])
       expect(await refused.catch((error: Error) => error.message)).to.equal(
-        "the engine's Redis was written before release 0.1.0, and no release reads it: nothing was changed; start anew with an empty Redis and an empty database",
+        "the engine's Redis was written before release 0.1.0, and no release reads it: nothing was changed; start anew with an empty Redis and an empty database (`npm start`: another DATA_DIR)",
       );
     expect(await codes()).to.equal('ENGINE_NOT_EMPTY');
     expect(await dump(desk.redis)).to.deep.equal(before);

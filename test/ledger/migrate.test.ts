@@ -1,4 +1,4 @@
-/** Tests different releases on one database, including going back to an earlier release. */
+/** Tests databases of other releases: what a later one added, what it took away, and what no release wrote. */
 
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { openLedger } from '../../src/ledger/index.ts';
-import { DatabaseTooNew, migrate } from '../../src/ledger/migrate.ts';
+import { DatabaseRefused, migrate } from '../../src/ledger/migrate.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
 import { schemaOf } from './schema-text.ts';
@@ -75,7 +75,7 @@ describe('migrations', () => {
     await migrate(databaseUrl, release(OURS, gone));
     const error = await refusal(migrate(databaseUrl));
     expect(error)
-      .to.be.instanceOf(DatabaseTooNew)
+      .to.be.instanceOf(DatabaseRefused)
       .with.property('message')
       .that.includes('998_breaking_notes');
     await migrate(databaseUrl, release(OURS, gone));
@@ -85,9 +85,27 @@ describe('migrations', () => {
     const databaseUrl = await freshDatabase();
     await migrate(databaseUrl, release(OURS.slice(0, -1), { '998_other': 'create table other (id int)' }));
     const error = await refusal(migrate(databaseUrl));
-    expect(error).to.be.instanceOf(DatabaseTooNew).with.property('message').that.includes('998_other');
+    expect(error).to.be.instanceOf(DatabaseRefused).with.property('message').that.includes('998_other');
     const applied = await query(databaseUrl, 'select 1 from knex_migrations');
     expect(applied).to.have.lengthOf(OURS.length);
+  });
+
+  it('of builds before release 0.1.0 are refused, with how to start anew, and nothing is changed', async () => {
+    const databaseUrl = await freshDatabase();
+    const before = {
+      '001_engine_state': 'create table engine_cursor (epoch int)',
+      '008_breaking_counts': 'select 1',
+    };
+    await migrate(databaseUrl, release([], before));
+    const schema = await schemaOf(databaseUrl);
+    const error = await refusal(migrate(databaseUrl));
+    expect(error)
+      .to.be.instanceOf(DatabaseRefused)
+      .with.property('message')
+      .that.matches(
+        /^the database was made before release 0\.1\.0, .* start anew with an empty Redis and an empty database/,
+      );
+    expect(await schemaOf(databaseUrl)).to.equal(schema);
   });
 
   it('keep settlement of an earlier release, which still runs, from moving the cursor', async () => {
