@@ -281,17 +281,4 @@ create function order_witness(orders) returns bytea language sql stable parallel
   coalesce($1.closed_sequence::text, '-'), $1.reason),
     'UTF8')
 $$;
-
-create function witness_of(orders) returns bytea language sql stable parallel safe as
-  $$ select substring(sha256(convert_to(row($1.id, $1.wallet, $1.market, $1.side, $1.type, $1.time_in_force, $1.post_only, $1.leverage::numeric, $1.price_ticks, $1.size_steps, $1.filled_steps, $1.fill_count, $1.status, $1.reject_reason, $1.client_order_id, $1.created_at_ms, $1.updated_at_ms, $1.sequence, $1.updated_sequence, $1.closed_sequence, $1.base, $1.quote, $1.base_atoms_per_step, $1.quote_atoms_per_lot)::text, 'UTF8')) for 16) $$;
-
-create function refuse_earlier_settlement() returns trigger language plpgsql as $$
-begin
-  raise exception 'a later release settles into this database: end the settlement processes of the earlier one'
-    using errcode = 'object_not_in_prerequisite_state';
-end $$;
-create trigger refuse_earlier_settlement before update on engine_cursor for each row
-  when (new.sequence <> old.sequence and new.settled_at is distinct from old.settled_at
-    and current_setting('redbook.settlement', true) is distinct from 'witnesses')
-  execute function refuse_earlier_settlement();
 `);

@@ -108,21 +108,6 @@ describe('migrations', () => {
     expect(await schemaOf(databaseUrl)).to.equal(schema);
   });
 
-  it('keep settlement of an earlier release, which still runs, from moving the cursor', async () => {
-    const databaseUrl = await freshDatabase();
-    await migrate(databaseUrl);
-    /** The cursor's update by every earlier release. */
-    const moving = `update engine_cursor set epoch = 1, sequence = 1, digest = 'x', event_time_ms = 1,
-      settled_at = clock_timestamp()`;
-    const error = await refusal(query(databaseUrl, moving));
-    expect(error).to.have.property('code', '55000');
-    expect(error).to.have.property('message').that.includes('a later release settles into this database');
-    /** The insert of releases that keep only minutes. */
-    const writing = `insert into candles select 'ETH/USDC', 0, 1, 1, 1, 1, 1, 1, 1, 1
-      on conflict (market, open_ms) do update set close_ticks = excluded.close_ticks`;
-    expect(await refusal(query(databaseUrl, writing))).to.have.property('code', '42P10');
-  });
-
   it('leave no trigger that runs for each row, or each statement, of settled orders, trades and entries', async () => {
     const databaseUrl = await freshDatabase();
     await migrate(databaseUrl);
