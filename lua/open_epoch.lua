@@ -15,7 +15,7 @@ ARGV  run_id          run id of the server
       begun_server    run id under which that epoch is noted; else ''
 Replies  { open, epoch, layout of the claim filters }
          { begun, epoch, '1' when this engine lacks the noted epoch, else '' }: it opens when Postgres has its note
-         { behind, epoch, sequence } | { format, its number } | { exhausted } when all epochs have gone by
+         { behind, epoch, sequence } | { format, its number or '' } | { exhausted } when all epochs have gone by
          { unknown } when only Postgres could tell | { rewrite } when the file must be rewritten first
 A server whose file ended within a transaction drops what it read of it, and leaves its beginning in the file. Whatever
 is appended then would complete it at the next start, and a part of an order would be applied. A rewritten file begins
@@ -30,7 +30,7 @@ to processes that cannot ask Postgres: another server could begin it again.
 
 local engine = KEYS.engine
 local found = redis.call('HMGET', engine, 'format', 'server', 'state', 'filter')
-if found[1] ~= ARGV.format and redis.call('EXISTS', engine) == 1 then return { 'format', found[1] or '1' } end
+if found[1] ~= ARGV.format and redis.call('EXISTS', engine) == 1 then return { 'format', found[1] or '' } end
 local state, filter = decode_state(found[3]), found[4]
 if ARGV.sequence ~= '' and (state.sequence < tonumber(ARGV.sequence) or state.epoch < tonumber(ARGV.epoch)) then
   return { 'behind', text(state.epoch), text(state.sequence) }
@@ -49,9 +49,8 @@ if server ~= ARGV.run_id or lacks then
   end
   state.epoch = math.max(state.epoch, begun) + 1
   state.trade = math.max(state.trade, state.epoch * TRADES_PER_EPOCH)
-  -- Releases of format 1 read `sequence` and `run_id`: they find themselves behind Postgres, and do not open.
-  redis.call('HSET', engine, 'format', ARGV.format, 'sequence', '-1', 'state', encode_state(state))
-  redis.call('HSET', engine, 'server', 'noting ' .. ARGV.run_id)
+  redis.call(
+    'HSET', engine, 'format', ARGV.format, 'state', encode_state(state), 'server', 'noting ' .. ARGV.run_id)
   return { 'begun', text(state.epoch), lacks and '1' or '' }
 end
 if is_closed > 0 then

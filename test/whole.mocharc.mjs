@@ -30,7 +30,7 @@ const LONG = [
   'roles/batch-kills',
   'commands/sweeps/sweeps',
   'ledger/kill',
-  'books/earlier-release',
+  'books/next-format',
   'engine/long-walks',
   'engine/numbers',
   'http/market-data-large-book',

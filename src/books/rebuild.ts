@@ -8,14 +8,14 @@ import { usedIds } from './used-ids.ts';
 
 /**
  * Rebuilds the engine. Settlement writes nothing meanwhile, so all pages are of one event.
- * An engine of another format is retired before Postgres is migrated, because the release that wrote it may not be able
- * to settle its last events afterwards.
+ * The rebuild of an engine of another format begins before Postgres is migrated, because the release that wrote it may
+ * not be able to settle its last events afterwards.
  * @throws OperatorRefusal NOTHING_SETTLED | LEDGER_BUSY | ENGINE_NOT_EMPTY | ENGINE_UNSETTLED | ENGINE_BEHIND |
  *   REBUILD_REPLACED | LEDGER_INCONSISTENT
  */
 export async function rebuildEngine({ engine, ledger }: Servers): Promise<Rebuilt> {
   if (await hasOtherFormat(engine))
-    await ledger.settlement.atRest(({ cursor }) => engine.rebuilds.retire(cursor));
+    await ledger.settlement.atRest(({ cursor }) => engine.rebuilds.replace(cursor));
   await ledger.migrate();
   return ledger.settlement.atRest(async (rest) => {
     const { epoch, sequence, timeMs } = rest.cursor;

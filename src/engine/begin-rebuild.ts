@@ -28,43 +28,66 @@ const notEmpty = (): OperatorRefusal =>
 const nothingSettled = (): OperatorRefusal =>
   new OperatorRefusal('NOTHING_SETTLED', 'the ledger is empty: an empty engine opens by itself');
 
+/** @param last id of the engine's last event */
+function unsettled(last: string, cursor: Cursor): OperatorRefusal {
+  const sequence = Number(last.split('-')[1]);
+  const count = sequence - cursor.sequence;
+  const place = `the last event of the engine is ${last}, Postgres is at ${eventIdOf(cursor)}`;
+  if (count <= 0)
+    return new OperatorRefusal(
+      'ENGINE_BEHIND',
+      `${place}: the engine is older than the ledger; put it aside and rebuild into an empty Redis. Nothing was changed`,
+    );
+  const events = count === 1 ? '1 event is' : `${count} events are`;
+  return new OperatorRefusal(
+    'ENGINE_UNSETTLED',
+    `${events} not in Postgres yet (${place}): start the release that wrote this engine, wait until its status shows no lag, stop it, and rebuild again. Nothing was changed`,
+  );
+}
+
 const sidesOf = ({ symbol }: Market): string[] =>
   (['bids', 'asks'] as const).flatMap((side) => [bookKey(symbol, side), levelsKey(symbol, side)]);
 
+/** Returns the keys of an engine that a rebuild writes anew, apart from its stream. */
+export const contentKeys = (layout: FilterLayout, { switches, assets }: EngineImage): string[] => [
+  ...KEYS.unsettled,
+  ...KEYS.claims,
+  KEYS.markets,
+  KEYS.assets,
+  KEYS.live,
+  ...switches.markets.flatMap(sidesOf),
+  ...assets.map(({ symbol }) => balancesKey(symbol)),
+  ...filterKeys(layout),
+];
+
 /**
- * Marks the server as being rebuilt and removes what an earlier rebuild, or a retired engine, left. Dead-man switches
- * stay: Postgres does not know them, and they have the same keys in every format.
- * @throws OperatorRefusal ENGINE_NOT_EMPTY | NOTHING_SETTLED
+ * Marks the server as being rebuilt and removes what an earlier rebuild, or an engine of another format, left. Dead-man
+ * switches stay: Postgres does not know them, and they have the same keys in every format.
+ * @param content keys that are removed
+ * @throws OperatorRefusal ENGINE_NOT_EMPTY | NOTHING_SETTLED | ENGINE_UNSETTLED | ENGINE_BEHIND
  */
 export async function beginRebuild(
   core: EngineCore,
-  layout: FilterLayout,
-  { cursor, switches, assets }: EngineImage,
+  cursor: Cursor,
+  content: readonly string[],
 ): Promise<BegunRebuild> {
   const token = randomBytes(TOKEN_BYTES).toString('hex');
-  const content = [
-    KEYS.events,
-    ...KEYS.unsettled,
-    ...KEYS.claims,
-    KEYS.markets,
-    KEYS.assets,
-    KEYS.live,
-    ...switches.markets.flatMap(sidesOf),
-    ...assets.map(({ symbol }) => balancesKey(symbol)),
-    ...filterKeys(layout),
-  ];
   const kept = [KEYS.cancelAfter, KEYS.cancelAfterLeases, KEYS.cancelAfterCutOffs];
+  const { epoch, sequence } = cursor;
   const reply = await core.run(BEGIN_REBUILD, {
     content: [...content, ...kept],
     format: ENGINE_FORMAT,
     token,
-    sequence: cursor.sequence,
+    epoch,
+    sequence,
   });
   if (reply.outcome === 'held') throw notEmpty();
   if (reply.outcome === 'nothing') throw nothingSettled();
+  if (reply.outcome === 'unsettled') throw unsettled(reply.last, cursor);
+  core.formatReplaced();
   const { current, next } = readFilterState(reply.filter);
   const left = [current, ...(next === null ? [] : [next])].flatMap(filterKeys);
-  await core.call(() => core.redis.unlink(...content, ...left));
+  await core.call(() => core.redis.unlink(KEYS.events, ...content, ...left));
   return { token, keepsSwitches: reply.replaces };
 }
 

@@ -31,10 +31,7 @@ export const CANCELLING_REQUEST = layout({
 /** First byte of each outcome. The sequence (6) and the closed records follow `closed`; a word follows `stale` and `failed`. */
 export const CLOSE_OUTCOMES = { untouched: 0, closed: 1, stale: 2, corrupt: 3, failed: 4 };
 
-/**
- * Reasons of a close, by the code that events carry. Earlier releases wrote 0 for cancels by the wallet and by its
- * dead-man switch alike.
- */
+/** Reasons of a close, by the code that events carry. */
 export const CAUSES = [
   null,
   'operator_voided',

@@ -13,7 +13,7 @@ import {
 } from './filter-layout.ts';
 import { KEYS } from './keys.ts';
 import { Stale } from './outcomes.ts';
-import { FIXED_KEYS, OPEN_EPOCH, RETIRE_ENGINE } from './scripts.ts';
+import { BEGIN_REBUILD, FIXED_KEYS, OPEN_EPOCH } from './scripts.ts';
 import { checkServerSettings, rewriteLog, wrongSettings } from './server-settings.ts';
 import { ENGINE_FORMAT, HIGHEST_EPOCH, readState } from './state.ts';
 
@@ -38,9 +38,12 @@ export class EpochUnnoted extends Refusal {}
 /** Thrown when the stream refused the event of a command. Each script appends its event first, so nothing was written. */
 export class EventRefused extends Refusal {}
 
+/** @param format empty: the engine has no format number */
 const otherFormat = (format: string): EngineFormat =>
   new EngineFormat(
-    `the engine's Redis has format ${format}, this release needs format ${ENGINE_FORMAT}: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'`,
+    format === ''
+      ? "the engine's Redis was written before release 0.1.0, and no release reads it: nothing was changed; start anew with an empty Redis and an empty database (`npm start`: another DATA_DIR)"
+      : `the engine's Redis has format ${format}, this release needs format ${ENGINE_FORMAT}: let the release that wrote it settle every event, stop it, then run 'ledger rebuild'`,
   );
 
 /** The knowledge of Postgres when an engine is opened. */
@@ -80,7 +83,7 @@ const UNAVAILABLE_REPLY =
 const HIGHER_ID = /specified in XADD is equal or smaller|stream has exhausted the last possible ID/;
 const STALE_RETRIES = 5;
 /** Scripts that may run on an engine of another format, because they detect or replace it. */
-const FOR_ANY_FORMAT = new Set<unknown>([OPEN_EPOCH, RETIRE_ENGINE]);
+const FOR_ANY_FORMAT = new Set<unknown>([OPEN_EPOCH, BEGIN_REBUILD]);
 
 /** Turns a failure of Redis into SERVICE_UNAVAILABLE. An error of the script itself is returned unchanged. */
 function asUnavailable(error: unknown): unknown {
@@ -213,7 +216,7 @@ export class EngineCore {
     }
     switch (reply.outcome) {
       case 'open':
-        // A release without notes may have begun the epoch, or Postgres was put back to an earlier moment.
+        // Postgres may have been put back to an earlier moment.
         if (known !== undefined && reply.epoch > (known.begun?.epoch ?? 0))
           await this.#note({ epoch: reply.epoch, server: runId });
         this.#checkTenure(tenure);
@@ -281,9 +284,8 @@ export class EngineCore {
   }
 
   /**
-   * Notes the epoch in force in a Postgres that lacks its note, because it was put back to an earlier moment or because
-   * a release without notes began the epoch. Trading goes on meanwhile. Closes the engine if another server has the
-   * epoch.
+   * Notes the epoch in force in a Postgres that lacks its note, because it was put back to an earlier moment. Trading
+   * goes on meanwhile. Closes the engine if another server has the epoch.
    * @param begun the highest epoch that Postgres has noted
    */
   async noteEpoch(begun: BegunEpoch | null): Promise<void> {
@@ -310,7 +312,7 @@ export class EngineCore {
       Promise.all([this.redis.exists(KEYS.engine), this.redis.hget(KEYS.engine, 'format')]),
     );
     const isOther = exists === 1 && format !== String(ENGINE_FORMAT);
-    this.#otherFormat = isOther ? otherFormat(format ?? '1') : undefined;
+    this.#otherFormat = isOther ? otherFormat(format ?? '') : undefined;
     if (this.#otherFormat !== undefined) throw this.#otherFormat;
   }
 

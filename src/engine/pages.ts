@@ -8,7 +8,7 @@ import { BALANCE_FIELDS, keyBytesOfPrice, priceOfKeyBytes, walletBytes, walletTe
 import type { EngineCore } from './core.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
 import { READ_FIELDS, READ_HEAD, SCAN_FIELDS, SCAN_MEMBERS } from './scripts.ts';
-import { FORMAT_1_SEQUENCE, readState, STATE, STATE_BYTES } from './state.ts';
+import { readState, STATE, STATE_BYTES } from './state.ts';
 
 /** Members of one page of a book or of the live orders. */
 const MEMBERS_TOGETHER = 1_000;
@@ -71,8 +71,6 @@ const OF_MARKETS = {
   'last:': 'last price of market ',
 };
 const WALLET_BYTES = 20;
-/** The field that only releases of format 1 read. */
-const FORMAT_1_NAME = 'sequence for format 1';
 
 function engineName(field: Buffer): string {
   const text = field.toString('latin1');
@@ -82,7 +80,7 @@ function engineName(field: Buffer): string {
   }
   for (const [start, name] of Object.entries(OF_MARKETS))
     if (text.startsWith(start)) return name + text.slice(start.length);
-  return text === FORMAT_1_SEQUENCE.field ? FORMAT_1_NAME : text;
+  return text;
 }
 
 function engineField(name: string): Buffer | string {
@@ -91,8 +89,7 @@ function engineField(name: string): Buffer | string {
       return Buffer.concat([Buffer.from(start), walletBytes(name.slice(begin.length))]);
   for (const [start, begin] of Object.entries(OF_MARKETS))
     if (name.startsWith(begin)) return Buffer.from(start + name.slice(begin.length));
-  if (STATE.names.includes(name)) return 'state';
-  return name === FORMAT_1_NAME ? FORMAT_1_SEQUENCE.field : Buffer.from(name, 'latin1');
+  return STATE.names.includes(name) ? 'state' : Buffer.from(name, 'latin1');
 }
 
 /** Splits the state into one field for each of its parts. */

@@ -124,7 +124,7 @@ export const STATUS_CODES = [
   'rejected',
   'expired',
 ] as const satisfies (OrderStatus | null)[];
-/** Reasons for which an order ends in the call that places it. Releases before the last three wrote 0 for them. */
+/** Reasons for which an order ends in the call that places it. */
 export const END_CODES = [
   null,
   'POST_ONLY_WOULD_CROSS',

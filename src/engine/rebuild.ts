@@ -4,17 +4,15 @@ import { OperatorRefusal } from '../domain/errors.ts';
 import type { Cursor } from '../domain/event.ts';
 import { writeMarketRecord } from '../domain/market-record.ts';
 import { heldAtoms, type LiveOrder } from '../domain/order.ts';
-import { beginRebuild, endRebuild } from './begin-rebuild.ts';
+import { beginRebuild, contentKeys, endRebuild } from './begin-rebuild.ts';
 import { BulkWriter } from './bulk-writer.ts';
 import { BALANCE_FIELDS, levelOfMember, walletBytes, writeBookMember, writeLiveMember } from './codec.ts';
 import type { EngineCore } from './core.ts';
 import type { EngineImage } from './engine-image.ts';
-import { eventIdOf } from './event-codec.ts';
 import { type FilterLayout, writeFilterState } from './filter-layout.ts';
 import { fillFilter } from './filter-rebuild.ts';
 import { balancesKey, bookKey, KEYS, levelsKey } from './keys.ts';
-import { RETIRE_ENGINE } from './scripts.ts';
-import { ENGINE_FORMAT, FORMAT_1_SEQUENCE, HIGHEST_EPOCH, rulesField, rulesText, STATE } from './state.ts';
+import { HIGHEST_EPOCH, rulesField, rulesText, STATE } from './state.ts';
 import { walletField } from './switches.ts';
 
 /** Contents of a rebuilt engine. */
@@ -50,23 +48,6 @@ function epochAfter({ cursor, begunEpoch }: Pick<EngineImage, 'cursor' | 'begunE
   return next;
 }
 
-/** @param last id of the engine's last event */
-function unsettled(last: string, cursor: Cursor): OperatorRefusal {
-  const sequence = Number(last.split('-')[1]);
-  const count = sequence - cursor.sequence;
-  const place = `the last event of the engine is ${last}, Postgres is at ${eventIdOf(cursor)}`;
-  if (count <= 0)
-    return new OperatorRefusal(
-      'ENGINE_BEHIND',
-      `${place}: the engine is older than the ledger; put it aside and rebuild into an empty Redis. Nothing was changed`,
-    );
-  const events = count === 1 ? '1 event is' : `${count} events are`;
-  return new OperatorRefusal(
-    'ENGINE_UNSETTLED',
-    `${events} not in Postgres yet (${place}): start the release that wrote this engine, wait until its status shows no lag, stop it, and rebuild again. Nothing was changed`,
-  );
-}
-
 export class EngineRebuilds {
   readonly #core: EngineCore;
 
@@ -75,20 +56,17 @@ export class EngineRebuilds {
   }
 
   /**
-   * Retires an engine of another format, if there is one. Everything in it is settled, so a rebuild restores it, and
-   * only a rebuild can follow.
+   * Begins to rebuild an engine of another format. Everything in it is settled, so a rebuild restores it, and only
+   * `run` can follow.
    * @param cursor Postgres' cursor; nothing is settled meanwhile
-   * @throws OperatorRefusal ENGINE_UNSETTLED | ENGINE_BEHIND; nothing was changed then
+   * @throws OperatorRefusal ENGINE_UNSETTLED | ENGINE_BEHIND | ENGINE_NOT_EMPTY; nothing was changed then
    */
-  async retire(cursor: Cursor): Promise<void> {
-    const { epoch, sequence } = cursor;
-    const { lastUnsettled } = await this.#core.run(RETIRE_ENGINE, { format: ENGINE_FORMAT, epoch, sequence });
-    if (lastUnsettled !== null) throw unsettled(lastUnsettled, cursor);
-    this.#core.formatReplaced();
+  async replace(cursor: Cursor): Promise<void> {
+    await beginRebuild(this.#core, cursor, []);
   }
 
   /**
-   * Builds an engine from the ledger, in place of none or of a retired one. The engine is not open yet: opening it
+   * Builds an engine from the ledger, in place of none or of one that `replace` removed. The engine is not open yet: opening it
    * begins a new epoch. A rebuild that broke off is started again by the next one.
    * @throws OperatorRefusal ENGINE_NOT_EMPTY | NOTHING_SETTLED | REBUILD_REPLACED | LEDGER_INCONSISTENT
    */
@@ -96,7 +74,7 @@ export class EngineRebuilds {
     const epoch = epochAfter(image);
     await this.#core.checkServer();
     const layout: FilterLayout = { generation: 0, bytes: this.#core.filterBytes };
-    const begun = await beginRebuild(this.#core, layout, image);
+    const begun = await beginRebuild(this.#core, image.cursor, contentKeys(layout, image));
     const writer = new BulkWriter(this.#core, begun.token);
     const { liveOrders, reserved } = await fillBooks(writer, image);
     const accounts = await fillBalances(writer, image, reserved);
@@ -206,7 +184,6 @@ async function fillEngine(writer: BulkWriter, layout: FilterLayout, image: Engin
     writer.add('hset', KEYS.rebuilding, field, `${value}`);
   const state = { epoch: epochAfter(image), sequence, time: timeMs, trade: 0, unsettled: 0, claims: 0 };
   await writer.add('hset', KEYS.rebuilding, 'state', STATE.pack(state));
-  await set(FORMAT_1_SEQUENCE.field, FORMAT_1_SEQUENCE.value);
   await set('settled', sequence);
   // Earlier ids are in the filter alone: the first generation of claims begins here.
   await set('claims:turned_at', sequence);

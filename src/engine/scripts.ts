@@ -66,11 +66,12 @@ export const CHECK_RIGHTS = describeScript({
 export const BEGIN_REBUILD = describeScript({
   name: 'begin_rebuild',
   keys: ['content...'],
-  args: ['format', 'token', 'sequence'],
+  args: ['format', 'token', 'epoch', 'sequence'],
   read: outcomes({
     begun: ([replaces, filter]: [Buffer, Buffer]) =>
       ({ outcome: 'begun', replaces: replaces.toString() === '1', filter: filter.toString() }) as const,
     held: () => ({ outcome: 'held' }) as const,
+    unsettled: ([last]: [Buffer]) => ({ outcome: 'unsettled', last: last.toString() }) as const,
     nothing: () => ({ outcome: 'nothing' }) as const,
   }),
 });
@@ -266,17 +267,6 @@ export const READ_QUOTES = describeScript({
         ask: found[at * 3 + 1] ?? null,
         last: found[at * 3 + 2] ?? null,
       })),
-  }),
-});
-
-export const RETIRE_ENGINE = describeScript({
-  name: 'retire_engine',
-  keys: [],
-  args: ['format', 'epoch', 'sequence'],
-  read: outcomes({
-    retired: () => ({ lastUnsettled: null }),
-    none: () => ({ lastUnsettled: null }),
-    unsettled: ([last]: [Buffer]) => ({ lastUnsettled: last.toString() }),
   }),
 });
 

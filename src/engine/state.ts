@@ -8,12 +8,6 @@ import { layout, type RecordOf, u8, u16, u48, u56 } from '../redis/layout.ts';
  */
 export const ENGINE_FORMAT = 2;
 
-/**
- * Releases of format 1 read this field as the sequence of the last event. The value makes the engine look older than
- * Postgres, so those releases do not open it.
- */
-export const FORMAT_1_SEQUENCE = { field: 'sequence', value: '-1' } as const;
-
 export const STATE = layout({
   epoch: u16,
   /** Sequence of the last event. */

@@ -24,7 +24,7 @@ export const POSITIVE_DECIMAL_JSON = {
 };
 
 /** Parses a JSON number or a decimal string exactly. Returns undefined for anything else. */
-export function readDecimal(value: unknown): Decimal | undefined {
+function readDecimal(value: unknown): Decimal | undefined {
   const digits = value instanceof NumberLiteral ? value.text : value;
   return typeof digits === 'string' ? parseDecimal(digits) : undefined;
 }

@@ -2,7 +2,7 @@
  * Migrates the database to the schema of this release, or accepts the schema of a later release.
  *
  * A release can be rolled back without a restore, because migrations only add, and this release ignores what a later
- * one added. A migration that removes something or changes a meaning says so in its name (`009_breaking_…`); a release
+ * one added. A migration that removes something or changes a meaning says so in its name (`002_breaking_…`); a release
  * that does not know it refuses the database.
  */
 
@@ -13,6 +13,8 @@ const FOLDER = new URL('../../migrations/', import.meta.url);
 /** A migration is TypeScript in a checkout, and JavaScript where the service was compiled. Its name is the same. */
 const MIGRATION = /\.(ts|m?js)$/;
 const BREAKING = /^\d+_breaking_/;
+/** The first migration of builds before release 0.1.0. */
+const UNRELEASED = '001_engine_state';
 
 /** Key of the lock that the migrating process holds: any number, the same in every release. */
 const ADVISORY_LOCK = 7_733_298_665;
@@ -44,7 +46,7 @@ function refuseDown(): never {
  * neither half a schema nor a lock. (knex's own lock is a committed row that outlives its owner; inside this
  * transaction that row rolls back with the rest.)
  * @param folder of the migrations; tests use it to imitate a later release
- * @throws DatabaseTooNew
+ * @throws DatabaseRefused
  */
 export async function migrate(databaseUrl: string, folder = FOLDER): Promise<void> {
   const database = knex({
@@ -71,22 +73,27 @@ export async function migrate(databaseUrl: string, folder = FOLDER): Promise<voi
   }
 }
 
-/** Thrown for a database of a later release that this one cannot work on. */
-export class DatabaseTooNew extends Error {}
+/** Thrown for a database of another release, or of none, that this one cannot work on. */
+export class DatabaseRefused extends Error {}
 
 /**
  * @param unknown migrations of the database that this release does not have
  * @param missing migrations of this release that the database does not have
  */
 function checkUnknown(unknown: readonly string[], missing: readonly string[]): void {
+  if (unknown.includes(UNRELEASED)) {
+    throw new DatabaseRefused(
+      'the database was made before release 0.1.0, and no release reads it: nothing was changed; start anew with an empty Redis and an empty database (`npm start`: another DATA_DIR)',
+    );
+  }
   const breaking = unknown.find((name) => BREAKING.test(name));
   if (breaking !== undefined) {
-    throw new DatabaseTooNew(
+    throw new DatabaseRefused(
       `the database has migration ${breaking}, which no release without it can work on`,
     );
   }
   // The database comes from a release on another branch. Nobody has tested both sets of migrations together.
   if (unknown.length > 0 && missing.length > 0) {
-    throw new DatabaseTooNew(`the database has ${unknown.join(', ')} and lacks ${missing.join(', ')}`);
+    throw new DatabaseRefused(`the database has ${unknown.join(', ')} and lacks ${missing.join(', ')}`);
   }
 }

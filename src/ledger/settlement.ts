@@ -51,16 +51,15 @@ const UNFLUSHED: Statement = { name: 'unflushed', text: 'set local synchronous_c
  * Locks the cursor. Settlement processes do not queue: a process that finds the row locked leaves the work to the
  * lock's owner.
  *
- * The settings hold for the transaction. The first tells the cursor's trigger that witnesses and counts come with the
- * rows. The next three prevent a plan made for a small table from reading all of a large one. With the last, the commit
- * flushes this transaction and all before it: even a transaction that only locks the row writes that lock to the log.
+ * The settings hold for the transaction. The first three prevent a plan made for a small table from reading all of a
+ * large one. With the last, the commit flushes this transaction and all before it: even a transaction that only locks
+ * the row writes that lock to the log.
  */
 const LOCK: Statement = {
   name: 'lock',
   text: `
-    select epoch, sequence, digest, set_config('redbook.settlement', 'witnesses', true),
-      set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-      set_config('enable_mergejoin', 'off', true), ${FLUSHED}
+    select epoch, sequence, digest, set_config('enable_seqscan', 'off', true),
+      set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), ${FLUSHED}
     from engine_cursor for update skip locked`,
 };
 

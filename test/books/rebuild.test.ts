@@ -348,16 +348,21 @@ describe('books: rebuild of an engine of another format', function () {
     await desk.ask('ledger', 'rebuild');
     await setFormat('3');
     expect(await codes()).to.equal('rebuilt');
-    // A rebuild of format 1 leaves no stream.
-    await setFormat('1');
-    await desk.redis.del('{redbook}:events');
-    expect(await codes()).to.equal('rebuilt');
     // A deleted stream proves nothing.
-    await open();
-    await desk.place({ wallet: ALICE, price: '1980' });
-    await setFormat('1');
+    await setFormat('3');
     await desk.redis.del('{redbook}:events');
     expect(await codes()).to.equal('ENGINE_BEHIND');
+  });
+
+  it('refuses one that was written before release 0.1.0, says how to start anew, and changes nothing', async () => {
+    await desk.redis.hdel('{redbook}:engine', 'format');
+    const before = await dump(desk.redis);
+    for (const refused of [open(), desk.engine.lifecycle.checkFormat()])
+      expect(await refused.catch((error: Error) => error.message)).to.equal(
+        "the engine's Redis was written before release 0.1.0, and no release reads it: nothing was changed; start anew with an empty Redis and an empty database (`npm start`: another DATA_DIR)",
+      );
+    expect(await codes()).to.equal('ENGINE_NOT_EMPTY');
+    expect(await dump(desk.redis)).to.deep.equal(before);
   });
 
   it('restarts after an interrupted rebuild; until then no process opens the engine', async () => {
@@ -414,7 +419,7 @@ describe('books: rebuild of nothing', () => {
       await desk.redis.flushall();
       expect(await desk.refuse('ledger', 'rebuild')).to.equal('NOTHING_SETTLED');
       // An engine of another format must be replaced even if it has had no event.
-      await desk.redis.hset('{redbook}:engine', 'run_id', 'a', 'epoch', 1, 'sequence', 0, 'trade', 0);
+      await desk.redis.hset('{redbook}:engine', 'format', '3');
       expect(await desk.ask('ledger', 'rebuild')).to.include({ sequence: 0, markets: 0 });
       await desk.engine.lifecycle.open(await desk.ledger.settlement.cursor());
       await desk.ask('asset', 'set', 'USDC', '--scale', '6');

@@ -108,7 +108,6 @@ const WORK: Record<string, readonly Work[]> = {
         'number_filter',
         'set_filter',
         'merge_filter',
-        'retire_engine',
         'begin_rebuild',
         'fill_rebuild',
         'end_rebuild',

@@ -510,7 +510,7 @@ describe('engine: epochs', function () {
     }
   });
 
-  it('goes on with markets of earlier releases, whose versions are counts', async () => {
+  it('accepts any number as the version of a market, and none of another symbol', async () => {
     const bench = await openBench();
     try {
       const { engine, redis } = bench;

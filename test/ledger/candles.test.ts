@@ -38,20 +38,6 @@ describe('the candles of the ledger', () => {
     expect(candles).to.deep.equal(await query(databaseUrl, FROM_TRADES));
   });
 
-  it('are made of the trades that were there before there were candles', async () => {
-    const { ledger, databaseUrl } = await freshLedger();
-    await ledger.settlement.settle(seededEvents(3).next(1_500));
-    const candles = await query(databaseUrl, CANDLES);
-    await query(
-      databaseUrl,
-      `drop table candles; drop index trades_public; create index trades_market on trades (market, trade_id);
-       delete from knex_migrations where name in ('004_market_data', '009_breaking_longer_candles')`,
-    );
-    await ledger.migrate();
-    expect(candles.length).to.be.above(5);
-    expect(await query(databaseUrl, CANDLES)).to.deep.equal(candles);
-  });
-
   it('hold sums that 64 bits do not', async () => {
     const { ledger, databaseUrl } = await freshLedger();
     await ledger.settlement.settle(largestTrades(1_200));

@@ -1,4 +1,4 @@
-/** Tests different releases on one database, including going back to an earlier release. */
+/** Tests databases of other releases: what a later one added, what it took away, and what no release wrote. */
 
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { openLedger } from '../../src/ledger/index.ts';
-import { DatabaseTooNew, migrate } from '../../src/ledger/migrate.ts';
+import { DatabaseRefused, migrate } from '../../src/ledger/migrate.ts';
 import { seededEvents } from '../support/seeded-events.ts';
 import { freshDatabase } from '../support/servers.ts';
 import { schemaOf } from './schema-text.ts';
@@ -75,7 +75,7 @@ describe('migrations', () => {
     await migrate(databaseUrl, release(OURS, gone));
     const error = await refusal(migrate(databaseUrl));
     expect(error)
-      .to.be.instanceOf(DatabaseTooNew)
+      .to.be.instanceOf(DatabaseRefused)
       .with.property('message')
       .that.includes('998_breaking_notes');
     await migrate(databaseUrl, release(OURS, gone));
@@ -85,24 +85,27 @@ describe('migrations', () => {
     const databaseUrl = await freshDatabase();
     await migrate(databaseUrl, release(OURS.slice(0, -1), { '998_other': 'create table other (id int)' }));
     const error = await refusal(migrate(databaseUrl));
-    expect(error).to.be.instanceOf(DatabaseTooNew).with.property('message').that.includes('998_other');
+    expect(error).to.be.instanceOf(DatabaseRefused).with.property('message').that.includes('998_other');
     const applied = await query(databaseUrl, 'select 1 from knex_migrations');
     expect(applied).to.have.lengthOf(OURS.length);
   });
 
-  it('keep settlement of an earlier release, which still runs, from moving the cursor', async () => {
+  it('of builds before release 0.1.0 are refused, with how to start anew, and nothing is changed', async () => {
     const databaseUrl = await freshDatabase();
-    await migrate(databaseUrl);
-    /** The cursor's update by every earlier release. */
-    const moving = `update engine_cursor set epoch = 1, sequence = 1, digest = 'x', event_time_ms = 1,
-      settled_at = clock_timestamp()`;
-    const error = await refusal(query(databaseUrl, moving));
-    expect(error).to.have.property('code', '55000');
-    expect(error).to.have.property('message').that.includes('a later release settles into this database');
-    /** The insert of releases that keep only minutes. */
-    const writing = `insert into candles select 'ETH/USDC', 0, 1, 1, 1, 1, 1, 1, 1, 1
-      on conflict (market, open_ms) do update set close_ticks = excluded.close_ticks`;
-    expect(await refusal(query(databaseUrl, writing))).to.have.property('code', '42P10');
+    const before = {
+      '001_engine_state': 'create table engine_cursor (epoch int)',
+      '008_breaking_counts': 'select 1',
+    };
+    await migrate(databaseUrl, release([], before));
+    const schema = await schemaOf(databaseUrl);
+    const error = await refusal(migrate(databaseUrl));
+    expect(error)
+      .to.be.instanceOf(DatabaseRefused)
+      .with.property('message')
+      .that.matches(
+        /^the database was made before release 0\.1\.0, .* start anew with an empty Redis and an empty database/,
+      );
+    expect(await schemaOf(databaseUrl)).to.equal(schema);
   });
 
   it('leave no trigger that runs for each row, or each statement, of settled orders, trades and entries', async () => {

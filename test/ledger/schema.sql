@@ -214,15 +214,6 @@ begin
   raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
 end $function$;
 
-CREATE OR REPLACE FUNCTION public.refuse_earlier_settlement()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  raise exception 'a later release settles into this database: end the settlement processes of the earlier one'
-    using errcode = 'object_not_in_prerequisite_state';
-end $function$;
-
 CREATE OR REPLACE FUNCTION public.stamp_hold()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -260,12 +251,6 @@ CREATE OR REPLACE FUNCTION public.witness_of(holds)
  STABLE PARALLEL SAFE
 AS $function$ select digest_of(row($1.wallet, $1.held_at_ms)::text) $function$;
 
-CREATE OR REPLACE FUNCTION public.witness_of(orders)
- RETURNS bytea
- LANGUAGE sql
- STABLE PARALLEL SAFE
-AS $function$ select substring(sha256(convert_to(row($1.id, $1.wallet, $1.market, $1.side, $1.type, $1.time_in_force, $1.post_only, $1.leverage::numeric, $1.price_ticks, $1.size_steps, $1.filled_steps, $1.fill_count, $1.status, $1.reject_reason, $1.client_order_id, $1.created_at_ms, $1.updated_at_ms, $1.sequence, $1.updated_sequence, $1.closed_sequence, $1.base, $1.quote, $1.base_atoms_per_step, $1.quote_atoms_per_lot)::text, 'UTF8')) for 16) $function$;
-
 CREATE OR REPLACE FUNCTION public.witness_of(reconciliations)
  RETURNS bytea
  LANGUAGE sql
@@ -284,7 +269,6 @@ AS $function$ select digest_of(row($1.wallet, $1.version, $1.accepted_at_ms)::te
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON movements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON trades FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER refuse_earlier_settlement BEFORE UPDATE ON engine_cursor FOR EACH ROW WHEN (new.sequence <> old.sequence AND new.settled_at IS DISTINCT FROM old.settled_at AND current_setting('redbook.settlement'::text, true) IS DISTINCT FROM 'witnesses'::text) EXECUTE FUNCTION refuse_earlier_settlement();
 CREATE TRIGGER stamp BEFORE INSERT ON reconciliations FOR EACH ROW EXECUTE FUNCTION stamp_reconciliation();
 CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON holds FOR EACH ROW EXECUTE FUNCTION stamp_hold();
 CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON wallet_terms FOR EACH ROW EXECUTE FUNCTION stamp_terms();

@@ -42,6 +42,13 @@ describe('settle', () => {
     expect(await contents(split.databaseUrl)).to.deep.equal(await contents(whole.databaseUrl));
     const trades = await query<{ count: bigint }>(whole.databaseUrl, 'select count(*) from trades');
     expect(Number(trades[0]?.count)).to.be.above(500);
+    const { checks } = await split.ledger.checks.run();
+    expect(checks.filter(({ count }) => count > 0)).to.deep.equal([]);
+    const [fills] = await query<{ most: bigint }>(
+      split.databaseUrl,
+      'select max(fill_count) as most from orders',
+    );
+    expect(Number(fills?.most)).to.be.above(2);
   });
 
   it('writes the same tables from batches that were prepared in advance, whatever others settle meanwhile', async () => {

@@ -72,25 +72,17 @@ export interface FilterSizes {
   readonly operating?: number;
 }
 
-/**
- * @param prepare puts an engine and a ledger of another release on the empty servers; then the engine is not opened and
- *   the ledger not migrated
- */
-export async function openDesk(
-  filterBytes: FilterSizes = {},
-  prepare?: (redis: Redis, databaseUrl: string) => Promise<void>,
-): Promise<Desk> {
+export async function openDesk(filterBytes: FilterSizes = {}): Promise<Desk> {
   const redisUrl = await freshRedis();
   const [redis, operating] = [openRedis(redisUrl), openRedis(redisUrl, 'engine-operator')];
   const exchange = await openExchange({
     redisUrl,
     claimFilterBytes: filterBytes.trading ?? LIMITS.claimFilterBytes,
-    prepare: prepare && ((databaseUrl) => prepare(redis, databaseUrl)),
   });
   const { engine, ledger, databaseUrl } = exchange;
   const operatorsEngine = async (claimFilterBytes = LIMITS.claimFilterBytes): Promise<Engine> => {
     const opened = openEngine({ redis: operating, ...LIMITS, claimFilterBytes });
-    if (prepare === undefined) await opened.lifecycle.open(await ledger.settlement.cursor());
+    await opened.lifecycle.open(await ledger.settlement.cursor());
     return opened;
   };
   const opened = { times: 0, closed: 0 };

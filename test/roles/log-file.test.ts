@@ -66,7 +66,7 @@ describe('the log of the all-in-one', () => {
     expect(counts).to.deep.equal(counts.map((_count, at) => counts[0] + at));
   });
 
-  it('closes a file to others that an earlier release left open, and moves one on that is full', async () => {
+  it('closes a file to others that was open to them, and moves one on that is full', async () => {
     writeFileSync(path, `${'x'.repeat(FILE_BYTES)}\n`, { mode: 0o644 });
     const file = openLogFile(path, FILE_BYTES);
     pino(file).info('first of the new file');

@@ -5,7 +5,7 @@ import { type Engine, type EngineOptions, openEngine } from '../../src/engine/in
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { LIMITS } from './limits.ts';
 import { openRedis } from './redis-server.ts';
-import { freshDatabase, freshLedgerDatabase, freshRedis } from './servers.ts';
+import { freshLedgerDatabase, freshRedis } from './servers.ts';
 import { type SettleOptions, settleAll } from './settle-all.ts';
 
 export interface Exchange {
@@ -25,23 +25,17 @@ export interface ExchangeOptions extends Pick<EngineOptions, 'claimFilterBytes' 
   readonly redisUrl?: string | undefined;
   /** Most connections of each kind of reading. */
   readonly poolSize?: number;
-  /**
-   * Puts an engine and a ledger of another release on the empty servers. The engine is then not opened, and the ledger
-   * is not migrated.
-   */
-  readonly prepare?: ((databaseUrl: string) => Promise<void>) | undefined;
 }
 
 export async function openExchange(options: ExchangeOptions = {}): Promise<Exchange> {
-  const { prepare, redisUrl = await freshRedis(), poolSize, ...engineOptions } = options;
-  const databaseUrl = await (prepare ? freshDatabase() : freshLedgerDatabase());
-  await prepare?.(databaseUrl);
+  const { redisUrl = await freshRedis(), poolSize, ...engineOptions } = options;
+  const databaseUrl = await freshLedgerDatabase();
   const redis = openRedis(redisUrl, 'engine-all');
   // A test may stop this Redis before it closes the exchange.
   redis.on('error', () => undefined);
   const engine = openEngine({ redis, ...LIMITS, ...engineOptions });
   const ledger = openLedger({ databaseUrl, ...(poolSize === undefined ? {} : { poolSize }) });
-  if (prepare === undefined) await engine.lifecycle.open(await ledger.settlement.cursor());
+  await engine.lifecycle.open(await ledger.settlement.cursor());
   return {
     redisUrl,
     databaseUrl,

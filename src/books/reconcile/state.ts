@@ -13,9 +13,7 @@ const NOTHING = 'nothing';
 
 /** Fields that are neither switches nor marks of trading: progress of settlement, generations in use, and a clock. */
 const MARKS =
-  /^(?:format|sequence for format 1|server|epoch|trade|sequence|time|settled|mark|mark:at|filter|filter:generations|switch_clock|(?:unsettled|claims)(?::turned_at|:ready_at)?)$/;
-/** The format, and the field that keeps releases of format 1 from opening the engine. */
-const FIXED_MARKS = { format: `${ENGINE_FORMAT}`, 'sequence for format 1': '-1' };
+  /^(?:format|server|epoch|trade|sequence|time|settled|mark|mark:at|filter|filter:generations|switch_clock|(?:unsettled|claims)(?::turned_at|:ready_at)?)$/;
 const TRADED = /^last price of market /;
 const WHOLE = /^\d+$/;
 /** Trade ids of each epoch begin at a multiple of this number. */
@@ -119,8 +117,7 @@ async function compareMarks(
   found: ReadonlyMap<string, string>,
   { engine, ledger }: Servers,
 ): Promise<void> {
-  for (const [name, value] of Object.entries(FIXED_MARKS))
-    marks.equal(`key engine ${name}`, value, found.get(name) ?? NOTHING);
+  marks.equal('key engine format', `${ENGINE_FORMAT}`, found.get('format') ?? NOTHING);
   const { sequence } = await ledger.checks.cursor();
   const nowMs = await engine.snapshots.time().catch(() => Number.MAX_SAFE_INTEGER);
   const atMost = (name: string, limit: number): void => {

@@ -4,7 +4,6 @@ import type { LedgerQuery } from './query.ts';
 
 /** Triggers of each table. */
 const TRIGGERS: Readonly<Record<string, readonly string[]>> = {
-  engine_cursor: ['refuse_earlier_settlement'],
   trades: ['append_only'],
   movements: ['append_only'],
   ledger_entries: ['append_only'],
