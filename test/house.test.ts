@@ -132,7 +132,8 @@ const PACKING = ['client/pack.ts', 'client/declarations.ts'];
 const BUILDING = ['embedded/install.mjs', ...PACKING];
 /** True for files that bundle the page or pack the client. They use devDependencies, which the image does not have. */
 const isBuilding = (file: string): boolean =>
-  ['web', 'redbook'].includes(roomOf(file)) || PACKING.some((name) => file === join(SRC, name));
+  ['web', 'redbook'].includes(roomOf(file)) ||
+  ['embedded/launch.mjs', ...PACKING].some((name) => file === join(SRC, name));
 const NO_NAMES = ['utils', 'helpers', 'common', 'misc', 'types'];
 
 interface Import {
