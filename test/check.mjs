@@ -6,13 +6,14 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
+const CACHE = 'node_modules/.cache';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /** @param {string} project @param {string} name */
 const types = (project, name) => [
   'node_modules/@typescript/native/bin/tsc',
   ...['-p', project, '--noEmit', '--singleThreaded', '--incremental'],
-  ...['--tsBuildInfoFile', `node_modules/.cache/types/${name}.tsbuildinfo`],
+  ...['--tsBuildInfoFile', `${CACHE}/types/${name}.tsbuildinfo`],
 ];
 
 /** @type {Record<string, string[]>} the arguments of Node */
@@ -21,6 +22,12 @@ const STEPS = {
   'types of the page': types('src/web', 'page'),
   'types of the browser tests': types('test/browser', 'browser'),
   lint: ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'],
+  rooms: ['node_modules/dependency-cruiser/bin/dependency-cruise.mjs', 'src'],
+  'dead code and packages': [
+    'node_modules/knip/bin/knip.js',
+    '--no-progress',
+    '--treat-config-hints-as-errors',
+  ],
 };
 
 /** @type {import('node:child_process').ChildProcess | undefined} */
