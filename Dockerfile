@@ -16,8 +16,7 @@ COPY k8s/shared/probe.sh k8s/shared/users.acl k8s/shared/
 COPY lua lua
 COPY migrations migrations
 COPY src src
-# `--ignore-scripts` leaves out `prebuild`, which would look for packages again.
-RUN npm run -s --ignore-scripts build
+RUN npm run -s build
 # Copied files keep their mode, and a checkout under umask 077 has files that only their owner may read.
 RUN chmod -R a+rX package.json LICENSE NOTICE k8s/shared/probe.sh src/redbook.mjs dist && chmod a+x src/redbook.mjs
 

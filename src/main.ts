@@ -54,7 +54,7 @@ async function runUntilSignal(
     say('Stopped.');
     process.exit(0);
   };
-  onStopSignal(stop);
+  onStopSignal((signal) => void stop(signal));
   running = await starting;
 }
 

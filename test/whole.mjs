@@ -1,7 +1,10 @@
 /**
- * Runs `npm test`: the type checks, the linter and all tests, several at a time so that no processor stands idle. The
+ * Runs `npm test`: the checks and all tests, several at a time so that no processor stands idle. The
  * output appears in the order of the steps: the first unfinished step writes at once, and the others wait their turn.
- * Exits with 1 if any step failed. An error of the type checks or the linter ends the run early.
+ * Exits with 1 if any step failed. An error of the checks ends the run early.
+ *
+ *   --node VERSION    the tests alone, under the Node of the npm package `node`, which npx keeps in its cache
+ *   --redis-cluster   the tests alone, with each Redis a cluster
  */
 
 import { spawn } from 'node:child_process';
@@ -9,13 +12,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const MOCHA = [process.execPath, 'node_modules/mocha/bin/mocha.js'];
+const { values: again } = parseArgs({
+  options: { node: { type: 'string' }, 'redis-cluster': { type: 'boolean' } },
+});
+const NODE =
+  again.node === undefined ? [process.execPath] : ['npx', '-y', '-p', `node@${again.node}`, '--', 'node'];
+const MOCHA = [...NODE, 'node_modules/mocha/bin/mocha.js'];
 
 /**
- * @typedef {{ title: string, command: string[], endsRun?: boolean }} Step
- * `endsRun` is true if a failure stops the other steps.
+ * @typedef {{ title: string, command: string[], once?: boolean, endsRun?: boolean }} Step
+ * `once` is true if another Node or Redis makes no difference, `endsRun` if a failure stops the other steps.
  */
 
 /**
@@ -25,12 +34,12 @@ const MOCHA = [process.execPath, 'node_modules/mocha/bin/mocha.js'];
  */
 const GROUPS = [
   [
-    { title: 'types and linter', command: ['npm', 'run', '-s', 'check'], endsRun: true },
+    { title: 'checks', command: [process.execPath, 'test/check.mjs'], once: true, endsRun: true },
     { title: 'cadence of the streams', command: [...MOCHA, '--spec', 'test/stream/cadence.test.ts'] },
   ],
   [
     { title: 'tests', command: [...MOCHA, '--config', 'test/whole.mocharc.mjs'] },
-    { title: 'browser tests', command: [process.execPath, 'test/browser/main.mjs'] },
+    { title: 'browser tests', command: [process.execPath, 'test/browser/main.mjs'], once: true },
   ],
 ];
 
@@ -122,7 +131,10 @@ process.env.SEED ||= String(Date.now() % 2 ** 31);
 const builds = mkdtempSync(join(tmpdir(), 'redbook-test-'));
 process.env.REDBOOK_TEST_BUILDS = builds;
 process.once('exit', () => rmSync(builds, { recursive: true, force: true }));
+if (again['redis-cluster']) process.env.REDBOOK_TEST_REDIS = 'cluster';
+const isAgain = again.node !== undefined || again['redis-cluster'];
 const failures = [];
-for (const steps of GROUPS) if (!isStopped) failures.push(...(await run(steps)));
+for (const steps of GROUPS)
+  if (!isStopped) failures.push(...(await run(steps.filter(({ once }) => !(isAgain && once)))));
 if (failures.length > 0) console.error(`\nFailed: ${failures.join(', ')}`);
 process.exitCode = failures.length > 0 || isStopped ? 1 : 0;

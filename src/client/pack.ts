@@ -68,7 +68,7 @@ function compiledDeclarations(): Record<string, string> {
       files: [join(SOURCES, 'index.ts')],
     };
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings));
-    const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const compiler = join(ROOT, 'node_modules/@typescript/native/bin/tsc');
     execFileSync(process.execPath, [compiler, '-p', folder], {
       stdio: ['ignore', process.stderr, process.stderr],
     });

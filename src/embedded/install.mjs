@@ -1,11 +1,7 @@
 /**
- * Runs before `npm start`, `npm test` and other commands, so that a fresh clone needs no other command. Installs the
- * packages when they are missing or differ from package-lock.json, bundles the trading page when its sources have
- * changed, and makes sure that there is a Redis server. Plain Node with nothing installed. Prints only when it does
- * something, and to stderr, because stdout may be somebody's JSON.
- *
- *   --quiet   for commands that use running servers: packages only
- *   --page    bundles the page even with --quiet: for commands that start an API
+ * Makes sure of the installation: installs the packages when they are missing or differ from package-lock.json, bundles
+ * the trading page when its sources have changed, and obtains a Redis server. Plain Node with nothing installed. Prints
+ * only when it does something, and to stderr, because stdout may be somebody's JSON.
  */
 
 import { spawn } from 'node:child_process';
@@ -17,8 +13,6 @@ const OLDEST_NODE = [20, 19];
 const PROGRESS_MS = 5_000;
 const ERROR_LINES = 15;
 
-const quiet = process.argv.includes('--quiet');
-const servesPage = !quiet || process.argv.includes('--page');
 const modules = join(projectFolder, 'node_modules');
 
 /** @param {string} line */
@@ -164,9 +158,11 @@ function take(lock) {
   return false;
 }
 
-/** Bundles the page. The service works without it: a user who cannot write here gets the existing bundle, or none. */
-async function ensurePage() {
-  if (!servesPage) return;
+/**
+ * Bundles the page. The service works without it: a user who cannot write here gets the existing bundle, or none.
+ * @param {boolean} quiet
+ */
+async function ensurePage(quiet) {
   const { bundlePage, BundleTrouble, UnwritableTrouble } = await import('../web/bundle.mjs');
   try {
     await bundlePage();
@@ -178,19 +174,29 @@ async function ensurePage() {
 }
 
 async function ensureRedis() {
-  if (quiet || process.env.REDIS_URL) return;
+  if (process.env.REDIS_URL) return;
   const { obtainRedis } = await import('./obtain/redis-binary.mjs');
   await obtainRedis(say).catch((error) => {
     throw new Trouble(error.message);
   });
 }
 
-try {
-  checkNode();
-  await ensurePackages();
-  await ensurePage();
-  await ensureRedis();
-} catch (error) {
-  say(error instanceof Trouble ? `\n${error.message}` : String(error instanceof Error ? error.stack : error));
-  process.exitCode = 1;
+/**
+ * @param {{ quiet: boolean, page: boolean }} wanted `quiet` for commands that use running servers: no Redis, and no page
+ * unless `page` asks for it
+ * @returns {Promise<boolean>} false if something is missing; the reason is on stderr
+ */
+export async function install({ quiet, page }) {
+  try {
+    checkNode();
+    await ensurePackages();
+    if (!quiet || page) await ensurePage(quiet);
+    if (!quiet) await ensureRedis();
+    return true;
+  } catch (error) {
+    say(
+      error instanceof Trouble ? `\n${error.message}` : String(error instanceof Error ? error.stack : error),
+    );
+    return false;
+  }
 }

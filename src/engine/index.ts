@@ -33,10 +33,10 @@ export {
   EpochUnnoted,
   EventRefused,
 } from './core.ts';
-export type { DueCancel, DueCancels } from './due-cancels.ts';
+export type { DueCancel } from './due-cancels.ts';
 export type { EngineImage } from './engine-image.ts';
 export type { FilterLoad } from './filter-layout.ts';
-export type { FilterRebuilt, FilterSource } from './filter-rebuild.ts';
+export type { FilterRebuilt } from './filter-rebuild.ts';
 export { checkSameMovement } from './funds.ts';
 export type { Claimed } from './orders.ts';
 export { type EngineHash, FIELDS_TOGETHER, type MemberPage } from './pages.ts';
@@ -44,7 +44,7 @@ export type { Placement, PlaceOrder } from './placing.ts';
 export type { Rebuilt } from './rebuild.ts';
 export { checkRights, MissingRights, namedRight } from './rights.ts';
 export { EngineMisconfigured } from './server-settings.ts';
-export type { BookLevels, EngineState, Level, MarketQuotes, Quotes } from './snapshots.ts';
+export type { BookLevels, Level, Quotes } from './snapshots.ts';
 export { ENGINE_FORMAT, HIGHEST_EPOCH } from './state.ts';
 
 /** Opening of an engine, and the identity of its server. */

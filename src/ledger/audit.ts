@@ -60,7 +60,7 @@ export interface AuditSummary {
   }[];
 }
 
-export interface AuditedAccount {
+interface AuditedAccount {
   readonly asset: string;
   /** A wallet, `house` or `custody`. */
   readonly account: string;

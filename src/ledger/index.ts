@@ -13,7 +13,7 @@ import { type Settlement, settlement } from './settlement.ts';
 import { type StateQueries, stateQueries } from './state.ts';
 import { type TradeQueries, tradeQueries } from './trades.ts';
 
-export type { Audit, AuditedAccount, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
+export type { Audit, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
 export type { CandleRange } from './candles.ts';
 export type { LastReconcile } from './checks/index.ts';
 export { LedgerDiverged } from './diverged.ts';

@@ -77,7 +77,7 @@ export function openSettlementWorker(options: SettlementWorkerOptions): { close(
 
   /** A wake-up during a run may be about an event that the run did not see, so it starts another run afterwards. */
   const runAlone = async (): Promise<void> => {
-    while (running) await running;
+    while (running !== undefined) await running;
     running = run()
       .catch(onError)
       .finally(() => {

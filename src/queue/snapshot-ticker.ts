@@ -65,7 +65,7 @@ export function openSnapshotTicker(options: SnapshotTickerOptions): { close(): P
 
   /** Handles a tick without a job. Perhaps the scheduler is gone, so it is created again. */
   const onTimer = async (): Promise<void> => {
-    if (running) return;
+    if (running !== undefined) return;
     const { taken } = await wake();
     if (taken && !closed) void setTicker();
   };

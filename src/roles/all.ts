@@ -21,8 +21,7 @@ const NO_OWN_SERVERS =
   'Run the roles api, stream, settlement and snapshot, on servers that REDIS_URL and DATABASE_URL name.';
 
 /** Path of the all-in-one's log, in the data folder. */
-export const logFileOf = ({ dataDir }: Pick<Config, 'dataDir'>): string =>
-  resolve(join(dataDir, 'redbook.log'));
+const logFileOf = ({ dataDir }: Pick<Config, 'dataDir'>): string => resolve(join(dataDir, 'redbook.log'));
 
 /**
  * Starts everything. Prints the progress and the next steps in plain words.

@@ -129,7 +129,7 @@ export function keepEngineOpen(parts: {
     consulting = false;
   };
   const inspecting = setInterval(inspect, INSPECT_MS);
-  const stopListening = engine.lifecycle.onLost(open);
+  const stopListening = engine.lifecycle.onLost(() => void open());
   redis.on('ready', open);
   if (redis.status === 'ready') void open();
   return {

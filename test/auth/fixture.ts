@@ -9,7 +9,7 @@ import { type ErrorCode, Refusal } from '../../src/domain/errors.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { freshRedis } from '../support/servers.ts';
 
-export const SECRET = 'a secret of the tests, 32 bytes or more';
+const SECRET = 'a secret of the tests, 32 bytes or more';
 
 export interface AuthFixture {
   readonly redis: Redis;

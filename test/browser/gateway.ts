@@ -27,7 +27,7 @@ export interface Gateway {
   close(): void;
 }
 
-export interface LostRequests {
+interface LostRequests {
   /** Resolves when the first request is lost. */
   readonly first: Promise<void>;
   /** Lets requests through again. */

@@ -23,9 +23,7 @@ const ROLES = ['api', 'stream', 'settlement', 'snapshot'] as const;
 type Role = (typeof ROLES)[number];
 
 /** A JSON document whose numbers are kept as text. */
-export type Literals = null | boolean | string | Literals[] | { [name: string]: Literals };
-
-export interface Reply {
+interface Reply {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: each test knows the shape of the reply that it reads
   readonly body: any;

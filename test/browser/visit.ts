@@ -10,7 +10,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { closeSharedBrowser, KEEP_NAMES, sharedBrowser } from './chromium.ts';
 import { type BrowserWallet, injectWallets } from './wallets.ts';
 
-export interface VisitOptions {
+interface VisitOptions {
   /** CSS pixels; by default 1,280 by 800. */
   readonly width?: number;
   readonly height?: number;
@@ -32,7 +32,7 @@ export interface Visit {
 }
 
 /** Opens an address in a new context. */
-export type OpenVisit = (url: string, options?: VisitOptions) => Promise<Visit>;
+type OpenVisit = (url: string, options?: VisitOptions) => Promise<Visit>;
 
 // Each test file loads this file, so the browser closes when the process has run all of them.
 after(closeSharedBrowser);

@@ -29,7 +29,7 @@ export interface WalletOptions {
 }
 
 /** Answers one call of the wallet. */
-export type Answer = (method: string, params: readonly unknown[]) => Promise<unknown>;
+type Answer = (method: string, params: readonly unknown[]) => Promise<unknown>;
 
 export interface BrowserWallet {
   readonly info: {
@@ -79,7 +79,7 @@ interface TypedData {
 const typeHash = (text: string): string => keccak256(toUtf8Bytes(text));
 
 /** @returns the EIP-712 digest of a payload, with the domain hashed by the fields that the payload lists */
-export function typedDataDigest({ types, domain, message }: TypedData): string {
+function typedDataDigest({ types, domain, message }: TypedData): string {
   const { EIP712Domain = [], ...others } = types;
   const domainHash =
     EIP712Domain.length === 0

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fate } from './fates.ts';
 import { proxyAnswer } from './faulty-network.ts';
 
-export interface Passing {
+interface Passing {
   readonly atMs: number;
   readonly body: string;
   /** Undefined if no complete answer was forwarded. */

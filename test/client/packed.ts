@@ -58,7 +58,7 @@ export async function packClient(): Promise<PackedClient> {
       projects += 1;
       const project = join(folder, `tsconfig.${projects}.json`);
       writeFileSync(project, JSON.stringify(settings));
-      const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+      const compiler = join(ROOT, 'node_modules/@typescript/native/bin/tsc');
       return await run(process.execPath, [compiler, '--singleThreaded', '-p', project], { cwd: folder }).then(
         () => '',
         ({ stdout }: { stdout: string }) => stdout,

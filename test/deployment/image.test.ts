@@ -70,7 +70,7 @@ describe('the image', () => {
       const isLeftOut = lock.packages[`node_modules/${name}`].dev === true;
       expect(isLeftOut, `${name} is ${isLeftOut ? 'left out' : 'kept'}`).to.equal(!isUsed(name));
     }
-    for (const name of ['esbuild', 'tsx', 'typescript'])
+    for (const name of ['esbuild', 'tsx', '@typescript/native'])
       expect(lock.packages[`node_modules/${name}`].dev, name).to.equal(true);
   });
 });

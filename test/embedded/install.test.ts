@@ -3,7 +3,7 @@
  * date.
  */
 
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -43,6 +43,16 @@ fs.mkdirSync('node_modules', { recursive: true });
 fs.writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages }));
 `;
 
+/** Ends with the code of its first argument, or with 10 and the number of the signal that it waits for. */
+const PROGRAM = `
+const [first, ...rest]: string[] = process.argv.slice(2);
+if (first === 'wait') {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, (_, number) => process.exit(10 + number));
+  setInterval(() => undefined, 1_000);
+} else process.exitCode = Number(first);
+console.log(process.pid, first, ...rest);
+`;
+
 /** A page of three files, one of them loaded on demand. */
 const PAGE = {
   'main.tsx': "import './part.ts'; import('./later.ts').then(({ later }) => later());",
@@ -59,7 +69,7 @@ describe('the installation before a command', () => {
       cpSync(join(ROOT, path), join(project, path), { recursive: true });
     for (const [name, text] of Object.entries(PAGE)) writeFileSync(join(project, 'src/web', name), text);
     mkdirSync(join(project, 'node_modules'));
-    for (const name of ['esbuild', '@esbuild'])
+    for (const name of ['esbuild', '@esbuild', 'tsx'])
       symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name));
     writeFileSync(join(project, 'package-lock.json'), JSON.stringify({ packages: { '': {}, ...LOCK } }));
     writeFileSync(join(project, 'npm.cjs'), NPM);
@@ -67,23 +77,22 @@ describe('the installation before a command', () => {
   afterEach(() => rmSync(project, { recursive: true, force: true }));
 
   /** With an external Redis, so that none is searched for. */
-  const environment = (event: string): NodeJS.ProcessEnv => ({
+  const environment = (): NodeJS.ProcessEnv => ({
     ...process.env,
     npm_execpath: join(project, 'npm.cjs'),
-    npm_lifecycle_event: event,
     REDIS_URL: 'redis://redis.example',
   });
-  const command = (): string => join(project, 'src/embedded/install.mjs');
-  const run = (event: string, ...flags: string[]) =>
-    spawnSync(process.execPath, [command(), ...flags], { env: environment(event), encoding: 'utf8' });
+  const command = (): string => join(project, 'src/embedded/launch.mjs');
+  const run = (...flags: string[]) =>
+    spawnSync(process.execPath, [command(), ...flags], { env: environment(), encoding: 'utf8' });
   /** Installs the packages only. */
-  const install = (event = 'prestart') => run(event, '--quiet');
+  const install = () => run('--quiet');
   /** Installs the packages and bundles the page. */
-  const prepare = () => run('prestart');
+  const prepare = () => run();
   const atOnce = (count: number, ...flags: string[]): Promise<unknown[]> =>
     Promise.all(
       Array.from({ length: count }, () => {
-        const child = spawn(process.execPath, [command(), ...flags], { env: environment('prestart') });
+        const child = spawn(process.execPath, [command(), ...flags], { env: environment() });
         return new Promise((resolve) => child.once('exit', resolve));
       }),
     );
@@ -109,24 +118,18 @@ describe('the installation before a command', () => {
   const { 'node_modules/a': __, ...withoutA } = all;
   const { 'node_modules/for-development': ___, ...withoutTools } = all;
   const { 'node_modules/here': ____, ...withoutHere } = all;
-  const cases: [string, Packages, string, number][] = [
-    ['all there', all, 'pretest', 0],
-    ['another version', { ...all, 'node_modules/a': { version: '1.0.1' } }, 'prestart', 1],
-    [
-      'another content',
-      { ...all, 'node_modules/a': { version: '1.0.0', integrity: 'sha512-b' } },
-      'prestart',
-      1,
-    ],
-    ['one missing', withoutA, 'prestart', 1],
-    ['a package for development missing, at a start', withoutTools, 'prestart', 1],
-    ['a package for development missing, at a test', withoutTools, 'pretest', 1],
-    ['the build for this machine missing', withoutHere, 'prestart', 1],
+  const cases: [string, Packages, number][] = [
+    ['all there', all, 0],
+    ['another version', { ...all, 'node_modules/a': { version: '1.0.1' } }, 1],
+    ['another content', { ...all, 'node_modules/a': { version: '1.0.0', integrity: 'sha512-b' } }, 1],
+    ['one missing', withoutA, 1],
+    ['a package for development missing', withoutTools, 1],
+    ['the build for this machine missing', withoutHere, 1],
   ];
-  for (const [state, packages, event, expected] of cases)
+  for (const [state, packages, expected] of cases)
     it(`${expected ? 'installs' : 'leaves alone'}: ${state}`, () => {
       present(packages);
-      expect(install(event).status).to.equal(0);
+      expect(install().status).to.equal(0);
       expect(calls()).to.equal(expected);
     });
 
@@ -143,6 +146,36 @@ describe('the installation before a command', () => {
     writeFileSync(join(project, '.cache/installing'), String(dead));
     expect(await atOnce(2, '--quiet')).to.deep.equal([0, 0]);
     expect(calls()).to.equal(1);
+  });
+
+  /** Launches a program that prints its process and its arguments, and waits for a signal if the first says so. */
+  const launched = (...args: string[]) => {
+    writeFileSync(join(project, 'program.ts'), PROGRAM);
+    return spawn(process.execPath, [command(), '--quiet', 'program.ts', ...args], { env: environment() });
+  };
+  const ending = (child: ChildProcess) =>
+    new Promise((resolve) => child.once('close', (code, signal) => resolve([code, signal])));
+
+  it('runs the file after the installation, and exits with its code', async () => {
+    const child = launched('7', '--page');
+    child.stdout.setEncoding('utf8').on('data', (text) => expect(text).to.equal(`${child.pid} 7 --page\n`));
+    expect(await ending(child)).to.deep.equal([7, null]);
+    expect(calls()).to.equal(1);
+  });
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    it(`passes ${signal} to the file`, async () => {
+      present(all);
+      const child = launched('wait');
+      child.stdout.once('data', () => child.kill(signal));
+      expect(await ending(child)).to.deep.equal([signal === 'SIGINT' ? 12 : 25, null]);
+    });
+
+  it('does not run the file when the installation fails', async () => {
+    writeFileSync(join(project, 'broken'), '');
+    const child = launched('0');
+    child.stdout.once('data', () => expect.fail('the file ran'));
+    expect(await ending(child)).to.deep.equal([1, null]);
   });
 
   const bundled = (name: string): string => readFileSync(join(project, 'dist/web', name), 'utf8');
@@ -174,7 +207,7 @@ describe('the installation before a command', () => {
     present(all);
     expect(install().status).to.equal(0);
     expect(existsSync(join(project, 'dist'))).to.equal(false);
-    expect(run('prebench', '--quiet', '--page').status).to.equal(0);
+    expect(run('--quiet', '--page').status).to.equal(0);
     expect(bundledFiles()).to.include('main.js');
   });
 
@@ -192,9 +225,7 @@ describe('the installation before a command', () => {
 
   it('bundles the same files for commands that start at the same time', async () => {
     present(all);
-    const four = [1, 2, 3, 4].map(() =>
-      spawn(process.execPath, [command()], { env: environment('prestart') }),
-    );
+    const four = [1, 2, 3, 4].map(() => spawn(process.execPath, [command()], { env: environment() }));
     const codes = await Promise.all(
       four.map((child) => new Promise((resolve) => child.once('exit', resolve))),
     );
@@ -214,7 +245,7 @@ describe('the installation before a command', () => {
     };
     const asUser = () =>
       spawnSync(process.execPath, [command()], {
-        env: environment('prestart'),
+        env: environment(),
         encoding: 'utf8',
         ...asNobody,
       });

@@ -63,13 +63,12 @@ describe('GET /v1/status', () => {
       const engine = { ...opened, snapshots: instead(opened.snapshots, { state }) };
       const ledger = {
         ...real,
-        checks: {
-          ...real.checks,
+        checks: instead(real.checks, {
           lastReconcile: () => {
             reconciles += 1;
             return asked.checks.lastReconcile();
           },
-        },
+        }),
       };
       const replica = await fixture.replica({}, { engine, ledger });
       const beganAt = performance.now();

@@ -43,7 +43,9 @@ describe('migrations', () => {
     const databaseUrl = await freshDatabase();
     await migrate(databaseUrl);
     const kept = readFileSync(new URL('schema.sql', import.meta.url), 'utf8');
-    expect(await schemaOf(databaseUrl), 'run `npm run -s schema` after a new migration').to.equal(kept);
+    expect(await schemaOf(databaseUrl), 'run `npm run -s tool -- schema` after a new migration').to.equal(
+      kept,
+    );
   });
 
   it('of a later release that add do not keep this one from working', async () => {

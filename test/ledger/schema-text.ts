@@ -2,7 +2,7 @@
 
 import { query } from './tables.ts';
 
-const HEAD = `-- The schema that all migrations make of an empty database. \`npm run -s schema\` writes this file anew.
+const HEAD = `-- The schema that all migrations make of an empty database. \`npm run -s tool -- schema\` writes this file anew.
 -- It is read and compared, never run: migrations/ makes the tables.
 `;
 

@@ -12,6 +12,7 @@ import type { RunningRole } from '../../src/roles/running-role.ts';
 import { startSettlement } from '../../src/roles/settlement.ts';
 import { type StandaloneRole, startStandalone } from '../../src/roles/standalone.ts';
 import { eventually } from '../support/eventually.ts';
+import { instead } from '../support/instead.ts';
 import { freePort } from '../support/ports.ts';
 import { openRedis, redisOf } from '../support/redis-server.ts';
 import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
@@ -100,13 +101,12 @@ describe('/metrics and /readyz', () => {
           cursor: () =>
             trouble === undefined ? backends.ledger.settlement.cursor() : Promise.reject(trouble),
         },
-        checks: {
-          ...backends.ledger.checks,
+        checks: instead(backends.ledger.checks, {
           lastReconcile() {
             reads += 1;
             return backends.ledger.checks.lastReconcile();
           },
-        },
+        }),
       };
       const observed = { ...backends, ledger };
       roles = [await startSettlement(observed), await startProbes(observed, () => 'ok')];

@@ -18,7 +18,7 @@ import { marketSpec } from '../support/market-spec.ts';
 import { asUser, redisOf } from '../support/redis-server.ts';
 import { freshLedgerDatabase, freshRedis } from '../support/servers.ts';
 
-export const SECRET = 'a secret of the tests, 32 bytes or more';
+const SECRET = 'a secret of the tests, 32 bytes or more';
 const SILENT = pino({ level: 'silent' });
 const DEEP = 10n ** 16n;
 

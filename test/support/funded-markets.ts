@@ -6,7 +6,7 @@ import { openBackends } from '../../src/roles/backends.ts';
 import { eventually } from './eventually.ts';
 
 /** Atoms that each wallet gets of each asset. */
-export const DEEP_ATOMS = 10n ** 15n;
+const DEEP_ATOMS = 10n ** 15n;
 
 /**
  * Publishes markets against USDC (6 decimals; tick 0.01, step 0.0001, fee 10 basis points, an own resting order is

@@ -16,7 +16,7 @@ export const PASSWORD = 'test';
 export const ADMIN = 'test';
 
 /** Contents of the users file: the operators' users, all with one password, and the tests' own user. */
-export function usersFile(): string {
+function usersFile(): string {
   const shipped = readFileSync(new URL('../../k8s/shared/users.acl', import.meta.url), 'utf8');
   const digest = createHash('sha256').update(PASSWORD).digest('hex');
   return `${shipped.replaceAll('SHA256', digest)}user ${ADMIN} on #${digest} ~* &* +@all\n`;

@@ -122,7 +122,7 @@ export async function operate(settings: Record<string, string>, ...command: stri
   return JSON.parse(out);
 }
 
-export interface Reply {
+interface Reply {
   readonly status: number;
   readonly body: Record<string, unknown>;
 }

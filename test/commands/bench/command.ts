@@ -38,14 +38,14 @@ const FURTHER: Readonly<Record<string, Bench>> = {
 
 const OLDER = 'd855f64';
 
-export interface Asked {
+interface Asked {
   readonly names: readonly string[];
   readonly against: string;
   readonly json: boolean;
 }
 
 /** @throws CommanderError if the arguments are invalid, or if they ask for help */
-export function readArguments(args: readonly string[], out: Writable, err: Writable): Asked {
+function readArguments(args: readonly string[], out: Writable, err: Writable): Asked {
   const known = Object.keys({ ...BENCHES, ...FURTHER });
   const command = new Command('npm run bench --')
     .description('Measures what the service costs, each figure beside a reference of the same run.')

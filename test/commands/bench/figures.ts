@@ -3,7 +3,7 @@
 import { column, renderTable } from '../../../src/operator/table.ts';
 import { PLAIN } from '../../../src/operator/terminal.ts';
 
-export interface Target {
+interface Target {
   readonly relation: '<=' | '>=';
   readonly bound: number;
   /** True if the target is only reported: missing it does not fail the bench. */
@@ -24,7 +24,7 @@ export interface Measured {
   readonly note?: string;
 }
 
-export type Verdict = 'held' | 'not held' | 'reported' | 'not measured' | null;
+type Verdict = 'held' | 'not held' | 'reported' | 'not measured' | null;
 
 /** A row as `--json` writes it. */
 export interface Row extends Measured {

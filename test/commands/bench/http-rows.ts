@@ -14,7 +14,7 @@ export type OrderCost = Costly<'api' | 'redis'>;
 export type HelloCost = Costly<'hello'>;
 
 /** Costs of one release in one round. */
-export interface ReleaseRound {
+interface ReleaseRound {
   readonly many: OrderCost;
   readonly few: OrderCost;
   readonly cancel: Readonly<Record<'api' | 'redis', number>>;

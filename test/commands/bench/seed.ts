@@ -1,7 +1,7 @@
 /**
- * `npm run seed -- --trades N [--database-url URL] [--entries] [--plans]`: fills an empty database with a ledger of N
- * trades. Without a URL it uses a temporary Postgres, which is removed at the end. `--plans` prints the query plan of
- * each read; with a URL and without `--trades`, it reads the existing ledger.
+ * `npm run tool -- seed --trades N [--database-url URL] [--entries] [--plans]`: fills an empty database with a ledger
+ * of N trades. Without a URL it uses a temporary Postgres, which is removed at the end. `--plans` prints the query plan
+ * of each read; with a URL and without `--trades`, it reads the existing ledger.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';

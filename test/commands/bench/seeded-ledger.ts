@@ -16,7 +16,7 @@ import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
 import type { ReadSubject } from './read-plans.ts';
 
 /** Default number of wallets. */
-export const SEEDED_WALLETS = 10_000;
+const SEEDED_WALLETS = 10_000;
 const [BUSIEST_WALLETS, BUSY_WALLETS] = [5, 100];
 const TRADES_A_ROUND = 3;
 /** The id before the first trade's. */
@@ -43,7 +43,7 @@ const MARKETS: readonly Market[] = BASES.map((base, number) => ({
   version: 1,
 }));
 
-export const seededWallet = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
+const seededWallet = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
 
 /** Returns one of the busiest wallets and the middle of its history. */
 export async function seededSubject(ledger: Ledger): Promise<ReadSubject> {

@@ -53,7 +53,7 @@ export type Outcome = {
 );
 
 /** Marks of the run: rounds, and losses that a fault may honestly cause. */
-export type Mark =
+type Mark =
   | { readonly entry: 'round'; readonly fault: string; readonly round: number }
   /** The engine lost the events after this one. */
   | { readonly entry: 'lost'; readonly afterSequence: number; readonly sinceIntent: number };

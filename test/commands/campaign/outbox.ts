@@ -11,7 +11,7 @@ const KEPT = 10_000;
 const ORDER_PLACED = 1;
 const MOVEMENTS: readonly number[] = [3, 4];
 
-export interface Tailed {
+interface Tailed {
   /** Digest of the event as Postgres keeps it. */
   readonly digest: string;
   readonly kind: number;

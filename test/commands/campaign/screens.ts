@@ -19,7 +19,7 @@ export interface Shown {
 }
 
 /** One client: a market at one replica. */
-export interface Screen {
+interface Screen {
   readonly port: number;
   readonly symbol: string;
   /** Undefined until its present connection had a frame. */

@@ -16,7 +16,7 @@ const LOAD_REQUESTS = 12_000;
 const AROUND_MS = 3_000;
 
 export const NETWORK_ID = '4242';
-export const NUMERAIRE = 'ETH';
+const NUMERAIRE = 'ETH';
 
 export interface Cluster {
   readonly engine: Engine;

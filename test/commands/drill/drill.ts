@@ -54,7 +54,7 @@ export interface Phase {
 }
 
 /** A request that failed because its process was killed. */
-export interface Victim extends Failure {
+interface Victim extends Failure {
   /** True if the request was sent after the death but before the balancer noticed it; false if it was in flight. */
   readonly isUnreached: boolean;
 }

@@ -33,7 +33,7 @@ export interface Failure {
   readonly order?: Order;
 }
 
-export interface Order {
+interface Order {
   readonly clientOrderId: string;
   readonly [field: string]: unknown;
 }
@@ -82,7 +82,7 @@ const MIX = {
   'sign in': 2,
 } as const;
 
-export type Kind = keyof typeof MIX;
+type Kind = keyof typeof MIX;
 
 const DECK = Object.entries(MIX).flatMap(([kind, share]) => Array<Kind>(share).fill(kind as Kind));
 

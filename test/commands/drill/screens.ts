@@ -12,7 +12,7 @@ const TRY_AGAIN_MS = 250;
 const REMEMBERED = 8;
 
 /** A time without frames between two connections of one client. */
-export interface Absence {
+interface Absence {
   /** Unix milliseconds. */
   readonly sinceMs: number;
   readonly awayMs: number;
@@ -23,7 +23,7 @@ export interface Absence {
 }
 
 /** The stream of one view, combined from all of its clients. */
-export interface View {
+interface View {
   readonly path: string;
   readonly ticks: number;
   /** Longest time between two ticks. */

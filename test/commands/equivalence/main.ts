@@ -1,6 +1,6 @@
 /**
  * Runs the equivalence for any number of operations, on its own Redis:
- *   npm run equivalence -- --operations 1000000 --seed 7
+ *   npm run tool -- equivalence --operations 1000000 --seed 7
  * Each run has a hundred thousand operations, the next seed and the next limits. Commands that are sent together, in
  * turns of 1 to 64, are not counted as operations.
  */

@@ -1,5 +1,5 @@
 /**
- * `npm run generators`: generates clients from the two API documents with third-party generators, compiles them
+ * `npm run tool -- generators`: generates clients from the two API documents with third-party generators, compiles them
  * strictly and runs them against a service. The generators are installed into a temporary folder and are not
  * dependencies of this project.
  */

@@ -1,4 +1,4 @@
-/** The scaled form of `npm run growth`, and proof that it reports whatever stays in the engine. */
+/** The scaled form of `npm run tool -- growth`, and proof that it reports whatever stays in the engine. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';

@@ -7,7 +7,7 @@ import { type ReadPlan, type ReadSubject, readPlans } from '../bench/read-plans.
 import { BUSY_WALLET, marketOf } from './rounds.ts';
 import { bearerOf, type Servers } from './servers.ts';
 
-export interface ApiRead {
+interface ApiRead {
   readonly name: string;
   /** Number of orders, trades or candles in the reply. */
   readonly items: number;

@@ -1,7 +1,7 @@
 /**
- * `npm run growth -- [--orders N] [--folder F] [--resume] [--seed S] [--lag N] [--json]`: places N orders on an engine
- * with a real settlement, and compares the engine's memory with a model of live state at each checkpoint. A run that was
- * killed goes on with the same folder and --resume. The exit code is 0 only without violations.
+ * `npm run tool -- growth [--orders N] [--folder F] [--resume] [--seed S] [--lag N] [--json]`: places N orders on an
+ * engine with a real settlement, and compares the engine's memory with a model of live state at each checkpoint. A run
+ * that was killed goes on with the same folder and --resume. The exit code is 0 only without violations.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Expected } from './live-state.ts';
 
-export interface KeyMeasured {
+interface KeyMeasured {
   readonly key: string;
   readonly entries: number;
   readonly bytes: number;

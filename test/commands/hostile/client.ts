@@ -5,7 +5,7 @@ import { ethersSigner, type Signer } from '../../auth/signers.ts';
 import type { Line, WireReply } from './wire.ts';
 import type { SignedIn } from './world.ts';
 
-export const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 20_000;
 
 export interface Plain {
   readonly method: string;
@@ -19,7 +19,7 @@ export interface Plain {
   readonly headers?: readonly string[];
 }
 
-export function plainBytes({ method, path, token, body, from, headers = [] }: Plain): Buffer {
+function plainBytes({ method, path, token, body, from, headers = [] }: Plain): Buffer {
   const text = typeof body === 'object' ? JSON.stringify(body) : body;
   const lines = [
     `${method} ${path} HTTP/1.1`,

@@ -38,7 +38,7 @@ export interface HostileOptions {
 }
 
 /** A process at the end of each round. */
-export interface MemoryOfProcess {
+interface MemoryOfProcess {
   readonly name: string;
   readonly rounds: readonly Memory[];
 }

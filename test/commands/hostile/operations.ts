@@ -2,7 +2,7 @@
 
 import type { Node } from '../../support/contract.ts';
 
-export interface Parameter {
+interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query';
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run promtool`: checks metrics, alert rules and their unit tests with Prometheus' own tool. `npm test` must not
- * depend on that tool; monitoring.test.ts checks what can be checked without it.
+ * `npm run tool -- promtool`: checks metrics, alert rules and their unit tests with Prometheus' own tool. `npm test`
+ * must not depend on that tool; monitoring.test.ts checks what can be checked without it.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * `npm run -s schema`: writes the schema of a migrated database to `test/ledger/schema.sql`. Run it after adding a
- * migration.
+ * `npm run -s tool -- schema`: writes the schema of a migrated database to `test/ledger/schema.sql`. Run it after
+ * adding a migration.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots -- <folder>`: takes screenshots of the trading page at four widths, in both themes, signed in
- * and signed out. It starts its own service. Look at the screenshots after changing the page.
+ * `npm run tool -- screenshots <folder>`: takes screenshots of the trading page at four widths, in both themes, signed
+ * in and signed out. It starts its own service. Look at the screenshots after changing the page.
  */
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -107,6 +107,6 @@ async function main(folder: string): Promise<void> {
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) {
-  console.error('usage: npm run screenshots -- <folder>');
+  console.error('usage: npm run tool -- screenshots <folder>');
   process.exitCode = 2;
 } else await main(folder);

@@ -341,7 +341,7 @@ const isLostConnection = (error: unknown): boolean =>
   error instanceof Error &&
   /^Connection (terminated|is closed)|timed out|canceling statement/.test(error.message);
 
-export function requestOf(operation: PlaceOperation): OrderRequest {
+function requestOf(operation: PlaceOperation): OrderRequest {
   const { market, side, price, size, timeInForce, postOnly, clientOrderId } = operation;
   const own = { timeInForce, postOnly, clientOrderId };
   return price === null

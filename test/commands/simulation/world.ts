@@ -28,9 +28,9 @@ export const ASSETS = ['AAA', 'BBB', 'QQQ'] as const;
 export const MARKETS = ['AAA/QQQ', 'BBB/QQQ'] as const;
 /** Tight, so that histories meet them. */
 export const LIMITS = { maxMakers: 4, maxLiveOrders: 6 };
-export const FIRST_RUN_ID = 'a'.repeat(40);
+const FIRST_RUN_ID = 'a'.repeat(40);
 /** Blocks of 64 bits: so few that ids which were never used look used now and then. */
-export const FILTER_BYTES = 256;
+const FILTER_BYTES = 256;
 const EVENTS_KEY = KEYS.events;
 const FUNDS = 1_000n;
 const HISTORIES_OF_A_DATABASE = 300;

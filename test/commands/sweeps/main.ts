@@ -1,5 +1,5 @@
 /**
- * `npm run sweeps -- [count] [--fills N] [--heap MiB]`: settles a backlog of large orders in a process with little
+ * `npm run tool -- sweeps [count] [--fills N] [--heap MiB]`: settles a backlog of large orders in a process with little
  * memory.
  */
 
