@@ -21,7 +21,7 @@ export function ethersSigner(privateKey = hexlify(randomBytes(32))): Signer {
   };
 }
 
-function viemSigner(): Signer {
+export function viemSigner(): Signer {
   const account = privateKeyToAccount(hexlify(randomBytes(32)) as `0x${string}`);
   return {
     address: account.address,
