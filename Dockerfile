@@ -20,8 +20,8 @@ RUN npm run -s build
 # Copied files keep their mode, and a checkout under umask 077 has files that only their owner may read.
 RUN chmod -R a+rX package.json LICENSE NOTICE k8s/shared/probe.sh src/redbook.mjs dist && chmod a+x src/redbook.mjs
 
-# Installs what the service needs to run. The optional packages are the Postgres of `npm start` and accelerators. Source
-# maps and TypeScript of packages are 30 of their 64 MB, and Node would parse the maps at each start.
+# Installs what the service needs to run. The optional packages are accelerators. Source maps and TypeScript of
+# packages are 30 of their 64 MB, and Node would parse the maps at each start.
 FROM ${NODE} AS packages
 WORKDIR /redbook
 COPY package.json package-lock.json .npmrc ./

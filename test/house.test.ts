@@ -232,6 +232,25 @@ describe('the documents', () => {
   });
 });
 
+describe('the version of package.json', () => {
+  const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+  const { version } = JSON.parse(textOf('package.json'));
+  const placed: [path: string, pattern: RegExp][] = [
+    ['package-lock.json', /^ {2}"version": "(.*)",$/m],
+    ['package-lock.json', /^ {6}"name": "redbook",\n {6}"version": "(.*)",$/m],
+    ['docker-compose.yml', /\$\{REDBOOK_IMAGE:-redbook:(.*)\}/],
+    ['k8s/base/kustomization.yaml', /newTag: (.*)$/m],
+    ['k8s/overlays/production/kustomization.yaml', /newTag: (.*)$/m],
+    ['README.md', /redbook:(\d+\.\d+\.\d+)/],
+    ['CHANGELOG.md', /^## (\d+\.\d+\.\d+)/m],
+  ];
+
+  for (const [path, pattern] of placed)
+    it(`stands in ${path}: ${pattern.source}`, () => {
+      expect(pattern.exec(textOf(path))?.[1]).to.equal(version);
+    });
+});
+
 describe('the README', () => {
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
   const rowsAfter = (heading: string): string[][] => {

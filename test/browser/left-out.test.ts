@@ -1,4 +1,4 @@
-/** Proves that without Chromium `npm test` reports the skipped browser tests, and that `.ci/run` installs Chromium. */
+/** Proves that without Chromium `npm test` reports the skipped browser tests, and what `.ci/run` installs and runs. */
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -46,6 +46,7 @@ describe('.ci/run', () => {
       symlinkSync(path, join(folder, 'bin', tool));
     }
     program('npm', 'echo "npm $* REQUIRE_CHROMIUM=$REQUIRE_CHROMIUM"');
+    program('npx', 'echo "npx $*"');
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -62,7 +63,9 @@ describe('.ci/run', () => {
     return { status, stdout, stderr };
   };
   const INSTALLING = "Installing Debian's package chromium for the browser tests.\n";
-  const TESTS = 'npm test REQUIRE_CHROMIUM=1\n';
+  const WHOLE = 'npm test REQUIRE_CHROMIUM=1\nnpm run -s tool -- packed REQUIRE_CHROMIUM=1\n';
+  const smokeOf = (version: number): string => `npx -y -p node@${version} -c node test/smoke.mjs\n`;
+  const TESTS = WHOLE + smokeOf(22) + smokeOf(24);
 
   it('installs Chromium where it is missing, and then requires it', () => {
     program('apt-get', `echo "noise of $*"; echo "$*" >>${folder}/apt.log`);
@@ -80,6 +83,19 @@ describe('.ci/run', () => {
   it('ends when the installation fails, and shows why', () => {
     program('apt-get', 'echo "no such package"; exit 100');
     expect(runCi()).to.deep.equal({ status: 1, stdout: INSTALLING, stderr: 'no such package\n' });
+  });
+
+  it('says so when the registry has no other Node', () => {
+    program('chromium', 'exit 0');
+    program('npx', '[[ $* != *node@22* ]] && echo "npx $*"');
+    const said = "Nothing was tried under Node 22: npm's registry does not give node@22.\n";
+    expect(runCi()).to.deep.equal({ status: 0, stdout: WHOLE + said + smokeOf(24), stderr: '' });
+  });
+
+  it('fails when a smoke test fails', () => {
+    program('chromium', 'exit 0');
+    program('npx', '[[ $* != *smoke* ]]');
+    expect(runCi().status).to.equal(1);
   });
 
   it('fails when the tests fail', () => {

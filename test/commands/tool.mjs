@@ -19,6 +19,14 @@ const TOOLS = {
     does: 'runs all tests but the browser’s under another Node, such as 24, from the npm package `node`',
     run: ['test/whole.mjs', '--node'],
   },
+  smoke: {
+    does: 'starts the service, runs the demo and a test file of each room; for a quick look at another Node',
+    run: ['--page', 'test/smoke.mjs'],
+  },
+  packed: {
+    does: 'packs Redbook, installs the package in an empty folder, and asks it whether it is ready',
+    run: [MOCHA, '--spec', 'test/commands/packed/packed.ts'],
+  },
   equivalence: {
     does: 'compares the scripts with a naive exchange: --operations N, --seed S',
     run: ['--quiet', 'test/commands/equivalence/main.ts'],
