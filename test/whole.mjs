@@ -4,7 +4,7 @@
  * Exits with 1 if any step failed. An error of the checks ends the run early.
  *
  *   --node VERSION    the tests alone, under the Node of the npm package `node`, which npx keeps in its cache
- *   --redis-cluster   the tests alone, with each Redis a cluster
+ *   --redis-cluster   the tests that also run on clusters, alone
  */
 
 import { spawn } from 'node:child_process';
@@ -35,7 +35,11 @@ const MOCHA = [...NODE, 'node_modules/mocha/bin/mocha.js'];
 const GROUPS = [
   [
     { title: 'checks', command: [process.execPath, 'test/check.mjs'], once: true, endsRun: true },
-    { title: 'cadence of the streams', command: [...MOCHA, '--spec', 'test/stream/cadence.test.ts'] },
+    {
+      title: 'cadence of the streams',
+      command: [...MOCHA, '--spec', 'test/stream/cadence.test.ts'],
+      once: again['redis-cluster'] === true,
+    },
   ],
   [
     { title: 'tests', command: [...MOCHA, '--config', 'test/whole.mocharc.mjs'] },
