@@ -1,6 +1,6 @@
 /**
  * Reads the configuration: every environment variable with its default and validation. No other file reads the
- * environment. `README.md` contains CONFIG_TABLE; a test compares them.
+ * environment. `docs/configuration.md` contains CONFIG_TABLE; a test compares them.
  */
 
 import { X509Certificate } from 'node:crypto';
@@ -394,7 +394,7 @@ const SETTINGS = {
 
 const ALL_SETTINGS: readonly (readonly [key: string, Setting<unknown>])[] = Object.entries(SETTINGS);
 
-/** The configuration table in the README. */
+/** The table of docs/configuration.md. */
 export const CONFIG_TABLE: readonly { name: string; default: string; meaning: string }[] = ALL_SETTINGS.map(
   ([, setting]) => ({
     name: setting.name,
