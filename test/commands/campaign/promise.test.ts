@@ -28,12 +28,14 @@ const promised = numberedRows(PROMISE, 'What holds under faults').map(([number, 
   fault: fault!,
 }));
 
-const ran = numberedRows(CAMPAIGN, 'The last whole run').map(([number, fault, rounds, violations]) => ({
-  number: number!,
-  fault: fault!.replaceAll('`', ''),
-  rounds: Number(rounds),
-  violations: Number(violations),
-}));
+const ran = numberedRows(CAMPAIGN, 'The last whole run').flatMap(([number, faults, violations]) =>
+  [...faults!.matchAll(/`([^`]+)` (\d+)/g)].map(([, fault, rounds]) => ({
+    number: number!,
+    fault: fault!,
+    rounds: Number(rounds),
+    violations: Number(violations),
+  })),
+);
 
 describe('docs/promise.md', () => {
   it('numbers its lines from 1', () => {
