@@ -335,7 +335,7 @@ const SETTINGS = {
   maxFillsPerOrder: {
     name: 'MAX_FILLS_PER_ORDER',
     default: '1000',
-    meaning: 'maximum fills shown of one order; the newest are kept',
+    meaning: 'maximum fills shown of one order; older ones are left out',
     ...wholeNumber(1, 100_000),
   },
   maxFillsPerReply: {
