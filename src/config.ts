@@ -1,6 +1,6 @@
 /**
  * Reads the configuration: every environment variable with its default and validation. No other file reads the
- * environment. `README.md` contains CONFIG_TABLE; a test compares them.
+ * environment. `docs/configuration.md` contains CONFIG_TABLE; a test compares them.
  */
 
 import { X509Certificate } from 'node:crypto';
@@ -171,14 +171,14 @@ const SETTINGS = {
   port: {
     name: 'PORT',
     default: '8080',
-    meaning: 'port of HTTP and of the streams; 0 takes any free one',
+    meaning: 'port for HTTP and the streams; 0 picks a free port',
     ...wholeNumber(0, 65_535),
   },
   host: {
     name: 'HOST',
     default: null,
-    defaultNote: '`127.0.0.1` with its own servers, otherwise all interfaces',
-    meaning: 'IP address that the ports listen on; `::` or `0.0.0.0` is every interface',
+    defaultNote: '`127.0.0.1` with own servers, else all interfaces',
+    meaning: 'IP address to listen on; `::` or `0.0.0.0` for all interfaces',
     mustBe: 'an IP address, like 127.0.0.1 or ::',
     schema: z.string().refine((text) => isIP(text) !== 0),
   },
@@ -186,15 +186,14 @@ const SETTINGS = {
     name: 'METRICS_PORT',
     default: null,
     defaultNote: '`PORT`',
-    meaning: 'port of `/metrics`, which `PORT` then answers with 404; 0 takes any free one',
+    meaning: 'port for `/metrics`, which `PORT` then no longer serves; 0 picks a free port',
     ...wholeNumber(0, 65_535),
   },
   redisUrl: {
     name: 'REDIS_URL',
     default: null,
-    defaultNote: 'its own Redis (`all` only)',
-    meaning:
-      'Redis 7 or newer that the engine lives in; URLs of some nodes, with commas between, are a cluster',
+    defaultNote: 'own Redis (`all` only)',
+    meaning: 'URL of the engine’s Redis, 7 or newer; comma-separated URLs for a cluster',
     // Sentinels are not allowed: they may promote a replica that lacks acknowledged writes.
     ...redisAt(SERVER_OR_CLUSTER, 'server', 'cluster'),
     secret: true,
@@ -204,7 +203,7 @@ const SETTINGS = {
     default: null,
     defaultNote: '`REDIS_URL`',
     meaning:
-      'Redis for queues, rate limits and the streams; `redis+sentinel://host,host/name` asks Sentinels for it',
+      'URL of the Redis for queues, rate limits and the streams; `redis+sentinel://host,host/name` for Sentinels',
     ...redisAt(
       `${SERVER_OR_CLUSTER}; redis+sentinel://user:password@host:port,host:port/name for Sentinels`,
       'server',
@@ -216,8 +215,8 @@ const SETTINGS = {
   redisCa: {
     name: 'REDIS_CA',
     default: null,
-    defaultNote: 'those of Node',
-    meaning: 'certificates, PEM, that `rediss://` servers must come from',
+    defaultNote: 'Node’s own',
+    meaning: 'CA certificates (PEM) for `rediss://` servers',
     mustBe: 'certificates in PEM form',
     schema: z.string().refine(isCertificate),
     secret: true,
@@ -225,8 +224,8 @@ const SETTINGS = {
   databaseUrl: {
     name: 'DATABASE_URL',
     default: null,
-    defaultNote: 'its own Postgres (`all` only)',
-    meaning: 'Postgres that holds the ledger and the history',
+    defaultNote: 'own Postgres (`all` only)',
+    meaning: 'URL of the Postgres with the ledger and the history',
     ...urlOf('postgres', 'postgresql'),
     secret: true,
   },
@@ -234,21 +233,21 @@ const SETTINGS = {
     name: 'JWT_SECRET',
     default: null,
     defaultNote: 'random, kept in `DATA_DIR` (`all` only)',
-    meaning: 'key that signs sessions, the same on every replica; at least 32 bytes',
+    meaning: 'key that signs sessions, at least 32 bytes; the same on every replica',
     ...secretKey,
   },
   jwtSecretPrevious: {
     name: 'JWT_SECRET_PREVIOUS',
     default: null,
     defaultNote: 'none',
-    meaning: 'key of before a change; sessions it signed stay valid',
+    meaning: 'previous signing key; sessions it signed stay valid during a rotation',
     ...secretKey,
   },
   webUrl: {
     name: 'WEB_URL',
     default: null,
     defaultNote: '`http://localhost:PORT`',
-    meaning: 'address of the trading page, for links in market data; its host is that of the streams',
+    meaning: 'public URL of the trading page, for links in market data and as the host of its streams',
     mustBe: 'a URL that begins with http:// or https://',
     schema: urlOf('http', 'https').schema.transform((text) => text.replace(/\/+$/, '')),
   },
@@ -257,22 +256,22 @@ const SETTINGS = {
     default: null,
     defaultNote: '`localhost:PORT,127.0.0.1:PORT` (own servers only)',
     meaning:
-      'hosts that a sign-in message may name and whose pages may call protected routes, each with and without `www.`; ' +
-      'pages of other hosts than `localhost` need `https`',
+      'allowed hosts of sign-in messages and of pages that call protected routes, each with and without `www.`; ' +
+      'pages need `https` except on `localhost`',
     mustBe: 'a comma-separated list of hosts, like exchange.example,localhost:3000, without https://',
     schema: listOf(lowerCase.pipe(z.string().regex(HOST))),
   },
   serviceName: {
     name: 'SERVICE_NAME',
     default: 'Redbook',
-    meaning: 'name that wallets show at sign-in; issuer of sessions',
+    meaning: 'service name that wallets show at sign-in; issuer of sessions',
     mustBe: '1 to 64 letters, digits, spaces, dots, hyphens or underscores, a letter or digit first',
     schema: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/),
   },
   networkId: {
     name: 'NETWORK_ID',
     default: '1',
-    meaning: 'network ID of new markets',
+    meaning: 'default network ID of new markets',
     mustBe: '1 to 64 characters without blanks',
     schema: z.string().regex(/^\S{1,64}$/),
   },
@@ -280,21 +279,21 @@ const SETTINGS = {
     name: 'NUMERAIRE',
     default: null,
     defaultNote: 'quote asset of the first market',
-    meaning: 'asset that equity and free collateral are valued in',
+    meaning: 'asset for the value of equity and free collateral',
     mustBe: 'an asset symbol: 1 to 16 capital letters or digits',
     schema: z.string().regex(/^[A-Z0-9]{1,16}$/),
   },
   trustProxyHops: {
     name: 'TRUST_PROXY_HOPS',
     default: '0',
-    meaning: 'reverse proxies in front, whose forwarding headers are believed',
+    meaning: 'number of trusted reverse proxies in front of the service',
     ...wholeNumber(0, MAX_LEVEL_OF_PROXIES),
   },
   countryHeader: {
     name: 'COUNTRY_HEADER',
     default: null,
     defaultNote: 'off',
-    meaning: "header in which a trusted proxy names the client's country",
+    meaning: "request header with the client's country, set by a trusted proxy",
     mustBe: 'the name of an HTTP header',
     schema: lowerCase.refine(isHeaderName),
   },
@@ -302,91 +301,92 @@ const SETTINGS = {
     name: 'BLOCKED_COUNTRIES',
     default: null,
     defaultNote: 'none',
-    meaning: 'countries that may neither sign in nor place orders',
+    meaning: 'countries whose clients cannot sign in or place orders, as ISO 3166-1 codes',
     mustBe: 'a comma-separated list of ISO 3166-1 country codes, like CU,KP',
     schema: listOf(upperCase.refine(isCountry)),
   },
   legacyPrefix: {
     name: 'LEGACY_PREFIX',
     default: '/v1/coingecko',
-    meaning: 'path of the deprecated market-data routes',
+    meaning: 'path prefix of the deprecated market-data routes',
     mustBe: 'a path that begins with / and does not end with it',
     schema: z.string().regex(/^(\/[A-Za-z0-9._~-]+)+$/),
   },
   maxMakers: {
     name: 'MAX_MAKERS',
     default: '1000',
-    meaning: 'resting orders that one incoming order may meet',
+    meaning: 'maximum resting orders that one incoming order may meet',
     ...wholeNumber(1, 5_000),
   },
   maxLiveOrders: {
     name: 'MAX_LIVE_ORDERS',
     default: '10000',
-    meaning: 'live orders a wallet may have',
+    meaning: 'maximum live orders of a wallet',
     ...wholeNumber(1, 1_000_000),
   },
   claimFilterBytes: {
     name: 'CLAIM_FILTER_BYTES',
     default: '16777216',
     meaning:
-      'bytes of the filter of used client order ids and references, two per id held; of new engines and of `claims rebuild`',
+      'size of the Bloom filter of used client order ids and references, about two bytes per id; ' +
+      'used for new engines and by `claims rebuild`',
     ...powerOfTwo(64 * 1024, 1024 ** 3),
   },
   maxFillsPerOrder: {
     name: 'MAX_FILLS_PER_ORDER',
     default: '1000',
-    meaning: 'fills that a reply shows of one order, the newest',
+    meaning: 'maximum fills shown of one order; older ones are left out',
     ...wholeNumber(1, 100_000),
   },
   maxFillsPerReply: {
     name: 'MAX_FILLS_PER_REPLY',
     default: '5000',
-    meaning: 'fills that a reply shows of all its orders together',
+    meaning: 'maximum fills shown of all orders in one reply',
     ...wholeNumber(1, 100_000),
   },
   drainMs: {
     name: 'DRAIN_MS',
     default: '10000',
-    meaning: 'milliseconds that requests under way get when the process is told to stop',
+    meaning: 'time for requests in flight to finish at shutdown, in milliseconds',
     ...wholeNumber(0, 600_000),
   },
   wsMaxClients: {
     name: 'WS_MAX_CLIENTS',
     default: '10000',
-    meaning: 'stream connections a process takes',
+    meaning: 'maximum stream connections of a process',
     ...wholeNumber(1, 1_000_000),
   },
   wsMaxClientsPerAddress: {
     name: 'WS_MAX_CLIENTS_PER_ADDRESS',
     default: '100',
-    meaning: 'stream connections it takes from one address',
+    meaning: 'maximum stream connections of a process from one address',
     ...wholeNumber(1, 1_000_000),
   },
   wsMaxLagMs: {
     name: 'WS_MAX_LAG_MS',
     default: '10000',
-    meaning: 'milliseconds that a stream client may leave frames unread before it is dropped',
+    meaning: 'time before a stream client that does not read is closed, in milliseconds',
     ...wholeNumber(0, 600_000),
   },
   demoFaucet: {
     name: 'DEMO_FAUCET',
     default: null,
-    defaultNote: '`on` with its own servers, otherwise `off`',
-    meaning: 'play money for wallets that sign in on this machine; `off` ends it, `on` needs its own servers',
+    defaultNote: '`on` with own servers, else `off`',
+    meaning: 'play money for wallets that sign in on this machine; needs own servers',
     mustBe: 'on or off',
     schema: z.enum(['on', 'off']).transform((word) => word === 'on'),
   },
   dataDir: {
     name: 'DATA_DIR',
     default: '.data',
-    meaning: 'folder of the data of its own servers',
+    meaning: 'data folder of own servers',
     mustBe: 'a folder',
     schema: z.string().refine((text) => !text.includes('\0')),
   },
   logLevel: {
     name: 'LOG_LEVEL',
     default: 'info',
-    meaning: `least severe log lines that are written: ${LOG_LEVELS.join(', ')}`,
+    meaning: `minimum level to log: ${LOG_LEVELS.join(', ')}`,
     mustBe: `one of ${LOG_LEVELS.join(', ')}`,
     schema: z.enum(LOG_LEVELS),
   },
@@ -394,7 +394,7 @@ const SETTINGS = {
 
 const ALL_SETTINGS: readonly (readonly [key: string, Setting<unknown>])[] = Object.entries(SETTINGS);
 
-/** The configuration table in the README. */
+/** The table of docs/configuration.md. */
 export const CONFIG_TABLE: readonly { name: string; default: string; meaning: string }[] = ALL_SETTINGS.map(
   ([, setting]) => ({
     name: setting.name,

@@ -3,7 +3,7 @@
  * dependency-cruiser and knip hold the imports, with the settings at the top of the repository.
  */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -219,9 +219,32 @@ describe('docs/architecture.md', () => {
 });
 
 describe('the documents', () => {
+  const top = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'src/client/README.md'];
+  const documents = [...top.map((name) => join(ROOT, name)), ...filesBelow(join(ROOT, 'docs'), /\.md$/)];
+  /** The anchors that a Markdown viewer makes of the headings. */
+  const anchorsOf = (file: string): string[] =>
+    [...readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+      heading!
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    );
+
+  it('link only to existing files and headings', () => {
+    const broken = documents.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].flatMap(
+        ([link, path, anchor]) => {
+          const target = path === '' ? file : join(dirname(file), path!);
+          const holds = existsSync(target) && (anchor === undefined || anchorsOf(target).includes(anchor));
+          return holds ? [] : [`${relative(ROOT, file)}: ${link}`];
+        },
+      ),
+    );
+    expect(broken).to.deep.equal([]);
+  });
+
   it('have no paragraph of more than five lines of 120 characters', () => {
-    const top = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md'].map((name) => join(ROOT, name));
-    const long = [...top, ...filesBelow(join(ROOT, 'docs'), /\.md$/)].flatMap((file) =>
+    const long = documents.flatMap((file) =>
       readFileSync(file, 'utf8')
         .split('\n')
         .flatMap((line, at) =>
@@ -232,6 +255,21 @@ describe('the documents', () => {
   });
 });
 
+/** Returns the cells of each table row that begins with code, in one section of a document. */
+function rowsOf(document: string, heading: string): string[][] {
+  const [, section = ''] = readFileSync(join(ROOT, document), 'utf8').split(`\n## ${heading}\n`);
+  return section
+    .split('\n## ')[0]!
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+}
+
 describe('the version of package.json', () => {
   const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
   const { version } = JSON.parse(textOf('package.json'));
@@ -241,7 +279,7 @@ describe('the version of package.json', () => {
     ['docker-compose.yml', /\$\{REDBOOK_IMAGE:-redbook:(.*)\}/],
     ['k8s/base/kustomization.yaml', /newTag: (.*)$/m],
     ['k8s/overlays/production/kustomization.yaml', /newTag: (.*)$/m],
-    ['README.md', /redbook:(\d+\.\d+\.\d+)/],
+    ['docs/operating.md', /redbook:(\d+\.\d+\.\d+)/],
     ['CHANGELOG.md', /^## (\d+\.\d+\.\d+)/m],
   ];
 
@@ -251,46 +289,37 @@ describe('the version of package.json', () => {
     });
 });
 
-describe('the README', () => {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  const rowsAfter = (heading: string): string[][] => {
-    const [, section = ''] = readme.split(`\n## ${heading}\n`);
-    return section
-      .split('\n## ')[0]!
-      .split('\n')
-      .filter((line) => line.startsWith('| `'))
-      .map((line) =>
-        line
-          .split('|')
-          .slice(1, -1)
-          .map((cell) => cell.trim()),
-      );
-  };
-
-  it('carries the error table of the code', () => {
+describe('the tables of the documents', () => {
+  it('list every error code of the code, and one of four actions for each', () => {
     const expected = Object.entries(ERRORS).map(([code, { status, meaning, producer }]) => [
       `\`${code}\``,
       String(status),
       meaning,
       producer,
     ]);
-    expect(rowsAfter('Errors')).to.deep.equal(expected);
+    const rows = rowsOf('docs/api.md', '7. Errors');
+    expect(rows.map((cells) => cells.slice(0, -1))).to.deep.equal(expected);
+    const actions = rows.map((cells) => cells.at(-1)!);
+    expect(actions.filter((action) => !/^(repeat|look up|mend|wait)\b/.test(action))).to.deep.equal([]);
   });
 
-  it('carries the configuration table of the code', () => {
+  it('list every setting of the code', () => {
     const expected = CONFIG_TABLE.map(({ name, default: value, meaning }) => [`\`${name}\``, value, meaning]);
-    expect(rowsAfter('Configuration')).to.deep.equal(expected);
+    expect(rowsOf('docs/configuration.md', 'Settings')).to.deep.equal(expected);
   });
 
-  it('names every folder of the sources', () => {
+  it('list every folder of the sources', () => {
     const folders = readdirSync(SRC, { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => `\`src/${name}/\``);
-    const named = rowsAfter('Where things are').map(([folder]) => folder!);
+    const named = rowsOf('docs/architecture.md', 'Folders').map(([folder]) => folder!);
     expect(folders.filter((name) => !named.includes(name))).to.deep.equal([]);
   });
+});
 
+describe('the README', () => {
   it('gives the two commands first', () => {
+    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
     const [first] = /```sh\n([\s\S]*?)```/.exec(readme)?.slice(1) ?? [];
     expect(
       first

@@ -70,6 +70,6 @@ export async function assetOf(engine: Engine, symbol: string): Promise<Asset> {
   if (found !== undefined) return found;
   throw new OperatorRefusal(
     'UNKNOWN_ASSET',
-    `no asset ${symbol}: publish a market with it, or say its scale with asset set`,
+    `unknown asset ${symbol}: create a market that uses it, or register it with asset set ${symbol} --scale N`,
   );
 }

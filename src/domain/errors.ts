@@ -1,6 +1,6 @@
 /**
  * The one error table: every code that the service answers with, its HTTP status, its meaning and its producer.
- * `README.md` carries the same table; a test compares the two. Source: the public contract, section 7.
+ * `docs/api.md` 7 carries the same table; a test compares the two. Source: the public contract, section 7.
  */
 
 /** One row of the error table. */

@@ -27,7 +27,7 @@ export class EngineFormat extends Error {
   override readonly name = 'EngineFormat';
 }
 
-/** Thrown when all epochs have gone by, so that no new id is left. */
+/** Thrown when all epochs are used up, so that no new id can be issued. */
 export class EngineExhausted extends Error {
   override readonly name = 'EngineExhausted';
 }
@@ -192,7 +192,7 @@ export class EngineCore {
    * @throws EngineMisconfigured when the server's settings could lose what it has answered
    * @throws EngineBehind when Postgres has events that this server lost
    * @throws EngineFormat when another release wrote the engine in another format
-   * @throws EngineExhausted when all epochs have gone by
+   * @throws EngineExhausted when all epochs are used up
    * @throws EpochUnnoted while Postgres does not take the note
    */
   async open(known: KnownPosition | undefined): Promise<BegunEpoch | null> {
@@ -229,7 +229,7 @@ export class EngineCore {
           `the engine is at event ${reply.lastEvent}, Postgres at ${known?.epoch}-${known?.sequence}: restore it, or fill an empty one by 'ledger rebuild'`,
         );
       case 'exhausted':
-        throw new EngineExhausted(`${HIGHEST_EPOCH} epochs have gone by: no ids are left`);
+        throw new EngineExhausted(`all ${HIGHEST_EPOCH} epochs are used up; no more order ids can be issued`);
       case 'begun':
       case 'rewrite':
       case 'unknown':
@@ -251,7 +251,10 @@ export class EngineCore {
 
   #checkTenure(tenure: number): void {
     if (tenure !== this.#tenure)
-      throw new Refusal('SERVICE_UNAVAILABLE', 'the server that answered may be another one by now');
+      throw new Refusal(
+        'SERVICE_UNAVAILABLE',
+        'the connection to the engine changed during the call; try again',
+      );
   }
 
   #openEpoch(

@@ -81,7 +81,7 @@ export class EngineFunds {
     if (!(await this.#markets.assets()).some((known) => known.symbol === asset)) {
       throw new OperatorRefusal(
         'UNKNOWN_ASSET',
-        `no asset ${asset}: publish a market with it, or say its scale with asset set`,
+        `unknown asset ${asset}: create a market that uses it, or register it with asset set ${asset} --scale N`,
       );
     }
     if (amountAtoms <= 0n || amountAtoms > SUPPLY_LIMIT) {

@@ -81,9 +81,13 @@ interface UnsettledPage {
 }
 
 const farBehind = (): Refusal =>
-  new Refusal('SERVICE_UNAVAILABLE', 'too much of this wallet is not settled yet: try again later', {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
+  new Refusal(
+    'SERVICE_UNAVAILABLE',
+    'order history is unavailable until settlement catches up; trading continues',
+    {
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    },
+  );
 
 const weightAfter = (cursor: Cursor, events: readonly EngineEvent[]): number =>
   events.reduce((sum, event) => (event.sequence === cursor.sequence ? sum : sum + weightOf(event)), 0);

@@ -44,7 +44,10 @@ function epochAfter({ cursor, begunEpoch }: Pick<EngineImage, 'cursor' | 'begunE
   const epoch = Math.max(cursor.epoch, begunEpoch);
   const next = epoch + EPOCHS_SKIPPED;
   if (next >= HIGHEST_EPOCH)
-    throw new OperatorRefusal('EPOCHS_EXHAUSTED', `${epoch} epochs have gone by: no ids are left`);
+    throw new OperatorRefusal(
+      'EPOCHS_EXHAUSTED',
+      `the engine is at epoch ${epoch} of ${HIGHEST_EPOCH}, and a rebuild skips ${EPOCHS_SKIPPED}: no more order ids can be issued`,
+    );
   return next;
 }
 

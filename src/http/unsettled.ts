@@ -85,7 +85,7 @@ export function reaching<Read extends { readonly cursor: Cursor }>(settledTo: nu
 const farBehind = (): Refusal =>
   new Refusal(
     'SERVICE_UNAVAILABLE',
-    'settlement is behind: lists are back when it has caught up; trading goes on',
+    'order history is unavailable until settlement catches up; trading continues',
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
 

@@ -41,7 +41,7 @@ const HELD_WHILE_AWAY = 300_000;
 const contradiction = (): Refusal =>
   new Refusal('SERVICE_UNAVAILABLE', 'market data is unavailable until the ledger has caught up');
 
-/** Postgres did not tell its cursor, for the reason that is the cause. */
+/** The cursor could not be read from Postgres; `cause` holds the error. */
 class NoCursor {
   readonly cause: unknown;
 

@@ -15,23 +15,23 @@ import type { OperatorServices } from './services.ts';
 import { column, renderFacts, renderTable, shown } from './table.ts';
 import { type Answer, addNoun, type Perform, said } from './verb.ts';
 
-const WALLET = '0x and 40 hex digits, in any case';
+const WALLET = 'address: 0x and 40 hex digits, in any case';
 
 export function addAccountCommands(program: Command, perform: Perform): void {
-  const account = addNoun(program, 'account', 'balances, deposits, withdrawals and holds of wallets');
+  const account = addNoun(program, 'account', 'manage balances, deposits, withdrawals and holds of wallets');
   addMovement(account, perform, 'credited');
   addMovement(account, perform, 'debited');
 
   account
     .command('show')
     .argument('<wallet>', WALLET, readWallet)
-    .description('balances, live orders, hold and terms of a wallet')
+    .description('show the balances, live orders, hold and terms of a wallet')
     .action((wallet: string) => perform((services) => show(services, wallet)));
 
   account
     .command('hold')
     .argument('<wallet>', WALLET, readWallet)
-    .description('set an account aside: its live orders are cancelled, it neither trades nor withdraws')
+    .description('put a wallet on hold: cancel its live orders, and refuse its orders and withdrawals')
     .action((wallet: string) =>
       perform(async ({ engine }) =>
         closedOrders(`${wallet} is on hold`, await engine.switches.hold(wallet), { wallet, held: true }),
@@ -41,7 +41,7 @@ export function addAccountCommands(program: Command, perform: Perform): void {
   account
     .command('release')
     .argument('<wallet>', WALLET, readWallet)
-    .description('end a hold')
+    .description('release a wallet from hold')
     .action((wallet: string) =>
       perform(async ({ engine }) => {
         await engine.switches.release(wallet);
@@ -53,12 +53,12 @@ export function addAccountCommands(program: Command, perform: Perform): void {
 const MOVEMENTS = {
   credited: {
     verb: 'credit',
-    description: 'books a deposit; repeating a reference books nothing more',
+    description: 'book a deposit; a reference counts only once',
     sentence: (amount: string, wallet: string) => `credited ${amount} to ${wallet}`,
   },
   debited: {
     verb: 'debit',
-    description: 'books a withdrawal from the available balance; never touches what live orders reserve',
+    description: 'book a withdrawal from the available balance; a reference counts only once',
     sentence: (amount: string, wallet: string) => `debited ${amount} from ${wallet}`,
   },
 } as const;
@@ -67,10 +67,10 @@ function addMovement(account: Command, perform: Perform, kind: AccountMoved['kin
   account
     .command(MOVEMENTS[kind].verb)
     .argument('<wallet>', WALLET, readWallet)
-    .argument('<asset>', 'like USDC')
-    .argument('<amount>', 'a decimal; refused when finer than the asset’s atom', readDecimal)
-    .requiredOption('--reference <id>', 'what the movement is known by; it counts once for ever')
-    .addHelpText('after', '\nWhen the outcome is unknown, repeat the command with the same reference.')
+    .argument('<asset>', 'asset symbol, like USDC')
+    .argument('<amount>', 'decimal amount, at most as fine as the atom of the asset', readDecimal)
+    .requiredOption('--reference <id>', 'unique reference of the movement')
+    .addHelpText('after', '\nIf the outcome is unknown, repeat the command with the same reference.')
     .description(MOVEMENTS[kind].description)
     .action((wallet: string, asset: string, amount: Decimal, { reference }: { reference: string }) =>
       perform((services) => move(services, { kind, wallet, asset, amount, reference })),
@@ -90,7 +90,7 @@ async function move(
     const moved = formatScaled(amountAtoms, asset.scale);
     const sentence = MOVEMENTS[kind].sentence(`${moved} ${asset.symbol}`, wallet);
     return said(
-      `${sentence} (reference ${shown(reference)})${duplicate ? ': it was so already, nothing moved now' : ''}`,
+      `${sentence} (reference ${shown(reference)})${duplicate ? ': already booked, nothing moved' : ''}`,
       { ...movement, amount: moved, duplicate },
     );
   } catch (error) {
@@ -98,8 +98,7 @@ async function move(
     if (error instanceof EventRefused) throw error;
     throw new Refusal(
       error.code,
-      `${error.message}. It is not known whether the funds moved: repeat the command with the same reference, ` +
-        'which is safe, for it counts once',
+      `${error.message}. The outcome is unknown: repeat the command with the same reference, which counts only once`,
       { cause: error },
     );
   }
@@ -143,7 +142,7 @@ async function show(services: OperatorServices, wallet: string): Promise<Answer>
         renderFacts(
           [
             ['wallet', wallet],
-            ['custody hold', account.held ? 'yes: it neither trades nor withdraws' : 'no'],
+            ['custody hold', account.held ? 'yes: orders and withdrawals are refused' : 'no'],
             ['terms', termsInWords(terms)],
           ],
           paint,

@@ -3,11 +3,11 @@ import { readWholeNumber } from './arguments.ts';
 import { addNoun, type Perform, said } from './verb.ts';
 
 export function addAssetCommands(program: Command, perform: Perform): void {
-  addNoun(program, 'asset', 'decimals of assets')
+  addNoun(program, 'asset', 'register assets')
     .command('set')
-    .argument('<symbol>', 'upper-case letters and digits, like USDC')
-    .requiredOption('--scale <n>', 'decimals of its atom, 0 to 9', readWholeNumber)
-    .description('set the decimals of an asset’s atom (8 if never set), before its first use')
+    .argument('<symbol>', 'asset symbol: upper-case letters and digits, like USDC')
+    .requiredOption('--scale <n>', 'decimals of the asset, 0 to 9', readWholeNumber)
+    .description('set the decimals of an asset before its first use (default: 8)')
     .action((symbol: string, { scale }: { scale: number }) =>
       perform(async ({ engine }) => {
         const asset = await engine.markets.setAsset({ symbol, scale });

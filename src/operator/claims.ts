@@ -8,18 +8,22 @@ import { formatCounted } from './table.ts';
 import { addNoun, type Perform, said } from './verb.ts';
 
 export function addClaimsCommands(program: Command, perform: Perform): void {
-  const claims = addNoun(program, 'claims', 'the filter of used client order ids and references');
+  const claims = addNoun(
+    program,
+    'claims',
+    'manage the Bloom filter of used client order ids and references',
+  );
   claims
     .command('rebuild')
-    .option('--patience <seconds>', 'how long settlement may stand still meanwhile', readWholeNumber, 30)
+    .option('--patience <seconds>', 'maximum time without progress of settlement', readWholeNumber, 30)
     .addHelpText(
       'after',
       `
-The new filter has CLAIM_FILTER_BYTES bytes, whatever the size of the present one. It is filled beside the present one,
-which stays in force until the new one is complete. Needs memory for both in the engine's Redis. Rebuild again after a
-command that broke off. Every process must run a release that knows CLAIM_FILTER_BYTES.`,
+The new filter has CLAIM_FILTER_BYTES bytes. The present filter stays in force until the new one is complete, so the
+engine's Redis needs memory for both. If the command is interrupted, run it again. Every process must run a release that
+knows CLAIM_FILTER_BYTES.`,
     )
-    .description('fill the filter anew from Postgres, in the size that is set now, while trading goes on')
+    .description('rebuild the filter from Postgres with the configured size, while trading continues')
     .action(({ patience }: { patience: number }) =>
       perform(async (services) => {
         const rebuilt = await rebuildClaimFilter(services, { patienceMs: patience * 1_000 });

@@ -117,10 +117,10 @@ function describe(program: Command, perform: Perform): { out: string; err: strin
   const printed = { out: '', err: '' };
   program
     .description(
-      'Runs against the all-in-one of this folder (start it with npm start), or the servers that REDIS_URL and ' +
-        'DATABASE_URL name. Exit status: 0 done, 1 refused, 2 bad usage.',
+      'Operates a Redbook service: the one that npm start runs in this folder, or the one on the servers of REDIS_URL ' +
+        'and DATABASE_URL. Exit status: 0 success, 1 refused or failed, 2 bad usage.',
     )
-    .option('--json', 'answer with one JSON document; decimals in it are strings')
+    .option('--json', 'print one JSON document, with decimals as strings')
     // Must come before the nouns, which inherit these settings when they are created.
     .exitOverride()
     .configureOutput({
@@ -175,7 +175,7 @@ async function reportMisuse(
   { err }: Terminal,
 ): Promise<void> {
   const lacksVerb = error.code === 'commander.help';
-  const message = lacksVerb ? 'the command is not complete' : error.message.replace(/^error: /, '');
+  const message = lacksVerb ? 'incomplete command' : error.message.replace(/^error: /, '');
   await reportCode('BAD_USAGE', message, json, err);
   if (lacksVerb && !json) await write(err, `\n${help}`);
 }

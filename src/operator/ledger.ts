@@ -13,7 +13,7 @@ import { type Paint, write } from './terminal.ts';
 import { type Answer, addNoun, type Perform, said } from './verb.ts';
 
 export function addLedgerCommands(program: Command, perform: Perform): void {
-  const ledger = addNoun(program, 'ledger', 'whether the books hold, and what is in them');
+  const ledger = addNoun(program, 'ledger', 'check, export and rebuild the ledger');
   addReconcile(ledger, perform);
   addExport(ledger, perform);
   addRebuild(ledger, perform);
@@ -22,14 +22,14 @@ export function addLedgerCommands(program: Command, perform: Perform): void {
 function addReconcile(ledger: Command, perform: Perform): void {
   ledger
     .command('reconcile')
-    .option('--patience <seconds>', 'how long settlement may stand still meanwhile', readWholeNumber, 30)
+    .option('--patience <seconds>', 'maximum time without progress of settlement', readWholeNumber, 30)
     .addHelpText(
       'after',
       `
-Exit status 0 only when everything holds. Trading may go on meanwhile.
-Without --json, a reconcile that takes long tells its step on stderr every 15 seconds.`,
+The exit status is 0 only if everything holds. Trading continues meanwhile.
+Without --json, a long reconcile prints its step on stderr every 15 seconds.`,
     )
-    .description('recompute every invariant of the engine and the ledger from what they hold')
+    .description('check every invariant of the engine and the ledger')
     .action(({ patience }: { patience: number }) =>
       perform(async (services, invocation) =>
         reconciled(
@@ -97,24 +97,24 @@ function addExport(ledger: Command, perform: Perform): void {
     .command('export')
     .requiredOption(
       '--from <time>',
-      'first moment, like 2026-01-01 (UTC) or 2026-01-01T12:00:00Z',
+      'start time, inclusive, like 2026-01-01 (UTC) or 2026-01-01T12:00:00Z',
       readTimeMs,
     )
-    .requiredOption('--to <time>', 'first moment that is left out', readTimeMs)
-    .option('--asset <symbol>', 'only entries in this asset')
-    .addOption(new Option('--format <format>', 'of the output').choices(EXPORT_FORMATS).default('csv'))
-    .option('--after <entry>', 'go on after this entry id, without a header row', readEntryId)
+    .requiredOption('--to <time>', 'end time, exclusive', readTimeMs)
+    .option('--asset <symbol>', 'export only entries in this asset')
+    .addOption(new Option('--format <format>', 'output format').choices(EXPORT_FORMATS).default('csv'))
+    .option('--after <entry>', 'continue after this entry id, without a header row', readEntryId)
     .addHelpText(
       'after',
       `
-The entries of a transaction sum to zero in each asset. A positive amount: the account received.
-With --json the entries are one document, whatever the format.
+The entries of a transaction sum to zero in each asset. A positive amount is received by the account.
+With --json, the entries are one document, whatever the format.
 In CSV, a text that a spreadsheet would run as a formula (it begins with = + - @, a TAB or a line break) has an
 apostrophe in front. An importer drops one apostrophe where such a character, or more apostrophes and then such a
 character, follow it. Amounts are never changed; jsonl and --json have every text as it is.
-An export that broke off goes on after the entry id of its last whole line.`,
+To continue an interrupted export, pass the entry id of its last whole line to --after.`,
     )
-    .description('the double-entry ledger, entry by entry, in the order it was written')
+    .description('export the double-entry ledger in the order of its entries')
     .action((options: ExportOptions) =>
       perform(async ({ ledger }, { terminal, json }) => {
         const { from, to, asset, after } = options;
@@ -141,14 +141,14 @@ function addRebuild(ledger: Command, perform: Perform): void {
     .addHelpText(
       'after',
       `
-For an engine that is lost, in an empty Redis: what it had answered and not settled yet stays lost, and dead-man
-switches (cancel-after) are gone: clients must set theirs again.
+For a lost engine, in an empty Redis: events that were not settled stay lost, and so do dead-man switches
+(cancel-after). Clients must set theirs again.
 For an engine of another format, which releases before or after this one wrote: nothing is lost. It is refused until
 that release has settled every event. Dead-man switches are kept.
-Running processes open the engine by themselves when it is complete. A rebuild that broke off is begun anew.`,
+Running processes open the engine when it is complete. An interrupted rebuild begins anew.`,
     )
     .description(
-      'rebuild the engine from Postgres; refuses one that is there and has the format of this release',
+      'rebuild the engine from Postgres; refuses to replace one that has the format of this release',
     )
     .action(() =>
       perform(async (services) => {
@@ -158,7 +158,7 @@ Running processes open the engine by themselves when it is complete. A rebuild t
         const state = `the engine is as it was after event ${sequence}: ${parts.join(', ')}`;
         const switches = keepsSwitches
           ? 'dead-man switches are as they were: those that are due fire when a process opens the engine'
-          : 'dead-man switches are gone: clients must set theirs again';
+          : 'dead-man switches are lost: clients must set theirs again';
         return said(`${state}\n${switches}`, rebuilt);
       }),
     );

@@ -29,14 +29,14 @@ const CHANGEABLE_RULES = ['minOrderSize', 'maxOrderSize', 'referencePrice'] as c
 const RULES = ['tickSize', 'sizeStep', ...CHANGEABLE_RULES] as const;
 
 export function addMarketCommands(program: Command, perform: Perform): void {
-  const market = addNoun(program, 'market', 'publish markets and change their rules');
+  const market = addNoun(program, 'market', 'create and change markets');
   addCreate(market, perform);
   addSet(market, perform);
 
   market
     .command('clear')
-    .argument('<symbol>', 'BASE/QUOTE')
-    .description('cancel every order of a halted market')
+    .argument('<symbol>', 'market symbol, like ETH/USDC')
+    .description('cancel all orders of a halted market')
     .action((symbol: string) =>
       perform(async (services) =>
         closedOrders(`${symbol} is clear`, await clear(services, symbol), { market: symbol }),
@@ -45,38 +45,38 @@ export function addMarketCommands(program: Command, perform: Perform): void {
 
   market
     .command('list')
-    .description('the market records')
+    .description('list all markets')
     .action(() => perform(async ({ engine }) => listed(await engine.markets.all())));
 }
 
 const selfTrade = (): Option =>
   new Option(
     '--self-trade <policy>',
-    'what is dropped when an incoming order meets an own one: the rest of it, the resting one, or both',
+    'what to drop when an order meets an own order: the rest of the incoming one, the resting one, or both',
   ).choices(SELF_TRADE_POLICIES);
 
 const NULL_NOTE = `
-null stands for a rule that is not enforced; tick size and size step cannot both be null.`;
+Use null for a rule that is not enforced. Tick size and size step cannot both be null.`;
 
 function addCreate(market: Command, perform: Perform): void {
   market
     .command('create')
-    .argument('<symbol>', 'BASE/QUOTE, upper-case')
-    .requiredOption('--tick-size <decimal>', 'prices are multiples of it', readRule)
-    .requiredOption('--size-step <decimal>', 'sizes are multiples of it', readRule)
-    .requiredOption('--min-order-size <decimal>', 'smallest order, in base units', readRule)
-    .requiredOption('--max-order-size <decimal>', 'largest order, in base units', readRule)
-    .requiredOption('--fee-bps <n>', 'taker fee in hundredths of a percent, 0 to 1000', readWholeNumber)
+    .argument('<symbol>', 'market symbol: BASE/QUOTE, upper-case')
+    .requiredOption('--tick-size <decimal>', 'smallest price increment', readRule)
+    .requiredOption('--size-step <decimal>', 'smallest size increment, in base units', readRule)
+    .requiredOption('--min-order-size <decimal>', 'minimum order size, in base units', readRule)
+    .requiredOption('--max-order-size <decimal>', 'maximum order size, in base units', readRule)
+    .requiredOption('--fee-bps <n>', 'taker fee in basis points, 0 to 1000', readWholeNumber)
     .addOption(
-      new Option('--status <status>', 'what it starts as').choices(['active', 'pre_open']).default('active'),
+      new Option('--status <status>', 'initial status').choices(['active', 'pre_open']).default('active'),
     )
-    .option('--sell-disabled', 'take no sell orders')
-    .option('--hidden', 'leave it out of the public lists of pairs')
+    .option('--sell-disabled', 'refuse sell orders')
+    .option('--hidden', 'hide the market from the public list of pairs')
     .addOption(selfTrade().default('expire_taker' satisfies SelfTradePolicy))
-    .option('--reference-price <decimal>', 'mark price of a market that never traded', readRule, null)
-    .option('--network-id <id>', 'network ID in its record (NETWORK_ID if not given)')
+    .option('--reference-price <decimal>', 'mark price until the first trade', readRule, null)
+    .option('--network-id <id>', 'network ID of the market (default: NETWORK_ID)')
     .addHelpText('after', NULL_NOTE)
-    .description('publish a market; rules that cannot be exact are refused, saying which to change')
+    .description('create a market; rules that cannot be exact are refused')
     .action((symbol: string, options: CreateOptions) =>
       perform(async ({ engine, networkId }) => {
         const { sellDisabled, hidden, ...rules } = withNulls(options, RULES);
@@ -96,20 +96,22 @@ function addCreate(market: Command, perform: Perform): void {
 function addSet(market: Command, perform: Perform): void {
   market
     .command('set')
-    .argument('<symbol>', 'BASE/QUOTE')
-    .addOption(new Option('--status <status>', 'delisted needs an empty book').choices(MARKET_STATUSES))
-    .option('--trading-enabled <bool>', 'false: take no orders; cancels always work', readSwitch)
-    .option('--sell-enabled <bool>', 'false: take no sell orders', readSwitch)
-    .option('--visible <bool>', 'false: leave it out of the public lists of pairs', readSwitch)
-    .option('--fee-bps <n>', 'taker fee in hundredths of a percent, 0 to 1000', readWholeNumber)
-    .option('--min-order-size <decimal>', 'smallest order, in base units', readRule)
-    .option('--max-order-size <decimal>', 'largest order, in base units', readRule)
+    .argument('<symbol>', 'market symbol, like ETH/USDC')
+    .addOption(
+      new Option('--status <status>', 'new status; delisted needs an empty book').choices(MARKET_STATUSES),
+    )
+    .option('--trading-enabled <bool>', 'accept orders; cancels always work', readSwitch)
+    .option('--sell-enabled <bool>', 'accept sell orders', readSwitch)
+    .option('--visible <bool>', 'show the market in the public list of pairs', readSwitch)
+    .option('--fee-bps <n>', 'taker fee in basis points, 0 to 1000', readWholeNumber)
+    .option('--min-order-size <decimal>', 'minimum order size, in base units', readRule)
+    .option('--max-order-size <decimal>', 'maximum order size, in base units', readRule)
     .addOption(selfTrade())
-    .option('--reference-price <decimal>', 'mark price of a market that never traded', readRule)
-    .addHelpText('after', '\nThe next order meets the new rules. Tick size and size step never change.')
-    .description('change a market’s rules, effective for the next order')
+    .option('--reference-price <decimal>', 'mark price until the first trade', readRule)
+    .addHelpText('after', '\nThe tick size and the size step of a market cannot change.')
+    .description('change the rules of a market from the next order on')
     .action((symbol: string, change: MarketChange, command: Command) => {
-      if (Object.keys(change).length === 0) command.error('error: say what to change');
+      if (Object.keys(change).length === 0) command.error('error: no option was given');
       return perform(async ({ engine }) =>
         published(await engine.markets.change(symbol, withNulls(change, CHANGEABLE_RULES))),
       );
@@ -122,7 +124,7 @@ async function clear({ engine }: OperatorServices, symbol: string): Promise<Clos
   if (market.status !== 'halted') {
     throw new OperatorRefusal(
       'MARKET_NOT_HALTED',
-      `${symbol} is ${market.status}: halt it first (market set ${symbol} --status halted), or orders go on arriving`,
+      `${symbol} is ${market.status}: halt it first (market set ${symbol} --status halted), otherwise new orders keep arriving`,
     );
   }
   return engine.orders.clear(symbol);

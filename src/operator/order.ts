@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { addNoun, type Perform, said } from './verb.ts';
 
 export function addOrderCommands(program: Command, perform: Perform): void {
-  addNoun(program, 'order', 'single orders')
+  addNoun(program, 'order', 'manage single orders')
     .command('void')
-    .argument('<id>', 'of a live order, 34 hex digits')
-    .description('void one live order: it ends as failed, and what it reserved is available again')
+    .argument('<id>', 'id of a live order, 34 hex digits')
+    .description('void a live order: it ends as failed, and its reservation is released')
     .action((id: string) =>
       perform(async ({ engine }) => {
         const order = await engine.orders.void(id);

@@ -14,7 +14,7 @@ const PATIENCE_MS = 3_000;
 export function addStatusCommand(program: Command, perform: Perform): void {
   program
     .command('status')
-    .description('lag of settlement, last reconcile, age of snapshots, replicas, queue depth, pause')
+    .description('show settlement lag, last reconcile, snapshot age, replicas, queue depth and pause')
     .action(() => perform(status));
 }
 

@@ -3,11 +3,11 @@ import { readTermsVersion } from './arguments.ts';
 import { addNoun, type Perform, said } from './verb.ts';
 
 export function addTermsCommands(program: Command, perform: Perform): void {
-  const terms = addNoun(program, 'terms', 'the terms that a wallet must have accepted to place orders');
+  const terms = addNoun(program, 'terms', 'set the terms that wallets must accept before they place orders');
   terms
     .command('require')
-    .argument('<version>', 'as wallets name it when they accept', readTermsVersion)
-    .description('require a version; wallets that accepted another can still read and cancel')
+    .argument('<version>', 'terms version, as wallets send it when they accept', readTermsVersion)
+    .description('require a version; wallets that have not accepted it can still read and cancel')
     .action((version: string) =>
       perform(async ({ engine }) => {
         await engine.switches.requireTerms(version);
@@ -16,7 +16,7 @@ export function addTermsCommands(program: Command, perform: Perform): void {
     );
   terms
     .command('off')
-    .description('require none')
+    .description('require no terms')
     .action(() =>
       perform(async ({ engine }) => {
         await engine.switches.requireTerms(null);

@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { addNoun, type Perform, said } from './verb.ts';
 
 export function addTradingCommands(program: Command, perform: Perform): void {
-  const trading = addNoun(program, 'trading', 'the kill switch');
+  const trading = addNoun(program, 'trading', 'pause and resume trading');
   trading
     .command('pause')
-    .description('refuse every new order, on all markets at once; cancels and withdrawals go on')
+    .description('refuse new orders on all markets; cancels and withdrawals continue')
     .action(() =>
       perform(async ({ engine }) => {
         await engine.switches.pause();
@@ -14,7 +14,7 @@ export function addTradingCommands(program: Command, perform: Perform): void {
     );
   trading
     .command('resume')
-    .description('take orders again')
+    .description('accept new orders again')
     .action(() =>
       perform(async ({ engine }) => {
         await engine.switches.resume();

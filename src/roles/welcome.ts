@@ -50,9 +50,9 @@ export function welcome(
       ...(isOwn ? ofDemo : []),
       [`${where}npm run -s redbook -- status`, 'the operator’s commands; --help lists them'],
     ]),
-    '“A first session” in README.md goes on from here: sign in, get funds, place an order.',
+    'README.md continues from here with “A first session”: sign in, get funds, place an order.',
     '',
-    'Ctrl-C stops it; the data stay.',
+    'Press Ctrl-C to stop. Your data is kept.',
   ];
 }
 

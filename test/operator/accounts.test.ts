@@ -39,7 +39,7 @@ describe('operator: accounts', () => {
   it('counts a reference once, and says so the second time', async () => {
     const again = credit(BOB, 'ETH', '3.0', '--reference', 'in-2');
     expect(await desk.ask(...again)).to.include({ amount: '3', duplicate: true });
-    expect((await desk.run(...again)).stdout).to.contain('nothing moved now');
+    expect((await desk.run(...again)).stdout).to.contain('nothing moved');
     expect((await desk.ask('account', 'show', BOB)).balances).to.deep.equal([
       { asset: 'ETH', total: '3', available: '3', reserved: '0' },
     ]);
@@ -196,7 +196,7 @@ describe('operator: accounts', () => {
     Object.assign(desk, { services });
     expect(status).to.equal(1);
     expect(stderr).to.match(
-      /^SERVICE_UNAVAILABLE: .*not known whether.*repeat .* same reference, which is safe/,
+      /^SERVICE_UNAVAILABLE: .*outcome is unknown: repeat .* same reference, which counts only once/,
     );
   });
 });

@@ -92,7 +92,7 @@ function storeOf(
   observe: (decision: Decision) => void,
 ): Store {
   const neverCalled = (): never => {
-    throw new Error('a request that was counted stays counted');
+    throw new Error('decrement and resetKey are not supported');
   };
   return {
     async increment(logs) {
