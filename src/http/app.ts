@@ -3,9 +3,10 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { Refusal } from '../domain/errors.ts';
+import { cappedReads } from '../domain/shared-read.ts';
 import { WalletReads } from '../history/wallet-reads.ts';
 import { LISTS_AT_ONCE, ORDERS_AT_ONCE } from '../ledger/index.ts';
-import { cappedReads } from '../market-data/shared-read.ts';
+import { limitRepeatedLines, type RepeatedLines } from '../process/repeated-lines.ts';
 import type { HistoryReads, Query } from './endpoint.ts';
 import { outsideCeiling } from './limits/ceiling.ts';
 import { requestLimits } from './limits/index.ts';
@@ -19,7 +20,6 @@ import { observer } from './middleware/observe.ts';
 import { refusedHead } from './middleware/request-head.ts';
 import { allowViewer, documentation, VIEWER_PATH } from './openapi/index.ts';
 import { pageRoutes } from './page/index.ts';
-import { limitRepeatedLines, type RepeatedLines } from './repeated-lines.ts';
 import { refusalAnswer } from './replies/error.ts';
 import {
   addHeader,
