@@ -14,9 +14,9 @@ export const FLOORS = [
   ['config', 'embedded', 'http', 'stream', 'workers', 'demo'],
   ['web'],
   ['operator', 'client'],
-  ['books', 'market-data'],
+  ['books', 'history', 'market-data'],
   ['auth', 'engine', 'feed', 'ledger', 'queue'],
-  ['redis', 'edge'],
+  ['redis', 'edge', 'process'],
   ['contract'],
   ['domain'],
 ];
@@ -29,7 +29,7 @@ export const FLOORS = [
  */
 export const MAY_USE = {
   redbook: {},
-  main: { runs: ['roles', 'operator', 'config', 'http', 'domain'] },
+  main: { runs: ['roles', 'operator', 'config', 'process', 'domain'] },
   roles: {
     runs: [
       'config',
@@ -45,6 +45,7 @@ export const MAY_USE = {
       'ledger',
       'queue',
       'redis',
+      'process',
       'domain',
     ],
     types: ['operator'],
@@ -52,7 +53,7 @@ export const MAY_USE = {
   config: { runs: ['redis', 'domain'] },
   embedded: { runs: ['domain'] },
   http: {
-    runs: ['market-data', 'ledger', 'redis', 'contract', 'edge', 'domain'],
+    runs: ['history', 'market-data', 'ledger', 'redis', 'contract', 'edge', 'process', 'domain'],
     types: ['auth', 'engine'],
   },
   stream: { runs: ['feed', 'edge', 'domain'], types: ['contract'] },
@@ -62,6 +63,7 @@ export const MAY_USE = {
   client: { types: ['contract', 'domain'] },
   operator: { runs: ['books', 'engine', 'ledger', 'domain'] },
   books: { runs: ['engine', 'ledger', 'domain'] },
+  history: { runs: ['contract', 'domain'], types: ['engine', 'ledger'] },
   'market-data': { runs: ['domain'], types: ['engine', 'ledger'] },
   auth: { runs: ['redis', 'domain'] },
   engine: { runs: ['redis', 'domain'] },
@@ -70,6 +72,7 @@ export const MAY_USE = {
   queue: { runs: ['redis', 'domain'] },
   redis: {},
   edge: { runs: ['domain'], types: ['contract'] },
+  process: { runs: ['domain'] },
   contract: { runs: ['domain'] },
   domain: {},
 };
@@ -86,7 +89,7 @@ const HOMES = {
   'proxy-addr': ['edge'],
   'ipaddr.js': ['edge'],
   'lossless-json': ['http', 'client'],
-  'prom-client': ['http'],
+  'prom-client': ['process'],
   ws: ['stream'],
   bullmq: ['queue'],
   knex: ['ledger'],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Logger, multistream, pino } from 'pino';
 import { type Config, readConfig } from './config.ts';
 import { StartRefusal } from './domain/errors.ts';
-import { errorRecord } from './http/redact.ts';
+import { errorRecord } from './process/redact.ts';
 import { consoleOf } from './roles/console.ts';
 import { openLogFile } from './roles/log-file.ts';
 import type { RunningRole } from './roles/running-role.ts';

@@ -74,7 +74,7 @@ export async function beginRebuild(
   const token = randomBytes(TOKEN_BYTES).toString('hex');
   const kept = [KEYS.cancelAfter, KEYS.cancelAfterLeases, KEYS.cancelAfterCutOffs];
   const { epoch, sequence } = cursor;
-  const reply = await core.run(BEGIN_REBUILD, {
+  const reply = await core.scripts.run(BEGIN_REBUILD, {
     content: [...content, ...kept],
     format: ENGINE_FORMAT,
     token,
@@ -84,10 +84,10 @@ export async function beginRebuild(
   if (reply.outcome === 'held') throw notEmpty();
   if (reply.outcome === 'nothing') throw nothingSettled();
   if (reply.outcome === 'unsettled') throw unsettled(reply.last, cursor);
-  core.formatReplaced();
+  core.scripts.formatReplaced();
   const { current, next } = readFilterState(reply.filter);
   const left = [current, ...(next === null ? [] : [next])].flatMap(filterKeys);
-  await core.call(() => core.redis.unlink(KEYS.events, ...content, ...left));
+  await core.scripts.call(() => core.redis.unlink(KEYS.events, ...content, ...left));
   return { token, keepsSwitches: reply.replaces };
 }
 
@@ -97,7 +97,7 @@ export async function beginRebuild(
  * @throws OperatorRefusal REBUILD_REPLACED | ENGINE_NOT_EMPTY
  */
 export async function endRebuild(core: EngineCore, token: string, cursor: Cursor): Promise<void> {
-  const outcome = await core.run(END_REBUILD, { token, lastEvent: eventIdOf(cursor) });
+  const outcome = await core.scripts.run(END_REBUILD, { token, lastEvent: eventIdOf(cursor) });
   if (outcome === 'held') throw notEmpty();
   if (outcome === 'replaced') throw replaced();
 }

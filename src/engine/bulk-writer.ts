@@ -55,7 +55,7 @@ export class BulkWriter {
 
   /** @throws OperatorRefusal REBUILD_REPLACED */
   async send(command: Command, key: string, ...args: readonly Argument[]): Promise<void> {
-    const isOurs = await this.#core.run(FILL_REBUILD, {
+    const isOurs = await this.#core.scripts.run(FILL_REBUILD, {
       part: key,
       token: this.#token,
       command: command.toUpperCase(),

@@ -12,7 +12,8 @@ import {
   CLOSE_OUTCOMES,
 } from './cancelling-call.ts';
 import { exactNumber, REFERENCE_BYTES, readClosed, readOrderId, walletBytes } from './codec.ts';
-import { type EngineCore, neverSent } from './core.ts';
+import type { EngineCore } from './core.ts';
+import { neverSent } from './failures.ts';
 import { marketKeys } from './keys.ts';
 import type { EngineMarkets } from './markets.ts';
 import { Stale, sequenceIn } from './outcomes.ts';
@@ -133,9 +134,9 @@ export class OrderCancels {
   /** Reads a page of a wallet's live orders, in one market or in all (null). */
   async #livePage(wallet: string, marketNumber: number | null, after: Buffer | null): Promise<LivePage> {
     const { stamp, references } = await this.#core.whileCurrent(() =>
-      this.#core.run(FIND_LIVE_ORDERS, {
-        epoch: this.#core.epoch,
-        leastSequence: this.#core.leastSequence,
+      this.#core.scripts.run(FIND_LIVE_ORDERS, {
+        epoch: this.#core.lifecycle.epoch,
+        leastSequence: this.#core.lifecycle.leastSequence,
         wallet: walletBytes(wallet),
         marketNumber: marketNumber ?? '',
         after: after ?? '',
@@ -173,7 +174,7 @@ export class OrderCancels {
     references: Buffer,
     ticket: Ticket,
   ): Promise<ClosedOrder[] | Stale> {
-    const market = await this.#core.ofOpenEngine(
+    const market = await this.#core.lifecycle.ofOpenEngine(
       () => this.#markets.byNumber(marketNumber),
       (found) => found === undefined,
     );
@@ -195,12 +196,12 @@ export class OrderCancels {
           `a reservation of ${market.symbol} is missing: nothing was cancelled; reconcile the ledger`,
         );
       default:
-        throw this.#core.failureOf('cancel_orders', outcome.toString('utf8', 1));
+        throw this.#core.scripts.failureOf('cancel_orders', outcome.toString('utf8', 1));
     }
   }
 
   async #call(market: Market, requests: Buffer[]): Promise<(Buffer | typeof UNTOUCHED)[]> {
-    const { epoch, leastSequence, tenure } = this.#core;
+    const { epoch, leastSequence, tenure } = this.#core.lifecycle;
     const call = CANCELLING_CALL.pack({
       epoch,
       leastSequence,
@@ -210,10 +211,10 @@ export class OrderCancels {
       mostOrders: MOST_ORDERS_OF_CALL,
       rules: rulesText(market),
     });
-    const outcomes = await this.#core.run(CANCEL_ORDERS, { ...marketKeys(market), call, requests });
+    const outcomes = await this.#core.scripts.run(CANCEL_ORDERS, { ...marketKeys(market), call, requests });
     return outcomes.map((outcome) => {
       if (outcome[0] === CLOSE_OUTCOMES.untouched) return UNTOUCHED;
-      if (outcome[0] === CLOSE_OUTCOMES.closed) this.#core.saw(sequenceIn(outcome), tenure);
+      if (outcome[0] === CLOSE_OUTCOMES.closed) this.#core.lifecycle.saw(sequenceIn(outcome), tenure);
       return outcome;
     });
   }

@@ -43,7 +43,7 @@ export class EngineClaimFilter {
    * load to within a hundredth.
    */
   async load(): Promise<FilterLoad> {
-    const { current } = await this.#core.readFilter();
+    const { current } = await this.#core.filter.read();
     const keys = filterKeys(current);
     const stride = Math.max(SAMPLE_BYTES, current.bytes / SAMPLES);
     const phase = Math.floor((Math.random() * stride) / SAMPLE_BYTES) * SAMPLE_BYTES;
@@ -51,7 +51,7 @@ export class EngineClaimFilter {
     for (let at = phase; at < current.bytes; at += stride) {
       const offset = at % FILTER_PART_BYTES;
       const key = keys[Math.floor(at / FILTER_PART_BYTES)]!;
-      const found = await this.#core.call(() =>
+      const found = await this.#core.scripts.call(() =>
         this.#core.redis.getrangeBuffer(key, offset, offset + SAMPLE_BYTES - 1),
       );
       // A string ends where its last bit was set.
@@ -88,7 +88,7 @@ export class EngineClaimFilter {
 
   /** Returns the name of the filter in force; null when no filter can have that name. */
   async name(): Promise<string | null> {
-    const { text, current, next } = await this.#core.readFilter();
+    const { text, current, next } = await this.#core.filter.read();
     const isLayout = [current, next ?? current].every(
       ({ bytes }) => Number.isInteger(Math.log2(bytes)) && bytes <= LARGEST_FILTER_BYTES,
     );
@@ -97,7 +97,7 @@ export class EngineClaimFilter {
 
   /** Copies the filter in force stretch by stretch. Each copy answers for the ids in its stretch. */
   async *copy(): AsyncGenerator<FilterCopy> {
-    const { current } = await this.#core.readFilter();
+    const { current } = await this.#core.filter.read();
     const keys = filterKeys(current);
     for (let from = 0; from < current.bytes; from += STRETCH_BYTES) {
       const bits = new FilterBits(current, from, Math.min(STRETCH_BYTES, current.bytes - from));
@@ -105,7 +105,7 @@ export class EngineClaimFilter {
         const key = keys[Math.floor((from + at) / FILTER_PART_BYTES)]!;
         const offset = (from + at) % FILTER_PART_BYTES;
         const end = offset + Math.min(PIECE_BYTES, bits.bytes.length - at) - 1;
-        const piece = await this.#core.call(() => this.#core.redis.getrangeBuffer(key, offset, end));
+        const piece = await this.#core.scripts.call(() => this.#core.redis.getrangeBuffer(key, offset, end));
         // A string ends where its last bit was set.
         piece.copy(bits.bytes, at);
       }

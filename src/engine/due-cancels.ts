@@ -46,7 +46,11 @@ export class EngineDueCancels {
    */
   async set(wallet: string, timeoutMs: number): Promise<number | null> {
     const { dueMs } = await this.#core.whileCurrent(() =>
-      this.#core.run(SET_CANCEL_AFTER, { epoch: this.#core.epoch, wallet: walletBytes(wallet), timeoutMs }),
+      this.#core.scripts.run(SET_CANCEL_AFTER, {
+        epoch: this.#core.lifecycle.epoch,
+        wallet: walletBytes(wallet),
+        timeoutMs,
+      }),
     );
     return dueMs;
   }
@@ -54,7 +58,7 @@ export class EngineDueCancels {
   /** Takes up to `most` due switches. A switch that is not ended within `leaseMs` is taken again by the next call. */
   async take(most: number, leaseMs: number): Promise<DueCancels> {
     const { taken, ...times } = await this.#core.whileCurrent(() =>
-      this.#core.run(TAKE_DUE_CANCELS, { epoch: this.#core.epoch, most, leaseMs }),
+      this.#core.scripts.run(TAKE_DUE_CANCELS, { epoch: this.#core.lifecycle.epoch, most, leaseMs }),
     );
     const switches = taken.map(({ wallet, cutOff }) => ({
       wallet: walletText(wallet),
@@ -79,8 +83,8 @@ export class EngineDueCancels {
    */
   async lease({ wallet, cutOff }: DueCancel, leaseMs: number | null): Promise<boolean> {
     const { isOurs } = await this.#core.whileCurrent(() =>
-      this.#core.run(LEASE_DUE_CANCEL, {
-        epoch: this.#core.epoch,
+      this.#core.scripts.run(LEASE_DUE_CANCEL, {
+        epoch: this.#core.lifecycle.epoch,
         wallet: walletBytes(wallet),
         cutOff,
         leaseMs: leaseMs ?? '',

@@ -96,14 +96,15 @@ export class FilterRebuild {
   }
 
   static async begin(core: EngineCore): Promise<FilterRebuild> {
-    const { epoch, filterBytes: bytes } = core;
+    const { epoch } = core.lifecycle;
+    const { nextBytes: bytes } = core.filter;
     await checkMemory(core, bytes);
-    const generation = await core.run(NUMBER_FILTER, { epoch });
+    const generation = await core.scripts.run(NUMBER_FILTER, { epoch });
     if (generation === null) throw replaced();
     const next: FilterLayout = { generation, bytes };
     try {
       await allocate(core, next);
-      const { current: former, text, next: earlier } = await core.readFilter();
+      const { current: former, text, next: earlier } = await core.filter.read();
       if (earlier !== null && earlier.generation > generation) throw replaced();
       const sequence = await exchange(core, epoch, text, writeFilterState(former, next));
       const rebuild = new FilterRebuild(core, { epoch, former, next, sequence });
@@ -121,7 +122,7 @@ export class FilterRebuild {
 
   readonly merge = async (key: string, offset: number, piece: Buffer): Promise<void> => {
     checkEpoch(this.#core, this.#epoch);
-    const isCurrent = await this.#core.run(MERGE_FILTER, {
+    const isCurrent = await this.#core.scripts.run(MERGE_FILTER, {
       filter: key,
       epoch: this.#epoch,
       filterLayout: this.#text,
@@ -154,7 +155,7 @@ export class FilterRebuild {
 }
 
 async function checkMemory(core: EngineCore, bytes: number): Promise<void> {
-  const info = await core.call(() => core.redis.info('memory'));
+  const info = await core.scripts.call(() => core.redis.info('memory'));
   const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
   const [used, limit] = [read('used_memory'), read('maxmemory')];
   if (limit > 0 && used + bytes > limit * MEMORY_SHARE)
@@ -167,7 +168,8 @@ async function checkMemory(core: EngineCore, bytes: number): Promise<void> {
 /** Allocates each string at its full length, so that no later command has to copy it to extend it. */
 async function allocate(core: EngineCore, layout: FilterLayout): Promise<void> {
   const length = Math.min(layout.bytes, FILTER_PART_BYTES);
-  for (const key of filterKeys(layout)) await core.call(() => core.redis.setrange(key, length - 1, '\0'));
+  for (const key of filterKeys(layout))
+    await core.scripts.call(() => core.redis.setrange(key, length - 1, '\0'));
 }
 
 /**
@@ -175,7 +177,7 @@ async function allocate(core: EngineCore, layout: FilterLayout): Promise<void> {
  * detect that.
  */
 function checkEpoch(core: EngineCore, epoch: number): void {
-  if (core.epoch !== epoch) throw replaced();
+  if (core.lifecycle.epoch !== epoch) throw replaced();
 }
 
 /**
@@ -184,7 +186,7 @@ function checkEpoch(core: EngineCore, epoch: number): void {
  */
 async function exchange(core: EngineCore, epoch: number, expected: string, text: string): Promise<number> {
   checkEpoch(core, epoch);
-  const reply = await core.run(SET_FILTER, { epoch, presentLayout: expected, newLayout: text });
+  const reply = await core.scripts.run(SET_FILTER, { epoch, presentLayout: expected, newLayout: text });
   if (reply === null) throw replaced();
   return reply.sequence;
 }
@@ -192,10 +194,10 @@ async function exchange(core: EngineCore, epoch: number, expected: string, text:
 /** Removes the strings of filters that are not in force, as far as the engine can be reached. */
 async function letGo(core: EngineCore, layouts: readonly FilterLayout[]): Promise<void> {
   try {
-    const { current, next } = await core.readFilter();
+    const { current, next } = await core.filter.read();
     const kept = new Set([current.generation, next?.generation]);
     const keys = layouts.filter(({ generation }) => !kept.has(generation)).flatMap(filterKeys);
-    if (keys.length > 0) await core.call(() => core.redis.unlink(...keys));
+    if (keys.length > 0) await core.scripts.call(() => core.redis.unlink(...keys));
   } catch {
     // The next rebuild removes them.
   }

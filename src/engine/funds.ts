@@ -52,8 +52,8 @@ export class EngineFunds {
     const record = JSON.stringify({ wallet, asset, amount: amountAtoms.toString(), reference });
     let epoch = 0;
     const reply = await this.#core.whileCurrent(() => {
-      epoch = this.#core.epoch;
-      return this.#core.run(MOVE_FUNDS, {
+      epoch = this.#core.lifecycle.epoch;
+      return this.#core.scripts.run(MOVE_FUNDS, {
         balances: balancesKey(asset),
         epoch,
         kind,
@@ -63,8 +63,8 @@ export class EngineFunds {
         scale: scale ?? '',
         mostSupply: (SUPPLY_LIMIT - amountAtoms).toString(),
         record,
-        checkedAt: checkedAtMs(checked, this.#core),
-        ...scriptClaim(id, this.#core.filter),
+        checkedAt: checkedAtMs(checked, this.#core.lifecycle),
+        ...scriptClaim(id, this.#core.filter.state),
       });
     });
     switch (reply.outcome) {
@@ -99,7 +99,7 @@ export class EngineFunds {
   async balancesOf(wallet: string): Promise<Balance[]> {
     const assets = await this.#markets.assets();
     if (assets.length === 0) return [];
-    const found = await this.#core.run(READ_BALANCES, {
+    const found = await this.#core.scripts.run(READ_BALANCES, {
       balances: assets.map(({ symbol }) => balancesKey(symbol)),
       wallet: walletBytes(wallet),
     });

@@ -5,6 +5,7 @@ import { EngineClaimFilter } from './claim-filter.ts';
 import { type CoreOptions, EngineCore } from './core.ts';
 import { EngineDueCancels } from './due-cancels.ts';
 import { EngineFunds } from './funds.ts';
+import type { EngineLifecycle } from './lifecycle.ts';
 import { EngineMarkets } from './markets.ts';
 import { EngineOrders } from './orders.ts';
 import { EngineOutbox } from './outbox.ts';
@@ -25,19 +26,19 @@ export {
   writeBookMember,
   writeLiveMember,
 } from './codec.ts';
+export type { DueCancel } from './due-cancels.ts';
+export type { EngineImage } from './engine-image.ts';
 export {
   EngineBehind,
   EngineExhausted,
   EngineFormat,
-  type EpochNotes,
   EpochUnnoted,
   EventRefused,
-} from './core.ts';
-export type { DueCancel } from './due-cancels.ts';
-export type { EngineImage } from './engine-image.ts';
+} from './failures.ts';
 export type { FilterLoad } from './filter-layout.ts';
 export type { FilterRebuilt } from './filter-rebuild.ts';
 export { checkSameMovement } from './funds.ts';
+export type { EpochNotes } from './lifecycle.ts';
 export type { Claimed } from './orders.ts';
 export { type EngineHash, FIELDS_TOGETHER, type MemberPage } from './pages.ts';
 export type { Placement, PlaceOrder } from './placing.ts';
@@ -46,20 +47,6 @@ export { checkRights, MissingRights, namedRight } from './rights.ts';
 export { EngineMisconfigured } from './server-settings.ts';
 export type { BookLevels, Level, Quotes } from './snapshots.ts';
 export { ENGINE_FORMAT, HIGHEST_EPOCH } from './state.ts';
-
-/** Opening of an engine, and the identity of its server. */
-type EngineLifecycle = Pick<
-  EngineCore,
-  | 'open'
-  | 'isOpen'
-  | 'tenure'
-  | 'confirm'
-  | 'inspect'
-  | 'noteEpoch'
-  | 'onLost'
-  | 'checkFormat'
-  | 'serverRunId'
->;
 
 /**
  * One engine, as one replica uses it. Every method may throw `Refusal` SERVICE_UNAVAILABLE: the outcome of a command is
@@ -88,7 +75,7 @@ export function openEngine(options: EngineOptions): Engine {
   const pages = new EnginePages(core);
   const cancels = new OrderCancels(core, markets);
   return {
-    lifecycle: core,
+    lifecycle: core.lifecycle,
     rebuilds: new EngineRebuilds(core),
     markets,
     orders: new EngineOrders(core, { markets, pages, cancels }, options),

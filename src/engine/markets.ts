@@ -66,7 +66,7 @@ export class EngineMarkets {
 
   /** Asks the engine and bypasses the cache; works before the engine is open. */
   async exists(symbol: string): Promise<boolean> {
-    return (await this.#core.call(() => this.#core.redis.hget(KEYS.markets, symbol))) !== null;
+    return (await this.#core.scripts.call(() => this.#core.redis.hget(KEYS.markets, symbol))) !== null;
   }
 
   /** Returns a market by its number, from the last read. Scripts check it against the record in force. */
@@ -96,13 +96,13 @@ export class EngineMarkets {
    * @throws Refusal SERVICE_UNAVAILABLE on an engine that was emptied
    */
   async refresh(): Promise<Listing> {
-    const { tenure } = this.#core;
-    const epoch = this.#core.isOpen() ? this.#core.epoch : 0;
+    const { tenure } = this.#core.lifecycle;
+    const epoch = this.#core.lifecycle.isOpen() ? this.#core.lifecycle.epoch : 0;
     const records = await this.#notOfEmptied(
-      () => this.#core.call(() => this.#core.redis.hvals(KEYS.markets)),
+      () => this.#core.scripts.call(() => this.#core.redis.hvals(KEYS.markets)),
       (found) => found.length === 0,
     );
-    if (tenure !== this.#core.tenure) return this.refresh();
+    if (tenure !== this.#core.lifecycle.tenure) return this.refresh();
     const known = this.#listing;
     const isSame =
       records.length === known.all.length && records.every((record) => known.byRecord.has(record));
@@ -117,15 +117,15 @@ export class EngineMarkets {
 
   /** Returns a result of the engine, or of whatever the server holds in a process that never opens the engine. */
   #notOfEmptied<T>(read: () => Promise<T>, isEmpty: (result: T) => boolean): Promise<T> {
-    return this.#core.wasOpen ? this.#core.ofOpenEngine(read, isEmpty) : read();
+    return this.#core.lifecycle.wasOpen ? this.#core.lifecycle.ofOpenEngine(read, isEmpty) : read();
   }
 
   #known(): Listing {
-    return this.#listing.tenure === this.#core.tenure ? this.#listing : NOTHING_LISTED;
+    return this.#listing.tenure === this.#core.lifecycle.tenure ? this.#listing : NOTHING_LISTED;
   }
 
   async assets(): Promise<Asset[]> {
-    const fields = await this.#core.call(() => this.#core.redis.hgetall(KEYS.assets));
+    const fields = await this.#core.scripts.call(() => this.#core.redis.hgetall(KEYS.assets));
     return Object.entries(fields)
       .filter(([symbol]) => !symbol.endsWith(' used'))
       .map(([symbol, scale]) => ({ symbol, scale: Number(scale) }))
@@ -162,7 +162,7 @@ export class EngineMarkets {
   async setAsset(asset: Asset): Promise<Asset> {
     const { symbol, scale } = checkAsset(asset);
     await this.#core.whileCurrent(() =>
-      this.#core.run(SET_ASSET, { epoch: this.#core.epoch, symbol, scale }),
+      this.#core.scripts.run(SET_ASSET, { epoch: this.#core.lifecycle.epoch, symbol, scale }),
     );
     return asset;
   }
@@ -181,10 +181,10 @@ export class EngineMarkets {
   /** Replaces the market's version if it is still in force; the script assigns the next one. */
   #write(market: Market): Promise<ReplyOf<typeof SET_MARKET>> {
     const { symbol, number, version, base, quote } = market;
-    return this.#core.run(SET_MARKET, {
+    return this.#core.scripts.run(SET_MARKET, {
       bids: bookKey(symbol, 'bids'),
       asks: bookKey(symbol, 'asks'),
-      epoch: this.#core.epoch,
+      epoch: this.#core.lifecycle.epoch,
       symbol,
       number,
       version,

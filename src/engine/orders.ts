@@ -78,7 +78,7 @@ export class EngineOrders {
   find(wallet: string, clientOrderId: string): Promise<Claimed> {
     const claim = orderClaim(wallet, clientOrderId);
     return this.#core.whileCurrent(() =>
-      this.#core.run(FIND_CLAIM, { ...scriptClaim(claim, this.#core.filter) }),
+      this.#core.scripts.run(FIND_CLAIM, { ...scriptClaim(claim, this.#core.filter.state) }),
     );
   }
 
@@ -133,17 +133,17 @@ export class EngineOrders {
     ticket: Ticket,
   ): Promise<Placement | Stale> {
     const { wallet, request, restricted } = command;
-    const { epoch } = this.#core;
-    const reply = await this.#core.run(ADMIT_ORDER, {
+    const { epoch } = this.#core.lifecycle;
+    const reply = await this.#core.scripts.run(ADMIT_ORDER, {
       epoch,
       marketVersion: market?.version ?? '',
       marketNumber: market?.number ?? '',
       symbol: market?.symbol ?? '',
       wallet: walletBytes(wallet),
       clientOrderId: request.clientOrderId ?? '',
-      checkedAt: checkedAtMs(command.checked, this.#core),
+      checkedAt: checkedAtMs(command.checked, this.#core.lifecycle),
       restricted: restricted ? 1 : 0,
-      ...scriptClaim(claimOf(command), this.#core.filter),
+      ...scriptClaim(claimOf(command), this.#core.filter.state),
     });
     if (reply instanceof Stale || reply.outcome === 'claimed') return reply;
     if (reply.outcome === 'unchecked') return uncheckedAt({ epoch, timeMs: reply.timeMs }, ticket);

@@ -146,7 +146,7 @@ export class EngineOutbox {
 
   async #readPage(from: string, count: number): Promise<StreamEntry[]> {
     try {
-      const entries = await this.#core.call(() =>
+      const entries = await this.#core.scripts.call(() =>
         this.#core.redis.xrangeBuffer(KEYS.events, from, '+', 'COUNT', count),
       );
       const bytes = entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
@@ -180,8 +180,8 @@ export class EngineOutbox {
    *   that: until they are on the disk of Postgres. Called at most once, by a read of many events; the pages end there.
    */
   async *unsettledPages(wallet: string, settledTo = nothingKnown): AsyncGenerator<UnsettledPage> {
-    const { tenure } = this.#core;
-    const isOpen = this.#core.isOpen();
+    const { tenure } = this.#core.lifecycle;
+    const isOpen = this.#core.lifecycle.isOpen();
     let [isComplete, bytes] = [true, 0];
     for await (const asked of this.#stampPages(wallet, settledTo)) {
       const entries = await this.#entriesAt(asked);
@@ -190,7 +190,7 @@ export class EngineOutbox {
       // A missing entry has been settled meanwhile: the caller reads Postgres next.
       isComplete &&= entries.length === asked.length;
       const events = await this.#decode(entries.reverse());
-      yield { events, isWhole: isComplete && isOpen && tenure === this.#core.tenure };
+      yield { events, isWhole: isComplete && isOpen && tenure === this.#core.lifecycle.tenure };
     }
   }
 
@@ -229,10 +229,10 @@ export class EngineOutbox {
    */
   async #unsettledStamps(wallet: string, part: StampsPart): Promise<readonly Buffer[] | undefined> {
     const reply = await this.#core.whileCurrent(() =>
-      this.#core.run(FIND_UNSETTLED, {
+      this.#core.scripts.run(FIND_UNSETTLED, {
         wallet: walletBytes(wallet),
         ...part,
-        leastSequence: this.#core.leastSequence,
+        leastSequence: this.#core.lifecycle.leastSequence,
       }),
     );
     return reply.outcome === 'too many' ? undefined : reply.stamps;
@@ -243,7 +243,7 @@ export class EngineOutbox {
     const ids = stamps.map((stamp) =>
       eventIdOf({ epoch: stamp.readUInt16BE(0), sequence: sequenceOf(stamp) }),
     );
-    const found = await this.#core.call(() =>
+    const found = await this.#core.scripts.call(() =>
       Promise.all(ids.map((id) => this.#core.redis.xrangeBuffer(KEYS.events, id, id))),
     );
     return found.flat();
@@ -254,7 +254,7 @@ export class EngineOutbox {
    * @returns the number of events removed from the stream
    */
   trim({ epoch, sequence }: Cursor): Promise<number> {
-    return this.#core.run(TRIM_SETTLED, {
+    return this.#core.scripts.run(TRIM_SETTLED, {
       epoch,
       sequence,
       eventsStayMs: EVENTS_STAY_MS,

@@ -181,7 +181,7 @@ export class EnginePages {
    */
   async scanFields(hash: EngineHash, cursor: string | null): Promise<FieldPage> {
     const { key, nameOf } = shapeOf(hash);
-    const page = await this.#core.run(SCAN_FIELDS, {
+    const page = await this.#core.scripts.run(SCAN_FIELDS, {
       hash: key,
       cursor: cursor ?? '0',
       count: FIELDS_TOGETHER,
@@ -198,7 +198,10 @@ export class EnginePages {
    */
   async readFields(hash: EngineHash, names: readonly string[]): Promise<FieldValues> {
     const { key, fieldOf } = shapeOf(hash);
-    const { sequence, values } = await this.#core.run(READ_FIELDS, { hash: key, fields: names.map(fieldOf) });
+    const { sequence, values } = await this.#core.scripts.run(READ_FIELDS, {
+      hash: key,
+      fields: names.map(fieldOf),
+    });
     if (hash.of !== 'engine') return { sequence, values };
     const partOf = (value: Buffer | null, index: number): Buffer | null =>
       value !== null && fieldOf(names[index]!) === 'state'
@@ -209,7 +212,7 @@ export class EnginePages {
 
   /** Returns the position of the engine, by its own count and by its stream. */
   async readHead(): Promise<Head> {
-    const { sequence, timeMs, newestId, newestTimeMs } = await this.#core.run(READ_HEAD, {});
+    const { sequence, timeMs, newestId, newestTimeMs } = await this.#core.scripts.run(READ_HEAD, {});
     const [epoch, newest] = newestId.split('-').map(Number);
     return {
       sequence,
@@ -220,7 +223,7 @@ export class EnginePages {
 
   async #scanMembers(key: string, after: Buffer | null): Promise<MemberPage> {
     const from = after === null ? '-' : Buffer.concat([Buffer.from('('), after]);
-    const page = await this.#core.run(SCAN_MEMBERS, { set: key, from, count: MEMBERS_TOGETHER });
+    const page = await this.#core.scripts.run(SCAN_MEMBERS, { set: key, from, count: MEMBERS_TOGETHER });
     return { ...page, isLast: page.members.length < MEMBERS_TOGETHER };
   }
 }

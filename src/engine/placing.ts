@@ -9,8 +9,9 @@ import { toInteger } from '../domain/units.ts';
 import { Batches, type Ticket, UNTOUCHED } from './batches.ts';
 import { type Claim, checkedAtMs, type Moment, orderClaim } from './claims.ts';
 import { exactNumber, orderIdOf, readFills, walletBytes } from './codec.ts';
-import { type EngineCore, neverSent } from './core.ts';
+import type { EngineCore } from './core.ts';
 import { lotOf } from './event-codec.ts';
+import { neverSent } from './failures.ts';
 import { type FilterState, type ScriptClaim, scriptClaim } from './filter-layout.ts';
 import { marketKeys } from './keys.ts';
 import { refusalOf, Stale, sequenceIn } from './outcomes.ts';
@@ -126,12 +127,13 @@ export class PlacingCalls {
       case OUTCOMES.refused:
         throw refusalOf(wordOf(outcome));
       default:
-        throw this.#core.failureOf('place_orders', wordOf(outcome));
+        throw this.#core.scripts.failureOf('place_orders', wordOf(outcome));
     }
   }
 
   async #call(market: Market, orders: Measured[]): Promise<(Outcome | Error | typeof UNTOUCHED)[]> {
-    const { epoch, leastSequence, tenure, filter } = this.#core;
+    const { epoch, leastSequence, tenure } = this.#core.lifecycle;
+    const filter = this.#core.filter.state;
     const filters = new FilterKeys();
     // An order that cannot be packed fails alone.
     const packed = orders.map((order) => {
@@ -145,7 +147,7 @@ export class PlacingCalls {
     if (sent.length === 0) return packed as Error[];
     const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, leastSequence, layout: filter.text });
     const input = { ...marketKeys(market), filters: filters.keys, call, orders: sent };
-    const reply = await this.#core.run(PLACE_ORDERS, input);
+    const reply = await this.#core.scripts.run(PLACE_ORDERS, input);
     const { epoch: epochNow, time: timeMs } = PLACING_REPLY.unpack(reply.shared);
     const metInVain = readMetInVain(reply.shared);
     let next = 0;
@@ -155,7 +157,7 @@ export class PlacingCalls {
       const bytes = reply.results[next]!;
       next += 1;
       if (bytes[0] === OUTCOMES.untouched) return UNTOUCHED;
-      if (bytes[0] === OUTCOMES.placed) this.#core.saw(sequenceIn(bytes), tenure);
+      if (bytes[0] === OUTCOMES.placed) this.#core.lifecycle.saw(sequenceIn(bytes), tenure);
       return { bytes, epoch: epochNow, timeMs, metInVain: met };
     });
   }
@@ -247,7 +249,7 @@ function packOrder(
     clientId: request.clientOrderId ?? '',
     amount: exactNumber(sizeSteps ?? budgetAtoms!),
     restricted: restricted ? 1 : 0,
-    checkedAt: checkedAtMs(command.checked, core),
+    checkedAt: checkedAtMs(command.checked, core.lifecycle),
     filter: claim === null ? 0 : filters.indexOf(place.claimFilter),
     nextFilter: place.nextFilterOffset === '' ? 0 : filters.indexOf(place.nextClaimFilter) + 1,
     mask: place.filterMask,

@@ -61,7 +61,7 @@ export class EngineSnapshots {
   }
 
   async state(): Promise<EngineState> {
-    const [state, paused, terms] = await this.#core.call(() =>
+    const [state, paused, terms] = await this.#core.scripts.call(() =>
       this.#core.redis.hmgetBuffer(KEYS.engine, 'state', 'paused', 'terms'),
     );
     const { epoch, sequence, time } = readState(state);
@@ -85,7 +85,7 @@ export class EngineSnapshots {
       markets = await this.#markets.all();
       selected = select(markets);
       if (selected.length === 0) return [];
-      return this.#core.run(READ_QUOTES, {
+      return this.#core.scripts.run(READ_QUOTES, {
         books: selected.flatMap(({ symbol }) => [bookKey(symbol, 'bids'), bookKey(symbol, 'asks')]),
         rules: selected.flatMap(({ number, symbol, version }) => [number, symbol, version]),
       });
@@ -107,7 +107,7 @@ export class EngineSnapshots {
       async () => {
         const market = await this.#markets.bySymbol(symbol);
         if (market === undefined) return undefined;
-        const reply = await this.#core.run(READ_BOOK, {
+        const reply = await this.#core.scripts.run(READ_BOOK, {
           ...marketKeys(market),
           most: levels,
           marketNumber: market.number,
@@ -123,7 +123,7 @@ export class EngineSnapshots {
 
   /** Returns Unix milliseconds by the engine's clock. */
   async time(): Promise<number> {
-    const [seconds, micros] = await this.#core.call(() => this.#core.redis.time());
+    const [seconds, micros] = await this.#core.scripts.call(() => this.#core.redis.time());
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   }
 }

@@ -85,7 +85,7 @@ export class EngineSwitches {
   }
 
   async accountOf(wallet: string): Promise<{ held: boolean; acceptedTerms: string | null }> {
-    const [held, terms] = await this.#core.call(() =>
+    const [held, terms] = await this.#core.scripts.call(() =>
       this.#core.redis.hmget(KEYS.engine, walletField('hold', wallet), walletField('terms', wallet)),
     );
     return { held: held != null, acceptedTerms: terms ?? null };
@@ -94,8 +94,8 @@ export class EngineSwitches {
   async #set(change: SwitchChange): Promise<void> {
     const { field, value, kind, detail, wallet, requiredTerms } = change;
     await this.#core.whileCurrent(() =>
-      this.#core.run(SET_SWITCH, {
-        epoch: this.#core.epoch,
+      this.#core.scripts.run(SET_SWITCH, {
+        epoch: this.#core.lifecycle.epoch,
         field,
         value,
         kind: EVENT_KINDS.indexOf(kind),

@@ -3,8 +3,10 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { Refusal } from '../domain/errors.ts';
+import { cappedReads } from '../domain/shared-read.ts';
+import { WalletReads } from '../history/wallet-reads.ts';
 import { LISTS_AT_ONCE, ORDERS_AT_ONCE } from '../ledger/index.ts';
-import { cappedReads } from '../market-data/shared-read.ts';
+import { limitRepeatedLines, type RepeatedLines } from '../process/repeated-lines.ts';
 import type { HistoryReads, Query } from './endpoint.ts';
 import { outsideCeiling } from './limits/ceiling.ts';
 import { requestLimits } from './limits/index.ts';
@@ -18,7 +20,6 @@ import { observer } from './middleware/observe.ts';
 import { refusedHead } from './middleware/request-head.ts';
 import { allowViewer, documentation, VIEWER_PATH } from './openapi/index.ts';
 import { pageRoutes } from './page/index.ts';
-import { limitRepeatedLines, type RepeatedLines } from './repeated-lines.ts';
 import { refusalAnswer } from './replies/error.ts';
 import {
   addHeader,
@@ -38,7 +39,7 @@ import {
   type Route,
 } from './routes.ts';
 import type { ProbeServices, Services } from './services.ts';
-import { UnsentReplies, WalletReads } from './wallet-reads.ts';
+import { UnsentReplies } from './unsent-replies.ts';
 
 /** Number of probes that each get their own read. Further probes share one read per 100 ms. */
 const PROBE_BURST = 10;
@@ -51,9 +52,10 @@ export function createApp(services: Services, classes?: MessageClasses): Request
   const app = newApp();
   if (classes !== undefined) useMessageClasses(app, classes);
   const unsent = new UnsentReplies();
+  const admit = (wallet: string): void => unsent.check(wallet);
   const reads = {
-    lists: new WalletReads({ atOnce: LISTS_AT_ONCE, unsent }),
-    orders: new WalletReads({ atOnce: ORDERS_AT_ONCE, unsent }),
+    lists: new WalletReads({ atOnce: LISTS_AT_ONCE, admit }),
+    orders: new WalletReads({ atOnce: ORDERS_AT_ONCE, admit }),
     unsent,
   };
   addRoutes(app, services, reads);

@@ -4,8 +4,9 @@ import type { z } from 'zod';
 import type { Written } from '../contract/written.ts';
 import { Refusal } from '../domain/errors.ts';
 import { writeJson } from '../domain/json.ts';
+import type { WalletReads } from '../history/wallet-reads.ts';
 import type { ProbeServices, Services } from './services.ts';
-import type { UnsentReplies, WalletReads } from './wallet-reads.ts';
+import type { UnsentReplies } from './unsent-replies.ts';
 
 /** Values of the query string. The value of a repeated key is a list. */
 export type Query = Readonly<Record<string, string | string[] | undefined>>;

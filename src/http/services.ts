@@ -6,7 +6,7 @@ import type { Auth } from '../auth/index.ts';
 import type { Engine } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { MarketData } from '../market-data/index.ts';
-import type { Metrics } from './metrics.ts';
+import type { Metrics } from '../process/metrics.ts';
 
 /** Settings of the HTTP application. */
 export interface HttpSettings {

@@ -4,13 +4,13 @@ import type { Candle, Timeframe } from '../domain/candle.ts';
 import { Refusal } from '../domain/errors.ts';
 import type { Market } from '../domain/market.ts';
 import { type PublicTrade, publicTradeOf, type Side } from '../domain/order.ts';
+import { cappedReads } from '../domain/shared-read.ts';
 import type { BookLevels, Engine, Quotes } from '../engine/index.ts';
 import type { CandleRange, Ledger } from '../ledger/index.ts';
 import type { Execution } from './backlog.ts';
 import { readCandles } from './candle-history.ts';
 import { CurrentCandles } from './current-candles.ts';
 import { type Figures, RollingFigures } from './rolling-figures.ts';
-import { cappedReads } from './shared-read.ts';
 import { executionsBeyond, UnsettledReader } from './unsettled-trades.ts';
 
 export type { DayFigures } from '../domain/rolling-day.ts';

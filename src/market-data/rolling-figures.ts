@@ -4,8 +4,8 @@
 
 import type { Cursor } from '../domain/event.ts';
 import { DAY_SECONDS, type DayFigures, RollingDay, type SecondOfTrades } from '../domain/rolling-day.ts';
+import { oneAtATime } from '../domain/shared-read.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { oneAtATime } from './shared-read.ts';
 import { sumsBeyond, type UnsettledReader } from './unsettled-trades.ts';
 
 export interface Figures {

@@ -4,6 +4,7 @@ import { Refusal } from '../domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../domain/event.ts';
 import type { Trade } from '../domain/order.ts';
 import { type SecondOfTrades, sumOfTrades } from '../domain/rolling-day.ts';
+import { oneAtATime } from '../domain/shared-read.ts';
 import type { Engine } from '../engine/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import {
@@ -15,7 +16,6 @@ import {
   longerBacklog,
   sumsAfter,
 } from './backlog.ts';
-import { oneAtATime } from './shared-read.ts';
 
 /** Executions after a Postgres cursor, up to the end of the stream at one time. */
 interface UnsettledTrades {

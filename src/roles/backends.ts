@@ -3,9 +3,9 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { checkRights, type Engine, type EpochNotes, openEngine } from '../engine/index.ts';
-import { type Metrics, openMetrics } from '../http/metrics.ts';
 import { type Ledger, openLedger } from '../ledger/index.ts';
 import { type MarketData, openMarketData } from '../market-data/index.ts';
+import { type Metrics, openMetrics } from '../process/metrics.ts';
 import {
   connectRedis,
   connectSubscriber,

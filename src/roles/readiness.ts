@@ -1,7 +1,7 @@
 /** Checks a server for `/readyz`. */
 
 import type { Logger } from 'pino';
-import { errorRecord } from '../http/redact.ts';
+import { errorRecord } from '../process/redact.ts';
 
 export const NO_ANSWER = 'does not answer';
 

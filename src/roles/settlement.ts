@@ -2,10 +2,10 @@
  * The role settlement: writes the engine's events to Postgres. Any number of processes may run; one works at a time.
  */
 
+import { oneAtATime } from '../domain/shared-read.ts';
 import type { Engine, FilterLoad } from '../engine/index.ts';
-import type { Metrics, Reading } from '../http/metrics.ts';
 import type { LastReconcile, Ledger } from '../ledger/index.ts';
-import { oneAtATime } from '../market-data/shared-read.ts';
+import type { Metrics, Reading } from '../process/metrics.ts';
 import { openSettlementWorker, openWakeUps } from '../queue/index.ts';
 import { createSettlement } from '../workers/settlement.ts';
 import type { Backends } from './backends.ts';

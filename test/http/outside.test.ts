@@ -9,8 +9,8 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import request from 'supertest';
-import { limitRepeatedLines } from '../../src/http/repeated-lines.ts';
 import { ROUTES } from '../../src/http/routes.ts';
+import { limitRepeatedLines } from '../../src/process/repeated-lines.ts';
 import { connectRedis } from '../../src/redis/connections.ts';
 import { type Fixture, openFixture, type Replica, type Trader } from './fixture.ts';
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import request from 'supertest';
 import { KEYS } from '../../src/engine/keys.ts';
-import { writeCursor } from '../../src/http/list-cursor.ts';
+import { writeCursor } from '../../src/history/list-cursor.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { type Fixture, openFixture, type Replica, type Trader, traderOf } from './fixture.ts';
 

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import type { Timeframe } from '../../src/domain/candle.ts';
-import { fitting, shownFillsOf } from '../../src/http/shown-fills.ts';
+import { fitting, shownFillsOf } from '../../src/history/shown-fills.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';
 import { freshLedgerDatabase } from '../support/servers.ts';
 import { query } from './tables.ts';

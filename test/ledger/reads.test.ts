@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
 import { isLive } from '../../src/domain/order.ts';
-import { fitting, shownFillsOf } from '../../src/http/shown-fills.ts';
+import { fitting, shownFillsOf } from '../../src/history/shown-fills.ts';
 import { type Ledger, type LedgerEntry, openLedger } from '../../src/ledger/index.ts';
 import { random, runSeed } from '../support/seed.ts';
 import { ASSETS, MARKETS, POISONED_TEXTS, seededEvents, WALLETS } from '../support/seeded-events.ts';

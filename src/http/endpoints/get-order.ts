@@ -2,8 +2,8 @@
 
 import { orderByClientIdRequest, orderByIdRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
+import { orderOf } from '../../history/order-history.ts';
 import { type Answer, checked, jsonForSeveral, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
-import { orderOf } from '../order-history.ts';
 import { marketsOf } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
 

@@ -2,9 +2,9 @@
 
 import type { ordersSchema } from '../../contract/orders.ts';
 import { ordersRequest } from '../../contract/requests.ts';
+import { readCursor, writeCursor } from '../../history/list-cursor.ts';
+import { ordersOf } from '../../history/order-history.ts';
 import { checked, jsonPage, type WalletEndpoint } from '../endpoint.ts';
-import { readCursor, writeCursor } from '../list-cursor.ts';
-import { ordersOf } from '../order-history.ts';
 import { checkMarket, marketsOf } from '../replies/market.ts';
 import { orderReply } from '../replies/order.ts';
 

@@ -2,10 +2,10 @@
 
 import type { statusSchema } from '../../contract/status.ts';
 import { Refusal } from '../../domain/errors.ts';
+import { sharedForASecond } from '../../domain/shared-read.ts';
 import { withTimeLimit } from '../../domain/time-limit.ts';
 import type { Engine } from '../../engine/index.ts';
 import type { LastReconcile, Ledger } from '../../ledger/index.ts';
-import { sharedForASecond } from '../../market-data/shared-read.ts';
 import { type Endpoint, json } from '../endpoint.ts';
 import { timestamp } from '../replies/timestamp.ts';
 

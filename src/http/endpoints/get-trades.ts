@@ -2,9 +2,9 @@
 
 import type { walletTradesSchema } from '../../contract/orders.ts';
 import { tradesRequest } from '../../contract/requests.ts';
+import { readCursor, writeCursor } from '../../history/list-cursor.ts';
+import { tradesOf } from '../../history/order-history.ts';
 import { checked, jsonPage, type WalletEndpoint } from '../endpoint.ts';
-import { readCursor, writeCursor } from '../list-cursor.ts';
-import { tradesOf } from '../order-history.ts';
 import { checkMarket, marketsOf } from '../replies/market.ts';
 import { walletTradeReply } from '../replies/order.ts';
 

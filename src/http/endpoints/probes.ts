@@ -1,8 +1,8 @@
 /** `GET /livez`, `/readyz` and `/metrics`: probes and metrics of every process. */
 
 import type { livenessSchema, readinessSchema } from '../../contract/probes.ts';
+import { errorRecord } from '../../process/redact.ts';
 import { json, type Probe } from '../endpoint.ts';
-import { errorRecord } from '../redact.ts';
 
 /** Queries no server, so that a database outage does not restart any process. */
 export const getLivez: Probe = async () => json<typeof livenessSchema>({ status: 'ok' });

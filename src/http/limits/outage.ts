@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { Refusal } from '../../domain/errors.ts';
-import { errorRecord } from '../redact.ts';
+import { errorRecord } from '../../process/redact.ts';
 
 /** Interval between two questions to a Redis that failed. */
 const ASK_AGAIN_MS = 100;

@@ -3,8 +3,8 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { Refusal } from '../../domain/errors.ts';
-import { errorRecord } from '../redact.ts';
-import type { RepeatedLines } from '../repeated-lines.ts';
+import { errorRecord } from '../../process/redact.ts';
+import type { RepeatedLines } from '../../process/repeated-lines.ts';
 import { refusalAnswer, unexpectedAnswer } from '../replies/error.ts';
 import { addHeader, type ReplyState, send, stateOf } from '../response/index.ts';
 import type { ProbeServices } from '../services.ts';

@@ -5,8 +5,8 @@
 import type { Request, Response } from 'express';
 import type { Level } from 'pino';
 import { requestIdOf } from '../../edge/request-id.ts';
-import { loggedUrl } from '../redact.ts';
-import type { RepeatedLines } from '../repeated-lines.ts';
+import { loggedUrl } from '../../process/redact.ts';
+import type { RepeatedLines } from '../../process/repeated-lines.ts';
 import { addHeader, beginReply, type ReplyState, stateOf } from '../response/index.ts';
 import type { ProbeServices } from '../services.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';

@@ -24,19 +24,8 @@ import type {
   WalletTrade,
 } from '../../domain/order.ts';
 import { type Count, formatCount, formatScaled, subtract } from '../../domain/units.ts';
+import type { ShownFills } from '../../history/shown-fills.ts';
 import { timestamp } from './timestamp.ts';
-
-/** The number of an order's fills, and the fills that its reply shows, in order of execution. */
-export interface ShownFills {
-  readonly fillCount: number;
-  readonly fills: readonly Fill[];
-}
-
-/** An order as a reply shows it. */
-export interface OrderWithFills {
-  readonly order: ListedOrder;
-  readonly shown: ShownFills;
-}
 
 const fillText = (fill: MemberTexts<typeof fillSchema>): string =>
   `{"id":${fill.id},"orderId":${fill.orderId},"role":${fill.role},"price":${fill.price},"size":${fill.size},` +

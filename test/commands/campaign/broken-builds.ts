@@ -187,7 +187,7 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
   ),
   build('lists leave out what is not settled', [
     [
-      'src/http/unsettled.ts',
+      'src/history/unsettled.ts',
       'events = [...own, ...events];',
       'events = [...own.slice(own.length), ...events];',
     ],

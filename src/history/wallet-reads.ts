@@ -1,6 +1,5 @@
 /** Queues reads of wallets' histories: a limited number at a time, and one at a time for each wallet. */
 
-import type { ServerResponse } from 'node:http';
 import { Refusal } from '../domain/errors.ts';
 import { withTimeLimit } from '../domain/time-limit.ts';
 
@@ -13,51 +12,8 @@ interface WalletReadsOptions {
   readonly patienceMs?: number;
   /** Timeout of that wait and the read together: clients get an answer within three seconds. */
   readonly answerMs?: number;
-  /** Replies that clients have not read yet, from these reads and others. */
-  readonly unsent?: UnsentReplies;
-}
-
-const MOST_UNSENT_BYTES = { ofWallet: 8 * 1024 * 1024, inAll: 128 * 1024 * 1024 };
-
-/** Smaller replies are not counted: they take little memory, and most are sent at once. */
-const COUNTED_FROM_BYTES = 16 * 1024;
-
-interface Unsent {
-  readonly wallet: string;
-  readonly bytes: number;
-  readonly response: ServerResponse;
-}
-
-/**
- * Counts the bytes of replies that wait for slow clients. A wallet with too many unread bytes gets no further replies.
- */
-export class UnsentReplies {
-  readonly #replies = new Set<Unsent>();
-
-  /** Adds a reply when it is written. It counts until it is sent or its client has disconnected. */
-  add(wallet: string, bytes: number, response: ServerResponse): void {
-    if (bytes < COUNTED_FROM_BYTES || response.destroyed) return;
-    const reply = { wallet, bytes, response };
-    this.#replies.add(reply);
-    response.once('close', () => this.#replies.delete(reply));
-  }
-
-  /**
-   * @throws Refusal SERVICE_UNAVAILABLE if the wallet, or all wallets together, have too many unread bytes
-   */
-  check(wallet: string): void {
-    let [ofWallet, inAll] = [0, 0];
-    for (const reply of this.#replies) {
-      // A reply queued behind another on its connection gets no event when the connection closes.
-      if (reply.response.req.socket.destroyed) this.#replies.delete(reply);
-      else {
-        inAll += reply.bytes;
-        if (reply.wallet === wallet) ofWallet += reply.bytes;
-      }
-    }
-    if (ofWallet > MOST_UNSENT_BYTES.ofWallet) throw tooMany();
-    if (inAll > MOST_UNSENT_BYTES.inAll) throw tooBusy();
-  }
+  /** Called before each read; throws if the wallet may not read now. */
+  readonly admit?: (wallet: string) => void;
 }
 
 interface Waiting {
@@ -84,7 +40,7 @@ export class WalletReads {
   readonly #mostWaiting: number;
   readonly #patienceMs: number;
   readonly #answerMs: number;
-  readonly #unsent: UnsentReplies | undefined;
+  readonly #admit: (wallet: string) => void;
   readonly #lanes = new Map<string, Lane>();
   /** Wallets that wait for a turn, in order. */
   readonly #turns = new Set<string>();
@@ -95,13 +51,13 @@ export class WalletReads {
     mostWaiting = 64,
     patienceMs = 2_000,
     answerMs = 2_700,
-    unsent,
+    admit = () => undefined,
   }: WalletReadsOptions) {
     this.#atOnce = atOnce;
     this.#mostWaiting = mostWaiting;
     this.#patienceMs = patienceMs;
     this.#answerMs = answerMs;
-    this.#unsent = unsent;
+    this.#admit = admit;
   }
 
   /**
@@ -110,11 +66,11 @@ export class WalletReads {
    * @throws Refusal SERVICE_UNAVAILABLE if too many reads of the wallet wait, or the wait or the read takes too long
    */
   async read<Reply>(wallet: string, name: string, read: () => Promise<Reply>): Promise<Reply> {
-    this.#unsent?.check(wallet);
+    this.#admit(wallet);
     const lane = this.#laneOf(wallet);
     let waiting = lane.waiting.get(name);
     if (waiting === undefined) {
-      if (lane.waiting.size >= this.#mostWaiting) throw tooMany();
+      if (lane.waiting.size >= this.#mostWaiting) throw tooManyReads();
       waiting = this.#wait(lane, name, read);
       if (!lane.isReading) this.#turns.add(wallet);
       this.#beginNext();
@@ -194,7 +150,7 @@ const isAway = (error: unknown): boolean => error instanceof Refusal && error.co
 const unavailable = (message: string): Refusal =>
   new Refusal('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 
-const tooMany = (): Refusal =>
+export const tooManyReads = (): Refusal =>
   unavailable('too many reads of this wallet wait already: let them finish first');
 const tooSlow = (): Refusal => unavailable('the read takes too long: try again in a moment');
-const tooBusy = (): Refusal => unavailable('too many reads are under way: try again in a moment');
+export const tooBusy = (): Refusal => unavailable('too many reads are under way: try again in a moment');

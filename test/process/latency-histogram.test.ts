@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { Histogram, Registry } from 'prom-client';
-import { LatencyHistogram } from '../../src/http/latency-histogram.ts';
+import { LatencyHistogram } from '../../src/process/latency-histogram.ts';
 import { random, runSeed } from '../support/seed.ts';
 
 describe('a latency histogram', () => {

@@ -3,7 +3,8 @@
 import { Refusal } from '../domain/errors.ts';
 import type { Cursor, EngineEvent } from '../domain/event.ts';
 import { type OrderVisitor, visitOrders } from '../domain/order-life.ts';
-import type { Services } from './services.ts';
+import type { Engine } from '../engine/index.ts';
+import type { Ledger } from '../ledger/index.ts';
 
 /**
  * Maximum number of placements, fills and closed orders in memory per read, some 500 bytes each. A wallet exceeds it
@@ -18,6 +19,11 @@ const CHECK_GROWTH = 1.5;
 
 /** A backlog that is too large for a list takes settlement some seconds. */
 const RETRY_AFTER_SECONDS = 5;
+
+export interface UnsettledStores {
+  readonly engine: Pick<Engine, 'outbox'>;
+  readonly ledger: Pick<Ledger, 'settlement'>;
+}
 
 interface UnsettledRead {
   /** Oldest first. */
@@ -45,7 +51,7 @@ interface UnsettledFilter {
  *   is unavailable
  */
 export async function unsettledEvents(
-  { engine, ledger }: Pick<Services, 'engine' | 'ledger'>,
+  { engine, ledger }: UnsettledStores,
   wallet: string,
   { orderId, isEnough }: UnsettledFilter,
 ): Promise<UnsettledRead> {

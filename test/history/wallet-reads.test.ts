@@ -5,7 +5,8 @@ import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Refusal } from '../../src/domain/errors.ts';
-import { UnsentReplies, WalletReads } from '../../src/http/wallet-reads.ts';
+import { WalletReads } from '../../src/history/wallet-reads.ts';
+import { UnsentReplies } from '../../src/http/unsent-replies.ts';
 
 /** Reads that the test ends, numbered by their start. */
 class Reads {
@@ -130,7 +131,7 @@ describe('reads of wallets', () => {
 
   it('are refused to a wallet that does not take its replies, until it has taken them', async () => {
     const unsent = new UnsentReplies();
-    const turns = new WalletReads({ atOnce: 1, unsent });
+    const turns = new WalletReads({ atOnce: 1, admit: (wallet) => unsent.check(wallet) });
     const ask = (wallet: string) => codeOf(turns.read(wallet, 'list', async () => 'list'));
     const reply = () => new ServerResponse(new IncomingMessage(new Socket()));
     const replies = Array.from({ length: 10 }, reply);

@@ -3,7 +3,7 @@
  */
 
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { sharedForASecond } from '../market-data/shared-read.ts';
+import { sharedForASecond } from '../domain/shared-read.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 
 /** Value of a gauge at a scrape: one number, or one number per label value. */

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import type { EngineEvent } from '../../src/domain/event.ts';
-import { foldOrders, foldTrades } from '../../src/http/order-fold.ts';
+import { foldOrders, foldTrades } from '../../src/history/order-fold.ts';
 import { fillInDigits, listedOrder, listedTrades, orderInDigits } from '../ledger/listed.ts';
 import { referenceLedger } from '../ledger/reference-ledger.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';

@@ -15,13 +15,15 @@ import {
   type Trade,
   type WalletTrade,
 } from '../domain/order.ts';
+import type { Ledger } from '../ledger/index.ts';
 import { type FoldedOrder, foldOrders, foldTrades, type TradesFilter } from './order-fold.ts';
-import type { OrderWithFills, ShownFills } from './replies/order.ts';
-import type { Services } from './services.ts';
-import { fitting, newest, shownFillsOf } from './shown-fills.ts';
-import { reaching, touchedIds, unsettledEvents } from './unsettled.ts';
+import { fitting, newest, type OrderWithFills, type ShownFills, shownFillsOf } from './shown-fills.ts';
+import { reaching, touchedIds, type UnsettledStores, unsettledEvents } from './unsettled.ts';
 
-type Stores = Pick<Services, 'engine' | 'ledger' | 'settings'>;
+interface Stores extends UnsettledStores {
+  readonly ledger: Ledger;
+  readonly settings: FillLimits;
+}
 
 /** Part of a list, with the position of the next part, which is null at the end. */
 interface Page<Item> {

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { cappedReads, oneAtATime } from '../../src/market-data/shared-read.ts';
+import { cappedReads, oneAtATime } from '../../src/domain/shared-read.ts';
 
 /** A read that takes some milliseconds and records when it began. */
 function slowRead(): { read: () => Promise<number>; begun: number[]; most: () => number } {

@@ -2,7 +2,19 @@
  * Limits the fills in a reply. An order can have any number of fills, so without this its part of a reply is unbounded.
  */
 
-import type { FillLimits } from '../domain/order.ts';
+import type { Fill, FillLimits, ListedOrder } from '../domain/order.ts';
+
+/** The number of an order's fills, and the fills that its reply shows, in order of execution. */
+export interface ShownFills {
+  readonly fillCount: number;
+  readonly fills: readonly Fill[];
+}
+
+/** An order as a reply shows it. */
+export interface OrderWithFills {
+  readonly order: ListedOrder;
+  readonly shown: ShownFills;
+}
 
 /** Returns the number of fills that a reply shows of an order, the newest, alone or in a list. */
 export const shownFillsOf = (
