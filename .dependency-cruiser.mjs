@@ -1,6 +1,7 @@
 /**
  * Which room of `src/` may import which, and the one home of each package; `npm run check` holds it by
- * dependency-cruiser. docs/architecture.md shows the floors.
+ * dependency-cruiser. docs/architecture.md shows the floors. TypeScript 7 has no compiler API yet, so the package
+ * `typescript` is version 6, for this tool alone, and `@typescript/native` is the compiler.
  */
 
 /**

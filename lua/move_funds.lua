@@ -31,7 +31,7 @@ Events   credited | debited
 --- include engine_state
 --- include emit
 --- include claim
---- define MOST_ATOMS '9223372036854775807' (2^63 - 1, the most that HINCRBY takes)
+--- define MAX_ATOMS '9223372036854775807' (2^63 - 1, the most that HINCRBY takes)
 
 local keys = {
   engine = KEYS.engine, events = KEYS.events, balances = KEYS.balances, assets = KEYS.assets,
@@ -66,7 +66,7 @@ local function check_atoms(atoms, most)
   local is_amount = atoms == '0' or string.find(atoms, '^[1-9]%d*$')
   if not is_amount or not text_at_most(atoms, most) then error('not an amount in ' .. keys.balances, 0) end
 end
-for index = 1, 2 do check_atoms(held[index] or '0', credits and ARGV.most_supply or MOST_ATOMS) end
+for index = 1, 2 do check_atoms(held[index] or '0', credits and ARGV.most_supply or MAX_ATOMS) end
 
 local change = credits and amount or '-' .. amount
 emit(keys, state, time, credits and CREDITED or DEBITED, ARGV.record, wallet)

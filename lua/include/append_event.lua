@@ -1,5 +1,5 @@
 --- include event_kinds
---- define MOST_UNPACKED 4000 (unpack fails at 8,000)
+--- define MAX_UNPACKED 4000 (unpack fails at 8,000)
 
 -- Appends one event. Settlement reads the stream, so an event must hold all that Postgres needs.
 -- The event is the first write of its operation. Redis refuses it when somebody has put an entry with a higher id into
@@ -14,7 +14,7 @@ end
 -- Writes to the unsettled index, which lists an event under each wallet whose lists it changes.
 -- `key`: the generation that is written now. `index`: scores and members, alternating.
 local function write_unsettled(key, index)
-  for from = 1, #index, MOST_UNPACKED do
-    redis.call('ZADD', key, unpack(index, from, math.min(from + MOST_UNPACKED - 1, #index)))
+  for from = 1, #index, MAX_UNPACKED do
+    redis.call('ZADD', key, unpack(index, from, math.min(from + MAX_UNPACKED - 1, #index)))
   end
 end

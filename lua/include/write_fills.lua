@@ -62,8 +62,8 @@ local function write_fills(side, wallet, pays, receives)
     add_to(pays, maker .. AVAILABLE, notional)
     add_to(sizes, string.sub(member, 1, 7), -steps)
   end
-  for from = 1, fills, MOST_UNPACKED do
-    redis.call('ZREM', book, unpack(members, from, math.min(from + MOST_UNPACKED - 1, fills)))
+  for from = 1, fills, MAX_UNPACKED do
+    redis.call('ZREM', book, unpack(members, from, math.min(from + MAX_UNPACKED - 1, fills)))
   end
   local atoms, cost, gain = walk.filled * base_per_step, walk.notional_sum + walk.fee_sum, walk.notional_sum - walk.fee_sum
   add_to(pays, wallet .. AVAILABLE, buys and -cost or -atoms)

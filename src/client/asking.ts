@@ -12,8 +12,8 @@ interface Asking {
 }
 
 /** Most attempts after lost answers, and after answers that say when to retry. */
-const MOST_LOST = 3;
-const MOST_LIMITED = 5;
+const MAX_LOST = 3;
+const MAX_LIMITED = 5;
 const FIRST_PAUSE_MS = 250;
 /** Longest pause before a retry; a longer one is the caller's decision. */
 const LONGEST_PAUSE_MS = 61_000;
@@ -44,7 +44,7 @@ export async function ask(
     const isTold = isLimit || (error.status === 503 && error.retryAfterMs !== null);
     if (isTold) limited += 1;
     else lost += 1;
-    const isRoom = isTold ? limited < MOST_LIMITED : lost < MOST_LOST;
+    const isRoom = isTold ? limited < MAX_LIMITED : lost < MAX_LOST;
     if (!isRoom || !(isLimit || (repeatable && isLost(error)))) throw error;
     await pauseAfter(connection, error, lost + limited, call.signal);
   }

@@ -37,14 +37,14 @@ export const flag = z.boolean('must be true or false');
 export const optional = <Schema extends z.ZodType>(schema: Schema) =>
   schema.nullish().transform((value) => value ?? undefined);
 
-const MOST_CHARACTERS = 128;
+const MAX_CHARACTERS = 128;
 
 /** 1 to 128 code points that every database can store: no U+0000 and no half of a surrogate pair. */
 export const clientOrderId = z
   .string('must be a string')
-  .refine((id) => hasCharacters(id, MOST_CHARACTERS), 'must have 1 to 128 characters')
+  .refine((id) => hasCharacters(id, MAX_CHARACTERS), 'must have 1 to 128 characters')
   .refine(isValidText, 'must be valid text without U+0000')
-  .meta({ minLength: 1, maxLength: MOST_CHARACTERS, pattern: '^[^\\u0000]*$' });
+  .meta({ minLength: 1, maxLength: MAX_CHARACTERS, pattern: '^[^\\u0000]*$' });
 
 /** Overrides the JSON Schema of a query parameter with digits: it is documented as an integer, not as text. */
 export const INTEGER_JSON = { type: 'integer', minLength: undefined, pattern: undefined };

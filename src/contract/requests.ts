@@ -54,7 +54,7 @@ export const ordersRequest = z.object({
 export const cancelOrdersRequest = z.strictObject({ market: marketFilter });
 
 const DEFAULT_WALLET_TRADES = 100;
-const MOST_TRADES = 500;
+const MAX_TRADES = 500;
 
 export const tradesRequest = z.object({
   market: marketFilter,
@@ -63,12 +63,12 @@ export const tradesRequest = z.object({
     .describe('id of an order of the wallet; returns only its trades, and none for any other id'),
   limit: queryText
     .regex(/^-?\d+$/, 'must be a whole number')
-    .transform((digits) => Math.min(Math.max(Number(digits), 1), MOST_TRADES))
+    .transform((digits) => Math.min(Math.max(Number(digits), 1), MAX_TRADES))
     .default(DEFAULT_WALLET_TRADES)
     .meta({
       ...INTEGER_JSON,
       default: DEFAULT_WALLET_TRADES,
-      description: `from 1 to ${MOST_TRADES}; a value outside this range is replaced by its nearest end`,
+      description: `from 1 to ${MAX_TRADES}; a value outside this range is replaced by its nearest end`,
     }),
   cursor: cursorText,
 });
@@ -100,11 +100,11 @@ export const historicalTradesRequest = z.object({
   ticker_id: tickerId,
   type: oneOf(['all', 'buy', 'sell']).default('all').describe('side of the taker'),
   limit: count
-    .default(MOST_TRADES)
-    .transform((limit) => (limit === 0 ? MOST_TRADES : Math.min(limit, MOST_TRADES)))
+    .default(MAX_TRADES)
+    .transform((limit) => (limit === 0 ? MAX_TRADES : Math.min(limit, MAX_TRADES)))
     .meta({
-      default: MOST_TRADES,
-      description: `number of trades of both sides together; 0 and values above ${MOST_TRADES} return ${MOST_TRADES}`,
+      default: MAX_TRADES,
+      description: `number of trades of both sides together; 0 and values above ${MAX_TRADES} return ${MAX_TRADES}`,
     }),
   ...timeRange(),
 });

@@ -24,7 +24,7 @@ export interface Desk {
 }
 
 /** Most orders that a maker cancels, and most that it places, in one turn. */
-export const MOST_CHANGES = 8;
+export const MAX_CHANGES = 8;
 /** Distance, in gaps, that a taker goes past the price. */
 const REACH = 4n;
 const TRADE_CHANCE = 0.8;
@@ -107,7 +107,7 @@ function planQuotes(
     .filter((order) => order.market === market.symbol)
     // A level with an order is not missing any more; a second order at that level is one too many.
     .filter(({ side, price }) => !wanted.delete(keyOf(side, countOf(parseDecimal(price!)!, tick))));
-  return { unwanted: unwanted.slice(0, MOST_CHANGES), missing: [...wanted.values()].slice(0, MOST_CHANGES) };
+  return { unwanted: unwanted.slice(0, MAX_CHANGES), missing: [...wanted.values()].slice(0, MAX_CHANGES) };
 }
 
 async function cancelAll(maker: Trader, orders: readonly Order[]): Promise<void> {

@@ -12,9 +12,9 @@ import { DemoStopped } from './trader.ts';
 /** Number of price levels that are quoted on each side. */
 export const LEVELS = 8n;
 /** Most units that one order is for. */
-const MOST_UNITS = 4n;
+const MAX_UNITS = 4n;
 /** Most atoms of an order: the engine refuses an order of 2^53 atoms, and the walk may double the price. */
-const MOST_ATOMS = 2n ** 51n;
+const MAX_ATOMS = 2n ** 51n;
 
 export interface LiveMarket {
   readonly market: Market;
@@ -63,14 +63,14 @@ export function liveMarket(market: Market, quotes: Quotes): LiveMarket | undefin
   const lowest = (LEVELS + 2n) * gapTicks;
   const startTicks = present > lowest ? present : lowest;
   const exact = least(
-    MOST_ATOMS / market.baseAtomsPerStep,
-    MOST_ATOMS / (startTicks * market.quoteAtomsPerLot),
+    MAX_ATOMS / market.baseAtomsPerStep,
+    MAX_ATOMS / (startTicks * market.quoteAtomsPerLot),
   );
   const most = maxSteps === null ? exact : least(exact, maxSteps);
   const smallest = minSteps ?? 1n;
   if (most < smallest) return undefined;
-  const leastSteps = greatest(least(quarterOf(market), most / MOST_UNITS), smallest);
-  const mostSteps = least(leastSteps * MOST_UNITS, most);
+  const leastSteps = greatest(least(quarterOf(market), most / MAX_UNITS), smallest);
+  const mostSteps = least(leastSteps * MAX_UNITS, most);
   return { market, startTicks, gapTicks, leastSteps, mostSteps };
 }
 

@@ -32,7 +32,7 @@ export interface LiveOptions {
 
 const MAKERS = 2;
 const TAKERS = 3;
-const MOST_MARKETS = 3;
+const MAX_MARKETS = 3;
 const TURN_MS = 1_000;
 const TOLD_EVERY_MS = 10_000;
 const FIRST_BACK_OFF_MS = 500;
@@ -59,7 +59,7 @@ export async function runLive(options: LiveOptions): Promise<number> {
   // A turn that waits for a lost answer ends later.
   signal.addEventListener('abort', () => print('Stopping …'));
   try {
-    const markets = await findLiveMarkets(services.engine, options.market, MOST_MARKETS);
+    const markets = await findLiveMarkets(services.engine, options.market, MAX_MARKETS);
     for (const trader of all) await prepare(trader, markets, services);
     const desks = markets.map((live, at) => openDesk(live, wallets, seed + at));
     const symbols = markets.map(({ market }) => market.symbol).join(' and ');

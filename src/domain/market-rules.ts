@@ -1,7 +1,7 @@
 /** Composes and changes markets from the rules that operators give, and names the rule that is wrong. */
 
 import { OperatorRefusal } from './errors.ts';
-import { type Asset, type Market, MOST_MARKETS } from './market.ts';
+import { type Asset, MAX_MARKETS, type Market } from './market.ts';
 import {
   atomsIn,
   commonGrid,
@@ -146,7 +146,7 @@ function checkChangeable(market: Market): Market {
  * @throws OperatorRefusal INVALID_MARKET, which says which rule to change
  */
 export function composeMarket(spec: MarketSpec, number: number, base: Asset, quote: Asset): Market {
-  if (number >= MOST_MARKETS) refuseRule(`there cannot be more than ${MOST_MARKETS} markets`);
+  if (number >= MAX_MARKETS) refuseRule(`there cannot be more than ${MAX_MARKETS} markets`);
   const tickSize = readRule('tickSize', spec.tickSize);
   const sizeStep = readRule('sizeStep', spec.sizeStep);
   const { tick, step } = exactGrid(base, quote, tickSize, sizeStep);

@@ -8,7 +8,7 @@ export const SELF_TRADE_POLICIES = ['expire_taker', 'expire_maker', 'expire_both
 export type SelfTradePolicy = (typeof SELF_TRADE_POLICIES)[number];
 
 /** Most markets of an engine. Order ids have 15 bits for the market's number, and some numbers stay free. */
-export const MOST_MARKETS = 32_000;
+export const MAX_MARKETS = 32_000;
 
 /** An asset and the number of decimals of its atom, 0 to 9. */
 export interface Asset {
@@ -18,7 +18,7 @@ export interface Asset {
 
 /** A market: its rules as published (plain decimal strings) and the integer grid they stand on. */
 export interface Market {
-  /** Given at creation, from 0 to MOST_MARKETS - 1. It is part of every order id. */
+  /** Given at creation, from 0 to MAX_MARKETS - 1. It is part of every order id. */
   readonly number: number;
   /** `BASE/QUOTE`, upper-case. */
   readonly symbol: string;

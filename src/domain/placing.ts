@@ -61,7 +61,7 @@ interface Measured {
 
 type Check = (order: Measured) => boolean | string;
 
-const MOST_LEVERAGE = 100;
+const MAX_LEVERAGE = 100;
 
 /** Returns the taker fee: ceil(notional x bps / 10000) quote atoms. */
 export const feeAtomsOf = (notional: bigint, bps: number): bigint =>
@@ -121,7 +121,7 @@ function invalidOrder(request: OrderRequest): string | undefined {
   if (request.type === 'limit' && request.price === undefined) return 'a limit order needs a price';
   if (request.postOnly && request.type === 'market') return 'postOnly is only for limit orders';
   if (request.postOnly && request.timeInForce !== 'GTC') return 'postOnly needs timeInForce GTC';
-  if (request.leverage !== null && compareWith(request.leverage, MOST_LEVERAGE) > 0)
+  if (request.leverage !== null && compareWith(request.leverage, MAX_LEVERAGE) > 0)
     return 'leverage is above 100';
   return undefined;
 }

@@ -141,7 +141,7 @@ export type Count = bigint | string;
 /** Returns integer / 10^scale as a plain decimal without trailing zeros or exponent. */
 export function formatScaled(integer: Count, scale: number): string {
   if (typeof integer === 'string') return formatDigits(integer, scale);
-  if (scale > 0 && scale <= SHORT_DIGITS && integer >= 0n && integer <= MOST_SAFE)
+  if (scale > 0 && scale <= SHORT_DIGITS && integer >= 0n && integer <= MAX_SAFE)
     return formatSafe(Number(integer), scale);
   return formatDigits(integer.toString(), scale);
 }
@@ -158,7 +158,7 @@ function formatDigits(integer: string, scale: number): string {
   return end === point ? whole : `${whole}.${digits.slice(point, end)}`;
 }
 
-const MOST_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
+const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Like `formatScaled`, for an integer that is exact as a double; three times as fast. */
 function formatSafe(integer: number, scale: number): string {

@@ -10,9 +10,9 @@ import type { Market } from '../domain/market.ts';
 import { Turns } from './turns.ts';
 
 /** Most commands in one call. */
-const MOST_TOGETHER = 64;
+const MAX_TOGETHER = 64;
 /** Most commands of one wallet in one call, so that another wallet does not wait for the end of a long call. */
-const MOST_OF_WALLET = 16;
+const MAX_OF_WALLET = 16;
 /**
  * Longest wait for a call. Together with the call itself, it stays below the time within which clients get an answer.
  */
@@ -101,8 +101,8 @@ export class Batches<Command, Outcome> {
   async #drain(market: Market, queue: Queue<Command, Outcome>): Promise<void> {
     while (queue.head.length + queue.turns.size > 0) {
       this.#refuseLate(queue);
-      const again = queue.head.splice(0, MOST_TOGETHER);
-      const call = [...again, ...queue.turns.plan(MOST_TOGETHER - again.length, MOST_OF_WALLET)];
+      const again = queue.head.splice(0, MAX_TOGETHER);
+      const call = [...again, ...queue.turns.plan(MAX_TOGETHER - again.length, MAX_OF_WALLET)];
       if (call.length === 0) break;
       const costs = await this.#run(market, call);
       const rest = call.slice(costs.length);

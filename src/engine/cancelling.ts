@@ -47,7 +47,7 @@ interface Scope {
 /** Most orders of one request and of one page. Scripts run alone, so each must stay short. */
 const CANCEL_BATCH = 100;
 /** Number of named orders after which a call begins no further request. */
-const MOST_ORDERS_OF_CALL = 200;
+const MAX_ORDERS_OF_CALL = 200;
 /** Offset of epoch and sequence in a reference. */
 const STAMP_AT = 9;
 /** Offset of the closed records in an outcome, after its code and the sequence. */
@@ -208,7 +208,7 @@ export class OrderCancels {
       marketNumber: market.number,
       basePerStep: exactNumber(market.baseAtomsPerStep),
       quotePerLot: exactNumber(market.quoteAtomsPerLot),
-      mostOrders: MOST_ORDERS_OF_CALL,
+      mostOrders: MAX_ORDERS_OF_CALL,
       rules: rulesText(market),
     });
     const outcomes = await this.#core.scripts.run(CANCEL_ORDERS, { ...marketKeys(market), call, requests });

@@ -38,7 +38,7 @@ interface LifecycleOptions {
 }
 
 /** Reads of an engine that was replaced meanwhile are repeated up to this number of times. */
-const MOST_READS = 5;
+const MAX_READS = 5;
 
 export class EngineLifecycle {
   readonly #redis: Redis;
@@ -314,7 +314,7 @@ export class EngineLifecycle {
    * @throws Refusal SERVICE_UNAVAILABLE when the engine must be opened again, and while it is not open
    */
   async ofOpenEngine<T>(read: () => Promise<T>, isEmpty: (result: T) => boolean): Promise<T> {
-    for (let tries = 0; tries < MOST_READS; tries += 1) {
+    for (let tries = 0; tries < MAX_READS; tries += 1) {
       const tenure = this.#tenure;
       const result = await read();
       if (!isEmpty(result)) return result;

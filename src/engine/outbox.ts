@@ -41,7 +41,7 @@ const epochOf = ([id]: StreamEntry): number => Number.parseInt(id.toString(), 10
 const PAGE_EVENTS = 50;
 const PAGE_BYTES = 1024 * 1024;
 /** Most bytes of any page. */
-const MOST_PAGE_BYTES = 32 * PAGE_BYTES;
+const MAX_PAGE_BYTES = 32 * PAGE_BYTES;
 /** Bytes of the largest event for each order that it meets: the record of a closed order with the longest client order id. */
 const BYTES_PER_MAKER = 552;
 
@@ -58,8 +58,8 @@ const UNSETTLED_PAGE = 50;
  * Most unsettled events of a list. A longer list is refused until settlement has caught up: it would be slow, and would
  * slow everybody down.
  */
-const MOST_UNSETTLED = 10_000;
-const MOST_UNSETTLED_BYTES = 64 * 1024 * 1024;
+const MAX_UNSETTLED = 10_000;
+const MAX_UNSETTLED_BYTES = 64 * 1024 * 1024;
 /** Settling so much takes some seconds. */
 const RETRY_AFTER_SECONDS = 5;
 
@@ -119,7 +119,7 @@ export class EngineOutbox {
   constructor(core: EngineCore, markets: EngineMarkets, { maxMakers }: { readonly maxMakers: number }) {
     this.#core = core;
     this.#markets = markets;
-    const most = Math.floor(MOST_PAGE_BYTES / (maxMakers * BYTES_PER_MAKER));
+    const most = Math.floor(MAX_PAGE_BYTES / (maxMakers * BYTES_PER_MAKER));
     this.#mostPerPage = Math.max(1, Math.min(PAGE_EVENTS, most));
     this.#pageEvents = this.#mostPerPage;
   }
@@ -186,7 +186,7 @@ export class EngineOutbox {
     for await (const asked of this.#stampPages(wallet, settledTo)) {
       const entries = await this.#entriesAt(asked);
       bytes += entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
-      if (bytes > MOST_UNSETTLED_BYTES) throw farBehind();
+      if (bytes > MAX_UNSETTLED_BYTES) throw farBehind();
       // A missing entry has been settled meanwhile: the caller reads Postgres next.
       isComplete &&= entries.length === asked.length;
       const events = await this.#decode(entries.reverse());
@@ -200,9 +200,9 @@ export class EngineOutbox {
     let settled: number | undefined;
     for (let after: Buffer = Buffer.alloc(0); ; ) {
       const count = found === 0 ? STAMPS_TOGETHER.first : STAMPS_TOGETHER.later;
-      const part = { after, count, most: MOST_UNSETTLED - found, settled: settled ?? 0 };
+      const part = { after, count, most: MAX_UNSETTLED - found, settled: settled ?? 0 };
       const stamps = await this.#unsettledStamps(wallet, part);
-      if (stamps === undefined || found + stamps.length > MOST_UNSETTLED) {
+      if (stamps === undefined || found + stamps.length > MAX_UNSETTLED) {
         if (settled !== undefined) throw farBehind();
         settled = await settledTo();
         continue;

@@ -67,7 +67,7 @@ export interface OrderLimits {
 /**
  * Number of makers after which a call begins no further order, so that its script stays as short as one large order.
  */
-const MOST_MAKERS_OF_CALL = 200;
+const MAX_MAKERS_OF_CALL = 200;
 
 /** Makers that take the engine as long to meet in vain as one order takes it: 1.4 µs each, and some 50 µs. */
 const MAKERS_OF_A_TURN = 32;
@@ -177,7 +177,7 @@ export class PlacingCalls {
         hasReference: market.referencePrice === null ? 0 : 1,
         preOpen: market.status === 'pre_open' ? 1 : 0,
         mostMakers: this.#limits.maxMakers,
-        mostMakersOfCall: MOST_MAKERS_OF_CALL,
+        mostMakersOfCall: MAX_MAKERS_OF_CALL,
         mostLive: this.#limits.maxLiveOrders,
         rules: rulesText(market),
       };

@@ -20,7 +20,7 @@ const OPTIONAL = ['config|get', 'bgrewriteaof', 'client|setname', 'client|list',
 const RUNNING = ['eval', 'evalsha', 'eval_ro', 'evalsha_ro'];
 /** Subcommands that the scripts run of commands that the file grants as a whole. */
 const SUBCOMMANDS: Readonly<Record<string, string>> = { xinfo: 'xinfo stream' };
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 /** A right is missing. The message names it, and the file to load. */
 export class MissingRights extends OperatorRefusal {
@@ -37,8 +37,8 @@ export async function checkRights(redis: Redis, user: string): Promise<void> {
     throw namedRight(error);
   });
   if (refused.length === 0) return;
-  const more = refused.length > MOST_NAMED ? ` and ${refused.length - MOST_NAMED} more` : '';
-  throw new MissingRights(`(as ${user}) ${refused.slice(0, MOST_NAMED).join(', ')}${more}`);
+  const more = refused.length > MAX_NAMED ? ` and ${refused.length - MAX_NAMED} more` : '';
+  throw new MissingRights(`(as ${user}) ${refused.slice(0, MAX_NAMED).join(', ')}${more}`);
 }
 
 /** Returns a command for each command and for each key that a user is granted. */

@@ -10,7 +10,7 @@ import type { Ledger } from '../ledger/index.ts';
  * Maximum number of placements, fills and closed orders in memory per read, some 500 bytes each. A wallet exceeds it
  * only while settlement is stopped.
  */
-const MOST_PARTS = 50_000;
+const MAX_PARTS = 50_000;
 
 /** Up to this number of events, each page is followed by a check if it is enough, because that is cheap. */
 const CHECKED_EACH_PAGE = 500;
@@ -65,7 +65,7 @@ export async function unsettledEvents(
   for await (const page of engine.outbox.unsettledPages(wallet, askLedger)) {
     const own = page.events.flatMap((event) => ownPart(event, wallet, orderId) ?? []);
     parts += own.reduce((sum, event) => sum + partsOf(event), 0);
-    if (parts > MOST_PARTS) throw farBehind();
+    if (parts > MAX_PARTS) throw farBehind();
     events = [...own, ...events];
     isWhole = page.isWhole;
     isChecked &&= own.length === 0;

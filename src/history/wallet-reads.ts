@@ -28,7 +28,7 @@ interface Lane {
   readonly waiting: Map<string, Waiting>;
 }
 
-const MOST_WALLETS = 1_000;
+const MAX_WALLETS = 1_000;
 const RETRY_AFTER_SECONDS = 1;
 
 /**
@@ -83,7 +83,7 @@ export class WalletReads {
   #laneOf(wallet: string): Lane {
     const known = this.#lanes.get(wallet);
     if (known !== undefined) return known;
-    if (this.#lanes.size >= MOST_WALLETS) throw tooBusy();
+    if (this.#lanes.size >= MAX_WALLETS) throw tooBusy();
     const lane = { isReading: false, waiting: new Map<string, Waiting>() };
     this.#lanes.set(wallet, lane);
     return lane;

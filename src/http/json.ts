@@ -22,7 +22,7 @@ const KEPT_DIGITS = 15;
 const [LEAST, MOST] = [1e-6, 1e15];
 
 /** No request of the API comes near. The library takes 10 ms for 16 KB of brackets or of short numbers. */
-const [MOST_DEPTH, MOST_MEMBERS] = [4, 64];
+const [MAX_DEPTH, MAX_MEMBERS] = [4, 64];
 
 interface Shape {
   readonly quotes: number;
@@ -101,7 +101,7 @@ function parsed(text: string): unknown {
  */
 export function readJson(text: string): unknown {
   const shape = shapeOf(text);
-  if (shape.depth > MOST_DEPTH || shape.members > MOST_MEMBERS) throw tooLarge(text);
+  if (shape.depth > MAX_DEPTH || shape.members > MAX_MEMBERS) throw tooLarge(text);
   const flat = readFlatObject(text, shape);
   if (flat !== undefined) return flat;
   try {
@@ -116,11 +116,11 @@ function tooLarge(text: string): Refusal {
   try {
     JSON.parse(text);
   } catch {
-    return invalid(`it has more than ${MOST_DEPTH} levels or ${MOST_MEMBERS} members, and is no JSON`);
+    return invalid(`it has more than ${MAX_DEPTH} levels or ${MAX_MEMBERS} members, and is no JSON`);
   }
   return new Refusal(
     'VALIDATION_ERROR',
-    `the body may have ${MOST_DEPTH} levels and ${MOST_MEMBERS} members at most`,
+    `the body may have ${MAX_DEPTH} levels and ${MAX_MEMBERS} members at most`,
   );
 }
 

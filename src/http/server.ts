@@ -32,7 +32,7 @@ const TIME_LIMITS = {
   connectionsCheckingInterval: 5_000,
 };
 /** Maximum number of headers that Node keeps per request. Node silently drops further ones. */
-const MOST_HEADERS = 1_000;
+const MAX_HEADERS = 1_000;
 
 /** Takes over the socket of a WebSocket handshake. */
 type TakeWebSocket = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
@@ -64,10 +64,10 @@ export function createHttpServer(
     shouldUpgradeCallback: (request: IncomingMessage) => isTaken(request) || canBePutBack(request),
   };
   const server = createServer(options, app);
-  server.maxHeadersCount = MOST_HEADERS;
+  server.maxHeadersCount = MAX_HEADERS;
   if (readsBodies) server.prependListener('request', closeBehind);
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    if (request.rawHeaders.length >= 2 * MOST_HEADERS) refuse(socket, 'EXPRESS_ERR_HEADERS_TOO_LARGE');
+    if (request.rawHeaders.length >= 2 * MAX_HEADERS) refuse(socket, 'EXPRESS_ERR_HEADERS_TOO_LARGE');
     else if (!hasOneHost(request)) refuse(socket, 'BAD_REQUEST', ONE_HOST);
     else if (isTaken(request)) whenAnswered(socket, () => take!(asHandshake(request), socket, head));
     else withdrawOffer(server, request, head);

@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { tooBusy, tooManyReads } from '../history/wallet-reads.ts';
 
-const MOST_UNSENT_BYTES = { ofWallet: 8 * 1024 * 1024, inAll: 128 * 1024 * 1024 };
+const MAX_UNSENT_BYTES = { ofWallet: 8 * 1024 * 1024, inAll: 128 * 1024 * 1024 };
 
 /** Smaller replies are not counted: they take little memory, and most are sent at once. */
 const COUNTED_FROM_BYTES = 16 * 1024;
@@ -41,7 +41,7 @@ export class UnsentReplies {
         if (reply.wallet === wallet) ofWallet += reply.bytes;
       }
     }
-    if (ofWallet > MOST_UNSENT_BYTES.ofWallet) throw tooManyReads();
-    if (inAll > MOST_UNSENT_BYTES.inAll) throw tooBusy();
+    if (ofWallet > MAX_UNSENT_BYTES.ofWallet) throw tooManyReads();
+    if (inAll > MAX_UNSENT_BYTES.inAll) throw tooBusy();
   }
 }

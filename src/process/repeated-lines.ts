@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 const LINES = 10;
 const PERIOD_MS = 10_000;
 /** Maximum number of kinds. A kind is a route and a status, so there are few; all others share one kind. */
-const MOST_KINDS = 200;
+const MAX_KINDS = 200;
 
 export interface RepeatedLines {
   /** True if a line of the kind may be written now. */
@@ -24,7 +24,7 @@ export function limitRepeatedLines(logger: Logger, periodMs = PERIOD_MS): Repeat
   return {
     allows(asked) {
       if (kinds.size === 0) setTimeout(endPeriod, periodMs).unref();
-      const kind = kinds.has(asked) || kinds.size < MOST_KINDS ? asked : 'other';
+      const kind = kinds.has(asked) || kinds.size < MAX_KINDS ? asked : 'other';
       const lines = (kinds.get(kind) ?? 0) + 1;
       kinds.set(kind, lines);
       return lines <= LINES;

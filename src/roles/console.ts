@@ -7,7 +7,7 @@ interface LogLine {
 
 const SAID_EVERY_MS = 10_000;
 /** Maximum number of different sentences that are remembered, to bound memory. */
-const MOST_SENTENCES = 100;
+const MAX_SENTENCES = 100;
 
 /**
  * Makes a stream for pino that writes each line as one sentence, with the error but without its stack. A sentence that
@@ -23,7 +23,7 @@ export function consoleOf(
       const { msg = '', err } = JSON.parse(line) as LogLine;
       const sentence = [msg, err?.message?.split('\n')[0]].filter(Boolean).join(': ');
       if (now() - (saidMs.get(sentence) ?? Number.NEGATIVE_INFINITY) < SAID_EVERY_MS) return;
-      if (saidMs.size >= MOST_SENTENCES) saidMs.clear();
+      if (saidMs.size >= MAX_SENTENCES) saidMs.clear();
       saidMs.set(sentence, now());
       print(`${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`);
     },

@@ -7,7 +7,7 @@ import { destination } from 'pino';
 const FILES = 5;
 const FILE_BYTES = 20_000_000;
 /** Maximum number of bytes that wait for a slow disk. Later lines are dropped. */
-const MOST_WAITING_BYTES = 4_000_000;
+const MAX_WAITING_BYTES = 4_000_000;
 const OWNER_ONLY = 0o600;
 
 /**
@@ -22,7 +22,7 @@ export function openLogFile(path: string, fileBytes = FILE_BYTES): ReturnType<ty
   let bytes = existsSync(path) ? statSync(path).size : 0;
   // Opened synchronously, so that a process that exits at once can still write its log.
   const dest = openSync(path, 'a', OWNER_ONLY);
-  const file = destination({ dest, mode: OWNER_ONLY, sync: false, maxLength: MOST_WAITING_BYTES });
+  const file = destination({ dest, mode: OWNER_ONLY, sync: false, maxLength: MAX_WAITING_BYTES });
   // pino gets a file descriptor and does not know the path, which it needs to reopen the file.
   Object.assign(file, { file: path });
   file.on('error', () => undefined);

@@ -33,9 +33,9 @@ export interface DueCancelsWorker {
 }
 
 /** Maximum switches taken by one script, which must stay short because it blocks Redis. */
-const MOST_TAKEN = 100;
+const MAX_TAKEN = 100;
 /** Maximum switches that one process has taken and not finished. */
-const MOST_HELD = 1_000;
+const MAX_HELD = 1_000;
 /**
  * Maximum pages in flight per process, which bounds the pages that an order at the engine waits for. First pages are
  * short and have their own lane, so that many wallets start at once, even if other wallets have many orders.
@@ -47,7 +47,7 @@ const LEASE_MS = 5_000;
 const LONGEST_PAUSE_MS = 1_000;
 const SHORTEST_PAUSE_MS = 25;
 /** Jitter that spreads the polls of several processes that wait for the same switch. */
-const MOST_JITTER_MS = 25;
+const MAX_JITTER_MS = 25;
 /**
  * Pause while the engine is closed. It is short because the check needs no command: the process knows the engine's
  * state.
@@ -124,7 +124,7 @@ class Worker {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const pauseMs = await this.#lookOnce();
-      await sleep(pauseMs + Math.random() * MOST_JITTER_MS, undefined, { signal }).catch(() => undefined);
+      await sleep(pauseMs + Math.random() * MAX_JITTER_MS, undefined, { signal }).catch(() => undefined);
     }
     await Promise.all(this.#pages);
     await this.#release();
@@ -144,7 +144,7 @@ class Worker {
       return CLOSED_PAUSE_MS;
     }
     try {
-      const pauseMs = await this.#take(Math.min(MOST_TAKEN, MOST_HELD - this.#held.size));
+      const pauseMs = await this.#take(Math.min(MAX_TAKEN, MAX_HELD - this.#held.size));
       if (this.#failures > 0)
         this.#log.info({ failures: this.#failures }, 'cancel-after: the engine answers again');
       this.#failures = 0;

@@ -7,7 +7,7 @@ import { type Stage, sharedStage } from './stage.ts';
 import { browserTest } from './visit.ts';
 
 /** Gzipped, without the demo wallet. */
-const MOST_BYTES = 120 * 1024;
+const MAX_BYTES = 120 * 1024;
 
 describe('addresses of the page', () => {
   let stage: Stage;
@@ -52,7 +52,7 @@ describe('addresses of the page', () => {
     const sizes = await Promise.all(
       bodies.map(async ({ body }) => gzipSync(await body, { level: 9 }).length),
     );
-    expect(sizes.reduce((sum, bytes) => sum + bytes, 0)).to.be.at.most(MOST_BYTES);
+    expect(sizes.reduce((sum, bytes) => sum + bytes, 0)).to.be.at.most(MAX_BYTES);
     expect(urls.length, urls.join(' ')).to.be.at.most(4);
   });
 });

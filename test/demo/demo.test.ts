@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { openConnection } from '../../src/client/index.ts';
 import { runDemo } from '../../src/demo/index.ts';
 import { type LiveOptions, runLive } from '../../src/demo/live.ts';
-import { MOST_CHANGES, openDesk } from '../../src/demo/live-desk.ts';
+import { MAX_CHANGES, openDesk } from '../../src/demo/live-desk.ts';
 import { findLiveMarkets, openWalk, priceText } from '../../src/demo/live-market.ts';
 import { random } from '../../src/demo/random.ts';
 import { makeTrader } from '../../src/demo/trader.ts';
@@ -256,7 +256,7 @@ describe('demo', function () {
         requests = 0;
         await desk.turn();
         expect(desk.price()).to.equal(priceText(live!, walk()));
-        expect(requests).to.be.within(makers.length, makers.length * (1 + 2 * MOST_CHANGES) + 1);
+        expect(requests).to.be.within(makers.length, makers.length * (1 + 2 * MAX_CHANGES) + 1);
       }
       for (const maker of makers) await maker.cancelAll();
     });

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai';
 import { OperatorRefusal } from '../../src/domain/errors.ts';
-import { type Market, MOST_MARKETS } from '../../src/domain/market.ts';
+import { MAX_MARKETS, type Market } from '../../src/domain/market.ts';
 import { marketGrid } from '../../src/domain/market-grid.ts';
 import { composeMarket, type MarketSpec } from '../../src/domain/market-rules.ts';
 import { unitsOf } from '../equivalence/decimals.ts';
@@ -82,8 +82,8 @@ describe('market rules', () => {
 
   it('number as many markets as there may be, from 0', () => {
     const one = drawn.find((other) => refusalOf(other) === undefined)!;
-    expect(compose(one, MOST_MARKETS - 1).number).to.equal(31_999);
-    expect(() => compose(one, MOST_MARKETS)).to.throw(OperatorRefusal, 'more than 32000 markets');
+    expect(compose(one, MAX_MARKETS - 1).number).to.equal(31_999);
+    expect(() => compose(one, MAX_MARKETS)).to.throw(OperatorRefusal, 'more than 32000 markets');
   });
 
   it('publish a given tick and step unchanged', () => {

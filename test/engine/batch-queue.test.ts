@@ -17,9 +17,9 @@ interface Queues {
 }
 
 const SOURCES = ['batches.ts', 'turns.ts'];
-const MOST_TOGETHER = 64;
+const MAX_TOGETHER = 64;
 const COMMANDS = 900;
-const MOST_TURNS = 5_000;
+const MAX_TURNS = 5_000;
 
 /** Mutations of the queue. Each text occurs in its sources exactly once. */
 const MUTATIONS = [
@@ -37,7 +37,7 @@ const MUTATIONS = [
   ],
   [
     'sends all that waits in one call',
-    'plan(MOST_TOGETHER - again.length, MOST_OF_WALLET)',
+    'plan(MAX_TOGETHER - again.length, MAX_OF_WALLET)',
     'plan(1_000, 1_000)',
     'more than 64 commands',
   ],
@@ -125,7 +125,7 @@ async function runQueue(queues: Queues, seed: number): Promise<void> {
   };
   const run = async (market: Market, commands: number[]): Promise<(number | typeof UNTOUCHED)[]> => {
     calls += 1;
-    if (commands.length > MOST_TOGETHER) broken.add('more than 64 commands in a call');
+    if (commands.length > MAX_TOGETHER) broken.add('more than 64 commands in a call');
     if (busy.has(market)) broken.add('two calls of a market at once');
     busy.add(market);
     const isLost = dice.chance(0.1);
@@ -162,7 +162,7 @@ async function runQueue(queues: Queues, seed: number): Promise<void> {
     await turn();
     if (before.isIdle && calls === before.calls) broken.add('nothing was sent at the end of the turn');
   }
-  for (let turns = 0; turns < MOST_TURNS && answered < sent; turns += 1) await turn();
+  for (let turns = 0; turns < MAX_TURNS && answered < sent; turns += 1) await turn();
   if (answered !== sent) broken.add('a command without an answer');
   if (broken.size > 0) throw new Error([...broken].join('; '));
 }

@@ -20,12 +20,12 @@ import { ALICE, atMarket, BOB, codeOf, eventsOf, fund, limit, place, publishPlai
 
 const M = 'ETH/USD';
 const OTHER = 'BTC/USD';
-const MOST_TOGETHER = 64;
-const MOST_OF_WALLET = 16;
-const MOST_MAKERS_OF_CALL = 200;
-const MOST_ORDERS_OF_CALL = 200;
+const MAX_TOGETHER = 64;
+const MAX_OF_WALLET = 16;
+const MAX_MAKERS_OF_CALL = 200;
+const MAX_ORDERS_OF_CALL = 200;
 /** Most orders of one request when all orders of a wallet are cancelled. */
-const MOST_ORDERS_OF_REQUEST = 100;
+const MAX_ORDERS_OF_REQUEST = 100;
 const MAX_MAKERS = 150;
 const MAKERS = Array.from({ length: 7 }, (_none, index) => `0x${`c${index}`.repeat(20)}`);
 
@@ -118,7 +118,7 @@ describe('engine: orders of one turn', function () {
     const { engine, calls } = bench;
     for (const wallet of MAKERS) await fund(engine, wallet, { USD: 10_000n });
     bench.hold();
-    const placing = Array.from({ length: 2 * MOST_TOGETHER + 2 }, (_none, index) =>
+    const placing = Array.from({ length: 2 * MAX_TOGETHER + 2 }, (_none, index) =>
       place(engine, MAKERS[index % MAKERS.length]!, limit(M, 'buy', 1 + index, 1)),
     );
     expect(calls.place_orders, 'before the turn has ended').to.have.length(0);
@@ -129,11 +129,7 @@ describe('engine: orders of one turn', function () {
     expect(calls.place_orders, 'while the first call is on its way').to.have.length(1);
     bench.letGo();
     const placed = await Promise.all(placing);
-    expect(calls.place_orders.map(({ args }) => args.length)).to.deep.equal([
-      MOST_TOGETHER,
-      MOST_TOGETHER,
-      2,
-    ]);
+    expect(calls.place_orders.map(({ args }) => args.length)).to.deep.equal([MAX_TOGETHER, MAX_TOGETHER, 2]);
     const sequences = placed.map(({ order }) => order.sequence);
     expect(sequences).to.deep.equal([...sequences].sort((a, b) => a - b));
   });
@@ -146,12 +142,12 @@ describe('engine: orders of one turn', function () {
     const placing = [place(engine, BOB, limit(M, 'buy', 1, 1))];
     await turn();
     await turn();
-    for (let price = 2; price < 2 * MOST_OF_WALLET; price += 1)
+    for (let price = 2; price < 2 * MAX_OF_WALLET; price += 1)
       placing.push(place(engine, BOB, limit(M, 'buy', price, 1)));
     placing.push(place(engine, ALICE, limit(M, 'buy', 1, 1)));
     bench.letGo();
     await Promise.all(placing);
-    expect(calls.place_orders.map(({ args }) => args.length)).to.deep.equal([1, MOST_OF_WALLET + 1, 14]);
+    expect(calls.place_orders.map(({ args }) => args.length)).to.deep.equal([1, MAX_OF_WALLET + 1, 14]);
     const [, second] = calls.place_orders;
     expect(PLACING_ORDER.unpack(second!.args[0]!).wallet.toString('hex')).to.equal(ALICE.slice(2));
   });
@@ -228,15 +224,15 @@ async function meetMany({ engine, calls }: Bench, dice: Random): Promise<void> {
     PLACED.unpack(reply).reason === 0 ? (reply.length - PLACED.sizeAt(reply, 0)) / FILL_BYTES : MAX_MAKERS;
   let left = requests.length;
   for (const { args, reply } of calls.place_orders) {
-    expect(args, 'a call has all that is left').to.have.length(Math.min(left, MOST_OF_WALLET));
+    expect(args, 'a call has all that is left').to.have.length(Math.min(left, MAX_OF_WALLET));
     const [, ...outcomes] = await reply;
     const isTouched = outcomes.map(([code]) => code !== OUTCOMES.untouched);
     const touched = isTouched.lastIndexOf(true) + 1;
     expect(isTouched.indexOf(false), 'orders are left out from one on').to.be.oneOf([touched, -1]);
     const met = outcomes.slice(0, touched).map(metBy);
     const before = met.slice(0, -1).reduce((sum, one) => sum + one, 0);
-    expect(before, 'makers met before the last order').to.be.below(MOST_MAKERS_OF_CALL);
-    if (touched < args.length) expect(before + met.at(-1)!).to.be.at.least(MOST_MAKERS_OF_CALL);
+    expect(before, 'makers met before the last order').to.be.below(MAX_MAKERS_OF_CALL);
+    if (touched < args.length) expect(before + met.at(-1)!).to.be.at.least(MAX_MAKERS_OF_CALL);
     left -= touched;
   }
   expect(left).to.equal(0);
@@ -251,15 +247,15 @@ async function meetMany({ engine, calls }: Bench, dice: Random): Promise<void> {
 async function closeMany({ engine, calls }: Bench, dice: Random): Promise<void> {
   await quote(engine, 700 + dice.below(60));
   const live = await Promise.all(
-    Array.from({ length: MOST_TOGETHER + 6 }, (_none, index) =>
+    Array.from({ length: MAX_TOGETHER + 6 }, (_none, index) =>
       place(engine, BOB, limit(M, 'buy', 1 + index, 1)),
     ),
   );
   await Promise.all(live.map(({ order }) => engine.orders.cancel(BOB, order.id)));
-  const full = Math.floor(live.length / MOST_OF_WALLET);
+  const full = Math.floor(live.length / MAX_OF_WALLET);
   expect(calls.cancel_orders.map(({ args }) => args.length)).to.deep.equal([
-    ...Array(full).fill(MOST_OF_WALLET),
-    live.length % MOST_OF_WALLET,
+    ...Array(full).fill(MAX_OF_WALLET),
+    live.length % MAX_OF_WALLET,
   ]);
   calls.cancel_orders.length = 0;
   await Promise.all(MAKERS.map((wallet) => engine.orders.cancelAll(wallet, null)));
@@ -271,8 +267,8 @@ async function closeMany({ engine, calls }: Bench, dice: Random): Promise<void> 
       .filter((_request, index) => outcomes[index]![0] !== CLOSE_OUTCOMES.untouched)
       .map((request) => CANCELLING_REQUEST.unpack(request).references.length / REFERENCE_BYTES);
     const before = named.slice(0, -1).reduce((sum, one) => sum + one, 0);
-    expect(before, 'orders named before the last request').to.be.below(MOST_ORDERS_OF_CALL);
-    expect(Math.max(...named)).to.be.at.most(MOST_ORDERS_OF_REQUEST);
+    expect(before, 'orders named before the last request').to.be.below(MAX_ORDERS_OF_CALL);
+    expect(Math.max(...named)).to.be.at.most(MAX_ORDERS_OF_REQUEST);
     if (named.length < args.length) whole += 1;
   }
   expect(whole, 'calls that left requests out').to.be.above(0);

@@ -23,7 +23,7 @@ import {
 
 const M = 'ETH/USD';
 /** Upper limit of the MAX_MAKERS setting. */
-const MOST_MAKERS_OF_SETTINGS = 5_000;
+const MAX_MAKERS_OF_SETTINGS = 5_000;
 
 const maker = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
 
@@ -92,10 +92,10 @@ describe('engine: orders that meet many', function () {
   });
 
   it('carries as many makers as the settings allow', async () => {
-    const engine = await open({ maxMakers: MOST_MAKERS_OF_SETTINGS });
-    await quote(engine, MOST_MAKERS_OF_SETTINGS);
-    const { order, trades } = await place(engine, BOB, atMarket(M, 'buy', MOST_MAKERS_OF_SETTINGS));
-    expect([order.status, trades.length]).to.deep.equal(['filled', MOST_MAKERS_OF_SETTINGS]);
+    const engine = await open({ maxMakers: MAX_MAKERS_OF_SETTINGS });
+    await quote(engine, MAX_MAKERS_OF_SETTINGS);
+    const { order, trades } = await place(engine, BOB, atMarket(M, 'buy', MAX_MAKERS_OF_SETTINGS));
+    expect([order.status, trades.length]).to.deep.equal(['filled', MAX_MAKERS_OF_SETTINGS]);
     await expectConserved(engine, 'ETH');
     await expectConserved(engine, 'USD');
   });

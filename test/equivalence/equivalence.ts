@@ -84,7 +84,7 @@ const commandOf = ({ wallet, request, isRestricted }: Placing): PlaceOrder => ({
  * changed is compared.
  */
 const LOOK_AT_ALL_EVERY = 20;
-const MOST_LEVELS = 250;
+const MAX_LEVELS = 250;
 const UNKNOWN_ORDER_ID = `0000${'00'.repeat(15)}`;
 /** An order's id begins with twice its market's number, plus its side. */
 const marketNumberOf = (orderId: string): string => `${Number.parseInt(orderId.slice(0, 4), 16) >> 1}`;
@@ -692,7 +692,7 @@ class Run {
   /** Checks that each level of a book is the sum of its orders. */
   async #lookAtLevels(symbol: string): Promise<void> {
     const { tick, step } = this.reference.market(symbol)!;
-    const levels = (await this.#engine.snapshots.book(symbol, MOST_LEVELS))!;
+    const levels = (await this.#engine.snapshots.book(symbol, MAX_LEVELS))!;
     for (const [side, actual] of [
       ['buy', levels.bids],
       ['sell', levels.asks],

@@ -60,7 +60,7 @@ const ID_ALPHABET = [
   '{}',
   '%',
 ];
-const MOST_CODE_POINTS = 128;
+const MAX_CODE_POINTS = 128;
 const REMEMBERED_IDS = 200;
 
 const opposite = (side: Side): Side => (side === 'buy' ? 'sell' : 'buy');
@@ -575,7 +575,7 @@ export class Generator {
   }
 
   #idText(): string {
-    if (this.#dice.chance(0.04)) return '\u{1f40b}'.repeat(MOST_CODE_POINTS - 8) + this.#made;
+    if (this.#dice.chance(0.04)) return '\u{1f40b}'.repeat(MAX_CODE_POINTS - 8) + this.#made;
     const length = 1 + this.#dice.below(6);
     return `${this.#made}${Array.from({ length }, () => this.#dice.pick(ID_ALPHABET)).join('')}`;
   }

@@ -13,7 +13,7 @@ import { loadBroken, MUTATIONS_OF_ERRORS } from './mutations.ts';
 /** Each of seven kinds of damage occurs with orders three times and with cancels once. */
 const ROUNDS = 28;
 /** More than one run, because some damage affects only one kind of order. */
-const MOST_SEEDS = 6;
+const MAX_SEEDS = 6;
 /** Parts of outcomes that must occur in a run. */
 const WANTED = [
   'not an amount',
@@ -46,7 +46,7 @@ describe('isolation of the orders of a batch', function () {
       const load = loadBroken(mutation);
       load(mutation.script); // throws if the script no longer contains the text to replace
       let found: Error | undefined;
-      for (let seed = 1; seed <= MOST_SEEDS && found === undefined; seed += 1)
+      for (let seed = 1; seed <= MAX_SEEDS && found === undefined; seed += 1)
         found = await runIsolation({ url: await sharedRedis(), seed, rounds: ROUNDS, load }).then(
           () => undefined,
           (error: Error) => error,

@@ -27,7 +27,7 @@ const FILTER = { generation: 0, bytes: 4096 };
 /** A low limit of live orders, so that some orders exceed it. */
 const LIMITS = { maxMakers: 20, maxLiveOrders: 8, claimFilterBytes: FILTER.bytes };
 /** Most orders or cancels of one call. */
-const MOST_TOGETHER = 64;
+const MAX_TOGETHER = 64;
 const NO_AMOUNTS = ['12.5', '', 'abc', '1e5', ' 7', '0x10', '--1', '7\n'];
 const CLOCK = "{ '1800000000', '0' }";
 
@@ -261,7 +261,7 @@ const drawnOrders = new WeakMap<Stage, readonly Drawn[]>();
 
 function drawOrders(stage: Stage): Command[] {
   const { dice } = stage;
-  const size = 2 + dice.below(dice.pick([6, MOST_TOGETHER - 1]));
+  const size = 2 + dice.below(dice.pick([6, MAX_TOGETHER - 1]));
   const orders = Array.from({ length: size }, (_none, index) => drawOrder(dice, index));
   drawnOrders.set(stage, orders);
   return orders.map(
@@ -291,7 +291,7 @@ async function drawCloses({ redis, dice }: Stage): Promise<Command[]> {
     return wallets.map((wallet) => (by) => by.orders.cancelAll(wallet, null));
   }
   const live = await redis.zrangeBuffer(KEYS.live, '0', '-1');
-  const size = 2 + dice.below(dice.pick([6, MOST_TOGETHER - 1]));
+  const size = 2 + dice.below(dice.pick([6, MAX_TOGETHER - 1]));
   // Those of one caller are served in their order, also when some of them are left out.
   const caller = dice.chance(0.5) ? null : dice.pick(WALLETS);
   return Array.from({ length: size }, (): Command => {

@@ -4,7 +4,7 @@ import type { Operation } from './generator.ts';
 import type { PlaceAnswer, ReferenceExchange } from './reference-book.ts';
 
 /** Minimum number of each outcome in 10,000 operations. */
-const LEAST_OF_EACH: Readonly<Record<string, number>> = {
+const MIN_OF_EACH: Readonly<Record<string, number>> = {
   fills: 1_000,
   'filled by several makers': 100,
   'met an own order': 100,
@@ -96,7 +96,7 @@ export class Outcomes {
 
   /** Returns the outcomes that occurred too rarely for the number of operations, each with its count and minimum. */
   missing(operations: number): string[] {
-    return Object.entries(LEAST_OF_EACH)
+    return Object.entries(MIN_OF_EACH)
       .map(
         ([outcome, least]) =>
           [outcome, this.counts.get(outcome) ?? 0, (least * operations) / 10_000] as const,

@@ -29,7 +29,7 @@ const DRAWS_EACH = 8;
 /** After this many makers a call leaves its other orders to the next call, behind those of other markets. */
 const MAKERS_OF_CALL = 200;
 /** Wallets with more live orders are closed in pages, and pages of different wallets interleave. */
-const MOST_LIVE_OF_PAGE = 100;
+const MAX_LIVE_OF_PAGE = 100;
 
 /** Generates turns of 1 to 64 commands. */
 export class Turns {
@@ -48,7 +48,7 @@ export class Turns {
    */
   next(): Turn {
     const size = 1 + this.#dice.below(this.#dice.pick([4, 16, 64]));
-    const isPaged = this.#book.limits.maxLiveOrders > MOST_LIVE_OF_PAGE;
+    const isPaged = this.#book.limits.maxLiveOrders > MAX_LIVE_OF_PAGE;
     const kind = this.#dice.below(100);
     if (kind < 60) return { do: 'place_together', orders: this.#ofOneMarket(size) };
     if (kind < 85) return { do: 'place_together', orders: this.#ofMarkets(size) };

@@ -15,7 +15,7 @@ const MAKERS = 60;
 const CONNECTIONS = 250;
 const PIPELINED = 600;
 /** Orders of one wallet that may be in the call under way. */
-const MOST_OF_CALL = 16;
+const MAX_OF_CALL = 16;
 
 describe('orders of many wallets', function () {
   this.timeout(60_000);
@@ -106,7 +106,7 @@ describe('orders of many wallets', function () {
     const wallets = await recordedAfter(sequence);
     // The call under way when the others came may have held orders of the attacker alone.
     const first = wallets.findIndex((wallet) => wallet !== attacker.wallet);
-    expect(first).to.be.at.most(MOST_OF_CALL);
+    expect(first).to.be.at.most(MAX_OF_CALL);
     for (const { wallet } of honest) {
       const last = wallets.lastIndexOf(wallet);
       const between = wallets.slice(first, last).filter((one) => one === attacker.wallet);
@@ -146,8 +146,6 @@ describe('orders of many wallets', function () {
     });
     const wallets = await recordedAfter(sequence);
     expect(wallets).to.have.length(placed.length + 1);
-    expect(wallets.indexOf(honest.wallet), 'orders before that of another wallet').to.be.at.most(
-      MOST_OF_CALL,
-    );
+    expect(wallets.indexOf(honest.wallet), 'orders before that of another wallet').to.be.at.most(MAX_OF_CALL);
   });
 });

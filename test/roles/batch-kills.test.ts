@@ -20,7 +20,7 @@ const M = 'ETH/USD';
 const IN_FLIGHT = 24;
 const ROUNDS = [['api'], ['redis'], ['redis', 'api']] as const;
 /** Number of answered orders before anything is killed, plus a random number up to as many again. */
-const LEAST_ANSWERED = 30;
+const MIN_ANSWERED = 30;
 
 interface Sent {
   /** Index of its wallet. */
@@ -79,7 +79,7 @@ describe('an api and its Redis killed with batches in flight', function () {
       const load = begin(calls, sent, dice, `round ${round}`);
       await eventually(
         'orders are answered',
-        async () => load.answered() >= LEAST_ANSWERED + dice.below(LEAST_ANSWERED),
+        async () => load.answered() >= MIN_ANSWERED + dice.below(MIN_ANSWERED),
       );
       const kills = killed.map((server) => (server === 'api' ? api.end('SIGKILL') : redis.kill()));
       await load.end;

@@ -10,7 +10,7 @@ const REFERENCE_BYTES = 17;
 /** Matches the digest that the ledger stores for a text that Postgres cannot hold. */
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 /** Most times that rebuilds may replace the filter during the check. */
-const MOST_FILTERS = 3;
+const MAX_FILTERS = 3;
 
 const usedOf = ({ kind, wallet, id }: AuditedName): UsedId =>
   kind === 'order' ? { kind, wallet, clientOrderId: id } : { kind, reference: id };
@@ -32,7 +32,7 @@ const readMeaning = (value: Buffer): string =>
 /** The filter only gains bits, so a copy that is made after the ledger's snapshot has every id of the snapshot. */
 export async function checkFilter(audited: Audited): Promise<CheckResult> {
   let comparison = new Comparison();
-  for (let tries = 1; tries <= MOST_FILTERS; tries += 1) {
+  for (let tries = 1; tries <= MAX_FILTERS; tries += 1) {
     comparison = new Comparison();
     const name = await audited.engine.claimFilter.name();
     if (name === null) {

@@ -11,7 +11,7 @@ import { placingReply } from '../replies/order.ts';
 import { orderSchema, readOrder } from './order-request.ts';
 
 /** Most lookups in Postgres. The first one counts unless it took minutes, or the engine wakes from minutes of rest. */
-const MOST_LOOKS = 2;
+const MAX_LOOKS = 2;
 const UNREADABLE = 'the order cannot be read at the moment';
 
 /** Refusals that may have left events: a halted market, or an outcome that never reached the client. */
@@ -53,7 +53,7 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
   const { services, wallet, restricted } = call;
   const command = { wallet, request, restricted };
   let placement = await services.engine.orders.place(command);
-  for (let looks = 0; placement.outcome === 'unchecked' && looks < MOST_LOOKS; looks += 1) {
+  for (let looks = 0; placement.outcome === 'unchecked' && looks < MAX_LOOKS; looks += 1) {
     const known = await settledOrderId(call, request.clientOrderId!);
     if (known !== null) return replay(call, known);
     const { moment: checked, ticket } = placement;

@@ -32,7 +32,7 @@ interface Count {
 export type CountRequest = (logs: readonly string[]) => Promise<Count>;
 
 /** Maximum requests in one batch, so that the script runs for at most half a millisecond. */
-const MOST_TOGETHER = 100;
+const MAX_TOGETHER = 100;
 
 interface Waiting {
   readonly logs: readonly string[];
@@ -87,7 +87,7 @@ export function openRequestLogs(options: {
       return new Promise((resolve, reject) => {
         if (waiting.length === 0) setImmediate(countAll);
         waiting.push({ logs, resolve, reject });
-        if (waiting.length === MOST_TOGETHER) countAll();
+        if (waiting.length === MAX_TOGETHER) countAll();
       });
     };
   };

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { Refusal } from '../../domain/errors.ts';
 import { NumberLiteral, readJson } from '../json.ts';
 
-const MOST_BYTES = 16 * 1024;
+const MAX_BYTES = 16 * 1024;
 
 /** Fatal: invalid UTF-8 must not become U+FFFD in a client order id. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -18,7 +18,7 @@ export async function readBody(request: IncomingMessage): Promise<object> {
   const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
   if (chunked === undefined && (length === undefined || length === '0')) return {};
   checkType(request);
-  if (Number(length) > MOST_BYTES) throw new Refusal('EXPRESS_ERR_BODY_TOO_LARGE');
+  if (Number(length) > MAX_BYTES) throw new Refusal('EXPRESS_ERR_BODY_TOO_LARGE');
   // Node is still parsing the packet with the head, which usually contains the whole body too.
   await undefined;
   const bytes = readWhole(request) ?? (await readBytes(request));
@@ -49,7 +49,7 @@ function isJsonType(contentType = ''): boolean {
 function readWhole(request: IncomingMessage): Buffer | null {
   if (!request.complete) return null;
   const bytes: Buffer | null = request.read();
-  if (bytes !== null && bytes.length > MOST_BYTES) throw new Refusal('EXPRESS_ERR_BODY_TOO_LARGE');
+  if (bytes !== null && bytes.length > MAX_BYTES) throw new Refusal('EXPRESS_ERR_BODY_TOO_LARGE');
   return bytes;
 }
 
@@ -61,7 +61,7 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
     let size = 0;
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= MOST_BYTES) chunks.push(chunk);
+      if (size <= MAX_BYTES) chunks.push(chunk);
       else reject(new Refusal('EXPRESS_ERR_BODY_TOO_LARGE'));
     });
     request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));

@@ -10,7 +10,7 @@ import { SCHEMA_CHECKS } from './schema.ts';
 import { STATE_CHECKS } from './state.ts';
 import { TRADE_CHECKS } from './trades.ts';
 
-const MOST_VIOLATIONS = 100;
+const MAX_VIOLATIONS = 100;
 /**
  * Memory of a sort; a hash may take twice as much, and the largest check has one of each. Rows beyond it go to the disk
  * once. With the default of 4 MB, a sort of ten million orders would go there several times.
@@ -68,7 +68,7 @@ export function checks({ public: reading, auditing }: Pick<Pools, 'public' | 'au
           onCheck(name);
           const rows = await ask<Violation & { count: bigint }>(
             `select subject, expected, found, count(*) over () as count from (${sql}) as violation
-             order by subject limit ${MOST_VIOLATIONS}`,
+             order by subject limit ${MAX_VIOLATIONS}`,
           );
           const count = Number(rows[0]?.count ?? 0n);
           const violations = rows.map(({ subject, expected, found }) => ({ subject, expected, found }));

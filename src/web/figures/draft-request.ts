@@ -39,7 +39,7 @@ export interface ReadDraft {
   readonly problems: readonly Problem[];
 }
 
-const MOST_ID_CHARACTERS = 128;
+const MAX_ID_CHARACTERS = 128;
 
 /** True for text like `1,999`, which means a thousand times as much in one country as in another. */
 const isAmbiguous = (text: string): boolean => /^[1-9]\d{0,2},\d{3}$/.test(text.trim());
@@ -121,7 +121,7 @@ function fieldProblem(name: 'price' | 'size' | 'amount', text: string): Problem 
 }
 
 function idProblem(id: string): Problem | null {
-  return id === '' || (hasCharacters(id, MOST_ID_CHARACTERS) && isValidText(id))
+  return id === '' || (hasCharacters(id, MAX_ID_CHARACTERS) && isValidText(id))
     ? null
     : problemAt('clientOrderId', 'VALIDATION_ERROR', 'clientOrderId must have 1 to 128 characters');
 }

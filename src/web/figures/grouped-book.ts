@@ -117,14 +117,14 @@ export function groupBook(
   return { bids: bids.map(rowOf), asks: asks.map(rowOf) };
 }
 
-const MOST_GROUPINGS = 8;
+const MAX_GROUPINGS = 8;
 
 /** Returns the numbers of ticks to group by: 1, 10, 100… while a group stays below a twentieth of the price. */
 export function groupingFactors(price: string | null, tick: Grid): bigint[] {
   const factors = [1n];
   if (price === null) return factors;
   const ticks = unitsOf(price, tick);
-  for (let factor = 10n; factor * 20n <= ticks && factors.length < MOST_GROUPINGS; factor *= 10n) {
+  for (let factor = 10n; factor * 20n <= ticks && factors.length < MAX_GROUPINGS; factor *= 10n) {
     factors.push(factor);
   }
   return factors;

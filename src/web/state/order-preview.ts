@@ -28,7 +28,7 @@ export const draftTexts = computed<DraftTexts>(() => ({
 }));
 
 /** A side of the stream's book holds at most this many levels. */
-const MOST_LEVELS = 250;
+const MAX_LEVELS = 250;
 
 /** Steps of the wallet's own orders that an order of this side would meet, by price. */
 function ownSteps(market: Rules, side: Side): Map<bigint, bigint> {
@@ -53,7 +53,7 @@ export const otherSide = computed<OtherSide>(() => {
     priceTicks: countOf(parseDecimal(price)!, tick)!,
     sizeSteps: countOf(parseDecimal(size)!, step)!,
   }));
-  return { levels, isCut: levels.length >= MOST_LEVELS, own: ownSteps(market, side) };
+  return { levels, isCut: levels.length >= MAX_LEVELS, own: ownSteps(market, side) };
 });
 
 /** Available atoms of the asset that the order pays with; null while they are not known. */

@@ -29,7 +29,7 @@ function themeColours(element: HTMLElement): (name: string) => string {
 }
 
 /** Most decimals on the price axis. */
-const MOST_PLACES = 8;
+const MAX_PLACES = 8;
 
 /** Number of candles left at the left edge when older ones are requested. */
 const EDGE = 30;
@@ -63,8 +63,8 @@ export class CandleDrawing {
         barSpacing: 8,
       },
     });
-    const precision = Math.min(MOST_PLACES, tick.places);
-    const minMove = tick.places > MOST_PLACES ? 10 ** -MOST_PLACES : Number(formatGrid(tick));
+    const precision = Math.min(MAX_PLACES, tick.places);
+    const minMove = tick.places > MAX_PLACES ? 10 ** -MAX_PLACES : Number(formatGrid(tick));
     this.#prices = this.#chart.addSeries(CandlestickSeries, {
       priceFormat: { type: 'price', precision, minMove },
     });

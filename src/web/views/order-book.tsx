@@ -146,12 +146,12 @@ function BookTable({ market }: { market: Market }) {
 }
 
 /** Most digits that fit into a third of the narrowest book. */
-const MOST_DIGITS = 11;
+const MAX_DIGITS = 11;
 
 /** True when the figures need a smaller font, because no digit of them may be left out. */
 const isLong = (...sides: readonly (readonly BookRow[])[]): boolean =>
   sides.some((rows) =>
-    rows.some(({ price, size, total }) => Math.max(price.length, size.length, total.length) > MOST_DIGITS),
+    rows.some(({ price, size, total }) => Math.max(price.length, size.length, total.length) > MAX_DIGITS),
   );
 
 interface SideProps {

@@ -3,7 +3,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import { type DiscoveredWallet, readAnnouncement } from './announcement.ts';
 
-const MOST_WALLETS = 20;
+const MAX_WALLETS = 20;
 
 const found = signal<readonly DiscoveredWallet[]>([]);
 
@@ -15,7 +15,7 @@ function onAnnouncement(event: Event): void {
   if (wallet === null) return;
   // Wallets announce themselves again on each request; the first announcement of an id is kept.
   if (found.value.some(({ uuid }) => uuid === wallet.uuid)) return;
-  if (found.value.length < MOST_WALLETS) found.value = [...found.value, wallet];
+  if (found.value.length < MAX_WALLETS) found.value = [...found.value, wallet];
 }
 
 let isListening = false;

@@ -239,7 +239,7 @@ async function trade(): Promise<void> {
   }
 }
 
-const MOST_TRIES = 100;
+const MAX_TRIES = 100;
 
 /** Calls again while the engine says that nothing was sent: a server under callgrind answers after more than a second. */
 async function untilSent(call: () => Promise<unknown>): Promise<void> {
@@ -248,7 +248,7 @@ async function untilSent(call: () => Promise<unknown>): Promise<void> {
       await call();
       return;
     } catch (error) {
-      if (tries === MOST_TRIES || !/nothing was done/.test(String(error))) throw error;
+      if (tries === MAX_TRIES || !/nothing was done/.test(String(error))) throw error;
     }
   }
 }

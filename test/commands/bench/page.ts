@@ -28,7 +28,7 @@ const FRAMES = 200;
 /** Long enough for the page to draw each frame before the next one arrives. */
 const PAUSE_MS = 30;
 const LOOK_MS = 20;
-const MOST_LOOKS = 1_500;
+const MAX_LOOKS = 1_500;
 const BUNDLE = join(PRESENT, 'dist/web');
 const STREAM_PATH = `/ws/market?symbol=${encodeURIComponent(SYMBOL)}&tf=1m`;
 /** True if the page shows a book. Both pages show a price level as a table row. */
@@ -62,7 +62,7 @@ async function openPage(context: BrowserContext, url: string): Promise<{ page: P
     if (!request.url().startsWith('data:')) requests += 1;
   });
   await page.goto(url);
-  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
     const ms = await page.evaluate<number | undefined>('globalThis.firstBookMs');
     if (ms !== undefined) return { page, load: { ms, requests } };
     await sleep(LOOK_MS);

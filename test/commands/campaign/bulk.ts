@@ -59,7 +59,7 @@ export async function openMarket(engine: Engine): Promise<void> {
   }
 }
 
-const MOST_TRIES = 100;
+const MAX_TRIES = 100;
 
 /** A busy server refuses an order that waited for a second. One whose answer was lost may be placed twice. */
 async function untilPlaced(engine: Engine, index: number): Promise<void> {
@@ -67,7 +67,7 @@ async function untilPlaced(engine: Engine, index: number): Promise<void> {
     try {
       return await placeOne(engine, index);
     } catch (error) {
-      if (tries === MOST_TRIES || !(error instanceof Refusal)) throw error;
+      if (tries === MAX_TRIES || !(error instanceof Refusal)) throw error;
       await sleep(100);
     }
   }

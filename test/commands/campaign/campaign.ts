@@ -52,11 +52,11 @@ const SHORT_ROUNDS = 2;
 const BULK_ORDERS = 20_000;
 const SHORT_BULK = 2_000;
 /** The longest round of a short campaign. */
-const MOST_SHORT_SECONDS = 20;
+const MAX_SHORT_SECONDS = 20;
 /** Some 20,000 requests. */
 const LONG_JOURNAL_BYTES = 8 * 2 ** 20;
 /** Faults of a short campaign that share a rest. */
-const MOST_TOGETHER = 4;
+const MAX_TOGETHER = 4;
 
 const isShort = ({ rounds, isHasty }: CampaignOptions): boolean =>
   rounds !== undefined && rounds <= SHORT_ROUNDS && isHasty !== true;
@@ -73,7 +73,7 @@ function together(options: CampaignOptions): Fault[][] {
     const last = groups.at(-1);
     const goesOn =
       last !== undefined &&
-      last.length < MOST_TOGETHER &&
+      last.length < MAX_TOGETHER &&
       isShort(options) &&
       [...last, fault].every(({ mayLose }) => mayLose !== true) &&
       stageName(last[0]!) === stageName(fault);
@@ -87,7 +87,7 @@ function together(options: CampaignOptions): Fault[][] {
 function estimateSeconds(options: CampaignOptions, progress: Progress): number {
   const faults = options.faults.filter(({ lacks }) => lacks?.(options.machine) === undefined);
   const clusters = new Set(faults.map(stageName)).size;
-  const most = isShort(options) ? MOST_SHORT_SECONDS : Number.POSITIVE_INFINITY;
+  const most = isShort(options) ? MAX_SHORT_SECONDS : Number.POSITIVE_INFINITY;
   return faults.reduce((sum, fault) => {
     const seconds = Math.min(fault.seconds ?? USUAL_SECONDS, most);
     return sum + roundsLeft(options, fault, progress).length * seconds;

@@ -12,7 +12,7 @@ import { type Answers, ask, signIn, type Wallet, walletOf } from './wallet.ts';
 export const MARKETS = ['ETH/USDC', 'BTC/USDC'] as const;
 const MID = 2_000;
 /** A wallet cancels rather than places beyond this many resting orders. */
-const MOST_RESTING = 12;
+const MAX_RESTING = 12;
 /** A replica that was not reached is left alone for a moment. */
 const SHY_MS = 250;
 /** At a price of 1,000 beyond the funds of any wallet, and below the largest order. */
@@ -152,7 +152,7 @@ export class Driver {
       });
     switch (act) {
       case 'rest':
-        return wallet.resting.length > MOST_RESTING ? this.#act(wallet, 'cancel') : limit({});
+        return wallet.resting.length > MAX_RESTING ? this.#act(wallet, 'cancel') : limit({});
       case 'cross':
         return limit({ price: aggressive, size: size * 2 });
       case 'ioc':

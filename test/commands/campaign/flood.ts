@@ -15,7 +15,7 @@ import type { Cluster } from './cluster.ts';
 import type { Scene } from './faults/fault.ts';
 
 const TURN_MS = 20;
-const MOST_IN_FLIGHT = 2_000;
+const MAX_IN_FLIGHT = 2_000;
 
 export interface Flood {
   /** Places so many orders, as fast as the engine takes them. */
@@ -73,7 +73,7 @@ export async function openFlood(cluster: Cluster): Promise<Flood> {
     inFlight -= 1;
   };
   const untilRoom = async (): Promise<void> => {
-    while (inFlight >= MOST_IN_FLIGHT) await sleep(1);
+    while (inFlight >= MAX_IN_FLIGHT) await sleep(1);
   };
   let isStopping = false;
   let working: Promise<number> = Promise.resolve(0);
@@ -81,7 +81,7 @@ export async function openFlood(cluster: Cluster): Promise<Flood> {
     const [begunMs, before] = [performance.now(), counts.placed];
     const seconds = (): number => (performance.now() - begunMs) / 1_000;
     for (let sent = 0; !isStopping; await sleep(TURN_MS)) {
-      for (; sent < seconds() * perSecond && inFlight < MOST_IN_FLIGHT; sent += 1) void placeOne();
+      for (; sent < seconds() * perSecond && inFlight < MAX_IN_FLIGHT; sent += 1) void placeOne();
     }
     return (counts.placed - before) / seconds();
   };

@@ -12,7 +12,7 @@ const TOGETHER = 3;
 const ADDRESSES = 200;
 /** Sign-ins of one address, so that none is refused by its limit. */
 const CHALLENGES = 40;
-const MOST_CHALLENGES = 30;
+const MAX_CHALLENGES = 30;
 
 export interface SignInRace extends Repeated {
   /**
@@ -67,7 +67,7 @@ export function openSignInRace(
         ),
       );
       const served = replies.filter((reply) => reply?.status === 200).length;
-      if (served !== MOST_CHALLENGES)
+      if (served !== MAX_CHALLENGES)
         onViolation('limits', `${served} challenges were served to one address at once`);
       agent.destroy();
     },

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { type Plan, runDrill } from './drill.ts';
 import { checksOf, tablesOf } from './table.ts';
 
-const LEAST_PER_SECOND = 200;
+const MIN_PER_SECOND = 200;
 
 const { values } = parseArgs({
   options: {
@@ -27,7 +27,7 @@ const plan: Plan = {
 };
 console.log(`SEED=${plan.seed}`);
 const outcome = await runDrill(plan, console.log);
-const checks = checksOf(outcome, LEAST_PER_SECOND);
+const checks = checksOf(outcome, MIN_PER_SECOND);
 console.log(`\n${tablesOf(outcome, checks)}`);
 const held = checks.every(({ holds }) => holds);
 if (!held) console.log(outcome.processes.output());

@@ -45,7 +45,7 @@ export interface Checkpoint {
 }
 
 /** Two turns drop both generations; a settlement process may trim at the same time and take a turn. */
-const MOST_TURNS = 12;
+const MAX_TURNS = 12;
 const MARKS = ['mark:at', 'unsettled:ready_at', 'claims:ready_at'];
 
 /**
@@ -54,7 +54,7 @@ const MARKS = ['mark:at', 'unsettled:ready_at', 'claims:ready_at'];
  */
 async function dropMargins({ engine, redis }: Grown, cursor: Cursor): Promise<void> {
   const generations = [...KEYS.unsettled, ...KEYS.claims];
-  for (let turn = 0; turn < MOST_TURNS; turn += 1) {
+  for (let turn = 0; turn < MAX_TURNS; turn += 1) {
     for (const mark of MARKS)
       if ((await redis.hexists(KEYS.engine, mark)) === 1) await redis.hset(KEYS.engine, mark, '0');
     await engine.outbox.trim(cursor);
@@ -63,9 +63,9 @@ async function dropMargins({ engine, redis }: Grown, cursor: Cursor): Promise<vo
 }
 
 /** Keys may be larger than at the first checkpoint with as many live orders by this much. */
-const MOST_GROWTH = { ratio: 1.02, bytes: 256 * 1024 };
+const MAX_GROWTH = { ratio: 1.02, bytes: 256 * 1024 };
 /** A filter of the right size asks Postgres for at most two new ids in a hundred. */
-const MOST_FALSE_POSITIVES = 0.02;
+const MAX_FALSE_POSITIVES = 0.02;
 
 type Kinds = Checkpoint['kinds'];
 
@@ -77,7 +77,7 @@ function growthOf({ shape }: Grown, kinds: Kinds, before: readonly Checkpoint[])
   const first = before.find(({ rounds }) => rounds > shape.depth);
   if (first === undefined) return [];
   const bytes = liveBytes(kinds);
-  const most = Math.round(liveBytes(first.kinds) * MOST_GROWTH.ratio + MOST_GROWTH.bytes);
+  const most = Math.round(liveBytes(first.kinds) * MAX_GROWTH.ratio + MAX_GROWTH.bytes);
   if (bytes <= most) return [];
   return [`growth: ${bytes} bytes, more than ${most}, with the live orders of ${first.orders} orders`];
 }
@@ -122,7 +122,7 @@ export async function takeCheckpoint(
     ...tailExcess(tail),
     ...excessOf(memory, model),
     ...growthOf(grown, kinds, before),
-    ...(falsePositiveRatio > MOST_FALSE_POSITIVES
+    ...(falsePositiveRatio > MAX_FALSE_POSITIVES
       ? [`claim filter: ${falsePositiveRatio} of new ids must be looked up`]
       : []),
   ];

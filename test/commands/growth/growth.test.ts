@@ -20,7 +20,7 @@ import { Tail } from './tail.ts';
 
 const SHAPE: Omit<Shape, 'seed'> = { markets: 2, wallets: 10, depth: 24 };
 const FILTER_BYTES = 16 * 1024;
-const MOST_LAG = 500;
+const MAX_LAG = 500;
 /** Far orders begin to be cancelled, and queued orders to be filled, in the fourth step. */
 const STOPS = [4, 14].map((steps) => steps * ROUNDS_A_STEP);
 
@@ -80,7 +80,7 @@ async function openGrown(load?: (name: string) => ReturnType<ReturnType<typeof l
   const redis = openRedis(redisUrl);
   const shape = { ...SHAPE, seed: runSeed() };
   const tail = new Tail();
-  const options = { engine, ledger, shape, tail, mostLag: MOST_LAG };
+  const options = { engine, ledger, shape, tail, mostLag: MAX_LAG };
   const filter = readFilterState(await redis.hget(KEYS.engine, 'filter')).current;
   const shared = { engine, ledger, redis, databaseUrl, shape, filter, tail };
   return {

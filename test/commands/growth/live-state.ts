@@ -22,7 +22,7 @@ export interface Expected {
  * while the table grows), a node (40 to 64) and its text (43 to 70). A field of a hash has no node, and its value has a
  * text of its own. Measured at 20,000 live orders: 139 and 155 bytes of a member, 56 to 92 of a field.
  */
-const MOST_BYTES = { member: 200, field: 128 } as const;
+const MAX_BYTES = { member: 200, field: 128 } as const;
 /** A table, a list or a block of a stream that holds next to nothing. */
 const FIXED_BYTES = 16 * 1024;
 /**
@@ -33,7 +33,7 @@ const mostBytesOfString = (length: number): number => (length + 1024 * 1024) * 1
 /** Fields of the engine hash that do not depend on markets. */
 const ENGINE_FIELDS = 13;
 
-const exactly = (kind: string, count: number, bytesEach: number = MOST_BYTES.member): Expected => ({
+const exactly = (kind: string, count: number, bytesEach: number = MAX_BYTES.member): Expected => ({
   kind,
   entries: { exactly: count },
   mostBytes: FIXED_BYTES + count * bytesEach,
@@ -42,7 +42,7 @@ const exactly = (kind: string, count: number, bytesEach: number = MOST_BYTES.mem
 const atMost = (kind: string, most: number): Expected => ({
   kind,
   entries: { atMost: most },
-  mostBytes: FIXED_BYTES + most * MOST_BYTES.field,
+  mostBytes: FIXED_BYTES + most * MAX_BYTES.field,
 });
 
 /** @returns each key that the engine may have, with what it may hold. A key of zero entries must not exist. */
@@ -57,7 +57,7 @@ export function liveState(shape: Shape, rounds: number, filter: FilterLayout): M
       const [count, levels] = side === live.side ? [live.orders, live.levels] : [0, 0];
       const name = side === 'buy' ? 'bids' : 'asks';
       keys.set(bookKey(marketOf(market), name), exactly('books', count));
-      keys.set(levelsKey(marketOf(market), name), exactly('levels', levels, MOST_BYTES.field));
+      keys.set(levelsKey(marketOf(market), name), exactly('levels', levels, MAX_BYTES.field));
     }
     // Available and reserved of each wallet, the house account and the supply.
     keys.set(balancesKey(`M${market}`), atMost('balances', shape.wallets * 2 * 2 + 2));

@@ -84,12 +84,12 @@ export function kindsOf(
 }
 
 /** Most memory outside the data: buffers of connections and of the append-only file, and the cache of scripts. */
-const MOST_OVERHEAD = 32 * 1024 * 1024;
+const MAX_OVERHEAD = 32 * 1024 * 1024;
 /**
  * Most data that belongs to no key. Redis' figure of a large string leaves out what its allocator adds, which is up to a
  * quarter.
  */
-const MOST_UNNAMED = 2 * 1024 * 1024;
+const MAX_UNNAMED = 2 * 1024 * 1024;
 const UNNAMED_SHARE = 0.25;
 
 /** @returns each way in which the memory goes beyond the model */
@@ -109,9 +109,9 @@ export function excessOf(memory: Memory, model: ReadonlyMap<string, Expected>): 
     if (!model.has(key)) violations.push(`unknown: ${key} takes ${bytes} bytes`);
   const named = memory.keys.reduce((sum, { bytes }) => sum + bytes, 0);
   const unnamed = memory.datasetBytes - named;
-  if (unnamed > MOST_UNNAMED + named * UNNAMED_SHARE)
+  if (unnamed > MAX_UNNAMED + named * UNNAMED_SHARE)
     violations.push(`data: ${unnamed} bytes belong to no key`);
-  if (memory.overheadBytes > MOST_OVERHEAD)
-    violations.push(`overhead: ${memory.overheadBytes} bytes beside the data, more than ${MOST_OVERHEAD}`);
+  if (memory.overheadBytes > MAX_OVERHEAD)
+    violations.push(`overhead: ${memory.overheadBytes} bytes beside the data, more than ${MAX_OVERHEAD}`);
   return violations;
 }

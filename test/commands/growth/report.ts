@@ -11,7 +11,7 @@ const MIB = 1024 * 1024;
  * design. Each level that an index grows by adds a page to each descent, which doubles a read of two pages: growth by a
  * few pages is none.
  */
-const MOST_RATIO = 1.5;
+const MAX_RATIO = 1.5;
 const FEW_PAGES = 10;
 
 export interface Measured {
@@ -76,7 +76,7 @@ export function ratioOf(series: Series): number | undefined {
 
 /** @returns true for pages of Postgres that grew by more than the design allows */
 export const isGrown = (series: Series): boolean =>
-  (ratioOf(series) ?? 0) > MOST_RATIO && series.figures.at(-1)! - firstAlike(series)! > FEW_PAGES;
+  (ratioOf(series) ?? 0) > MAX_RATIO && series.figures.at(-1)! - firstAlike(series)! > FEW_PAGES;
 
 function seriesOf(measured: readonly Measured[]): Series[] {
   const plans = measured.at(-1)?.reads.plans ?? [];

@@ -34,7 +34,7 @@ export interface Outcome extends Kept {
 
 const LIMITS = { maxMakers: 1_000, maxLiveOrders: 10_000 };
 /** Events that may be unsettled before orders wait. */
-const MOST_LAG = 20_000;
+const MAX_LAG = 20_000;
 /** Heap of the settlement that catches up, in MiB. */
 const LAG_HEAP = 256;
 
@@ -63,7 +63,7 @@ async function openGrown({
   await engine.lifecycle.open(await ledger.settlement.cursor());
   const filter = readFilterState(await redis.hget(KEYS.engine, 'filter')).current;
   const tail = new Tail();
-  const driver = new Driver({ engine, ledger, shape, tail, mostLag: MOST_LAG });
+  const driver = new Driver({ engine, ledger, shape, tail, mostLag: MAX_LAG });
   return {
     grown: { engine, ledger, redis, databaseUrl, shape, filter, driver, tail },
     async close() {

@@ -13,7 +13,7 @@ const CLAIMS_STAY_MS = 600_000;
 /** Time until the next trim after an event is settled. */
 const SLACK_MS = 30_000;
 /** Wallets under which one event is listed: the taker, and the makers of at most three fills. */
-const MOST_WALLETS = 4;
+const MAX_WALLETS = 4;
 const KEPT_MS = 2 * (CLAIMS_STAY_MS + SLACK_MS) + SLACK_MS;
 const SAMPLE_MS = 250;
 
@@ -86,7 +86,7 @@ export class Tail {
         entries: events,
         most: sequence - this.#before(timeMs - 2 * (EVENTS_STAY_MS + SLACK_MS)).settled + 1,
       },
-      { name: 'unsettled index', entries: index, most: indexed * MOST_WALLETS },
+      { name: 'unsettled index', entries: index, most: indexed * MAX_WALLETS },
       {
         name: 'recent claims',
         entries: claims,

@@ -13,7 +13,7 @@ export interface Body {
   readonly contentEncoding?: string;
 }
 
-const MOST_BYTES = 16 * 1_024;
+const MAX_BYTES = 16 * 1_024;
 const BOMB = gzipSync(Buffer.alloc(10_000_000));
 
 const CONTENT_TYPES: readonly (string | undefined)[] = [
@@ -115,7 +115,7 @@ function damage(text: string, dice: Random): Buffer {
 
 /** A body of about 16 KB, at and past the limit, or far larger. */
 function large(text: string, dice: Random): Buffer {
-  const size = dice.pick([MOST_BYTES - 1, MOST_BYTES, MOST_BYTES + 1, 100_000, 1_000_000]);
+  const size = dice.pick([MAX_BYTES - 1, MAX_BYTES, MAX_BYTES + 1, 100_000, 1_000_000]);
   const filler = size - Buffer.byteLength(text) - '"x":"",'.length;
   return Buffer.from(filler < 0 ? text : text.replace('{', `{"x":"${'x'.repeat(filler)}",`));
 }

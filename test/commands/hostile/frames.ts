@@ -69,7 +69,7 @@ const closing = (code: number, reason: Buffer = Buffer.alloc(0)): Buffer => {
 };
 
 /** `ws` ends a stream that has more pings waiting for their pong; the last ping of an attack is one of them. */
-const MOST_PINGS = 60;
+const MAX_PINGS = 60;
 
 type FrameAttack = readonly [name: string, closeCodes: readonly number[], frames: readonly Buffer[]];
 
@@ -109,7 +109,7 @@ const FRAME_ATTACKS: readonly FrameAttack[] = [
   ['messages', [], [frame(SOME), frame(Buffer.alloc(1_024, 'x')), frame(SOME, { opcode: 2 })]],
   ['empty messages', [], Array<Buffer>(500).fill(frame(NOTHING))],
   ['empty fragments', [], [frame(NOTHING, { fin: false }), frame(NOTHING, { opcode: 0 })]],
-  ['pings', [], Array<Buffer>(MOST_PINGS - 1).fill(frame(SOME, { opcode: PING }))],
+  ['pings', [], Array<Buffer>(MAX_PINGS - 1).fill(frame(SOME, { opcode: PING }))],
   ['pongs', [], Array<Buffer>(200).fill(frame(SOME, { opcode: PONG }))],
   ['JSON', [], [frame(Buffer.from('{"type":"subscribe","__proto__":{}}'))]],
 ];

@@ -15,7 +15,7 @@ import type { Scene } from './scene.ts';
 import { Secrets } from './secrets.ts';
 import { Sender } from './sender.ts';
 import { floodHandshakes, holdSockets } from './sockets.ts';
-import { MOST_SCREENS_OF_ADDRESS, SYMBOLS, type Target, type Watched } from './target.ts';
+import { MAX_SCREENS_OF_ADDRESS, SYMBOLS, type Target, type Watched } from './target.ts';
 import { type TokenCounts, tryTokens } from './tokens.ts';
 import { judgeLedger, judgeLogs, judgeMemory, judgeReach } from './verdict.ts';
 import { Line } from './wire.ts';
@@ -180,11 +180,11 @@ class Run {
 
   async #flood(dice: Random): Promise<void> {
     const { streams, judge, findings } = this.#scene;
-    const count = MOST_SCREENS_OF_ADDRESS + Math.floor(this.#options.held / 2);
+    const count = MAX_SCREENS_OF_ADDRESS + Math.floor(this.#options.held / 2);
     const from = `192.0.2.${dice.below(256)}`;
     const { opened, replies } = await floodHandshakes(dice.pick(streams), from, count, PATIENCE_MS);
     this.#handshakes += count;
-    if (opened > MOST_SCREENS_OF_ADDRESS || replies.length !== count)
+    if (opened > MAX_SCREENS_OF_ADDRESS || replies.length !== count)
       findings.add('a flood is held to its limit', 'handshakes', `${opened} of ${count} were accepted`);
     for (const reply of replies)
       if (reply.status !== 101) judge.reply({ method: 'GET', again: () => 'a flood of handshakes' }, reply);

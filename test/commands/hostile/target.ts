@@ -9,7 +9,7 @@ import { ROLES, type Role, type Slot } from '../drill/processes.ts';
 import { JWT_SECRET, PREVIOUS_SECRET } from './secrets.ts';
 
 export const SYMBOLS = ['ETH/USDC', 'BTC/USDC'];
-export const MOST_SCREENS_OF_ADDRESS = 100;
+export const MAX_SCREENS_OF_ADDRESS = 100;
 
 export interface TargetPlan {
   readonly folder: string;
@@ -50,7 +50,7 @@ export async function startTarget({ folder, replicas, releaseOf }: TargetPlan): 
       TRUST_PROXY_HOPS: '1',
       COUNTRY_HEADER: 'x-country',
       BLOCKED_COUNTRIES: 'KP',
-      WS_MAX_CLIENTS_PER_ADDRESS: String(MOST_SCREENS_OF_ADDRESS),
+      WS_MAX_CLIENTS_PER_ADDRESS: String(MAX_SCREENS_OF_ADDRESS),
       LOG_LEVEL: 'debug',
     },
     settingsOf: ({ name }) => ({ NODE_OPTIONS: `--inspect=127.0.0.1:${ports.get(name)}` }),

@@ -5,9 +5,9 @@ import type { Scene } from './scene.ts';
 import type { Watched } from './target.ts';
 
 /** MiB that a process may hold more at the end than after the first third of the rounds. */
-const MOST_GROWTH_MIB = 12;
+const MAX_GROWTH_MIB = 12;
 /** Sockets that may differ at two moments: connections of ordinary clients and to the servers. */
-const MOST_MORE_SOCKETS = 16;
+const MAX_MORE_SOCKETS = 16;
 
 /**
  * A run that reaches no handler, or none of its refusals, proves nothing.
@@ -30,8 +30,8 @@ export function judgeMemory({ findings }: Scene, measured: ReadonlyMap<Watched, 
     const [warm, last] = [rounds[Math.floor(rounds.length / 3)]!, rounds.at(-1)!];
     const shown = JSON.stringify(rounds);
     if (rounds.some(({ pid }) => pid !== warm.pid)) findings.add('no process ends', slot.name, shown);
-    if (last.heldMib - warm.heldMib > MOST_GROWTH_MIB) findings.add('memory stays flat', slot.name, shown);
-    if (last.sockets - warm.sockets > MOST_MORE_SOCKETS) findings.add('sockets are closed', slot.name, shown);
+    if (last.heldMib - warm.heldMib > MAX_GROWTH_MIB) findings.add('memory stays flat', slot.name, shown);
+    if (last.sockets - warm.sockets > MAX_MORE_SOCKETS) findings.add('sockets are closed', slot.name, shown);
   }
 }
 

@@ -7,7 +7,7 @@ import { Violation } from './violation.ts';
 import { WALLETS } from './wallets.ts';
 import { MARKETS } from './world.ts';
 
-const MOST_ROUNDS = 2_000;
+const MAX_ROUNDS = 2_000;
 /** Rounds between looks for settled events that the engine lacks, after which only an operator can go on. */
 const LOOK_EVERY_ROUNDS = 50;
 /** Longer than every switch of a history. */
@@ -56,7 +56,7 @@ export class Rest {
   async #untilRest(): Promise<void> {
     const { world } = this.#parts;
     let idle = 0;
-    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
       await this.#execution.quiet();
       if (await this.#drain()) continue;
       if (await this.#isAtRest()) return;

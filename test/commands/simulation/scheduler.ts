@@ -7,8 +7,8 @@ import { holdsBatch, type Plot, plotAfter } from './plots.ts';
 import { ACTOR_NAMES, API_NAMES, OPERATOR_NAMES } from './processes.ts';
 import { type Add, MINUTES, QUICK, REQUESTS, type SchedulerParts, SLOW } from './weights.ts';
 
-const MOST_REQUESTS = 40;
-const MOST_RUNNING = 5;
+const MAX_REQUESTS = 40;
+const MAX_RUNNING = 5;
 const CLOCK_STEPS_MS = [-3_600_000, -301_000, -2_000, 301_000, 1_300_000];
 /** Chance of a decision to make a process slow or quick for a while. */
 const WEIGHED_ANEW = 0.07;
@@ -102,7 +102,7 @@ export class Scheduler {
   #possibleRequests(add: Add): void {
     const { clients, dice, flavour, processes, world } = this.#parts;
     const api = dice.pick(API_NAMES);
-    if (clients.requests.length < MOST_REQUESTS && clients.running() < MOST_RUNNING)
+    if (clients.requests.length < MAX_REQUESTS && clients.running() < MAX_RUNNING)
       add(6 * this.#weightOf(REQUESTS), 'start', api, this.#operations.next());
     for (const { number } of clients.unknown()) add(2, 'repeat', api, number);
     for (const { name, kind, isSettling } of processes.actors.values())

@@ -25,9 +25,9 @@ const LOG = { info: silent, warn: silent, error: silent, debug: silent, fatal: s
 /** Small, so that a history has several batches and reads ahead. */
 const BATCH = { batchSize: 3, heldWeight: 10 };
 const PATIENCE_MS = 3_000;
-const MOST_LISTED = 1_000;
+const MAX_LISTED = 1_000;
 /** As the endpoint has it. */
-const MOST_LOOKS = 2;
+const MAX_LOOKS = 2;
 
 export interface Parts {
   readonly engine: Engine;
@@ -88,7 +88,7 @@ export class Service {
   /** Places an order as the endpoint does: an id that the engine cannot tell is looked for in Postgres. */
   async place(wallet: string, request: OrderRequest): Promise<PlaceAnswer> {
     let placement = await this.#engine.orders.place({ wallet, request });
-    for (let looks = 0; placement.outcome === 'unchecked' && looks < MOST_LOOKS; looks += 1) {
+    for (let looks = 0; placement.outcome === 'unchecked' && looks < MAX_LOOKS; looks += 1) {
       const settled = await this.#ledger.orders.placedId(wallet, request.clientOrderId!);
       if (settled !== null) return { outcome: 'claimed', orderId: settled };
       placement = await this.#engine.orders.place({ wallet, request, checked: placement.moment });
@@ -130,7 +130,7 @@ export class Service {
   /** Ids of a wallet's orders as a list has them: first the unsettled events, then Postgres. */
   async list(wallet: string): Promise<Set<string>> {
     const unsettled = await this.#engine.outbox.unsettledOf(wallet);
-    const { orders } = await this.#ledger.orders.ofWallet(wallet, { limit: MOST_LISTED });
+    const { orders } = await this.#ledger.orders.ofWallet(wallet, { limit: MAX_LISTED });
     const placed = unsettled.flatMap((event) => (event.kind === 'order_placed' ? [event.order.id] : []));
     return new Set([...placed, ...orders.map(({ id }) => id)]);
   }
@@ -142,7 +142,7 @@ export class Service {
   }
 
   candles = (market: string, timeframe: Timeframe): Promise<Candle[]> =>
-    this.#marketData.candles(market, timeframe, { limit: MOST_LISTED });
+    this.#marketData.candles(market, timeframe, { limit: MAX_LISTED });
 
   figures = (): Promise<Figures> => this.#marketData.figures();
 

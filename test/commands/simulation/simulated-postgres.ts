@@ -6,7 +6,7 @@ import type { Link, Outcome, Sent } from './link.ts';
 
 /** A statement that has not answered by then is looked for among those that wait for a lock. */
 const LOOK_MS = 50;
-const MOST_LOOKS = 500;
+const MAX_LOOKS = 500;
 /** Status of a connection without a transaction, as the server says it. */
 const IDLE = 'I';
 const TERMINATED = 'Connection terminated unexpectedly';
@@ -242,7 +242,7 @@ class SimulatedClient {
   async #look(): Promise<Outcome | 'blocked'> {
     const session = this.#session!;
     this.#endedBefore = this.#host.sessions.endedTransactions;
-    for (let look = 0; look < MOST_LOOKS; look += 1) {
+    for (let look = 0; look < MAX_LOOKS; look += 1) {
       const outcome = await Promise.race([this.#running!, realSleep(LOOK_MS)]);
       if (outcome !== undefined) return outcome;
       if (await this.#host.sessions.isWaiting(session.pid)) return 'blocked';

@@ -25,7 +25,7 @@ export interface TaskResult {
   readonly failure: Failure | undefined;
 }
 
-const MOST_REPLAYS = 400;
+const MAX_REPLAYS = 400;
 
 /** Runs tasks one after the other, on a Redis and a database of its own. */
 export class TaskRunner {
@@ -37,7 +37,7 @@ export class TaskRunner {
     try {
       const processors = await ProcessorTime.of(world);
       const options = { world, histories, seed, steps, build };
-      const simulated = await simulate({ ...options, mostReplays: build === undefined ? MOST_REPLAYS : 0 });
+      const simulated = await simulate({ ...options, mostReplays: build === undefined ? MAX_REPLAYS : 0 });
       return { ...simulated, used: await processors.seconds() };
     } finally {
       if (build !== undefined) await world.close();

@@ -17,7 +17,7 @@ import { openRedis } from '../../support/redis-server.ts';
 import { launchService } from '../../support/service.ts';
 
 const SYMBOL = 'ETH/USDC';
-const MOST_MAKERS = 5_000;
+const MAX_MAKERS = 5_000;
 const PATIENCE_MS = 3_600_000;
 
 export interface Servers {
@@ -70,7 +70,7 @@ async function makeSweeps(
   ledger: Ledger,
   sweeps: Sweeps,
 ): Promise<{ sequence: number; trades: number }> {
-  const engine = openEngine({ redis, maxMakers: MOST_MAKERS, maxLiveOrders: 10_000 });
+  const engine = openEngine({ redis, maxMakers: MAX_MAKERS, maxLiveOrders: 10_000 });
   await engine.lifecycle.open(await ledger.settlement.cursor());
   const trades = sweeps.reduce((sum, fills) => sum + fills, 0);
   await publishPlain(engine, SYMBOL);

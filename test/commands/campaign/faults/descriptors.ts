@@ -12,7 +12,7 @@ const ROLES: readonly Role[] = ['api', 'settlement', 'stream', 'snapshot'];
 const FILL_MS = 1_000;
 const WITHOUT_MS = 4_000;
 const AGAIN_MS = 200;
-const MOST_TRIES = 10;
+const MAX_TRIES = 10;
 
 /** @param most highest number of a descriptor, and one more */
 function setMost(pid: number, most: number): void {
@@ -51,7 +51,7 @@ function flood(port: number, clients: number): () => void {
 
 /** A connection may take the place of one that has just ended, before an idle client does. */
 async function canConnect(port: number): Promise<boolean> {
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const asked = fetch(`http://127.0.0.1:${port}/livez`, {
       headers: { connection: 'close' },
       signal: AbortSignal.timeout(FILL_MS),

@@ -66,7 +66,7 @@ const powerCut: Fault = {
 };
 
 /** Longest time that a process takes to stop while its servers stop. */
-const MOST_GRACE_MS = 30_000;
+const MAX_GRACE_MS = 30_000;
 
 const toldToStop: Fault = {
   name: 'all processes and servers are told to stop at once',
@@ -84,7 +84,7 @@ const toldToStop: Fault = {
       ...[engine, queue, postgres].map((server) => server.end()),
     ]);
     for (const { name, code, graceMs } of exits)
-      if (code !== 0 || graceMs > MOST_GRACE_MS)
+      if (code !== 0 || graceMs > MAX_GRACE_MS)
         scene.violation('stop', `${name} ended with ${code} after ${Math.round(graceMs)} ms`);
     return () => startAll(scene);
   },

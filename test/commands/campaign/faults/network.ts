@@ -65,8 +65,8 @@ const lame = (
     return () => proxy.do('mend');
   });
 
-const MOST_DELAY_MS = 120;
-const MOST_BYTES = 60_000;
+const MAX_DELAY_MS = 120;
+const MAX_BYTES = 60_000;
 
 export const NETWORK: readonly Fault[] = [
   partition,
@@ -75,12 +75,12 @@ export const NETWORK: readonly Fault[] = [
   lame('replies of a server are lost', (proxy, server) => proxy.do('mute', server)),
   lame('replies are slow', (proxy, server, { dice }) =>
     proxy.limp(server, {
-      delayMs: 1 + dice.below(MOST_DELAY_MS),
+      delayMs: 1 + dice.below(MAX_DELAY_MS),
       cutAfterBytes: Number.MAX_SAFE_INTEGER,
     }),
   ),
   lame('connections break at random bytes', (proxy, server, { dice }) =>
-    proxy.limp(server, { delayMs: 1, cutAfterBytes: 1 + dice.below(MOST_BYTES) }),
+    proxy.limp(server, { delayMs: 1, cutAfterBytes: 1 + dice.below(MAX_BYTES) }),
   ),
   packetsAreLost,
 ];

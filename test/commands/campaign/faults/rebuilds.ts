@@ -36,7 +36,7 @@ const together: Fault = {
   },
 };
 
-const MOST_TRIES = 60;
+const MAX_TRIES = 60;
 
 /** Settlement may hang with the cursor locked, or with a batch of the lost engine, which it tries to settle afterwards. */
 const besideHanging: Fault = {
@@ -57,7 +57,7 @@ const besideHanging: Fault = {
       await noteLoss(scene);
       const isRebuilt = async (): Promise<boolean> => (await (await startRebuild(cluster)).gone) === 0;
       let tries = 1;
-      while (!(await isRebuilt()) && tries < MOST_TRIES) tries += 1;
+      while (!(await isRebuilt()) && tries < MAX_TRIES) tries += 1;
       note(`rebuilt at try ${tries}`);
       process.kill(pid, 'SIGCONT');
       await sleep(LAST_BATCHES_MS);

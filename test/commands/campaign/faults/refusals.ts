@@ -43,7 +43,7 @@ const noScript: Fault = {
   },
 };
 
-const MOST_KILLS = 100;
+const MAX_KILLS = 100;
 
 /** A script that only reads may be killed, and nothing that it held up is lost. */
 const busy: Fault = {
@@ -72,7 +72,7 @@ const busy: Fault = {
     await expectRefusal(scene, 'BUSY');
     await sleep(REFUSING_MS);
     return async () => {
-      for (let tries = 0; !hasEnded && tries < MOST_KILLS; tries += 1) {
+      for (let tries = 0; !hasEnded && tries < MAX_KILLS; tries += 1) {
         await killer.script('KILL').catch(() => undefined);
         await sleep(50);
       }

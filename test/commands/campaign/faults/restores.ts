@@ -50,13 +50,13 @@ async function restartSettlement({ of, processes }: Cluster): Promise<void> {
   }
 }
 
-const MOST_COPIES = 4;
+const MAX_COPIES = 4;
 /** The guide allows ten seconds between the two copies. */
 const TOGETHER_MS = 9_000;
 
 /** Makes both copies, that of Postgres first. A busy machine may take longer than the guide allows, and tries again. */
 async function copyTogether(copy: () => Promise<void>): Promise<void> {
-  for (let copies = 0; copies < MOST_COPIES; copies += 1) {
+  for (let copies = 0; copies < MAX_COPIES; copies += 1) {
     const begunMs = Date.now();
     await copy();
     if (Date.now() - begunMs < TOGETHER_MS) return;
@@ -96,14 +96,14 @@ const snapshots: Fault = {
 };
 
 const LOOK_MS = 200;
-const MOST_LOOKS = 300;
+const MAX_LOOKS = 300;
 
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
     if (await holds()) return;
     await sleep(LOOK_MS);
   }
-  throw new Error(`${what}: not within ${(MOST_LOOKS * LOOK_MS) / 1_000} s`);
+  throw new Error(`${what}: not within ${(MAX_LOOKS * LOOK_MS) / 1_000} s`);
 }
 
 /** The engine's copy is older than Postgres: the engine stays closed until the newer files are put back. */

@@ -23,7 +23,7 @@ import { type Fault, NOTHING, type Scene } from './fault.ts';
 import { signal } from './hangs.ts';
 import { pauseSettlement } from './settlement-pause.ts';
 
-const MOST_CUT_BYTES = 6_000;
+const MAX_CUT_BYTES = 6_000;
 
 /** The part of the append-only file that is written now. */
 function appendedFile(engineFolder: string): string {
@@ -53,7 +53,7 @@ const cutFile: Fault = {
     const file = appendedFile(engineFolder);
     const whole = `${file}.whole`;
     cpSync(file, whole);
-    truncateSync(file, Math.max(0, statSync(file).size - 1 - dice.below(MOST_CUT_BYTES)));
+    truncateSync(file, Math.max(0, statSync(file).size - 1 - dice.below(MAX_CUT_BYTES)));
     await scene.quiet();
     const sequence = await sequenceOnDisk(cluster);
     if (sequence >= pause.settled) scene.lost(sequence);

@@ -7,7 +7,7 @@ import { MARKER } from '../marker.ts';
 import type { Shown } from '../screens.ts';
 import { type Rest, readCounted, told } from './rest.ts';
 
-const MOST_LEVELS = 500;
+const MAX_LEVELS = 500;
 const TICKS = 100;
 const STEPS = 10_000;
 
@@ -45,7 +45,7 @@ export async function booksAreOfLiveOrders({ cluster, driver }: Rest): Promise<s
     const kept = (side: string): string[] =>
       levels
         .filter((level) => level.market === market && level.side === side)
-        .slice(0, MOST_LEVELS / 2)
+        .slice(0, MAX_LEVELS / 2)
         .map(({ price, size }) => `${price} ${size}`);
     for (const port of driver.ports) {
       const book = await readBook(driver, market, port);
@@ -72,7 +72,7 @@ async function readBook(
   market: string,
   port: number,
 ): Promise<Record<'bids' | 'asks', [string, string][]> | undefined> {
-  const path = `/v1/market-data/orderbook/${market.replace('/', '_')}?depth=${MOST_LEVELS}`;
+  const path = `/v1/market-data/orderbook/${market.replace('/', '_')}?depth=${MAX_LEVELS}`;
   const reply = await readCounted(driver, driver.wallets[0]!, path, port);
   return reply?.status === 200 ? (reply.body as Record<'bids' | 'asks', [string, string][]>) : undefined;
 }

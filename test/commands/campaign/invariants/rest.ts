@@ -21,7 +21,7 @@ export interface Rest {
 }
 
 /** A minute forgets every request. */
-const MOST_WAITS = 70;
+const MAX_WAITS = 70;
 
 /** Reads a path of market data. Waits while the requests of the load use the wallet's limit up. */
 export async function readCounted(
@@ -31,7 +31,7 @@ export async function readCounted(
   port?: number,
 ): Promise<Reply | undefined> {
   let reply = await driver.read(wallet, path, port);
-  for (let waits = 0; reply?.status === 429 && waits < MOST_WAITS; waits += 1) {
+  for (let waits = 0; reply?.status === 429 && waits < MAX_WAITS; waits += 1) {
     await sleep(1_000);
     reply = await driver.read(wallet, path, port);
   }
@@ -39,9 +39,9 @@ export async function readCounted(
 }
 
 /** Only the first few are told: a broken book breaks everything in it. */
-const MOST_TOLD = 5;
+const MAX_TOLD = 5;
 
 export function told(what: readonly string[]): string[] {
-  const more = what.length - MOST_TOLD;
-  return [...what.slice(0, MOST_TOLD), ...(more > 0 ? [`and ${more} more`] : [])];
+  const more = what.length - MAX_TOLD;
+  return [...what.slice(0, MAX_TOLD), ...(more > 0 ? [`and ${more} more`] : [])];
 }
