@@ -151,7 +151,7 @@ describe('books: rebuild', function () {
     await desk.engine.dueCancels.set(ALICE, 5_000);
     await lose();
     const { stdout } = await desk.run('ledger', 'rebuild');
-    expect(stdout).to.include('dead-man switches are gone: clients must set theirs again');
+    expect(stdout).to.include('dead-man switches are lost: clients must set theirs again');
     await reopen();
     expect((await desk.engine.dueCancels.take(10, 1_000)).nextDueMs).to.equal(null);
   });
