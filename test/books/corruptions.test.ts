@@ -3,6 +3,7 @@
  * corruption. Columns and fields are listed by the servers, so new ones are covered automatically.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
 import { reconcile } from '../../src/books/reconcile/index.ts';
@@ -23,6 +24,8 @@ async function openFullDesk(): Promise<Desk> {
   await desk.ask('account', 'hold', HELD);
   await desk.ask('terms', 'require', '1');
   for (const wallet of [MAKER, TAKER]) await desk.engine.switches.acceptTerms(wallet, '1');
+  // The ledger takes a time that is not before its last event's for one that settlement writes.
+  await sleep(10);
   await desk.place({ wallet: MAKER, side: 'sell', price: '3000', size: '2', clientOrderId: 'live' });
   await desk.place({ wallet: MAKER, price: '3', size: '2' });
   for (const timeInForce of ['FOK', 'IOC'] as const)
