@@ -89,14 +89,12 @@ export class OrderCancels {
     const market = symbol === null ? null : await this.#markets.bySymbol(symbol);
     if (market === undefined) return [];
     const closed: ClosedOrder[] = [];
-    let [newest, after]: (Buffer | null)[] = [null, null];
-    do {
-      const page = await this.#livePage(wallet, market?.number ?? null, after!);
+    let newest: Buffer | undefined;
+    for await (const page of this.#livePages(wallet, market?.number ?? null)) {
       newest ??= page.stamp;
       for (const [number, references] of byMarketNumber(upTo(newest, page.references)))
         closed.push(...(await this.close({ wallet, symbol }, cause, number, references)));
-      after = page.next;
-    } while (after !== null);
+    }
     return closed;
   }
 
@@ -122,13 +120,19 @@ export class OrderCancels {
 
   /** Returns the number of live orders of a wallet. */
   async countLive(wallet: string): Promise<number> {
-    let [count, after]: [number, Buffer | null] = [0, null];
+    let count = 0;
+    for await (const { references } of this.#livePages(wallet, null)) count += references.length;
+    return count;
+  }
+
+  /** Reads all pages of a wallet's live orders, one after the other. */
+  async *#livePages(wallet: string, marketNumber: number | null): AsyncGenerator<LivePage> {
+    let after: Buffer | null = null;
     do {
-      const page: LivePage = await this.#livePage(wallet, null, after);
-      count += page.references.length;
+      const page: LivePage = await this.#livePage(wallet, marketNumber, after);
+      yield page;
       after = page.next;
     } while (after !== null);
-    return count;
   }
 
   /** Reads a page of a wallet's live orders, in one market or in all (null). */

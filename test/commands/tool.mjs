@@ -12,7 +12,7 @@ const MOCHA = 'node_modules/mocha/bin/mocha.js';
 const TOOLS = {
   browser: { does: 'tests the trading page in Chromium, alone', run: ['test/browser/main.mjs'] },
   'redis-cluster': {
-    does: 'runs all tests but the browser’s, with each Redis a cluster of three primaries',
+    does: 'runs the tests that also run on clusters, with each Redis a cluster of three primaries',
     run: ['test/whole.mjs', '--redis-cluster'],
   },
   node: {
