@@ -3,15 +3,18 @@
 import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
 import { loadScript, type Script } from '../redis/lua.ts';
+import type { CopyRounds } from './copies/rounds.ts';
 import { FilterInForce } from './filter-in-force.ts';
 import { EngineLifecycle, type EpochNotes } from './lifecycle.ts';
 import { Stale } from './outcomes.ts';
-import { ScriptRunner } from './script-runner.ts';
+import { type Hold, ScriptRunner } from './script-runner.ts';
 
 export interface CoreOptions {
   readonly redis: Redis;
   /** Tests may leave them out: then a server that lacks the last epoch begins it again. */
   readonly epochs?: EpochNotes;
+  /** Present where the engine has copies: whatever it tells is handed on when they have it. */
+  readonly rounds?: CopyRounds | undefined;
   /** Loads a script. Tests pass altered scripts. */
   readonly load?: (name: string) => Script;
   /** Bytes of the claim filter of a new engine and of a rebuilt filter; a power of two. */
@@ -34,15 +37,27 @@ export class EngineCore {
   constructor({
     redis,
     epochs,
+    rounds,
     load = loadScript,
     claimFilterBytes,
     warn = () => undefined,
     observe = () => undefined,
   }: CoreOptions) {
     this.redis = redis;
-    this.scripts = new ScriptRunner(redis, { load, observe, warn });
+    const holding = rounds && (() => this.#hold(rounds));
+    this.scripts = new ScriptRunner(redis, { load, observe, warn, holding });
     this.filter = new FilterInForce(redis, this.scripts, claimFilterBytes);
     this.lifecycle = new EngineLifecycle({ redis, scripts: this.scripts, filter: this.filter, epochs, warn });
+  }
+
+  /** @throws Refusal SERVICE_UNAVAILABLE while the engine is not open, or its copies cannot be asked */
+  #hold(rounds: CopyRounds): Hold {
+    const { tenure } = this.lifecycle;
+    const connection = rounds.begin(this.lifecycle.position.runId);
+    return () => {
+      this.lifecycle.checkTenure(tenure);
+      return rounds.cover(connection, this.lifecycle.position);
+    };
   }
 
   /**

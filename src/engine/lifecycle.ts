@@ -73,6 +73,11 @@ export class EngineLifecycle {
     return this.#epoch;
   }
 
+  /** What this process knows of the open engine; throws SERVICE_UNAVAILABLE while it is not open. */
+  get position(): { readonly epoch: number; readonly runId: string; readonly sequence: number } {
+    return { epoch: this.epoch, runId: this.#runId!, sequence: this.#sequence };
+  }
+
   /** Sequence of the last event that this process knows; an engine without it holds older data. */
   get leastSequence(): number {
     return this.#sequence;
@@ -128,11 +133,11 @@ export class EngineLifecycle {
     const tenure = this.#tenure;
     await this.checkServer();
     const runId = await this.#readRunId();
-    this.#checkTenure(tenure);
+    this.checkTenure(tenure);
     let reply = await this.#openEpoch(runId, known, '');
     if (reply.outcome === 'rewrite') {
       await this.#scripts.callAnyFormat(() => rewriteLog(this.#redis, this.#warn));
-      this.#checkTenure(tenure);
+      this.checkTenure(tenure);
       reply = await this.#openEpoch(runId, known, '1');
     }
     this.#scripts.formatReplaced();
@@ -140,7 +145,7 @@ export class EngineLifecycle {
       if (reply.lacksNoted) this.#lacked = known.begun ?? null;
       const begun: BegunEpoch = { epoch: reply.epoch, server: runId };
       await this.#note(begun);
-      this.#checkTenure(tenure);
+      this.checkTenure(tenure);
       reply = await this.#openEpoch(runId, { ...known, begun }, '1');
     }
     switch (reply.outcome) {
@@ -148,7 +153,7 @@ export class EngineLifecycle {
         // Postgres may have been put back to an earlier moment.
         if (known !== undefined && reply.epoch > (known.begun?.epoch ?? 0))
           await this.#note({ epoch: reply.epoch, server: runId });
-        this.#checkTenure(tenure);
+        this.checkTenure(tenure);
         return this.#opened(reply, runId);
       case 'format':
         throw this.#foundFormat(reply.format);
@@ -177,7 +182,8 @@ export class EngineLifecycle {
     return lacked;
   }
 
-  #checkTenure(tenure: number): void {
+  /** @throws Refusal SERVICE_UNAVAILABLE when another engine may answer by now */
+  checkTenure(tenure: number): void {
     if (tenure !== this.#tenure)
       throw new Refusal(
         'SERVICE_UNAVAILABLE',
@@ -216,7 +222,7 @@ export class EngineLifecycle {
 
   /**
    * Notes the epoch in force in a Postgres that lacks its note, because it was put back to an earlier moment. Trading
-   * goes on meanwhile. Closes the engine if another server has the epoch.
+   * goes on meanwhile. Closes the engine if another server has the epoch, or a later one.
    * @param begun the highest epoch that Postgres has noted
    */
   async noteEpoch(begun: BegunEpoch | null): Promise<void> {
@@ -227,7 +233,8 @@ export class EngineLifecycle {
       const at = await this.#epochs.note({ epoch, server }).catch(() => server);
       noted = { epoch, server: at };
     }
-    const isOthers = noted?.epoch === epoch && noted.server !== server;
+    const isOthers =
+      noted !== null && (noted.epoch > epoch || (noted.epoch === epoch && noted.server !== server));
     if (isOthers && tenure === this.#tenure) this.#lose();
   }
 
@@ -255,7 +262,7 @@ export class EngineLifecycle {
 
   /** Returns the run id of the server, which changes at each of its starts. */
   serverRunId(): Promise<string> {
-    return this.#scripts.call(() => this.#readRunId());
+    return this.#scripts.callAnyFormat(() => this.#readRunId());
   }
 
   async #readRunId(): Promise<string> {
@@ -271,7 +278,7 @@ export class EngineLifecycle {
   async inspect(settled?: Cursor): Promise<void> {
     await this.confirm(settled);
     const tenure = this.#tenure;
-    const wrong = await this.#scripts.call(() => wrongSettings(this.#redis));
+    const wrong = await this.#scripts.callAnyFormat(() => wrongSettings(this.#redis));
     if (wrong !== undefined && wrong.length > 0 && tenure === this.#tenure) this.#lose();
   }
 

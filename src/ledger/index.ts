@@ -3,6 +3,7 @@
 import { type Audit, audit } from './audit.ts';
 import { type CandleQueries, candleQueries } from './candles.ts';
 import { type Checks, checks } from './checks/index.ts';
+import { type CopyRegister, copyRegister } from './copies.ts';
 import { type EpochRegister, epochRegister } from './epochs.ts';
 import { type Journal, journal } from './journal.ts';
 import { migrate } from './migrate.ts';
@@ -16,6 +17,7 @@ import { type TradeQueries, tradeQueries } from './trades.ts';
 export type { Audit, AuditedId, AuditedName, AuditedOrder, AuditSummary } from './audit.ts';
 export type { CandleRange } from './candles.ts';
 export type { LastReconcile } from './checks/index.ts';
+export type { CopiesRow, CopyRegister } from './copies.ts';
 export { LedgerDiverged } from './diverged.ts';
 export { CUSTODY, entriesOfMovement, entriesOfTrade, HOUSE } from './entries.ts';
 export type { EntriesFilter, LedgerEntry } from './journal.ts';
@@ -32,6 +34,7 @@ export { storable } from './text.ts';
 export interface Ledger {
   readonly settlement: Settlement;
   readonly epochs: EpochRegister;
+  readonly copies: CopyRegister;
   readonly orders: OrderQueries;
   readonly trades: TradeQueries;
   readonly candles: CandleQueries;
@@ -53,6 +56,7 @@ export function openLedger(options: LedgerOptions): Ledger {
   return {
     settlement: settlement(pools),
     epochs: epochRegister(pools),
+    copies: copyRegister(pools),
     orders: orderQueries(pools),
     trades: tradeQueries(pools),
     candles: candleQueries(pools),

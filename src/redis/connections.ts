@@ -2,12 +2,19 @@
 
 import { Redis, type RedisOptions } from 'ioredis';
 import { type Endpoint, type RedisAddress, readRedisAddress } from './address.ts';
+import { findPrimary } from './copies-primary.ts';
+import { endpointOf, foundServerConnector } from './found-server.ts';
 import { SentinelPrimaryConnector } from './sentinel-primary.ts';
-import { type SlotRange, slotOwnerConnector } from './slot-owner.ts';
+import { findSlotOwner, type SlotRange } from './slot-owner.ts';
 
 /** Timeout after which a dependency counts as unavailable, so that clients get a 503 within three seconds. */
 const ANSWER_WITHIN_MS = 2_000;
 const LONGEST_PAUSE_MS = 1_000;
+/** Timeout after which a copy counts as silent for now. */
+const COPY_ANSWERS_WITHIN_MS = 1_000;
+const COPY_PAUSE_MS = 200;
+/** Pause of a connection beside another one that is not there. */
+const BESIDE_PAUSE_MS = 50;
 
 /** Options of ioredis without the one whose type its own constructor rejects. */
 export type ServerOptions = Omit<RedisOptions, 'replyMapping'>;
@@ -41,6 +48,9 @@ const HONEST = {
   failoverDetector: true,
 } satisfies ServerOptions;
 
+/** A search for the primary among copies goes on without those that hang. */
+const LOOKING: ServerOptions = { connectTimeout: 500, commandTimeout: 500 };
+
 /** True if the server answers that it is not the right one to ask. The command did not run. */
 const isWrongServer = (error: Error): boolean => /^(MOVED|READONLY|CLUSTERDOWN)\b/.test(error.message);
 
@@ -50,6 +60,9 @@ export interface Place {
   readonly ca?: string | undefined;
 }
 
+/** Ranks a server of a list of copies: undefined for a replica; a later primary has a higher rank. */
+export type Rank = (server: Redis) => Promise<number | undefined>;
+
 /** Called with the error of each failed connection attempt, and with null after each success. */
 export type Listener = (trouble: Error | null) => void;
 
@@ -58,24 +71,39 @@ function tellOutages(redis: Redis, tell: Listener): void {
   redis.on('ready', () => tell(null));
 }
 
-/** Makes a connection for commands. A lost connection is reported and fails the commands in flight. */
-export function connectRedis(place: Place | string, name: string, tell: Listener): Redis {
-  return connect(place, HONEST, name, tell);
+/**
+ * Makes a connection for commands. A lost connection is reported and fails the commands in flight.
+ * @param rankOf needed for copies
+ */
+export function connectRedis(place: Place | string, name: string, tell: Listener, rankOf?: Rank): Redis {
+  return connect({ ...HONEST, ...serverOptions(place, rankOf) }, name, tell);
+}
+
+/** Makes a connection that leads to the server of another one, after each of its own breaks. */
+export function connectBeside(other: Redis, place: Place, name: string, tell: Listener): Redis {
+  const { login, database } = readPlace(place);
+  const find = async () => endpointOf(other);
+  const Connector = foundServerConnector({ find, pauseMs: () => BESIDE_PAUSE_MS, tls: login.tls });
+  return connect({ ...HONEST, ...login, db: database, Connector }, name, tell);
+}
+
+/** Makes a connection to one server of a list, whatever its role is. */
+export function connectServer(place: Place, server: Endpoint, name: string): Redis {
+  const { login, database } = readPlace(place);
+  const impatient = { commandTimeout: COPY_ANSWERS_WITHIN_MS, connectTimeout: COPY_ANSWERS_WITHIN_MS };
+  const pauseMs = { retryStrategy: () => COPY_PAUSE_MS, socketTimeout: 2 * COPY_ANSWERS_WITHIN_MS };
+  const options = { ...HONEST, ...login, ...server, db: database, ...impatient, ...pauseMs };
+  return connect({ ...options, enableReadyCheck: false }, name, () => undefined);
 }
 
 /** Makes a connection for pub/sub. After a reconnect, its user must subscribe again. */
 export function connectSubscriber(place: Place | string, name: string, tell: Listener): Redis {
-  return connect(place, { ...HONEST, autoResubscribe: false }, name, tell);
+  return connect({ ...HONEST, autoResubscribe: false, ...serverOptions(place) }, name, tell);
 }
 
-function connect(place: Place | string, how: ServerOptions, name: string, tell: Listener): Redis {
+function connect(options: ServerOptions, name: string, tell: Listener): Redis {
   const connectionName = `redbook-${name}`;
-  const redis = new Redis({
-    ...how,
-    ...serverOptions(place),
-    reconnectOnError: isWrongServer,
-    connectionName,
-  });
+  const redis = new Redis({ ...options, reconnectOnError: isWrongServer, connectionName });
   tellOutages(redis, tell);
   return redis;
 }
@@ -92,9 +120,16 @@ export const queueConnection = (place: Place | string): ServerOptions => ({
 });
 
 /**
- * Returns the ioredis options for a URL. They lead to one server, which is looked up in a cluster or at the Sentinels.
+ * Returns the ioredis options for a URL. They lead to one server, which is looked up in a cluster, at the Sentinels or
+ * among copies.
+ * @param rankOf needed for copies
  */
-export function serverOptions(place: Place | string): ServerOptions {
+export function serverOptions(place: Place | string, rankOf?: Rank): ServerOptions {
+  const { address, login, database } = readPlace(place);
+  return { ...login, db: database, ...wayTo(address, login, rankOf) };
+}
+
+function readPlace(place: Place | string) {
   const { url, ca } = typeof place === 'string' ? { url: place } : place;
   const address = readRedisAddress(url);
   if (address === undefined) throw new Error('not the URL of a Redis');
@@ -105,22 +140,31 @@ export function serverOptions(place: Place | string): ServerOptions {
     ...(password === undefined ? {} : { password }),
     ...(tls === undefined ? {} : { tls }),
   };
-  return { ...login, db: database, ...wayTo(address, login) };
+  return { address, login, database };
 }
 
-function wayTo({ kind, endpoints, primaryName }: RedisAddress, login: ServerOptions): ServerOptions {
+function wayTo(
+  { kind, endpoints, primaryName }: RedisAddress,
+  login: ServerOptions,
+  rankOf: Rank = async () => undefined,
+): ServerOptions {
+  const through = { pauseMs: KEPT.retryStrategy, tls: login.tls };
   switch (kind) {
     case 'server':
       return { ...endpoints[0]! };
-    case 'cluster':
-      return {
-        Connector: slotOwnerConnector({
-          nodes: endpoints,
-          slotsOf: (node) => slotsOf(node, login),
-          pauseMs: KEPT.retryStrategy,
-          tls: login.tls,
-        }),
-      };
+    case 'cluster': {
+      const slotsOf = (node: Endpoint): Promise<readonly SlotRange[]> =>
+        asked(node, login, (redis) => redis.cluster('SLOTS'));
+      const find = findSlotOwner({ nodes: endpoints, slotsOf });
+      return { Connector: foundServerConnector({ ...through, find }) };
+    }
+    case 'copies': {
+      const find = findPrimary({
+        servers: endpoints,
+        rankOf: (server) => asked(server, { ...login, ...LOOKING }, rankOf),
+      });
+      return { Connector: foundServerConnector({ ...through, find }) };
+    }
     case 'sentinel':
       return {
         Connector: SentinelPrimaryConnector,
@@ -133,12 +177,13 @@ function wayTo({ kind, endpoints, primaryName }: RedisAddress, login: ServerOpti
   }
 }
 
-async function slotsOf(node: Endpoint, login: ServerOptions): Promise<readonly SlotRange[]> {
-  const asked = { enableOfflineQueue: true, enableReadyCheck: false, retryStrategy: () => null };
-  const redis = new Redis({ ...HONEST, ...login, ...node, ...asked });
+/** Asks a server something on a connection of its own. */
+async function asked<T>(node: Endpoint, how: ServerOptions, ask: (redis: Redis) => Promise<T>): Promise<T> {
+  const once = { enableOfflineQueue: true, enableReadyCheck: false, retryStrategy: () => null };
+  const redis = new Redis({ ...HONEST, ...how, ...node, ...once });
   redis.on('error', () => undefined); // each command fails with the error
   try {
-    return await redis.cluster('SLOTS');
+    return await ask(redis);
   } finally {
     redis.disconnect();
   }

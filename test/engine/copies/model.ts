@@ -375,8 +375,16 @@ function open(state: State, at: number, rules: Rules, step: Step): void {
   step(`Postgres notes epoch ${noting} on ${at}`, {
     ...serverOf({ ranOn: true, noting: 0 }),
     postgres: { ...postgres, epoch: noting, begunOn: at, server: at, version, members, joining: 0 },
+    namings: laterRow(state, noting, version),
     lists: [...state.lists, { version, server: at, list: members }],
   });
+}
+
+/** Keepers that read the row later know more, and whatever they knew before, they may still do. */
+function laterRow({ namings, postgres }: State, epoch: number, version: number): readonly Naming[] {
+  const isLast = (naming: Naming): boolean =>
+    naming.server === postgres.server && naming.version === Math.max(...namings.map((one) => one.version));
+  return namings.map((naming) => (isLast(naming) ? { ...naming, epoch: epoch + 1, version } : naming));
 }
 
 /** Copies leave and join: in Postgres, and by lists that servers are given. */
@@ -393,6 +401,7 @@ function changeList(state: State, at: number, rules: Rules, step: Step): void {
   const listed = (list: number) => ({ lists: [...lists, { version, server: postgres.server, list }] });
   const row = (members: number, joining: number) => ({
     postgres: { ...postgres, version, members, joining },
+    namings: laterRow(state, postgres.epoch, version),
     ...listed(members | joining),
   });
   const isMember = has(postgres.members, at);
