@@ -13,7 +13,7 @@ create table engine_copies (
   server   text collate "C" not null,
   version  integer not null default 1,
   epoch    integer not null default 0,
-  begun_on text collate "C",
+  begun_on text collate "C" not null,
   members  text[] collate "C" not null,
   joining  text[] collate "C" not null default '{}',
   named_at timestamptz

@@ -16,6 +16,18 @@ const usersFile = readFileSync(new URL(`../../${USERS}`, import.meta.url), 'utf8
 
 /** Rights that a process does without, with a warning, or that only another command or a cluster needs. */
 const OPTIONAL = ['config|get', 'bgrewriteaof', 'client|setname', 'client|list', 'cluster|slots'];
+/** Rights that only an engine with copies needs. */
+const OF_COPIES = [
+  'role',
+  'wait',
+  'hincrby',
+  'replicaof',
+  'watch',
+  'unwatch',
+  'multi',
+  'exec',
+  'client|kill',
+];
 /** A script is running, and Redis looks for the keys of these behind the arguments of the check. */
 const RUNNING = ['eval', 'evalsha', 'eval_ro', 'evalsha_ro'];
 /** Subcommands that the scripts run of commands that the file grants as a whole. */
@@ -29,10 +41,13 @@ export class MissingRights extends OperatorRefusal {
   }
 }
 
-/** @throws MissingRights unless the connection may do what the file grants to the user; no user, no check */
-export async function checkRights(redis: Redis, user: string): Promise<void> {
+/**
+ * @param hasCopies false: rights that only copies need may be missing
+ * @throws MissingRights unless the connection may do what the file grants to the user; no user, no check
+ */
+export async function checkRights(redis: Redis, user: string, hasCopies = false): Promise<void> {
   const script = new LoadedCall(CHECK_RIGHTS, loadScript(CHECK_RIGHTS.name));
-  const asked = script.run(redis, { keys: [KEYS.engine], commands: commandsOf(user) });
+  const asked = script.run(redis, { keys: [KEYS.engine], commands: commandsOf(user, hasCopies) });
   const refused = await asked.catch((error) => {
     throw namedRight(error);
   });
@@ -42,16 +57,19 @@ export async function checkRights(redis: Redis, user: string): Promise<void> {
 }
 
 /** Returns a command for each command and for each key that a user is granted. */
-function commandsOf(user: string): string[] {
+function commandsOf(user: string, hasCopies: boolean): string[] {
   const line = usersFile.split('\n').find((one) => one.startsWith(`user ${user} `)) ?? '';
   const keys = [...line.matchAll(/ (%R)?~(\S+)/g)].map(([, reads, key]) => ({ reads, key }));
   const [first] = keys;
+  const left = hasCopies ? OPTIONAL : [...OPTIONAL, ...OF_COPIES];
   const granted = [...line.matchAll(/ \+(\S+)/g)].map(([, name]) => name!);
   return [
     ...granted
-      .filter((name) => !OPTIONAL.includes(name) && !RUNNING.includes(name))
+      .filter((name) => !left.includes(name) && !RUNNING.includes(name))
       .map((name) => `${(SUBCOMMANDS[name] ?? name).replace('|', ' ')} ${first?.key}`),
-    ...keys.map(({ reads, key }) => `${reads === undefined ? 'hset' : 'hget'} ${key}`),
+    ...keys
+      .filter(({ key }) => hasCopies || key !== KEYS.copies)
+      .map(({ reads, key }) => `${reads === undefined ? 'hset' : 'hget'} ${key}`),
   ];
 }
 

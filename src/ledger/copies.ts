@@ -14,6 +14,8 @@ export interface CopiesRow {
   readonly version: number;
   /** The last epoch that began; 0 before the first. */
   readonly epoch: number;
+  /** Name of the server of that epoch. */
+  readonly begunOn: string;
   /** Names of the servers that have every answered order. */
   readonly members: readonly string[];
   /** Names of the servers that answers wait for already, and that may not be named yet. */
@@ -22,14 +24,16 @@ export interface CopiesRow {
   readonly namedAt: Date | null;
 }
 
-const COLUMNS = `server, version, epoch, members, joining, named_at as "namedAt"`;
+const COLUMNS = `server, version, epoch, begun_on as "begunOn", members, joining, named_at as "namedAt"`;
 /** Each change waits for the disk: a copy that counts again after it left may lack answered orders. */
 const DURABLY = `with durably as materialized (select ${FLUSHED})`;
 
 const READ = prepared(`select ${COLUMNS} from engine_copies where shard = 0`);
 
+/** An engine that had no copies goes on with its last epoch, on the same server. */
 const BEGIN = prepared(`${DURABLY}
-  insert into engine_copies (server, members) select $1::text, array[$1::text] from durably
+  insert into engine_copies (server, members, epoch, begun_on)
+  select $1::text, array[$1::text], coalesce((select max(epoch) from engine_epochs), 0), $1 from durably
   on conflict do nothing`);
 
 const change = (changes: string, where: string) =>
@@ -77,13 +81,9 @@ export function copyRegister({ public: pool }: Pick<Pools, 'public'>) {
   return {
     read,
 
-    /** Returns the row, and begins it with a server as the only copy if there is none. */
-    async begin(server: string): Promise<CopiesRow> {
-      for (;;) {
-        const row = await read();
-        if (row !== undefined) return row;
-        await askOnce(pool, BEGIN, [server]);
-      }
+    /** Begins the row with a server as the only copy, unless there is one. */
+    async begin(server: string): Promise<void> {
+      await askOnce(pool, BEGIN, [server]);
     },
 
     /**

@@ -2,7 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { checkRights, type Engine, type EpochNotes, openEngine } from '../engine/index.ts';
+import { checkRights, type Engine, openEngine, rankOfPrimary } from '../engine/index.ts';
 import { type Ledger, openLedger } from '../ledger/index.ts';
 import { type MarketData, openMarketData } from '../market-data/index.ts';
 import { type Metrics, openMetrics } from '../process/metrics.ts';
@@ -14,6 +14,7 @@ import {
   type ServerOptions,
 } from '../redis/connections.ts';
 import { readScripts } from '../redis/lua.ts';
+import { type EngineCopies, hasCopies, openCopies } from './engine-copies.ts';
 import { keepEngineOpen } from './engine-gate.ts';
 import { OF_ENGINE, type Outages, openOutages } from './outages.ts';
 import { warnOfEviction } from './queue-eviction.ts';
@@ -40,6 +41,8 @@ export interface Connections {
   /** Opens a separate pub/sub connection to the queue's Redis. */
   openSubscriber(purpose: string): Redis;
   readonly engine: Engine;
+  /** Absent where the engine has no copies, and where nothing of it is handed on. */
+  readonly copies: EngineCopies | undefined;
   close(): Promise<void>;
 }
 
@@ -57,7 +60,8 @@ export interface Backends extends Connections {
   readonly marketData: MarketData;
 }
 
-const engineAt = ({ redisUrl, redisCa }: RedisConfig): Place => ({ url: redisUrl, ca: redisCa });
+/** Where the engine is. */
+export const engineAt = ({ redisUrl, redisCa }: RedisConfig): Place => ({ url: redisUrl, ca: redisCa });
 const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: RedisConfig): Place => ({
   url: queueRedisUrl ?? redisUrl,
   ca: redisCa,
@@ -72,13 +76,26 @@ export function openConnections(
   config: RedisConfig,
   logger: Logger,
   outages = openOutages(logger, passwordsOf(config)),
-  epochs?: EpochNotes,
+  ledger?: Pick<Ledger, 'epochs' | 'copies'>,
 ): Connections {
   readScripts();
   const metrics = openMetrics();
   const names = serverNames(config);
   const engineTold = outages.listener(names.engine, OF_ENGINE);
-  const engineRedis = connectRedis(engineAt(config), `${role}-engine`, engineTold);
+  const engineRedis = connectRedis(engineAt(config), `${role}-engine`, engineTold, rankOfPrimary);
+  const copies =
+    ledger && hasCopies(config)
+      ? openCopies({
+          at: engineAt(config),
+          name: `${role}-rounds`,
+          engineRedis,
+          register: ledger.copies,
+          leastCopies: config.engineLeastCopies,
+          metrics,
+          tell: engineTold,
+        })
+      : undefined;
+  const epochs = copies?.epochs ?? ledger?.epochs;
   const queueTold = outages.listener(names.queue, 'queue');
   const queueRedis = connectRedis(queueAt(config), `${role}-queue`, queueTold);
   if (names.queue !== names.engine) warnOfEviction(queueRedis, names.queue, logger);
@@ -86,6 +103,7 @@ export function openConnections(
   const engine = openEngine({
     redis: engineRedis,
     ...(epochs && { epochs }),
+    rounds: copies?.rounds,
     maxMakers: config.maxMakers,
     maxLiveOrders: config.maxLiveOrders,
     claimFilterBytes: config.claimFilterBytes,
@@ -102,6 +120,7 @@ export function openConnections(
     engineRedis,
     queueRedis,
     engine,
+    copies,
     hasMetricsPort: config.metricsPort !== undefined,
     openSubscriber(purpose) {
       const told = outages.listener(names.queue, purpose);
@@ -111,6 +130,7 @@ export function openConnections(
     },
     async close() {
       outages.close();
+      copies?.close();
       for (const redis of [engineRedis, queueRedis, ...subscribers]) redis.disconnect();
     },
   };
@@ -124,8 +144,8 @@ export function openBackends(
   outages = openOutages(logger, passwordsOf(config)),
 ): Backends {
   const ledger = openLedger({ databaseUrl: config.databaseUrl });
-  const connections = openConnections(role, config, logger, outages, ledger.epochs);
-  const { engine, engineRedis, names } = connections;
+  const connections = openConnections(role, config, logger, outages, ledger);
+  const { engine, engineRedis, copies, names } = connections;
   let migrating: Promise<void> | undefined;
   connections.metrics.gauge(
     'redbook_engine_open',
@@ -139,12 +159,14 @@ export function openBackends(
     logger,
     names,
     outages,
-    checkRights: () => checkRights(engineRedis, `engine-${role}`),
+    checkRights: () => checkRights(engineRedis, `engine-${role}`, copies !== undefined),
+    checkPrimary: copies?.checkPrimary,
   });
   return {
     ...connections,
     ledger,
-    engineState: gate.state,
+    engineState: () =>
+      gate.state() === 'ok' && copies?.rounds.trouble !== undefined ? 'waits for copies' : gate.state(),
     engineOpened: gate.opened,
     migrated() {
       migrating ??= untilMigrated({ engine, ledger, outages, names });

@@ -7,8 +7,11 @@ import type { Engine, FilterLoad } from '../engine/index.ts';
 import type { LastReconcile, Ledger } from '../ledger/index.ts';
 import type { Metrics, Reading } from '../process/metrics.ts';
 import { openSettlementWorker, openWakeUps } from '../queue/index.ts';
+import { readRedisAddress } from '../redis/address.ts';
+import { connectServer } from '../redis/connections.ts';
 import { createSettlement } from '../workers/settlement.ts';
-import type { Backends } from './backends.ts';
+import { type Backends, engineAt } from './backends.ts';
+import { CopiesKeeper } from './copies-keeper.ts';
 import { queueTrouble } from './outages.ts';
 import type { RunningRole } from './running-role.ts';
 
@@ -21,6 +24,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   const run = async (): Promise<void> => {
     if (engine.lifecycle.isOpen()) await settlement.run();
   };
+  const keeper = keepCopies(backends);
   const worker = openSettlementWorker({ connection: queueOptions, run, onError });
   const queue = openWakeUps({ connection: queueOptions, onError });
   metrics.gauge('redbook_settlement_lag_events', 'Engine events that are not in Postgres yet.', async () => {
@@ -44,8 +48,43 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
     async stop() {
       await worker.close();
       await queue.close();
+      await keeper?.stop();
     },
   };
+}
+
+/** Keeps the copies of an engine that has some, and exports their number. */
+function keepCopies({ config, copies, ledger, logger, metrics }: Backends): CopiesKeeper | undefined {
+  if (copies === undefined) return undefined;
+  const at = engineAt(config);
+  const keeper = new CopiesKeeper({
+    servers: readRedisAddress(at.url)!.endpoints,
+    connect: (server) => connectServer(at, server, 'settlement-keeper'),
+    register: ledger.copies,
+    rounds: copies.rounds,
+    leastCopies: config.engineLeastCopies,
+    downAfterMs: config.engineDownAfterMs,
+    copyLateMs: config.engineCopyLateMs,
+    logger,
+  });
+  metrics.gauge('redbook_engine_copies', 'Copies of the engine that have every answered order.', async () => {
+    const { members } = keeper.row ?? {};
+    return members === undefined ? {} : members.length;
+  });
+  metrics.gauge(
+    'redbook_engine_copies_configured',
+    'Servers that REDIS_URL names as copies.',
+    async () => keeper.size,
+  );
+  metrics.gauge(
+    'redbook_engine_failover_timestamp_seconds',
+    'Unix time at which another primary was named last; absent before the first.',
+    async () => {
+      const { namedAt } = keeper.row ?? {};
+      return namedAt ? namedAt.getTime() / 1_000 : {};
+    },
+  );
+  return keeper;
 }
 
 /** Exports the result of the last reconcile. The command that reconciles ends, but this process keeps running. */

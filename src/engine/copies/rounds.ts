@@ -59,6 +59,8 @@ export class CopyRounds {
   #waitsForDisks = false;
   #waiting: Waiter[] = [];
   #isBusy = false;
+  /** Number of rounds that began. */
+  #rounds = 0;
   /** Number of copies that the last list named besides the primary. */
   #others = 1;
   #trouble: string | undefined;
@@ -153,10 +155,11 @@ export class CopyRounds {
   async #round(untilMs: number): Promise<Round> {
     const [redis, runId, endpoint] = [this.#redis, this.#runId, endpointOf(this.#redis)];
     if (runId === undefined || endpoint === undefined) throw unknown('their primary is away');
+    this.#rounds += 1;
     // The state is read before the write, so what it shows lies before the first offset.
     const first = redis.pipeline();
     first.hgetBuffer(KEYS.engine, 'state').hmget(KEYS.copies, ...LIST_FIELDS, 'verified');
-    first.role().hincrby(KEYS.copies, 'rounds', 1);
+    first.role().hset(KEYS.copies, 'round', this.#rounds);
     const [replies, seen] = await Promise.all([
       repliesOf(first.exec()),
       this.#wait(this.#others, untilMs - performance.now()),
