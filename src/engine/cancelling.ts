@@ -3,7 +3,6 @@
 import { Refusal } from '../domain/errors.ts';
 import type { Market } from '../domain/market.ts';
 import type { ClosedOrder } from '../domain/order.ts';
-import { Batches, Ticket, UNTOUCHED } from './batches.ts';
 import {
   CANCELLING_CALL,
   CANCELLING_REQUEST,
@@ -12,6 +11,7 @@ import {
   CLOSE_OUTCOMES,
 } from './cancelling-call.ts';
 import { exactNumber, REFERENCE_BYTES, readClosed, readOrderId, walletBytes } from './codec.ts';
+import { CommandQueue, Ticket, UNTOUCHED } from './command-queue.ts';
 import type { EngineCore } from './core.ts';
 import { neverSent } from './failures.ts';
 import { marketKeys } from './keys.ts';
@@ -66,7 +66,7 @@ const OPERATORS = '';
 export class OrderCancels {
   readonly #core: EngineCore;
   readonly #markets: EngineMarkets;
-  readonly #batches = new Batches<Buffer, Outcome>({
+  readonly #queue = new CommandQueue<Buffer, Outcome>({
     run: (market, requests) => this.#call(market, requests),
     late: neverSent,
     // A request costs a turn for each order that it names.
@@ -147,7 +147,7 @@ export class OrderCancels {
     const { stamp, references } = await this.#core.whileCurrent(() =>
       this.#core.scripts.run(FIND_LIVE_ORDERS, {
         epoch: this.#core.lifecycle.epoch,
-        leastSequence: this.#core.lifecycle.leastSequence,
+        minSequence: this.#core.lifecycle.minSequence,
         wallet: walletBytes(wallet),
         marketNumber: marketNumber ?? '',
         after: after ?? '',
@@ -196,7 +196,7 @@ export class OrderCancels {
       cause: CAUSES.indexOf(cause),
       references,
     });
-    const { bytes: outcome, hold } = await this.#batches.add(market, request, ticket);
+    const { bytes: outcome, hold } = await this.#queue.add(market, request, ticket);
     if (hold !== undefined && outcome[0] !== CLOSE_OUTCOMES.stale) await hold();
     switch (outcome[0]) {
       case CLOSE_OUTCOMES.closed:
@@ -213,14 +213,14 @@ export class OrderCancels {
   }
 
   async #call(market: Market, requests: Buffer[]): Promise<(Outcome | typeof UNTOUCHED)[]> {
-    const { epoch, leastSequence, tenure } = this.#core.lifecycle;
+    const { epoch, minSequence, tenure } = this.#core.lifecycle;
     const call = CANCELLING_CALL.pack({
       epoch,
-      leastSequence,
+      minSequence,
       marketNumber: market.number,
       basePerStep: exactNumber(market.baseAtomsPerStep),
       quotePerLot: exactNumber(market.quoteAtomsPerLot),
-      mostOrders: MAX_ORDERS_OF_CALL,
+      maxOrders: MAX_ORDERS_OF_CALL,
       rules: rulesText(market),
     });
     const input = { ...marketKeys(market), call, requests };

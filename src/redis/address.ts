@@ -3,7 +3,7 @@
  * copies that Postgres names.
  */
 
-export interface Endpoint {
+export interface HostPort {
   readonly host: string;
   readonly port: number;
 }
@@ -16,7 +16,7 @@ export interface RedisAddress {
   readonly kind: 'server' | 'cluster' | 'sentinel' | 'copies';
   /** True if the service keeps each answered write by itself, also when another server takes over. */
   readonly durable?: true;
-  readonly endpoints: readonly Endpoint[];
+  readonly endpoints: readonly HostPort[];
   readonly tls: boolean;
   /** User of the Redis server. Sentinels are queried without a user. */
   readonly username?: string;
@@ -31,7 +31,7 @@ const SENTINEL_PORT = 26379;
 const MAX_COPIES = 7;
 
 /** Name of a server for Postgres, lists of copies and operators: `host:port`. */
-export const serverName = ({ host, port }: Endpoint): string => `${host}:${port}`;
+export const serverName = ({ host, port }: HostPort): string => `${host}:${port}`;
 
 /** @returns undefined if the text has none of these forms */
 export function readRedisAddress(text: string): RedisAddress | undefined {

@@ -1,7 +1,7 @@
 /** Makes all connections to Redis. */
 
 import { Redis, type RedisOptions } from 'ioredis';
-import { type Endpoint, type RedisAddress, readRedisAddress } from './address.ts';
+import { type HostPort, type RedisAddress, readRedisAddress } from './address.ts';
 import { findPrimary } from './copies-primary.ts';
 import { endpointOf, foundServerConnector } from './found-server.ts';
 import { SentinelPrimaryConnector } from './sentinel-primary.ts';
@@ -9,7 +9,7 @@ import { findSlotOwner, type SlotRange } from './slot-owner.ts';
 
 /** Timeout after which a dependency counts as unavailable, so that clients get a 503 within three seconds. */
 const ANSWER_WITHIN_MS = 2_000;
-const LONGEST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 1_000;
 /** Timeout after which a copy counts as silent for now. */
 const COPY_ANSWERS_WITHIN_MS = 1_000;
 const COPY_PAUSE_MS = 200;
@@ -22,7 +22,7 @@ export type ServerOptions = Omit<RedisOptions, 'replyMapping'>;
 /** Options of every connection. */
 const KEPT = {
   connectTimeout: ANSWER_WITHIN_MS,
-  retryStrategy: (attempt: number) => Math.min(50 * attempt, LONGEST_PAUSE_MS),
+  retryStrategy: (attempt: number) => Math.min(50 * attempt, MAX_PAUSE_MS),
   keepAlive: 10_000,
   noDelay: true,
   // A vanished machine closes no connection, so a connection without a reply for this long is dropped. The time is
@@ -54,7 +54,7 @@ const LOOKING: ServerOptions = { connectTimeout: 500, commandTimeout: 500 };
 /** True if the server answers that it is not the right one to ask. The command did not run. */
 const isWrongServer = (error: Error): boolean => /^(MOVED|READONLY|CLUSTERDOWN)\b/.test(error.message);
 
-export interface Place {
+export interface RedisServer {
   readonly url: string;
   /** CA certificates for the server, in PEM form; default Node's own. */
   readonly ca?: string | undefined;
@@ -64,9 +64,9 @@ export interface Place {
 export type Rank = (server: Redis) => Promise<number | undefined>;
 
 /** Called with the error of each failed connection attempt, and with null after each success. */
-export type Listener = (trouble: Error | null) => void;
+export type ConnectionListener = (trouble: Error | null) => void;
 
-function tellOutages(redis: Redis, tell: Listener): void {
+function tellOutages(redis: Redis, tell: ConnectionListener): void {
   redis.on('error', (error: Error) => tell(error));
   redis.on('ready', () => tell(null));
 }
@@ -75,21 +75,31 @@ function tellOutages(redis: Redis, tell: Listener): void {
  * Makes a connection for commands. A lost connection is reported and fails the commands in flight.
  * @param rankOf needed for copies
  */
-export function connectRedis(place: Place | string, name: string, tell: Listener, rankOf?: Rank): Redis {
-  return connect({ ...HONEST, ...serverOptions(place, rankOf) }, name, tell);
+export function connectRedis(
+  server: RedisServer | string,
+  name: string,
+  tell: ConnectionListener,
+  rankOf?: Rank,
+): Redis {
+  return connect({ ...HONEST, ...serverOptions(server, rankOf) }, name, tell);
 }
 
 /** Makes a connection that leads to the server of another one, after each of its own breaks. */
-export function connectBeside(other: Redis, place: Place, name: string, tell: Listener): Redis {
-  const { login, database } = readPlace(place);
+export function connectBeside(
+  other: Redis,
+  server: RedisServer,
+  name: string,
+  tell: ConnectionListener,
+): Redis {
+  const { login, database } = readPlace(server);
   const find = async () => endpointOf(other);
   const Connector = foundServerConnector({ find, pauseMs: () => BESIDE_PAUSE_MS, tls: login.tls });
   return connect({ ...HONEST, ...login, db: database, Connector }, name, tell);
 }
 
 /** Makes a connection to one server of a list, whatever its role is. */
-export function connectServer(place: Place, server: Endpoint, name: string): Redis {
-  const { login, database } = readPlace(place);
+export function connectServer(server: RedisServer, server: HostPort, name: string): Redis {
+  const { login, database } = readPlace(server);
   const impatient = { commandTimeout: COPY_ANSWERS_WITHIN_MS, connectTimeout: COPY_ANSWERS_WITHIN_MS };
   const pauseMs = { retryStrategy: () => COPY_PAUSE_MS, socketTimeout: 2 * COPY_ANSWERS_WITHIN_MS };
   const options = { ...HONEST, ...login, ...server, db: database, ...impatient, ...pauseMs };
@@ -97,11 +107,15 @@ export function connectServer(place: Place, server: Endpoint, name: string): Red
 }
 
 /** Makes a connection for pub/sub. After a reconnect, its user must subscribe again. */
-export function connectSubscriber(place: Place | string, name: string, tell: Listener): Redis {
-  return connect({ ...HONEST, autoResubscribe: false, ...serverOptions(place) }, name, tell);
+export function connectSubscriber(
+  server: RedisServer | string,
+  name: string,
+  tell: ConnectionListener,
+): Redis {
+  return connect({ ...HONEST, autoResubscribe: false, ...serverOptions(server) }, name, tell);
 }
 
-function connect(options: ServerOptions, name: string, tell: Listener): Redis {
+function connect(options: ServerOptions, name: string, tell: ConnectionListener): Redis {
   const connectionName = `redbook-${name}`;
   const redis = new Redis({ ...options, reconnectOnError: isWrongServer, connectionName });
   tellOutages(redis, tell);
@@ -112,9 +126,9 @@ function connect(options: ServerOptions, name: string, tell: Listener): Redis {
  * Options for BullMQ, which makes its own connections. Its blocking reads wait for a lost server without a limit, and
  * commands that reached the wrong server are resent to the right one.
  */
-export const queueConnection = (place: Place | string): ServerOptions => ({
+export const queueConnection = (server: RedisServer | string): ServerOptions => ({
   ...KEPT,
-  ...serverOptions(place),
+  ...serverOptions(server),
   reconnectOnError: (error) => isWrongServer(error) && 2,
   maxRetriesPerRequest: null,
 });
@@ -124,13 +138,13 @@ export const queueConnection = (place: Place | string): ServerOptions => ({
  * among copies.
  * @param rankOf needed for copies
  */
-export function serverOptions(place: Place | string, rankOf?: Rank): ServerOptions {
-  const { address, login, database } = readPlace(place);
+export function serverOptions(server: RedisServer | string, rankOf?: Rank): ServerOptions {
+  const { address, login, database } = readPlace(server);
   return { ...login, db: database, ...wayTo(address, login, rankOf) };
 }
 
-function readPlace(place: Place | string) {
-  const { url, ca } = typeof place === 'string' ? { url: place } : place;
+function readPlace(server: RedisServer | string) {
+  const { url, ca } = typeof server === 'string' ? { url: server } : server;
   const address = readRedisAddress(url);
   if (address === undefined) throw new Error('not the URL of a Redis');
   const { username, password, database } = address;
@@ -153,7 +167,7 @@ function wayTo(
     case 'server':
       return { ...endpoints[0]! };
     case 'cluster': {
-      const slotsOf = (node: Endpoint): Promise<readonly SlotRange[]> =>
+      const slotsOf = (node: HostPort): Promise<readonly SlotRange[]> =>
         asked(node, login, (redis) => redis.cluster('SLOTS'));
       const find = findSlotOwner({ nodes: endpoints, slotsOf });
       return { Connector: foundServerConnector({ ...through, find }) };
@@ -178,7 +192,7 @@ function wayTo(
 }
 
 /** Asks a server something on a connection of its own. */
-async function asked<T>(node: Endpoint, how: ServerOptions, ask: (redis: Redis) => Promise<T>): Promise<T> {
+async function asked<T>(node: HostPort, how: ServerOptions, ask: (redis: Redis) => Promise<T>): Promise<T> {
   const once = { enableOfflineQueue: true, enableReadyCheck: false, retryStrategy: () => null };
   const redis = new Redis({ ...HONEST, ...how, ...node, ...once });
   redis.on('error', () => undefined); // each command fails with the error

@@ -1,12 +1,12 @@
 /** Finds the primary among the copies of the engine by asking all of them. */
 
-import type { Endpoint } from './address.ts';
+import type { HostPort } from './address.ts';
 import type { Find } from './found-server.ts';
 
 interface CopiesOptions {
-  readonly servers: readonly Endpoint[];
+  readonly servers: readonly HostPort[];
   /** Ranks a server that is a primary; undefined for a replica. Rejects when the server does not answer. */
-  readonly rankOf: (server: Endpoint) => Promise<number | undefined>;
+  readonly rankOf: (server: HostPort) => Promise<number | undefined>;
 }
 
 /**

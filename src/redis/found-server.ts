@@ -4,14 +4,14 @@ import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { AbstractConnector, type Redis, type RedisOptions } from 'ioredis';
-import type { Endpoint } from './address.ts';
+import type { HostPort } from './address.ts';
 
 /**
  * Looks once for the server.
  * @param isWanted returns false when nobody waits for the connection any more
  * @param tell reports why a server that was asked could not tell
  */
-export type Find = (isWanted: () => boolean, tell: (error: Error) => void) => Promise<Endpoint | undefined>;
+export type Find = (isWanted: () => boolean, tell: (error: Error) => void) => Promise<HostPort | undefined>;
 
 interface FoundServerOptions {
   readonly find: Find;
@@ -20,10 +20,10 @@ interface FoundServerOptions {
 }
 
 /** Endpoints by the sockets of the connections to them. */
-const endpoints = new WeakMap<object, Endpoint>();
+const endpoints = new WeakMap<object, HostPort>();
 
 /** Returns the endpoint of a connection by `foundServerConnector`; undefined while there is none. */
-export const endpointOf = ({ stream }: Redis): Endpoint | undefined => stream && endpoints.get(stream);
+export const endpointOf = ({ stream }: Redis): HostPort | undefined => stream && endpoints.get(stream);
 
 /** Makes a `Connector` for ioredis. */
 export function foundServerConnector(options: FoundServerOptions): NonNullable<RedisOptions['Connector']> {
@@ -51,7 +51,7 @@ export function foundServerConnector(options: FoundServerOptions): NonNullable<R
     }
 
     /** Retries without a limit, because ioredis does not reconnect after a connector has failed. */
-    async #find(tell: (error: Error) => void): Promise<Endpoint> {
+    async #find(tell: (error: Error) => void): Promise<HostPort> {
       for (let attempt = 1; ; attempt += 1) {
         const found = await find(() => this.connecting, tell);
         if (!this.connecting) throw new Error('Connection is closed.');

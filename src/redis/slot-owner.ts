@@ -9,7 +9,7 @@
  */
 
 import { Command } from 'ioredis';
-import type { Endpoint } from './address.ts';
+import type { HostPort } from './address.ts';
 import type { Find } from './found-server.ts';
 import { TAG } from './tag.ts';
 
@@ -27,7 +27,7 @@ export type SlotRange = readonly [
  * Finds the owner of our slot in a CLUSTER SLOTS reply. If a node does not know its own name, uses the name by which it
  * was asked.
  */
-function ownerOf(ranges: readonly SlotRange[], asked: Endpoint): Endpoint {
+function ownerOf(ranges: readonly SlotRange[], asked: HostPort): HostPort {
   const range = ranges.find(([first, last]) => first <= SLOT && SLOT <= last);
   const primary = range?.[2];
   if (primary === undefined) throw new Error(`no node of the cluster serves slot ${SLOT}`);
@@ -35,9 +35,9 @@ function ownerOf(ranges: readonly SlotRange[], asked: Endpoint): Endpoint {
 }
 
 interface SlotOwnerOptions {
-  readonly nodes: readonly Endpoint[];
+  readonly nodes: readonly HostPort[];
   /** Runs CLUSTER SLOTS on a node. */
-  readonly slotsOf: (node: Endpoint) => Promise<readonly SlotRange[]>;
+  readonly slotsOf: (node: HostPort) => Promise<readonly SlotRange[]>;
 }
 
 /** Returns a search for the owner of our slot. */

@@ -6,7 +6,7 @@ import { CopyRounds, type EpochNotes, giveList } from '../engine/index.ts';
 import type { CopiesRow, CopyRegister } from '../ledger/index.ts';
 import type { Metrics } from '../process/metrics.ts';
 import { readRedisAddress, serverName } from '../redis/address.ts';
-import { connectBeside, type Listener, type Place } from '../redis/connections.ts';
+import { type ConnectionListener, connectBeside, type RedisServer } from '../redis/connections.ts';
 import { endpointOf } from '../redis/found-server.ts';
 
 export interface EngineCopies {
@@ -22,13 +22,13 @@ export interface EngineCopies {
 }
 
 interface CopiesOptions {
-  readonly at: Place;
+  readonly at: RedisServer;
   readonly name: string;
   readonly engineRedis: Redis;
   readonly register: CopyRegister;
   readonly leastCopies: number;
   readonly metrics: Metrics;
-  readonly tell: Listener;
+  readonly tell: ConnectionListener;
 }
 
 export const hasCopies = ({ redisUrl }: { readonly redisUrl: string }): boolean =>

@@ -3,11 +3,11 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { readConfig, requireFor } from '../../src/config.ts';
-import { type Backends, engineAt, openBackends } from '../../src/roles/backends.ts';
-import { CopiesKeeper } from '../../src/roles/copies-keeper.ts';
 import { readRedisAddress, serverName } from '../../src/redis/address.ts';
 import { connectServer } from '../../src/redis/connections.ts';
-import { createSettlement } from '../../src/workers/settlement.ts';
+import { type Backends, engineAt, openBackends } from '../../src/roles/backends.ts';
+import { CopiesKeeper } from '../../src/roles/copies-keeper.ts';
+import { createSettlementWorker } from '../../src/workers/settlement.ts';
 import { freePort } from './ports.ts';
 import { ADMIN, asReplica, asUser, PASSWORD, type RedisServer, startRedisServer } from './redis-server.ts';
 
@@ -55,7 +55,10 @@ export interface PartsOptions {
 }
 
 /** Opens what a process of a role has, with the rights of its user. */
-export function openPart(role: string, { url, queueUrl, databaseUrl, settings = {} }: PartsOptions): Backends {
+export function openPart(
+  role: string,
+  { url, queueUrl, databaseUrl, settings = {} }: PartsOptions,
+): Backends {
   const config = readConfig({
     REDIS_URL: asUser(`engine-${role}`, url),
     QUEUE_REDIS_URL: asUser(`queue-${role}`, queueUrl),
@@ -65,7 +68,11 @@ export function openPart(role: string, { url, queueUrl, databaseUrl, settings = 
     ENGINE_COPY_LATE_MS: '3000',
     ...settings,
   });
-  return openBackends(role, requireFor('settlement', config), pino({ level: process.env.COPIES_LOG ?? 'silent' }));
+  return openBackends(
+    role,
+    requireFor('settlement', config),
+    pino({ level: process.env.COPIES_LOG ?? 'silent' }),
+  );
 }
 
 /** Starts a keeper with the connections of a part. */
@@ -83,4 +90,4 @@ export function startKeeper({ config, copies, ledger, logger }: Backends): Copie
   });
 }
 
-export { createSettlement, serverName };
+export { createSettlementWorker, serverName };

@@ -187,8 +187,8 @@ export class CopyRounds {
   }
 
   /** Waits for a number of copies, and looks at all of them. */
-  async #wait(count: number, mostMs: number) {
-    const waitMs = Math.max(1, Math.floor(mostMs));
+  async #wait(count: number, maxMs: number) {
+    const waitMs = Math.max(1, Math.floor(maxMs));
     const pipeline = this.#redis.pipeline();
     if (this.#waitsForDisks) pipeline.call('WAITAOF', 1, count, waitMs);
     else pipeline.wait(count, waitMs);
