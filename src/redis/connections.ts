@@ -98,8 +98,8 @@ export function connectBeside(
 }
 
 /** Makes a connection to one server of a list, whatever its role is. */
-export function connectServer(server: RedisServer, server: HostPort, name: string): Redis {
-  const { login, database } = readPlace(server);
+export function connectServer(place: RedisServer, server: HostPort, name: string): Redis {
+  const { login, database } = readPlace(place);
   const impatient = { commandTimeout: COPY_ANSWERS_WITHIN_MS, connectTimeout: COPY_ANSWERS_WITHIN_MS };
   const pauseMs = { retryStrategy: () => COPY_PAUSE_MS, socketTimeout: 2 * COPY_ANSWERS_WITHIN_MS };
   const options = { ...HONEST, ...login, ...server, db: database, ...impatient, ...pauseMs };

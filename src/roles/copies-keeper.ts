@@ -17,7 +17,7 @@ import {
   unfitness,
 } from '../engine/index.ts';
 import type { CopiesRow, CopyRegister } from '../ledger/index.ts';
-import { type Endpoint, serverName } from '../redis/address.ts';
+import { type HostPort, serverName } from '../redis/address.ts';
 import { listOf } from './engine-copies.ts';
 
 const TICK_MS = 200;
@@ -28,9 +28,9 @@ const MAX_SKEW_MS = 1_000;
 const TOLD_EVERY_MS = 60_000;
 
 export interface KeeperOptions {
-  readonly servers: readonly Endpoint[];
+  readonly servers: readonly HostPort[];
   /** Makes a connection to one server of the list. */
-  readonly connect: (server: Endpoint) => Redis;
+  readonly connect: (server: HostPort) => Redis;
   readonly register: CopyRegister;
   readonly rounds: Pick<CopyRounds, 'prove'>;
   readonly leastCopies: number;
@@ -41,7 +41,7 @@ export interface KeeperOptions {
 
 interface Server {
   readonly name: string;
-  readonly endpoint: Endpoint;
+  readonly endpoint: HostPort;
   readonly redis: Redis;
   /** Last time at which it was seen with its data; milliseconds of this process. */
   heardAt: number;

@@ -1,7 +1,7 @@
 /** One server of the list: what it tells of itself, and the orders of keepers. */
 
 import type { Redis } from 'ioredis';
-import type { Endpoint } from '../../redis/address.ts';
+import type { HostPort } from '../../redis/address.ts';
 import { KEYS } from '../keys.ts';
 import { wrongSettings } from '../server-settings.ts';
 import { readState } from '../state.ts';
@@ -93,7 +93,7 @@ interface OrderedBy {
  * something that it now forgets.
  * @returns false when the order was dropped
  */
-export async function order(redis: Redis, row: OrderedBy, primary: Endpoint | null): Promise<boolean> {
+export async function order(redis: Redis, row: OrderedBy, primary: HostPort | null): Promise<boolean> {
   await redis.watch(KEYS.engine, KEYS.copies);
   const [state, version] = await Promise.all([
     redis.hgetBuffer(KEYS.engine, 'state'),
