@@ -48,7 +48,7 @@ export interface Config {
   readonly maxFillsPerOrder: number;
   readonly maxFillsPerReply: number;
   /** The next three apply where `redisUrl` names copies. */
-  readonly engineLeastCopies: number;
+  readonly engineMinCopies: number;
   readonly engineDownAfterMs: number;
   readonly engineCopyLateMs: number;
   readonly drainMs: number;
@@ -356,7 +356,7 @@ const SETTINGS = {
     meaning: 'maximum fills shown of all orders in one reply',
     ...wholeNumber(1, 100_000),
   },
-  engineLeastCopies: {
+  engineMinCopies: {
     name: 'ENGINE_LEAST_COPIES',
     default: '2',
     meaning: 'minimum copies that have an order before it is answered, the primary included',
@@ -473,16 +473,16 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 }
 
 /** @throws ConfigError unless the engine's copies, if there are any, are servers of their own */
-function checkCopies({ redisUrl = '', queueRedisUrl, engineLeastCopies }: Given): void {
+function checkCopies({ redisUrl = '', queueRedisUrl, engineMinCopies }: Given): void {
   const { kind, endpoints = [] } = readRedisAddress(redisUrl) ?? {};
   if (kind !== 'copies') return;
   const names = endpoints.map(serverName);
   const twice = names.find((name, at) => names.indexOf(name) < at);
   if (twice !== undefined)
     throw new ConfigError(`REDIS_URL must name each copy once; it names ${twice} twice.`);
-  if (engineLeastCopies > names.length)
+  if (engineMinCopies > names.length)
     throw new ConfigError(
-      `ENGINE_LEAST_COPIES must be at most the number of copies that REDIS_URL names, ${names.length}; it is ${engineLeastCopies}.`,
+      `ENGINE_LEAST_COPIES must be at most the number of copies that REDIS_URL names, ${names.length}; it is ${engineMinCopies}.`,
     );
   if (queueRedisUrl === undefined)
     throw new ConfigError(

@@ -90,7 +90,7 @@ export function openConnections(
           name: `${role}-rounds`,
           engineRedis,
           register: ledger.copies,
-          leastCopies: config.engineLeastCopies,
+          minCopies: config.engineMinCopies,
           metrics,
           tell: engineTold,
         })

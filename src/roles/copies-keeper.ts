@@ -17,7 +17,9 @@ import {
   unfitness,
 } from '../engine/index.ts';
 import type { CopiesRow, CopyRegister } from '../ledger/index.ts';
-import { type HostPort, serverName } from '../redis/address.ts';
+import { type HostPort, readRedisAddress, serverName } from '../redis/address.ts';
+import { connectServer } from '../redis/connections.ts';
+import { type Backends, engineAt } from './backends.ts';
 import { listOf } from './engine-copies.ts';
 
 const TICK_MS = 200;
@@ -27,13 +29,13 @@ const SLEPT_MS = 2_000;
 const MAX_SKEW_MS = 1_000;
 const TOLD_EVERY_MS = 60_000;
 
-export interface KeeperOptions {
+interface KeeperOptions {
   readonly servers: readonly HostPort[];
   /** Makes a connection to one server of the list. */
   readonly connect: (server: HostPort) => Redis;
   readonly register: CopyRegister;
   readonly rounds: Pick<CopyRounds, 'prove'>;
-  readonly leastCopies: number;
+  readonly minCopies: number;
   readonly downAfterMs: number;
   readonly copyLateMs: number;
   readonly logger: Logger;
@@ -229,11 +231,11 @@ export class CopiesKeeper {
   }
 
   async #letLeave(row: CopiesRow, others: readonly Server[], now: number): Promise<boolean> {
-    const { copyLateMs, leastCopies, register } = this.#options;
+    const { copyLateMs, minCopies, register } = this.#options;
     const late = others.find(
       ({ name, inStepAt }) => row.members.includes(name) && now - inStepAt > copyLateMs,
     );
-    if (late === undefined || row.members.length <= leastCopies) return false;
+    if (late === undefined || row.members.length <= minCopies) return false;
     await this.#changed(row, 'left', late.name, register.leave(row, late.name));
     return true;
   }
@@ -283,3 +285,19 @@ const hasLostItsData = ({ name, seen }: Server, row: CopiesRow | undefined): boo
 
 const compareHistory = (one: SeenServer, other: SeenServer): number =>
   one.epoch - other.epoch || one.sequence - other.sequence;
+
+/** Starts a keeper where the engine has copies. */
+export function keepCopies({ config, copies, ledger, logger }: Backends): CopiesKeeper | undefined {
+  if (copies === undefined) return undefined;
+  const at = engineAt(config);
+  return new CopiesKeeper({
+    servers: readRedisAddress(at.url)!.endpoints,
+    connect: (server) => connectServer(at, server, 'settlement-keeper'),
+    register: ledger.copies,
+    rounds: copies.rounds,
+    minCopies: config.engineMinCopies,
+    downAfterMs: config.engineDownAfterMs,
+    copyLateMs: config.engineCopyLateMs,
+    logger,
+  });
+}

@@ -26,7 +26,7 @@ interface CopiesOptions {
   readonly name: string;
   readonly engineRedis: Redis;
   readonly register: CopyRegister;
-  readonly leastCopies: number;
+  readonly minCopies: number;
   readonly metrics: Metrics;
   readonly tell: ConnectionListener;
 }
@@ -41,9 +41,9 @@ export const listOf = ({ version, members, joining }: CopiesRow) => ({
 });
 
 export function openCopies(options: CopiesOptions): EngineCopies {
-  const { at, name, engineRedis, register, leastCopies, metrics, tell } = options;
+  const { at, name, engineRedis, register, minCopies, metrics, tell } = options;
   const roundsRedis = connectBeside(engineRedis, at, name, tell);
-  const rounds = new CopyRounds({ redis: roundsRedis, leastCopies, observe: metrics.observeRound });
+  const rounds = new CopyRounds({ redis: roundsRedis, minCopies, observe: metrics.observeRound });
   const nameOf = (): string => {
     const endpoint = endpointOf(engineRedis);
     return endpoint === undefined ? '' : serverName(endpoint);

@@ -4,14 +4,12 @@
 
 import { oneAtATime } from '../domain/shared-read.ts';
 import type { Engine, FilterLoad } from '../engine/index.ts';
-import type { LastReconcile, Ledger } from '../ledger/index.ts';
+import type { CopiesRow, LastReconcile, Ledger } from '../ledger/index.ts';
 import type { Metrics, Reading } from '../process/metrics.ts';
 import { openSettlementWorker, openWakeUps } from '../queue/index.ts';
-import { readRedisAddress } from '../redis/address.ts';
-import { connectServer } from '../redis/connections.ts';
 import { createSettlementWorker } from '../workers/settlement.ts';
-import { type Backends, engineAt } from './backends.ts';
-import { CopiesKeeper } from './copies-keeper.ts';
+import type { Backends } from './backends.ts';
+import { type CopiesKeeper, keepCopies } from './copies-keeper.ts';
 import { queueTrouble } from './outages.ts';
 import type { RunningRole } from './running-role.ts';
 
@@ -25,6 +23,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
     if (engine.lifecycle.isOpen()) await settlement.run();
   };
   const keeper = keepCopies(backends);
+  if (keeper !== undefined) addCopiesMetrics(metrics, keeper);
   const worker = openSettlementWorker({ connection: queueOptions, run, onError });
   const queue = openWakeUps({ connection: queueOptions, onError });
   metrics.gauge('redbook_settlement_lag_events', 'Engine events that are not in Postgres yet.', async () => {
@@ -53,24 +52,17 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   };
 }
 
-/** Keeps the copies of an engine that has some, and exports their number. */
-function keepCopies({ config, copies, ledger, logger, metrics }: Backends): CopiesKeeper | undefined {
-  if (copies === undefined) return undefined;
-  const at = engineAt(config);
-  const keeper = new CopiesKeeper({
-    servers: readRedisAddress(at.url)!.endpoints,
-    connect: (server) => connectServer(at, server, 'settlement-keeper'),
-    register: ledger.copies,
-    rounds: copies.rounds,
-    leastCopies: config.engineLeastCopies,
-    downAfterMs: config.engineDownAfterMs,
-    copyLateMs: config.engineCopyLateMs,
-    logger,
-  });
-  metrics.gauge('redbook_engine_copies', 'Copies of the engine that have every answered order.', async () => {
-    const { members } = keeper.row ?? {};
-    return members === undefined ? {} : members.length;
-  });
+/** Exports the copies of an engine that has some. */
+function addCopiesMetrics(metrics: Metrics, keeper: CopiesKeeper): void {
+  const ofTheRow =
+    (read: (row: CopiesRow) => Reading): (() => Promise<Reading>) =>
+    async () =>
+      keeper.row === undefined ? {} : read(keeper.row);
+  metrics.gauge(
+    'redbook_engine_copies',
+    'Copies of the engine that have every answered order, the primary included.',
+    ofTheRow(({ members }) => members.length),
+  );
   metrics.gauge(
     'redbook_engine_copies_configured',
     'Servers that REDIS_URL names as copies.',
@@ -79,12 +71,8 @@ function keepCopies({ config, copies, ledger, logger, metrics }: Backends): Copi
   metrics.gauge(
     'redbook_engine_failover_timestamp_seconds',
     'Unix time at which another primary was named last; absent before the first.',
-    async () => {
-      const { namedAt } = keeper.row ?? {};
-      return namedAt ? namedAt.getTime() / 1_000 : {};
-    },
+    ofTheRow(({ namedAt }) => (namedAt === null ? {} : namedAt.getTime() / 1_000)),
   );
-  return keeper;
 }
 
 /** Exports the result of the last reconcile. The command that reconciles ends, but this process keeps running. */

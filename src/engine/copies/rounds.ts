@@ -44,14 +44,14 @@ interface RoundsOptions {
   /** A connection for rounds alone, because WAIT blocks it. */
   readonly redis: Redis;
   /** Least number of copies, the primary included. */
-  readonly leastCopies: number;
+  readonly minCopies: number;
   /** Called with the duration of each round, and whether it was whole. */
   readonly observe?: (seconds: number, isWhole: boolean) => void;
 }
 
 export class CopyRounds {
   readonly #redis: Redis;
-  readonly #leastCopies: number;
+  readonly #minCopies: number;
   readonly #observe: (seconds: number, isWhole: boolean) => void;
   /** Number of the connection. A primary that becomes a replica ends all connections. */
   #connection = 0;
@@ -65,9 +65,9 @@ export class CopyRounds {
   #others = 1;
   #trouble: string | undefined;
 
-  constructor({ redis, leastCopies, observe = () => undefined }: RoundsOptions) {
+  constructor({ redis, minCopies, observe = () => undefined }: RoundsOptions) {
     this.#redis = redis;
-    this.#leastCopies = leastCopies;
+    this.#minCopies = minCopies;
     this.#observe = observe;
     redis.on('close', () => {
       this.#connection += 1;
@@ -92,6 +92,7 @@ export class CopyRounds {
     if (this.#runId === runId && this.#redis.status === 'ready') return this.#connection;
     // The other connection may have moved on to another server.
     if (this.#runId !== undefined) this.#redis.disconnect(true);
+    this.#runId = undefined;
     throw new Refusal(
       'SERVICE_UNAVAILABLE',
       'the copies of the matching engine cannot be asked, and nothing was done: try again',
@@ -169,7 +170,7 @@ export class CopyRounds {
     const { offset } = readRole(replies[2]);
     const own = serverName(endpoint);
     if (!list.names.includes(own)) throw unknown(`${own} has no list that names it`);
-    if (list.names.length < this.#leastCopies) throw unknown(`there are only ${list.names.length}`);
+    if (list.names.length < this.#minCopies) throw unknown(`there are only ${list.names.length}`);
     const others = list.names.filter((name) => name !== own);
     this.#others = others.length;
     let now = seen;
