@@ -54,7 +54,17 @@ export const MAY_USE = {
   config: { runs: ['redis', 'domain'] },
   embedded: { runs: ['domain'] },
   http: {
-    runs: ['history', 'market-data', 'statements', 'ledger', 'redis', 'contract', 'edge', 'process', 'domain'],
+    runs: [
+      'history',
+      'market-data',
+      'statements',
+      'ledger',
+      'redis',
+      'contract',
+      'edge',
+      'process',
+      'domain',
+    ],
     types: ['auth', 'engine'],
   },
   stream: { runs: ['feed', 'edge', 'domain'], types: ['contract'] },

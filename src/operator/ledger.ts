@@ -9,16 +9,16 @@ import { withProgress } from './progress.ts';
 import { addStatementCommands } from './statements.ts';
 import { column, formatCounted, renderTable, shown } from './table.ts';
 import type { Paint } from './terminal.ts';
-import { type Answer, addNoun, type Perform, said } from './verb.ts';
+import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
-export function addLedgerCommands(program: Command, perform: Perform): void {
+export function addLedgerCommands(program: Command, perform: RunCommand): void {
   const ledger = addNoun(program, 'ledger', 'check, read, close and rebuild the ledger');
   addReconcile(ledger, perform);
   addStatementCommands(ledger, perform);
   addRebuild(ledger, perform);
 }
 
-function addReconcile(ledger: Command, perform: Perform): void {
+function addReconcile(ledger: Command, perform: RunCommand): void {
   ledger
     .command('reconcile')
     .option('--patience <seconds>', 'maximum time without progress of settlement', readWholeNumber, 30)
@@ -40,7 +40,7 @@ Without --json, a long reconcile prints its step on stderr every 15 seconds.`,
     );
 }
 
-const reconciled = (result: Reconciliation): Answer => {
+const reconciled = (result: Reconciliation): CommandResult => {
   const failed = result.checks.filter(({ count }) => count > 0);
   return {
     document: result,
@@ -83,7 +83,7 @@ function renderDifferences(check: CheckResult, paint: Paint): string {
   return `${paint('bold', title)}: ${check.meaning}\n${lines.join('')}${rest}`;
 }
 
-function addRebuild(ledger: Command, perform: Perform): void {
+function addRebuild(ledger: Command, perform: RunCommand): void {
   ledger
     .command('rebuild')
     .addHelpText(
@@ -107,7 +107,7 @@ Running processes open the engine when it is complete. An interrupted rebuild be
         const switches = keepsSwitches
           ? 'dead-man switches are as they were: those that are due fire when a process opens the engine'
           : 'dead-man switches are lost: clients must set theirs again';
-        return said(`${state}\n${switches}`, rebuilt);
+        return shortResult(`${state}\n${switches}`, rebuilt);
       }),
     );
 }

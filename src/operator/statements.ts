@@ -24,7 +24,7 @@ import {
 import { printReport } from './print-report.ts';
 import type { OperatorServices } from './services.ts';
 import { column, renderTable } from './table.ts';
-import { type Perform, said } from './verb.ts';
+import { type RunCommand, shortResult } from './verb.ts';
 
 const WALLET_OPTION = ['--wallet <address>', 'only this wallet', readWallet] as const;
 const ASSET_OPTION = ['--asset <symbol>', 'only this asset'] as const;
@@ -37,7 +37,7 @@ character, follow it. Amounts are never changed; --json has every text as it is.
 /** Adds a command that prints a report of any length. */
 function addReport<Options>(
   command: Command,
-  perform: Perform,
+  perform: RunCommand,
   make: (services: OperatorServices, options: Options) => Promise<Report>,
 ): void {
   command
@@ -67,7 +67,7 @@ interface Span {
 }
 const spanOf = ({ from, to }: Span) => ({ fromMs: from, toMs: to });
 
-export function addStatementCommands(ledger: Command, perform: Perform): void {
+export function addStatementCommands(ledger: Command, perform: RunCommand): void {
   addBalances(ledger, perform);
   addStatement(ledger, perform);
   addTurnover(ledger, perform);
@@ -76,7 +76,7 @@ export function addStatementCommands(ledger: Command, perform: Perform): void {
   addClosings(ledger, perform);
 }
 
-function addBalances(ledger: Command, perform: Perform): void {
+function addBalances(ledger: Command, perform: RunCommand): void {
   const balances = ledger
     .command('balances')
     .requiredOption('--as-of <time>', 'time; events at it or after it do not count', readTimeMs)
@@ -88,7 +88,7 @@ function addBalances(ledger: Command, perform: Perform): void {
   );
 }
 
-function addStatement(ledger: Command, perform: Perform): void {
+function addStatement(ledger: Command, perform: RunCommand): void {
   const statement = withSpan(ledger.command('statement'))
     .requiredOption('--wallet <address>', 'wallet', readWallet)
     .description('show opening balances, every change and closing balances of a wallet');
@@ -102,7 +102,7 @@ const TURNOVER = [
   ['volumes', 'show the volumes of trades', volumesReport],
 ] as const;
 
-function addTurnover(ledger: Command, perform: Perform): void {
+function addTurnover(ledger: Command, perform: RunCommand): void {
   for (const [name, description, report] of TURNOVER) {
     const command = withSpan(ledger.command(name))
       .requiredOption(
@@ -117,7 +117,7 @@ function addTurnover(ledger: Command, perform: Perform): void {
   }
 }
 
-function addMovements(ledger: Command, perform: Perform): void {
+function addMovements(ledger: Command, perform: RunCommand): void {
   const movements = withSpan(ledger.command('movements'))
     .option(...WALLET_OPTION)
     .option(...ASSET_OPTION)
@@ -134,7 +134,7 @@ interface ExportOptions extends Span {
   after?: string;
 }
 
-function addExport(ledger: Command, perform: Perform): void {
+function addExport(ledger: Command, perform: RunCommand): void {
   withSpan(ledger.command('export'))
     .option(...ASSET_OPTION)
     .option(...WALLET_OPTION)
@@ -161,7 +161,7 @@ ${CSV_HELP}`,
 
 const CLOSINGS = ['MONTH', 'EVENT', 'BALANCES', 'CLOSED AT', 'DIGEST'].map((title) => column(title));
 
-function addClosings(ledger: Command, perform: Perform): void {
+function addClosings(ledger: Command, perform: RunCommand): void {
   ledger
     .command('close')
     .argument('<month>', 'month like 2026-11 (UTC)', readMonth)
@@ -176,7 +176,7 @@ function addClosings(ledger: Command, perform: Perform): void {
         const { isNew, ...closing } = await closeMonth(services, month, patience * 1_000);
         const document = { ...closingDocument(closing), isNew };
         const figures = `${closing.balances} balances after event ${closing.sequence}, digest ${closing.digest}`;
-        return said(
+        return shortResult(
           `${month} ${isNew ? 'is closed' : 'was closed before: nothing changed'}: ${figures}`,
           document,
         );

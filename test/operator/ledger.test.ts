@@ -1,19 +1,19 @@
 /** Tests operator commands that export the ledger and show the status of the exchange. */
 
 import { expect } from 'chai';
-import { MAKER, BUSY_MARKETS as MARKETS, openBusyDesk, TAKER } from './busy-desk.ts';
-import type { Desk } from './fixture.ts';
+import { MAKER, BUSY_MARKETS as MARKETS, openBusyFixture, TAKER } from './busy-fixture.ts';
+import type { OperatorFixture } from './fixture.ts';
 
 describe('operator: ledger export', () => {
-  let desk: Desk;
+  let fixture: OperatorFixture;
   before(async () => {
-    desk = await openBusyDesk();
+    fixture = await openBusyFixture();
   });
-  after(() => desk.close());
+  after(() => fixture.close());
 
   const SPAN = ['--from', '2020-01-01', '--to', '2100-01-01T00:00:00+02:00'];
   const read = async (...argv: string[]): Promise<string> => {
-    const { status, stdout, stderr } = await desk.run('ledger', 'export', ...SPAN, ...argv);
+    const { status, stdout, stderr } = await fixture.run('ledger', 'export', ...SPAN, ...argv);
     expect(stderr).to.equal('');
     expect(status).to.equal(0);
     return stdout;
@@ -77,13 +77,13 @@ describe('operator: ledger export', () => {
     const entries = JSON.parse(await read('--json')).entries;
     const times = entries.map(({ time }: { time: string }) => time);
     const [first, last] = [times[0], times.at(-1)];
-    const { stdout } = await desk.run('ledger', 'export', '--from', first, '--to', last, '--json');
+    const { stdout } = await fixture.run('ledger', 'export', '--from', first, '--to', last, '--json');
     expect(JSON.parse(stdout).entries).to.deep.equal(
       entries.filter(({ time }: { time: string }) => time < last),
     );
-    const none = await desk.run('ledger', 'export', '--from', first, '--to', first, '--json');
+    const none = await fixture.run('ledger', 'export', '--from', first, '--to', first, '--json');
     expect(JSON.parse(none.stdout)).to.deep.equal({ entries: [] });
-    const header = await desk.run('ledger', 'export', '--from', '2090-01-01', '--to', '2091-01-01');
+    const header = await fixture.run('ledger', 'export', '--from', '2090-01-01', '--to', '2091-01-01');
     expect(header.stdout.split('\n')).to.have.length(2);
   });
 
@@ -100,16 +100,16 @@ describe('operator: ledger export', () => {
 });
 
 describe('operator: statements', () => {
-  let desk: Desk;
+  let fixture: OperatorFixture;
   before(async () => {
-    desk = await openBusyDesk();
+    fixture = await openBusyFixture();
   });
-  after(() => desk.close());
+  after(() => fixture.close());
 
   const SPAN = ['--from', '2020-01-01', '--to', '2100-01-01'];
 
   it('shows the balances of all accounts at a time, which sum to zero', async () => {
-    const { balances, trialBalance, settledTo } = await desk.ask(
+    const { balances, trialBalance, settledTo } = await fixture.ask(
       'ledger',
       'balances',
       '--as-of',
@@ -128,15 +128,15 @@ describe('operator: statements', () => {
       ['ETH', '0'],
       ['USDC', '0'],
     ]);
-    const none = await desk.ask('ledger', 'balances', '--as-of', '2020-01-01');
+    const none = await fixture.ask('ledger', 'balances', '--as-of', '2020-01-01');
     expect(none).to.deep.include({ balances: [], trialBalance: [] });
-    const { stdout } = await desk.run('ledger', 'balances', '--as-of', '2100-01-01');
+    const { stdout } = await fixture.run('ledger', 'balances', '--as-of', '2100-01-01');
     expect(stdout).to.match(/^ACCOUNT +ASSET +TOTAL +RESERVED +AVAILABLE$/m);
     expect(stdout).to.match(/^ETH +2000000 +0 +-2000000 +0$/m);
   });
 
   it('shows one wallet and one asset', async () => {
-    const { balances } = await desk.ask(
+    const { balances } = await fixture.ask(
       ...['ledger', 'balances', '--as-of', '2100-01-01', '--wallet', MAKER, '--asset', 'ETH'],
     );
     expect(balances).to.deep.equal([
@@ -145,7 +145,7 @@ describe('operator: statements', () => {
   });
 
   it('shows the statement of a wallet, with all that a tax adviser needs', async () => {
-    const { lines } = await desk.ask('ledger', 'statement', '--wallet', TAKER, ...SPAN);
+    const { lines } = await fixture.ask('ledger', 'statement', '--wallet', TAKER, ...SPAN);
     const trade = lines.filter(
       ({ kind, market }: Record<string, string>) => kind === 'trade' && market === 'ETH/USDC',
     );
@@ -173,7 +173,7 @@ describe('operator: statements', () => {
         ...{ price: '2001', size: '1', fee: null, counterAsset: 'ETH', counterAmount: '1', reference: null },
       },
     ]);
-    const { stdout } = await desk.run('ledger', 'statement', '--wallet', TAKER, ...SPAN, '--csv');
+    const { stdout } = await fixture.run('ledger', 'statement', '--wallet', TAKER, ...SPAN, '--csv');
     expect(stdout).to.include(
       'time,kind,asset,amount,market,side,role,price,size,fee,counter_asset,counter_amount,order_id,trade_id,reference,sequence\n',
     );
@@ -182,7 +182,7 @@ describe('operator: statements', () => {
   });
 
   it('sums fees and volumes, and lists movements', async () => {
-    const { fees } = await desk.ask('ledger', 'fees', ...SPAN, '--by', 'month,market');
+    const { fees } = await fixture.ask('ledger', 'fees', ...SPAN, '--by', 'month,market');
     expect(fees.map(({ month, ...sums }: Record<string, string>) => sums)).to.deep.equal(
       MARKETS.toSorted().map((market) => ({
         market,
@@ -192,12 +192,20 @@ describe('operator: statements', () => {
         fee: '3.208206',
       })),
     );
-    const { volumes } = await desk.ask('ledger', 'volumes', ...SPAN, '--by', 'market');
+    const { volumes } = await fixture.ask('ledger', 'volumes', ...SPAN, '--by', 'market');
     expect(volumes[1]).to.deep.equal({
       ...{ market: 'ETH/USDC', trades: 2, baseAsset: 'ETH', baseVolume: '1.603', quoteAsset: 'USDC' },
       quoteVolume: '3208.206',
     });
-    const { movements } = await desk.ask('ledger', 'movements', ...SPAN, '--wallet', TAKER, '--asset', 'BTC');
+    const { movements } = await fixture.ask(
+      'ledger',
+      'movements',
+      ...SPAN,
+      '--wallet',
+      TAKER,
+      '--asset',
+      'BTC',
+    );
     expect(movements.map(({ kind, amount }: Record<string, string>) => [kind, amount])).to.deep.equal([
       ['deposit', '1000000'],
       ['withdrawal', '1'],
@@ -205,26 +213,26 @@ describe('operator: statements', () => {
   });
 
   it('closes a month once, and no month that is not over', async () => {
-    const past = await desk.ask('ledger', 'close', '2020-02');
+    const past = await fixture.ask('ledger', 'close', '2020-02');
     expect(past).to.include({ month: '2020-02', end: '2020-03-01T00:00:00.000Z', balances: 0, isNew: true });
-    const { isNew, ...same } = await desk.ask('ledger', 'close', '2020-02');
+    const { isNew, ...same } = await fixture.ask('ledger', 'close', '2020-02');
     expect({ ...same, isNew: true }).to.deep.equal(past);
     expect(isNew).to.equal(false);
-    expect((await desk.ask('ledger', 'closings')).closings).to.have.length(1);
-    expect(await desk.refuse('ledger', 'close', '2090-01')).to.equal('MONTH_NOT_OVER');
+    expect((await fixture.ask('ledger', 'closings')).closings).to.have.length(1);
+    expect(await fixture.refuse('ledger', 'close', '2090-01')).to.equal('MONTH_NOT_OVER');
   });
 });
 
 describe('operator: status', () => {
-  let desk: Desk;
+  let fixture: OperatorFixture;
   before(async () => {
-    desk = await openBusyDesk();
+    fixture = await openBusyFixture();
   });
-  after(() => desk.close());
+  after(() => fixture.close());
 
   it('tells the lag of settlement, and what else is known', async () => {
-    const { sequence } = await desk.engine.snapshots.state();
-    const quiet = await desk.ask('status');
+    const { sequence } = await fixture.engine.reads.state();
+    const quiet = await fixture.ask('status');
     expect(quiet.engine).to.include({ epoch: 1, sequence, paused: false, requiredTerms: null });
     expect(quiet.settlement).to.deep.include({ epoch: 1, sequence, lag: { events: 0, seconds: 0 } });
     expect(quiet.markets).to.deep.equal(
@@ -232,22 +240,22 @@ describe('operator: status', () => {
     );
     expect(quiet).to.include({ queue: null, replicas: null, snapshotAgeMs: null });
 
-    await desk.place({ wallet: TAKER, price: '1' });
-    await desk.place({ wallet: TAKER, price: '1' });
-    const { settlement } = await desk.ask('status');
+    await fixture.place({ wallet: TAKER, price: '1' });
+    await fixture.place({ wallet: TAKER, price: '1' });
+    const { settlement } = await fixture.ask('status');
     expect(settlement.lag.events).to.equal(2);
     expect(settlement.lag.seconds).to.be.within(0, 5);
-    await desk.settle();
+    await fixture.settle();
   });
 
   it('shows it to people', async () => {
-    await desk.ask('market', 'set', 'BTC/USDC', '--status', 'halted');
-    Object.assign(desk.services, {
+    await fixture.ask('market', 'set', 'BTC/USDC', '--status', 'halted');
+    Object.assign(fixture.services, {
       queueCounts: async () => ({ waiting: 1, active: 0, delayed: 1 }),
       replicas: async () => ({ api: 2, settlement: 1 }),
       snapshotAgeMs: async () => 1234,
     });
-    const { stdout, status } = await desk.run('status');
+    const { stdout, status } = await fixture.run('status');
     expect(status).to.equal(0);
     expect(stdout).to.match(/^trading {4}on$/m);
     expect(stdout).to.match(/^markets {4}1 active, 1 halted$/m);
@@ -261,18 +269,18 @@ describe('operator: status', () => {
     const queueCounts = async (): Promise<never> => {
       throw new Error('no queue');
     };
-    Object.assign(desk.services, { queueCounts });
-    expect(await desk.ask('status')).to.include({ queue: null });
+    Object.assign(fixture.services, { queueCounts });
+    expect(await fixture.ask('status')).to.include({ queue: null });
   });
 
   it('is of use when a server is away, and fails all the same', async () => {
-    desk.operating.disconnect();
-    const { status, stdout, stderr } = await desk.run('status', '--json');
+    fixture.operating.disconnect();
+    const { status, stdout, stderr } = await fixture.run('status', '--json');
     expect(status).to.equal(1);
     expect(JSON.parse(stderr).code).to.equal('SERVICE_UNAVAILABLE');
     const document = JSON.parse(stdout);
     expect(document.engine).to.equal(null);
     expect(document.settlement).to.deep.include({ epoch: 1, lag: null });
-    expect((await desk.run('status')).stdout).to.match(/^engine {5}away$/m);
+    expect((await fixture.run('status')).stdout).to.match(/^engine {5}away$/m);
   });
 });

@@ -65,28 +65,28 @@ export class Recomputed {
     const { order, trades } = event;
     for (const { id } of event.expired) this.#live.delete(id);
     for (const trade of trades) {
-      const { lot, sizeSteps, takerWallet, makerWallet, feeAtoms } = trade;
-      const base = sizeSteps * lot.baseAtomsPerStep;
-      const notional = trade.priceTicks * sizeSteps * lot.quoteAtomsPerLot;
+      const { units, sizeSteps, takerWallet, makerWallet, feeAtoms } = trade;
+      const base = sizeSteps * units.baseAtomsPerStep;
+      const notional = trade.priceTicks * sizeSteps * units.quoteAtomsPerLot;
       const [buyer, seller] =
         trade.takerSide === 'buy' ? [takerWallet, makerWallet] : [makerWallet, takerWallet];
-      this.#change(event, buyer, lot.base, base, 'trade');
-      this.#change(event, seller, lot.base, -base, 'trade');
-      this.#change(event, buyer, lot.quote, -notional, 'trade');
-      this.#change(event, seller, lot.quote, notional, 'trade');
-      this.#change(event, takerWallet, lot.quote, -feeAtoms, 'fee');
-      this.#change(event, 'house', lot.quote, feeAtoms, 'fee');
+      this.#change(event, buyer, units.base, base, 'trade');
+      this.#change(event, seller, units.base, -base, 'trade');
+      this.#change(event, buyer, units.quote, -notional, 'trade');
+      this.#change(event, seller, units.quote, notional, 'trade');
+      this.#change(event, takerWallet, units.quote, -feeAtoms, 'fee');
+      this.#change(event, 'house', units.quote, feeAtoms, 'fee');
       const maker = this.#live.get(trade.makerOrderId)!;
       maker.steps -= sizeSteps;
       if (maker.steps === 0n) this.#live.delete(trade.makerOrderId);
     }
     if (event.status !== 'resting' && event.status !== 'partially_filled') return;
-    const { lot } = order;
+    const { units } = order;
     const isSell = order.side === 'sell';
     this.#live.set(order.id, {
       account: order.wallet,
-      asset: isSell ? lot.base : lot.quote,
-      atomsPerStep: isSell ? lot.baseAtomsPerStep : order.priceTicks! * lot.quoteAtomsPerLot,
+      asset: isSell ? units.base : units.quote,
+      atomsPerStep: isSell ? units.baseAtomsPerStep : order.priceTicks! * units.quoteAtomsPerLot,
       steps: order.sizeSteps - event.filledSteps,
     });
   }

@@ -5,7 +5,7 @@ import type { statementSchema } from '../../contract/statement.ts';
 import { readPlace, writePlace } from '../../history/list-cursor.ts';
 import type { StatementPage, StatementPosition, StatementSpan } from '../../ledger/index.ts';
 import { csvPage } from '../../statements/statement.ts';
-import { type Answer, checked, json, jsonForSeveral, type WalletEndpoint } from '../endpoint.ts';
+import { checked, json, jsonForSeveral, type Reply, type WalletEndpoint } from '../endpoint.ts';
 import { statementReply } from '../replies/statement.ts';
 import { timestamp } from '../replies/timestamp.ts';
 
@@ -38,7 +38,7 @@ const positionOf = ([sequence, tradeId]: readonly number[]): StatementPosition =
   tradeId: tradeId!,
 });
 
-function csvAnswer(span: StatementSpan, page: StatementPage, isFirst: boolean, next: string | null): Answer {
+function csvAnswer(span: StatementSpan, page: StatementPage, isFirst: boolean, next: string | null): Reply {
   const text = csvPage(page, span, isFirst);
   const { fromMs, toMs } = span;
   const query = new URLSearchParams({
