@@ -157,10 +157,8 @@ export function journal({ public: reading, auditing }: Pick<Pools, 'public' | 'a
         if (resumed.sequence >= first) after = resumed;
       }
       for (;;) {
-        const parameters = [
-          ...[after.sequence, after.line, end, filter.toMs],
-          ...[filter.asset ?? null, filter.account ?? null],
-        ];
+        const { toMs, asset = null, account = null } = filter;
+        const parameters = [after.sequence, after.line, end, toMs, asset, account];
         const rows = await askOnce<EntryRow>(auditing, PAGE, parameters);
         yield* rows.map(entryOf);
         const last = rows.at(-1);

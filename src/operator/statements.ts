@@ -194,7 +194,11 @@ function addClosings(ledger: Command, perform: RunCommand): void {
             renderTable(
               CLOSINGS,
               closings.map(({ month, sequence, balances, closedAt, digest }) => [
-                ...[month, `${sequence}`, `${balances}`, closedAt, digest],
+                month,
+                `${sequence}`,
+                `${balances}`,
+                closedAt,
+                digest,
               ]),
               paint,
               '(no closings)',
