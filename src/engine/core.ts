@@ -15,6 +15,8 @@ export interface CoreOptions {
   readonly epochs?: EpochNotes;
   /** Present where the engine has copies: whatever it tells is handed on when they have it. */
   readonly rounds?: CopyRounds | undefined;
+  /** True where the service of the engine's Redis keeps each write by itself; tests leave it out. */
+  readonly isDurable?: boolean;
   /** Loads a script. Tests pass altered scripts. */
   readonly load?: (name: string) => Script;
   /** Bytes of the claim filter of a new engine and of a rebuilt filter; a power of two. */
@@ -38,6 +40,7 @@ export class EngineCore {
     redis,
     epochs,
     rounds,
+    isDurable = false,
     load = loadScript,
     claimFilterBytes,
     warn = () => undefined,
@@ -47,7 +50,15 @@ export class EngineCore {
     const holding = rounds && (() => this.#hold(rounds));
     this.scripts = new ScriptRunner(redis, { load, observe, warn, holding });
     this.filter = new FilterInForce(redis, this.scripts, claimFilterBytes);
-    this.lifecycle = new EngineLifecycle({ redis, scripts: this.scripts, filter: this.filter, epochs, warn });
+    this.lifecycle = new EngineLifecycle({
+      redis,
+      scripts: this.scripts,
+      filter: this.filter,
+      epochs,
+      warn,
+      hasCopies: rounds !== undefined,
+      isDurable,
+    });
   }
 
   /** @throws Refusal SERVICE_UNAVAILABLE while the engine is not open, or its copies cannot be asked */

@@ -10,7 +10,13 @@ import { writeFilterState } from './filter-layout.ts';
 import { KEYS } from './keys.ts';
 import type { ScriptRunner } from './script-runner.ts';
 import { OPEN_EPOCH } from './scripts.ts';
-import { checkServerSettings, rewriteLog, wrongSettings } from './server-settings.ts';
+import {
+  checkNoCopies,
+  checkServerSettings,
+  checkVersion,
+  rewriteLog,
+  wrongSettings,
+} from './server-settings.ts';
 import { ENGINE_FORMAT, MAX_EPOCH, readState } from './state.ts';
 
 /** The knowledge of Postgres when an engine is opened. */
@@ -35,6 +41,10 @@ interface LifecycleOptions {
   readonly filter: FilterInForce;
   readonly epochs: EpochNotes | undefined;
   readonly warn: (message: string) => void;
+  /** True where this process waits for the copies of the engine. */
+  readonly hasCopies: boolean;
+  /** True where the service keeps each write by itself, and has no settings or file of its own to look at. */
+  readonly isDurable: boolean;
 }
 
 /** Reads of an engine that was replaced meanwhile are repeated up to this number of times. */
@@ -45,6 +55,8 @@ export class EngineLifecycle {
   readonly #scripts: ScriptRunner;
   readonly #filter: FilterInForce;
   readonly #warn: (message: string) => void;
+  readonly #hasCopies: boolean;
+  readonly #isDurable: boolean;
   readonly #epochs: EpochNotes | undefined;
   #epoch: number | undefined;
   /** The noted epoch that this engine lacked when a next one began; it is told when the engine opens. */
@@ -56,7 +68,9 @@ export class EngineLifecycle {
   #wasOpen = false;
   readonly #listeners = new Set<() => void>();
 
-  constructor({ redis, scripts, filter, epochs, warn }: LifecycleOptions) {
+  constructor({ redis, scripts, filter, epochs, warn, hasCopies, isDurable }: LifecycleOptions) {
+    this.#hasCopies = hasCopies;
+    this.#isDurable = isDurable;
     this.#redis = redis;
     this.#scripts = scripts;
     this.#filter = filter;
@@ -132,11 +146,12 @@ export class EngineLifecycle {
   async open(known: KnownPosition | undefined): Promise<BegunEpoch | null> {
     const tenure = this.#tenure;
     await this.checkServer();
+    if (!this.#hasCopies) await checkNoCopies(this.#redis);
     const runId = await this.#readRunId();
     this.checkTenure(tenure);
     let reply = await this.#openEpoch(runId, known, '');
     if (reply.outcome === 'rewrite') {
-      await this.#scripts.callAnyFormat(() => rewriteLog(this.#redis, this.#warn));
+      if (!this.#isDurable) await this.#scripts.callAnyFormat(() => rewriteLog(this.#redis, this.#warn));
       this.checkTenure(tenure);
       reply = await this.#openEpoch(runId, known, '1');
     }
@@ -239,7 +254,8 @@ export class EngineLifecycle {
   }
 
   /** @throws EngineMisconfigured when the server's settings could lose what it has answered */
-  checkServer = (): Promise<void> => checkServerSettings(this.#redis, this.#warn);
+  checkServer = (): Promise<void> =>
+    this.#isDurable ? checkVersion(this.#redis) : checkServerSettings(this.#redis, this.#warn);
 
   /**
    * Checks if another release wrote the engine in another format; works before the engine is open.
@@ -278,6 +294,7 @@ export class EngineLifecycle {
   async inspect(settled?: Cursor): Promise<void> {
     await this.confirm(settled);
     const tenure = this.#tenure;
+    if (this.#isDurable) return;
     const wrong = await this.#scripts.callAnyFormat(() => wrongSettings(this.#redis));
     if (wrong !== undefined && wrong.length > 0 && tenure === this.#tenure) this.#lose();
   }

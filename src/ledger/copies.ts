@@ -52,6 +52,12 @@ const LEAVE = change(
 const START_JOINING = change(`joining = array[$2]`, `joining = '{}' and not $2 = any (members)`);
 const JOIN = change(`members = members || joining, joining = '{}'`, `joining = array[$2]`);
 
+const RESET = prepared(`${DURABLY}
+  insert into engine_copies (server, version, epoch, begun_on, members, named_at)
+  select $1, $2 + 1, $3, $1, array[$1::text], clock_timestamp() from durably
+  on conflict (shard) do update set server = excluded.server, version = excluded.version, epoch = excluded.epoch,
+    begun_on = excluded.begun_on, members = excluded.members, joining = '{}', named_at = excluded.named_at`);
+
 /**
  * Notes an epoch and its server at once. The server of the epoch before stops being a copy: it may have events that
  * nobody was told of.
@@ -93,6 +99,14 @@ export function copyRegister({ public: pool }: Pick<Pools, 'public'>) {
     async note(begun: BegunEpoch, { server, version }: Pick<CopiesRow, 'server' | 'version'>) {
       const values = [begun.epoch, begun.server, server, version];
       return (await askOnce<{ server: string }>(pool, NOTE, values))[0]?.server;
+    },
+
+    /**
+     * Makes a server the only copy, whatever the row says. It is for operators, who know what may be lost.
+     * @param to.version the highest version of the row and of any server
+     */
+    async reset(to: Pick<CopiesRow, 'server' | 'version' | 'epoch'>): Promise<void> {
+      await askOnce(pool, RESET, [to.server, to.version, to.epoch]);
     },
 
     // Each of these returns the changed row, or undefined when the row is another one by now.

@@ -146,20 +146,15 @@ function scriptMetrics(registers: Registry[]): Pick<Metrics, 'observeScript'> {
   return { observeScript: (script, seconds) => child(script).observe(seconds) };
 }
 
-/** A process without copies shows no series of them. */
 function roundMetrics(registers: Registry[]): Pick<Metrics, 'observeRound'> {
-  const child = remembered((outcome: string) => rounds().series(outcome));
-  let made: LatencyHistogram | undefined;
-  const rounds = (): LatencyHistogram => {
-    made ??= new LatencyHistogram({
-      name: 'redbook_engine_round_seconds',
-      help: 'Time in which the copies of the engine confirmed what it answered, by outcome: whole or failed.',
-      labelNames: ['outcome'],
-      buckets: SCRIPT_BUCKETS,
-      registers,
-    });
-    return made;
-  };
+  const rounds = new LatencyHistogram({
+    name: 'redbook_engine_round_seconds',
+    help: 'Time in which the copies of the engine confirmed what it answered, by outcome: whole or failed.',
+    labelNames: ['outcome'],
+    buckets: SCRIPT_BUCKETS,
+    registers,
+  });
+  const child = remembered((outcome: string) => rounds.series(outcome));
   return { observeRound: (seconds, isWhole) => child(isWhole ? 'whole' : 'failed').observe(seconds) };
 }
 

@@ -38,7 +38,7 @@ export function readRedisAddress(text: string): RedisAddress | undefined {
   if (/^rediss?\+sentinel:/.test(text)) return readSentinels(text);
   if (/^rediss?\+copies:/.test(text)) return readCopies(text);
   if (/^rediss?\+durable:/.test(text)) {
-    const server = readServer(text.replace('+durable', ''));
+    const server = text.includes(',') ? undefined : readServer(text.replace('+durable', ''));
     return server && { ...server, durable: true };
   }
   const servers = text.split(',').map(readServer);

@@ -6,6 +6,7 @@ import { checkRights, type Engine, openEngine, rankOfPrimary } from '../engine/i
 import { type Ledger, openLedger } from '../ledger/index.ts';
 import { type MarketData, openMarketData } from '../market-data/index.ts';
 import { type Metrics, openMetrics } from '../process/metrics.ts';
+import { readRedisAddress } from '../redis/address.ts';
 import {
   connectRedis,
   connectSubscriber,
@@ -104,6 +105,7 @@ export function openConnections(
     redis: engineRedis,
     ...(epochs && { epochs }),
     rounds: copies?.rounds,
+    isDurable: readRedisAddress(config.redisUrl)?.durable === true,
     maxMakers: config.maxMakers,
     maxLiveOrders: config.maxLiveOrders,
     claimFilterBytes: config.claimFilterBytes,

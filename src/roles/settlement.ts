@@ -23,7 +23,7 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
     if (engine.lifecycle.isOpen()) await settlement.run();
   };
   const keeper = keepCopies(backends);
-  if (keeper !== undefined) addCopiesMetrics(metrics, keeper);
+  addCopiesMetrics(metrics, keeper);
   const worker = openSettlementWorker({ connection: queueOptions, run, onError });
   const queue = openWakeUps({ connection: queueOptions, onError });
   metrics.gauge('redbook_settlement_lag_events', 'Engine events that are not in Postgres yet.', async () => {
@@ -52,12 +52,12 @@ export async function startSettlement(backends: Backends): Promise<RunningRole> 
   };
 }
 
-/** Exports the copies of an engine that has some. */
-function addCopiesMetrics(metrics: Metrics, keeper: CopiesKeeper): void {
+/** Exports the copies of the engine; without copies the gauges have no value. */
+function addCopiesMetrics(metrics: Metrics, keeper: CopiesKeeper | undefined): void {
   const ofTheRow =
     (read: (row: CopiesRow) => Reading): (() => Promise<Reading>) =>
     async () =>
-      keeper.row === undefined ? {} : read(keeper.row);
+      keeper?.row === undefined ? {} : read(keeper.row);
   metrics.gauge(
     'redbook_engine_copies',
     'Copies of the engine that have every answered order, the primary included.',
@@ -66,7 +66,7 @@ function addCopiesMetrics(metrics: Metrics, keeper: CopiesKeeper): void {
   metrics.gauge(
     'redbook_engine_copies_configured',
     'Servers that REDIS_URL names as copies.',
-    async () => keeper.size,
+    async () => keeper?.size ?? {},
   );
   metrics.gauge(
     'redbook_engine_failover_timestamp_seconds',

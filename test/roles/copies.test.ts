@@ -6,9 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { reconcile } from '../../src/books/reconcile/index.ts';
 import { Refusal } from '../../src/domain/errors.ts';
+import { runOperator } from '../../src/operator/command-line.ts';
 import type { Backends } from '../../src/roles/backends.ts';
+import { lookAtCopies } from '../../src/roles/operator.ts';
 import { fund, limit, publishPlain } from '../engine/fixture.ts';
 import { query } from '../ledger/tables.ts';
+import { Capture } from '../operator/fixture.ts';
 import { type CopiesStage, openCopiesStage } from '../support/copies.ts';
 import { eventually } from '../support/eventually.ts';
 import { openRedis, type RedisServer } from '../support/redis-server.ts';
@@ -178,5 +181,67 @@ describe('an engine with copies', function () {
     await Promise.all([...stage.copies.servers.values()].map((server) => server.kill()));
     await Promise.all([...stage.copies.servers.values()].map((server) => server.start()));
     await nothingIsLost();
+  });
+
+  describe('by the operator', () => {
+    const run = async (...argv: string[]) => {
+      const [backends] = stage.apis as [Backends];
+      const { engine, ledger } = backends;
+      const copies = () => lookAtCopies(backends);
+      const [out, err] = [new Capture(), new Capture()];
+      const open = async () => ({ engine, ledger, networkId: '1', copies, close: async () => undefined });
+      await runOperator([...argv, '--json'], open, { out, err });
+      return JSON.parse(out.text || err.text);
+    };
+
+    it('is shown', async () => {
+      await stage.whole();
+      const row = await stage.row();
+      const shown = await run('copies');
+      expect(shown).to.deep.include({ primary: row.server, version: row.version, members: row.members });
+      expect(shown.servers.map(({ server }: { server: string }) => server)).to.have.members(row.members);
+      for (const one of shown.servers) {
+        expect(one.role).to.equal(one.server === row.server ? 'primary' : 'copy');
+        expect(one.offset).to.be.above(0);
+        expect(one.lagEvents).to.be.a('number');
+      }
+    });
+
+    it('gets another primary, and loses no answered order', async () => {
+      const next = await replica();
+      expect(await run('copies', 'name', next)).to.deep.include({ primary: next });
+      await nothingIsLost();
+      expect(await primary()).to.equal(next);
+      expect((await run('copies', 'name', '127.0.0.1:1')).code).to.equal('NO_COPY');
+    });
+
+    it('drops a copy that is away, and no other', async () => {
+      const dropped = await replica();
+      expect((await run('copies', 'drop', await primary())).code).to.equal('IS_PRIMARY');
+      expect((await run('copies', 'drop', dropped)).code).to.equal('WOULD_JOIN_AGAIN');
+      await serverOf(dropped).kill();
+      expect((await run('copies', 'drop', dropped)).members).not.to.include(dropped);
+      await goesOn();
+      await serverOf(dropped).start();
+      await nothingIsLost();
+    });
+
+    it('is forced onto one server only with its name, and is told what may be lost', async () => {
+      const { server } = await stage.row();
+      const { code, error } = await run('copies', 'force', server);
+      expect([code, error]).to.deep.equal([
+        'CONFIRM',
+        `${server} becomes the only copy: it is a copy, so it has every answered order. Repeat the command with --confirm ${server}`,
+      ]);
+      expect(await run('copies', 'force', server, '--confirm', server)).to.deep.include({ primary: server });
+      await nothingIsLost();
+    });
+
+    it('is adopted by a Postgres that was put back to an earlier moment', async () => {
+      expect(await run('copies', 'adopt')).to.deep.equal({ primary: await primary() });
+      await query(stage.databaseUrl, `update engine_copies set version = 1, members = array['elsewhere:1']`);
+      expect(await run('copies', 'adopt')).to.deep.equal({ primary: await primary() });
+      await nothingIsLost();
+    });
   });
 });
