@@ -28,6 +28,7 @@ export {
 } from './codec.ts';
 export type { DueCancel } from './due-cancels.ts';
 export type { EngineImage } from './engine-image.ts';
+export type { EpochNotes } from './epoch-notes.ts';
 export {
   EngineBehind,
   EngineExhausted,
@@ -38,7 +39,6 @@ export {
 export type { FilterLoad } from './filter-layout.ts';
 export type { FilterRebuilt } from './filter-rebuild.ts';
 export { checkSameMovement } from './funds.ts';
-export type { EpochNotes } from './lifecycle.ts';
 export type { Claimed } from './orders.ts';
 export { type EngineHash, FIELDS_TOGETHER, type MemberPage } from './pages.ts';
 export type { Placement, PlaceOrder } from './placing.ts';
