@@ -3,8 +3,8 @@
 import type pg from 'pg';
 import type { AccountMoved } from '../domain/event.ts';
 import type { EntryKind } from './entries.ts';
-import { askOnce } from './pool.ts';
 import type { Pools } from './pools.ts';
+import { askOnce } from './queries.ts';
 import { storable } from './text.ts';
 
 export interface LedgerEntry {
