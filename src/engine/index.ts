@@ -1,5 +1,6 @@
 /** The matching engine as TypeScript code sees it: one class per subject, integer amounts, documented refusals. */
 
+import { EngineAssets } from './assets.ts';
 import { OrderCancels } from './cancelling.ts';
 import { EngineClaimFilter } from './claim-filter.ts';
 import { type CoreOptions, EngineCore } from './core.ts';
@@ -55,6 +56,7 @@ export { ENGINE_FORMAT, MAX_EPOCH } from './state.ts';
 export interface Engine {
   readonly lifecycle: EngineLifecycle;
   readonly rebuilds: EngineRebuilds;
+  readonly assets: EngineAssets;
   readonly markets: EngineMarkets;
   readonly orders: EngineOrders;
   readonly dueCancels: EngineDueCancels;
@@ -71,16 +73,18 @@ export type EngineOptions = CoreOptions & OrderLimits;
 /** Opens the engine on a connection, which the caller must close. */
 export function openEngine(options: EngineOptions): Engine {
   const core = new EngineCore(options);
-  const markets = new EngineMarkets(core);
+  const assets = new EngineAssets(core);
+  const markets = new EngineMarkets(core, assets);
   const pages = new EnginePages(core);
   const cancels = new OrderCancels(core, markets);
   return {
     lifecycle: core.lifecycle,
     rebuilds: new EngineRebuilds(core),
+    assets,
     markets,
     orders: new EngineOrders(core, { markets, pages, cancels }, options),
     dueCancels: new EngineDueCancels(core, cancels),
-    funds: new EngineFunds(core, markets),
+    funds: new EngineFunds(core, assets),
     switches: new EngineSwitches(core, cancels),
     outbox: new EngineOutbox(core, markets, options),
     reads: new EngineReads(core, markets),
