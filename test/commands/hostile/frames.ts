@@ -1,6 +1,7 @@
 /** Attacks on the streams: handshakes that are none, queries with hostile values, and frames that break RFC 6455. */
 
 import type { Random } from '../../support/seed.ts';
+import { words } from '../../support/words.ts';
 import { HEADER_VALUES, NUMBERS, TEXTS } from './literals.ts';
 
 /** A handshake with the bytes that follow it. */
@@ -142,14 +143,11 @@ const REFUSED = { mustOpen: false, closeCodes: [], frames: [] } as const;
 
 /** Handshakes whose head has a hostile value in a header that does not matter. */
 function oddHandshake(dice: Random): Handshake {
-  const name = dice.pick([
-    'Origin',
-    'Cookie',
-    'Authorization',
-    'Sec-WebSocket-Extensions',
-    'X-Forwarded-For',
-    'X-Request-Id',
-  ]);
+  const name = dice.pick(
+    words(`
+    Origin Cookie Authorization Sec-WebSocket-Extensions X-Forwarded-For X-Request-Id
+  `),
+  );
   const head = headOf(GENERAL, ...OFFER, VERSION, KEY, `${name}: ${dice.pick(HEADER_VALUES)}`);
   // A replica that offers no extension ignores those that it cannot read, or refuses the handshake.
   return { ...REFUSED, name: `odd header ${name}`, path: GENERAL, head };
