@@ -1,4 +1,7 @@
-/** Loads a cluster of real processes behind a real balancer while processes are replaced, added and killed. */
+/**
+ * Loads a cluster of real processes behind a real balancer while processes are replaced, added and killed. The clients
+ * and the invariants are those of a campaign, and every request that fails is recorded.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,18 +9,80 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../support/eventually.ts';
 import { fundMarkets } from '../../support/funded-markets.ts';
+import { Broken } from '../../support/http-exchange.ts';
 import { watchOverMachine } from '../../support/machine.ts';
 import { type Cluster, engineSequence, startCluster } from '../campaign/cluster.ts';
-import { MARKETS } from '../campaign/driver.ts';
+import { Driver, EARNED, MARKETS } from '../campaign/driver.ts';
 import { INVARIANTS } from '../campaign/invariants/index.ts';
+import { JOURNAL, openJournal } from '../campaign/journal.ts';
 import { MARKER } from '../campaign/marker.ts';
-import { sequenceOf } from '../campaign/model.ts';
+import { Model, sequenceOf } from '../campaign/model.ts';
 import { openOutbox } from '../campaign/outbox.ts';
 import { openScreens as openBookScreens } from '../campaign/screens.ts';
+import type { Violation } from '../campaign/stage.ts';
 import { type Balancer, type LogLine, startBalancer } from './balancer.ts';
-import { type Failure, type Load, openLoad } from './load.ts';
 import { type Exit, type Processes, ROLES, type Role, type Slot } from './processes.ts';
 import { openScreens, type Screens } from './screens.ts';
+
+export interface Failure {
+  /** Method and path of the request. */
+  readonly kind: string;
+  /** Unix milliseconds. */
+  readonly sentAtMs: number;
+  readonly failedAtMs: number;
+  /** `address:port` of the connection. */
+  readonly connection: string;
+  readonly what: string;
+}
+
+interface Load {
+  readonly driver: Driver;
+  /** Duration in milliseconds of each request that was answered, by kind. */
+  readonly tookMs: ReadonlyMap<string, readonly number[]>;
+  readonly failures: readonly Failure[];
+  readonly violations: readonly Violation[];
+  found(invariant: string, detail: string): void;
+  close(): void;
+}
+
+interface LoadOptions {
+  readonly seed: number;
+  readonly wallets: number;
+}
+
+const kindOf = (method: string, path: string): string =>
+  `${method} ${path.split('?')[0]!.replace(/\/(?:c\d+|(?:0x)?[0-9a-f]{20,}|[A-Z]+_USDC)$/, '/…')}`;
+
+function openLoad(folder: string, port: number, { seed, wallets }: LoadOptions): Load {
+  const tookMs = new Map<string, number[]>();
+  const failures: Failure[] = [];
+  const violations: Violation[] = [];
+  const found = (invariant: string, detail: string): void => void violations.push({ invariant, detail });
+  const journal = openJournal(join(folder, JOURNAL));
+  const model = new Model();
+  const driver = new Driver({
+    ...{ seed, traders: wallets, ports: [port], journal, model, onViolation: found },
+    onAsked({ method, path, tookMs: took, connection, reply }) {
+      const kind = kindOf(method, path);
+      const fail = (what: string): void => {
+        const failedAtMs = Date.now();
+        failures.push({ kind, sentAtMs: failedAtMs - took, failedAtMs, connection, what });
+      };
+      if (reply instanceof Broken) return fail(reply.message);
+      if (!tookMs.has(kind)) tookMs.set(kind, []);
+      tookMs.get(kind)!.push(took);
+      const code = String(reply.body.code);
+      if (reply.status !== 200 && !EARNED.has(code)) fail(`${reply.status} ${code}`);
+    },
+  });
+  return {
+    ...{ driver, tookMs, failures, violations, found },
+    close() {
+      driver.close();
+      journal.close();
+    },
+  };
+}
 
 export interface Plan {
   /** Minimum duration of the load. */

@@ -2,8 +2,7 @@
 
 import { BEAT_MS } from '../../../src/domain/beat.ts';
 import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
-import type { Outcome, Phase } from './drill.ts';
-import type { Failure } from './load.ts';
+import type { Failure, Outcome, Phase } from './drill.ts';
 
 /** A condition that must hold, and the observed figure. */
 export interface Check {

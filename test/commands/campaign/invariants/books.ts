@@ -1,15 +1,41 @@
-/** Books: what rests is what is live, no side crosses the other, and each order met those who were first. */
+/**
+ * Books: what rests is what is live, no side crosses the other, each order met those who were first, and each screen
+ * comes to show the book as it is.
+ */
 
 import type { OrderType, TimeInForce } from '../../../../src/domain/order.ts';
 import { writeDecimal } from '../../../equivalence/decimals.ts';
 import { ReferenceExchange } from '../../../equivalence/reference-book.ts';
 import { rulesOf } from '../../../equivalence/stage.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { BULK } from '../bulk.ts';
 import type { Cluster } from '../cluster.ts';
 import { type Driver, MARKETS } from '../driver.ts';
 import { MARKER } from '../marker.ts';
 import type { Shown } from '../screens.ts';
-import { type Rest, readCounted, told } from './rest.ts';
+import { type Rest, readCounted, told } from './events.ts';
+
+/** Failures are expected of a machine that runs much else: a frame is due every two seconds. */
+const PATIENCE_MS = 30_000;
+
+export async function screensAreTrue({ cluster, screens }: Rest): Promise<string[]> {
+  const best = await bestPrices(cluster);
+  const behind = (): string[] =>
+    screens.all.flatMap(({ port, symbol, shown }) => {
+      const [now, expected] = [shown(), best(symbol)];
+      const isTrue = now !== undefined && now.bid === expected.bid && now.ask === expected.ask;
+      const words = now === undefined ? 'nothing' : `${now.bid} and ${now.ask}`;
+      return isTrue
+        ? []
+        : [`port ${port} shows ${words} in ${symbol}, best are ${expected.bid} and ${expected.ask}`];
+    });
+  try {
+    await eventually('screens show the book', () => behind().length === 0, PATIENCE_MS);
+    return [];
+  } catch {
+    return told(behind());
+  }
+}
 
 const MAX_LEVELS = 500;
 const TICKS = 100;
@@ -30,7 +56,7 @@ const liveLevels = ({ sql }: Pick<Cluster, 'sql'>): Promise<Level[]> =>
     order by market, case side when 'buy' then -price_ticks else price_ticks end`);
 
 /** Best prices of the live orders of a market. */
-export async function bestPrices(cluster: Pick<Cluster, 'sql'>): Promise<(market: string) => Shown> {
+async function bestPrices(cluster: Pick<Cluster, 'sql'>): Promise<(market: string) => Shown> {
   const levels = await liveLevels(cluster);
   return (market) => {
     const best = (side: string): number | undefined => {
