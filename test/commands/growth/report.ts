@@ -3,7 +3,7 @@
 import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
 import { PLAIN } from '../../../src/operator/terminal.ts';
 import type { Checkpoint } from './checkpoint.ts';
-import type { Reads } from './lists.ts';
+import type { Reads } from './live-state.ts';
 
 const MIB = 1024 * 1024;
 /**
