@@ -57,7 +57,7 @@ const [compose] = readYaml(join(ROOT, 'docker-compose.yml')) as [
 ];
 const services = Object.entries(compose.services);
 const processes = services.filter(
-  ([name, { image }]) => isOurs(image) && !['settings', 'keys', 'users', 'admin', 'operator'].includes(name),
+  ([name, { image }]) => isOurs(image) && !['settings', 'keys', 'operator'].includes(name),
 );
 
 /** Runs the command of the service that makes the keys, with a folder instead of its volumes. */
@@ -84,6 +84,7 @@ describe('docker-compose.yml', () => {
       'redis',
       'users',
       'admin',
+      'backup-engine',
       'postgres',
       'balancer',
       'prometheus',
@@ -120,7 +121,8 @@ describe('docker-compose.yml', () => {
       .map(([name, { volumes = [] }]) => [name, volumes.filter((volume) => /-keys:/.test(volume))]);
     for (const [name, volumes] of mounted)
       expect(volumes, String(name)).to.have.length(['balancer', 'prometheus'].includes(String(name)) ? 0 : 1);
-    expect(compose.services.users!.volumes).to.deep.equal(['admin-keys:/run/secrets:ro']);
+    for (const name of ['users', 'backup-engine'])
+      expect(compose.services[name]!.volumes).to.include('admin-keys:/run/secrets:ro');
     for (const name of [
       ...processes.map(([role]) => role),
       'operator',

@@ -272,7 +272,9 @@ describe('the users of Redis', () => {
       await change('engine-api', 'resetkeys', ...rest, '%R~{redbook}:live');
       expect(await refusalOf('engine-api')).to.match(/ hset \{redbook\}:live, hget \{redbook\}:assets: load/);
       await change('queue-snapshot', '-zadd', 'clearselectors');
-      expect(await refusalOf('queue-snapshot')).to.match(/ zadd \{redbook\}:feed:ticks, subscribe \{redbook\}:feed:wanted, unsub/);
+      expect(await refusalOf('queue-snapshot')).to.match(
+        / zadd \{redbook\}:feed:ticks, subscribe \{redbook\}:feed:wanted, unsub/,
+      );
       await change('engine-stream', 'resetkeys');
       expect(await refusalOf('engine-stream')).to.match(/^Redis refuses its user a right .* key/);
       await change('queue-stream', '-exists');

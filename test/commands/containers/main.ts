@@ -5,9 +5,10 @@
 
 import { parseArgs } from 'node:util';
 import { column, renderTable } from '../../../src/operator/table.ts';
-import { CHECKS, type Figure } from './checks.ts';
+import { CHECKS } from './checks.ts';
 import { openCluster } from './cluster.ts';
 import { openEngine } from './engine.ts';
+import type { Figure } from './figures.ts';
 
 const NO_ENGINE = 3;
 
