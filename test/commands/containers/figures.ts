@@ -22,7 +22,7 @@ export interface Check {
 export const check = (what: string, done: string, run: Check['run']): Check => ({ what, done, run });
 export const basic = (...args: Parameters<typeof check>): Check => ({ ...check(...args), isBasic: true });
 
-export const lastLines = ({ stderr, stdout }: Ended): string =>
+const lastLines = ({ stderr, stdout }: Ended): string =>
   (stderr.trim() || stdout.trim()).split('\n').slice(-3).join(' / ').slice(-300);
 
 export const byStatus = (result: Ended, seen: string): Figure =>
