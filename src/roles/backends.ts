@@ -93,6 +93,8 @@ export function openConnections(
     maxMakers: config.maxMakers,
     maxLiveOrders: config.maxLiveOrders,
     claimFilterBytes: config.claimFilterBytes,
+    eventsStayMs: config.eventsStayMs,
+    trustsServer: config.engineDurability === 'trusted',
     observe: metrics.observeScript,
     warn: onceAWhile((message) => logger.warn(message)),
   });

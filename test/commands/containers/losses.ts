@@ -92,6 +92,36 @@ export const LOSSES: readonly Check[] = [
     );
   }),
 
+  check('the volume of Postgres lost', 'dumped under load, restored by the runbook', async (cluster) => {
+    const { engine, checkout } = cluster;
+    const [backup, restore] = ['### By `pg_dump`', '- **Postgres is lost, the engine is there.**'].map(
+      (heading) => blockOf(checkout.read(RUNBOOK), heading, 'sh'),
+    );
+    let backedUp: Ended | undefined;
+    const { result, lost } = await counted(cluster, async () => {
+      backedUp = await engine.script(backup!, checkout.folder);
+    });
+    await settled(cluster);
+    const before = await orderCount(cluster);
+    const losses = await loseVolumes(cluster, 'postgres');
+    const redis = await cluster.up('redis');
+    const restored = await engine.script(restore!, checkout.folder);
+    await settled(cluster);
+    const after = await orderCount(cluster);
+    return judged(
+      `${before} orders before, ${after} after; ${loaded(result)}`,
+      {
+        'no order was lost before': lost === 0,
+        'no order is lost': after >= before && before > 0,
+        'the books hold': await reconciles(cluster),
+      },
+      backedUp,
+      ...losses,
+      redis,
+      restored,
+    );
+  }),
+
   check('both volumes lost', 'backed up under load, restored by the runbook', async (cluster) => {
     const { engine, checkout } = cluster;
     const [backup, restore] = ['### By `pg_dump`', 'To restore both on Compose'].map((heading) =>
@@ -203,8 +233,9 @@ async function orderCount({ engine }: Cluster): Promise<number> {
 /** Waits until Postgres has every event. */
 async function settled(cluster: Cluster): Promise<void> {
   for (let attempt = 0; attempt < 60; attempt += 1) {
-    const { lag } = (await cluster.operator('status').catch(() => ({}))) as { lag?: { events: number } };
-    if (lag?.events === 0) return;
+    const status = await cluster.operator('status').catch(() => ({}));
+    const { settlement } = status as { settlement?: { lag: { events: number } } };
+    if (settlement?.lag.events === 0) return;
     await sleep(1_000);
   }
 }
