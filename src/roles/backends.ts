@@ -9,8 +9,8 @@ import { type Metrics, openMetrics } from '../process/metrics.ts';
 import {
   connectRedis,
   connectSubscriber,
-  type Place,
   queueConnection,
+  type RedisServer,
   type ServerOptions,
 } from '../redis/connections.ts';
 import { readScripts } from '../redis/lua.ts';
@@ -60,8 +60,8 @@ export interface Backends extends Connections {
   readonly marketData: MarketData;
 }
 
-const engineAt = ({ redisUrl, redisCa }: RedisConfig): Place => ({ url: redisUrl, ca: redisCa });
-const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: RedisConfig): Place => ({
+const engineAt = ({ redisUrl, redisCa }: RedisConfig): RedisServer => ({ url: redisUrl, ca: redisCa });
+const queueAt = ({ queueRedisUrl, redisUrl, redisCa }: RedisConfig): RedisServer => ({
   url: queueRedisUrl ?? redisUrl,
   ca: redisCa,
 });
@@ -96,7 +96,7 @@ export function openConnections(
     eventsStayMs: config.eventsStayMs,
     trustsServer: config.engineDurability === 'trusted',
     observe: metrics.observeScript,
-    warn: onceAWhile((message) => logger.warn(message)),
+    warn: throttled((message) => logger.warn(message)),
   });
   return {
     role,
@@ -174,7 +174,7 @@ const TOLD_EVERY_MS = 10_000;
  * Throttles a repeated message. The engine is asked to open several times a second and gives the same warning each
  * time.
  */
-function onceAWhile(tell: (message: string) => void): (message: string) => void {
+function throttled(tell: (message: string) => void): (message: string) => void {
   let toldMs = 0;
   return (message) => {
     if (Date.now() - toldMs < TOLD_EVERY_MS) return;
