@@ -309,10 +309,10 @@ describe("engine: trimming while the server's clock steps", function () {
     const turn = async (): Promise<number> => {
       await step(STAY_MS);
       await place(kept, ALICE, limit(M, 'sell', 10, 1));
-      await kept.outbox.trim(await kept.snapshots.state());
+      await kept.outbox.trim(await kept.reads.state());
       return fixture.redis.xlen(KEYS.events);
     };
-    const { sequence } = await kept.snapshots.state();
+    const { sequence } = await kept.reads.state();
     for (let turns = 1; turns <= 5; turns += 1) expect(await turn()).to.equal(sequence + turns);
     expect(await kept.orders.find(ALICE, 'once')).to.include({ outcome: 'claimed' });
     expect(await fixture.redis.zcard(KEYS.unsettled[0]!)).to.be.below(sequence);
@@ -328,7 +328,7 @@ describe("engine: trimming while the server's clock steps", function () {
       await full.lifecycle.open({ epoch: 0, sequence: 0 });
       for (let turns = 0; turns < 2; turns += 1) {
         await step(STAY_MS);
-        await full.outbox.trim(await full.snapshots.state());
+        await full.outbox.trim(await full.reads.state());
       }
       expect(await fixture.redis.xlen(KEYS.events)).to.equal(1);
     } finally {
