@@ -1,6 +1,6 @@
 /** The table of a campaign: a line for each fault. */
 
-import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
+import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
 import type { Proof } from './broken-builds.ts';
 import type { Result } from './campaign.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import { parseArgs } from 'node:util';
-import { column, renderTable } from '../../../src/operator/table.ts';
+import { column, renderTable } from '../../../src/terminal/table.ts';
 import { CHECKS, type Figure } from './checks.ts';
 import { openCluster } from './cluster.ts';
 import { openEngine } from './engine.ts';

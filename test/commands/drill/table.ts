@@ -1,7 +1,7 @@
 /** The drill's checks and the figures behind them. */
 
 import { BEAT_MS } from '../../../src/domain/beat.ts';
-import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
+import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
 import type { Outcome, Phase } from './drill.ts';
 import type { Failure } from './load.ts';
 

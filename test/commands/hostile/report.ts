@@ -1,6 +1,6 @@
 /** The last thing that a run prints: its figures, the memory of each process, and what was found. */
 
-import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
+import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
 import type { Report } from './hostile.ts';
 
 const plain = (_style: string, text: string): string => text;
