@@ -3,7 +3,6 @@
 import type { AccountMoved } from '../domain/event.ts';
 import type { Side } from '../domain/order.ts';
 import type { EntryKind } from './entries.ts';
-
 import { firstSequenceAt } from './first-after.ts';
 import type { Pools } from './pools.ts';
 import {
@@ -15,7 +14,6 @@ import {
 } from './priced-trade.ts';
 import { askOnce, inSnapshot } from './queries.ts';
 import { streamRows } from './stream-rows.ts';
-
 import { storable } from './text.ts';
 
 export interface LedgerEntry {

@@ -1,10 +1,9 @@
 /** Checks of docker-compose.yml on a real engine. Each check performs an operation and reports what it observed. */
 
 import { ERRORS } from '../../../src/domain/errors.ts';
-import { blockOf } from './checkout.ts';
 import type { LoadResult, Seen } from './client.ts';
 import { type Cluster, NETWORK_ID } from './cluster.ts';
-import type { Ended } from './engine.ts';
+import { blockOf, type Ended } from './engine.ts';
 
 export interface Figure {
   readonly seen: string;

@@ -4,9 +4,8 @@ import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Wallet } from 'ethers';
-import { type Checkout, makeCheckout } from './checkout.ts';
 import type { LoadResult, Seen } from './client.ts';
-import { type Ended, type Engine, ended, openEngine } from './engine.ts';
+import { type Checkout, type Ended, type Engine, ended, makeCheckout, openEngine } from './engine.ts';
 
 const CLIENT = fileURLToPath(new URL('client.ts', import.meta.url));
 const PROJECT = 'redbook-containers';

@@ -3,7 +3,7 @@
 import { PLAIN } from '../../../src/terminal/paint.ts';
 import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
 import type { Checkpoint } from './checkpoint.ts';
-import type { Reads } from './lists.ts';
+import type { Reads } from './live-state.ts';
 
 const MIB = 1024 * 1024;
 /**
