@@ -4,7 +4,7 @@
  */
 
 import { computed, signal } from '@preact/signals';
-import { isQuoteOrder, type Place, type Problem, placeOf } from '../figures/draft-request.ts';
+import { isByAmount, type Place, type Problem, placeOf } from '../figures/draft-request.ts';
 import { draftTexts, orderWords, reading } from './order-preview.ts';
 import { serverProblem } from './submissions.ts';
 
@@ -27,5 +27,5 @@ const expectedProblem = computed<Problem | null>(() => {
   const warning = orderWords.value?.warning ?? null;
   if (warning === null) return null;
   const { code, text } = warning;
-  return { place: placeOf(code, text, isQuoteOrder(draftTexts.value)), code, message: text };
+  return { place: placeOf(code, text, isByAmount(draftTexts.value)), code, message: text };
 });
