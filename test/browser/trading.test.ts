@@ -271,7 +271,7 @@ describe('trading on the page', () => {
       const [price, size, amount] = ['Price', 'Size', 'Amount'].map((name) =>
         page.getByRole('textbox', { name, exact: true }),
       );
-      await page.getByRole('button', { name: 'Set the price to the middle of the book' }).click();
+      await page.getByRole('button', { name: 'Set the price to the mid of the book' }).click();
       expect(await price!.inputValue()).to.equal('2000');
       // A click on a total takes the sum up to its row.
       await page.getByRole('row', { name: '2002.5 1 2' }).getByRole('cell').nth(3).click();

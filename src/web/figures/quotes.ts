@@ -17,7 +17,7 @@ export function quotesOf(frame: MarketFrame | null, side: 'buy' | 'sell', tick: 
   const last = frame?.trades[0]?.price ?? null;
   return [
     { name: 'Bid', title: 'best bid', price: bid },
-    { name: 'Mid', title: 'middle of the book', price: bid && ask && midOf(bid, ask, side, tick) },
+    { name: 'Mid', title: 'mid of the book', price: bid && ask && midOf(bid, ask, side, tick) },
     { name: 'Ask', title: 'best ask', price: ask },
     { name: 'Last', title: 'last price', price: last },
   ];
