@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { AccountMoved, Cursor, EngineEvent, EventBody, OrderPlaced } from '../domain/event.ts';
 import type { Market } from '../domain/market.ts';
 import { readMarketRecord } from '../domain/market-record.ts';
-import type { Lot, OrderTerms } from '../domain/order.ts';
+import type { MarketUnits, OrderTerms } from '../domain/order.ts';
 import { layout, u8, u16, u48 } from '../redis/layout.ts';
 import { CAUSES } from './cancelling-call.ts';
 import { FILL_BYTES, orderIdOf, readClosed, readFills, walletText } from './codec.ts';
@@ -33,17 +33,17 @@ const BODY_AT = 7;
 /** An order's match and terms, then its fills and the closed records of its wallet's own orders. */
 const ORDER_PLACED = layout({ ...MATCH.fields, fills: u16, ...TERMS.fields });
 
-/** Lots by market record. A change replaces the record, so every order of a market shares one lot. */
-const lots = new WeakMap<Market, Lot>();
+/** By market record. A change replaces the record, so every order of a market shares one object. */
+const unitsByMarket = new WeakMap<Market, MarketUnits>();
 
 /** The market facts that an order's amounts are made of. */
-export function lotOf(market: Market): Lot {
-  const known = lots.get(market);
+export function marketUnits(market: Market): MarketUnits {
+  const known = unitsByMarket.get(market);
   if (known !== undefined) return known;
   const { base, quote, baseAtomsPerStep, quoteAtomsPerLot } = market;
-  const lot = { base: base.symbol, quote: quote.symbol, baseAtomsPerStep, quoteAtomsPerLot };
-  lots.set(market, lot);
-  return lot;
+  const units = { base: base.symbol, quote: quote.symbol, baseAtomsPerStep, quoteAtomsPerLot };
+  unitsByMarket.set(market, units);
+  return units;
 }
 
 /** One entry as Redis replies it: its id, and its only field with its value. */
@@ -128,7 +128,7 @@ function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: Mar
     clientOrderId: placed.clientId === '' ? null : placed.clientId,
     createdAtMs: timeMs,
     sequence: cursor.sequence,
-    lot: lotOf(market),
+    units: marketUnits(market),
   };
   const fillsAt = BODY_AT + ORDER_PLACED.sizeAt(bytes, BODY_AT);
   const expiredAt = fillsAt + placed.fills * FILL_BYTES;
@@ -146,7 +146,7 @@ function readPlaced(bytes: Buffer, cursor: Cursor, timeMs: number, marketOf: Mar
       takerWallet: order.wallet,
       timeMs,
       sequence: cursor.sequence,
-      lot: order.lot,
+      units: order.units,
       firstTradeId: placed.firstTrade,
     }),
     expired: readClosed(bytes.subarray(expiredAt), marketOf, 'self_trade_prevented'),

@@ -6,11 +6,11 @@ import { marketGrid } from '../domain/market-grid.ts';
 import { type Order, type OrderTerms, orderAfter, type Trade } from '../domain/order.ts';
 import { EXACT_LIMIT, type OrderAmounts, type OrderRequest } from '../domain/placing.ts';
 import { toInteger } from '../domain/units.ts';
-import { Batches, type Ticket, UNTOUCHED } from './batches.ts';
-import { type Claim, checkedAtMs, type Moment, orderClaim } from './claims.ts';
+import { type Claim, checkedAtMs, type EngineMoment, orderClaim } from './claims.ts';
 import { exactNumber, orderIdOf, readFills, walletBytes } from './codec.ts';
+import { CommandQueue, type Ticket, UNTOUCHED } from './command-queue.ts';
 import type { EngineCore } from './core.ts';
-import { lotOf } from './event-codec.ts';
+import { marketUnits } from './event-codec.ts';
 import { neverSent } from './failures.ts';
 import { type FilterState, type ScriptClaim, scriptClaim } from './filter-layout.ts';
 import { marketKeys } from './keys.ts';
@@ -38,7 +38,7 @@ export interface PlaceOrder {
   /** True when the caller's country is blocked. */
   readonly restricted?: boolean;
   /** Moment of an earlier `unchecked` outcome. Postgres was asked after it, and did not know the client order id. */
-  readonly checked?: Moment;
+  readonly checked?: EngineMoment;
   /** Ticket of that outcome: the order keeps its place among those that wait. */
   readonly ticket?: Ticket;
 }
@@ -55,7 +55,7 @@ export type Placement =
   /** The client order id already belongs to this order. */
   | { readonly outcome: 'claimed'; readonly orderId: string }
   /** Only Postgres can tell if the client order id was used: look there, then place again with both. */
-  | { readonly outcome: 'unchecked'; readonly moment: Moment; readonly ticket: Ticket };
+  | { readonly outcome: 'unchecked'; readonly moment: EngineMoment; readonly ticket: Ticket };
 
 export interface OrderLimits {
   /** Most makers that one placement may meet. */
@@ -73,7 +73,7 @@ const MAX_MAKERS_OF_CALL = 200;
 const MAKERS_OF_A_TURN = 32;
 
 /** A measured order that waits for its call. */
-interface Measured {
+interface WaitingOrder {
   readonly command: PlaceOrder;
   readonly amounts: OrderAmounts;
 }
@@ -91,13 +91,13 @@ const codeOf = (outcome: Outcome): number => outcome.bytes[0]!;
 const wordOf = ({ bytes }: Outcome): string => bytes.toString('utf8', 1);
 
 /** Fields of a call that its market does not decide. */
-type OfTheMoment = 'epoch' | 'leastSequence' | 'layout';
+type OfTheMoment = 'epoch' | 'minSequence' | 'layout';
 
 export class PlacingCalls {
   readonly #core: EngineCore;
   readonly #limits: OrderLimits;
   readonly #rules = new WeakMap<Market, Omit<PlacingCall, OfTheMoment>>();
-  readonly #batches = new Batches<Measured, Outcome>({
+  readonly #queue = new CommandQueue<WaitingOrder, Outcome>({
     run: (market, orders) => this.#call(market, orders),
     late: neverSent,
     cost: (_order, { metInVain }) => Math.floor(metInVain / MAKERS_OF_A_TURN),
@@ -113,8 +113,8 @@ export class PlacingCalls {
    * @param ticket the same ticket each time that the order is tried
    * @throws Refusal when the script refused it; nothing was written then
    */
-  async place(market: Market, order: Measured, ticket: Ticket): Promise<Placement | Stale> {
-    const outcome = await this.#batches.add(market, order, ticket);
+  async place(market: Market, order: WaitingOrder, ticket: Ticket): Promise<Placement | Stale> {
+    const outcome = await this.#queue.add(market, order, ticket);
     switch (codeOf(outcome)) {
       case OUTCOMES.placed:
         return placedOf(market, order, outcome);
@@ -131,8 +131,8 @@ export class PlacingCalls {
     }
   }
 
-  async #call(market: Market, orders: Measured[]): Promise<(Outcome | Error | typeof UNTOUCHED)[]> {
-    const { epoch, leastSequence, tenure } = this.#core.lifecycle;
+  async #call(market: Market, orders: WaitingOrder[]): Promise<(Outcome | Error | typeof UNTOUCHED)[]> {
+    const { epoch, minSequence, tenure } = this.#core.lifecycle;
     const filter = this.#core.filter.state;
     const filters = new FilterKeys();
     // An order that cannot be packed fails alone.
@@ -145,7 +145,7 @@ export class PlacingCalls {
     });
     const sent = packed.filter((one): one is Buffer => one instanceof Buffer);
     if (sent.length === 0) return packed as Error[];
-    const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, leastSequence, layout: filter.text });
+    const call = PLACING_CALL.pack({ ...this.#rulesOf(market), epoch, minSequence, layout: filter.text });
     const input = { ...marketKeys(market), filters: filters.keys, call, orders: sent };
     const reply = await this.#core.scripts.run(PLACE_ORDERS, input);
     const { epoch: epochNow, time: timeMs } = PLACING_REPLY.unpack(reply.shared);
@@ -176,9 +176,9 @@ export class PlacingCalls {
         maxSteps: exactNumber(maxSteps ?? EXACT_LIMIT),
         hasReference: market.referencePrice === null ? 0 : 1,
         preOpen: market.status === 'pre_open' ? 1 : 0,
-        mostMakers: this.#limits.maxMakers,
-        mostMakersOfCall: MAX_MAKERS_OF_CALL,
-        mostLive: this.#limits.maxLiveOrders,
+        maxMakers: this.#limits.maxMakers,
+        maxMakersOfCall: MAX_MAKERS_OF_CALL,
+        maxLive: this.#limits.maxLiveOrders,
         rules: rulesText(market),
       };
       this.#rules.set(market, rules);
@@ -187,7 +187,7 @@ export class PlacingCalls {
   }
 }
 
-export const uncheckedAt = (moment: Moment, ticket: Ticket): Placement => ({
+export const uncheckedAt = (moment: EngineMoment, ticket: Ticket): Placement => ({
   outcome: 'unchecked',
   moment,
   ticket,
@@ -226,7 +226,7 @@ const NO_CLAIM: ScriptClaim = scriptClaim(null, {
 });
 
 function packOrder(
-  { command, amounts }: Measured,
+  { command, amounts }: WaitingOrder,
   market: Market,
   filter: FilterState,
   filters: FilterKeys,
@@ -263,7 +263,7 @@ function packOrder(
 
 const NO_DIGEST = Buffer.alloc(14);
 
-function placedOf(market: Market, { command, amounts }: Measured, outcome: Outcome): Placement {
+function placedOf(market: Market, { command, amounts }: WaitingOrder, outcome: Outcome): Placement {
   const { wallet, request } = command;
   const match = PLACED.unpack(outcome.bytes);
   const reason = END_CODES[match.reason]!;
@@ -285,7 +285,7 @@ function placedOf(market: Market, { command, amounts }: Measured, outcome: Outco
     clientOrderId: request.clientOrderId,
     createdAtMs: timeMs,
     sequence,
-    lot: lotOf(market),
+    units: marketUnits(market),
   };
   const [status, filledSteps] = [STATUS_CODES[match.status]!, BigInt(match.filled)];
   const order = orderAfter(terms, { status, reason, filledSteps, updatedAtMs: timeMs });
@@ -297,7 +297,7 @@ function placedOf(market: Market, { command, amounts }: Measured, outcome: Outco
     takerWallet: wallet,
     timeMs,
     sequence,
-    lot: terms.lot,
+    units: terms.units,
     firstTradeId: match.firstTrade,
   });
   return { outcome: 'placed', order, market, trades };

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { type EndReason, type OrderTerms, rejectReasonOf } from '../domain/order.ts';
 import type { OrderLife } from '../domain/order-life.ts';
 import { NULL_FIELD, textField } from './copy.ts';
-import { fieldsOfLot } from './lot.ts';
+import { unitFields } from './market-units.ts';
 import { storable } from './text.ts';
 
 /** Progress of an order, and the events that changed and closed it. */
@@ -14,7 +14,7 @@ export interface Progress extends OrderLife {
   closedSequence: number | null;
 }
 
-export interface NewOrder {
+export interface NewOrderRow {
   readonly terms: OrderTerms;
   readonly progress: Progress;
 }
@@ -32,12 +32,12 @@ export const reasonOf = (progress: Progress): EndReason | null =>
   rejectReasonOf(progress) === null ? progress.reason : null;
 
 /** Returns the columns that never change, which the digest takes as they are written. */
-function fixedFields({ terms, progress }: NewOrder): string {
+function fixedFields({ terms, progress }: NewOrderRow): string {
   const { id, wallet, market, side, type, timeInForce, postOnly, priceTicks, sizeSteps } = terms;
   const price = priceTicks ?? NULL_FIELD;
   return `${id}\t${wallet}\t${textField(market)}\t${side}\t${type}\t${timeInForce}\t${postOnly ? 't' : 'f'}\t${price}\t${
     sizeSteps
-  }\t${terms.createdAtMs}\t${terms.sequence}\t${fieldsOfLot(terms.lot)}\t${
+  }\t${terms.createdAtMs}\t${terms.sequence}\t${unitFields(terms.units)}\t${
     rejectReasonOf(progress) ?? NULL_FIELD
   }`;
 }
@@ -58,7 +58,7 @@ export function witnessOfProgress(progress: Progress): string {
 }
 
 /** Returns the row of an order. `order_witness` in the database makes the same witness of it. */
-export function orderRow(order: NewOrder): string {
+export function orderRow(order: NewOrderRow): string {
   const { leverage, clientOrderId } = order.terms;
   const { progress } = order;
   const fixed = fixedFields(order);

@@ -24,7 +24,7 @@ export const CAROL = `0x${'ca'.repeat(20)}`;
 
 const EMPTY = { epoch: 0, sequence: 0 };
 
-export interface Bench {
+export interface EngineFixture {
   /** Direct access to Redis. */
   readonly redis: Redis;
   readonly engine: Engine;
@@ -33,7 +33,7 @@ export interface Bench {
   close(): void;
 }
 
-export async function openBench(options: Partial<EngineOptions> = {}): Promise<Bench> {
+export async function openEngineFixture(options: Partial<EngineOptions> = {}): Promise<EngineFixture> {
   const url = await sharedRedis();
   const redis = openRedis(url);
   const connections = [redis];
@@ -157,7 +157,7 @@ export async function refusalOf(command: Promise<unknown>): Promise<Refusal | Op
 
 /** `available` and `reserved` of a wallet in an asset, in atoms. */
 export async function held(engine: Engine, wallet: string, asset: string): Promise<[bigint, bigint]> {
-  const balance = (await engine.funds.balancesOf(wallet)).find((one) => one.asset === asset);
+  const balance = (await engine.funds.readBalances(wallet)).find((one) => one.asset === asset);
   return [balance?.availableAtoms ?? 0n, balance?.reservedAtoms ?? 0n];
 }
 

@@ -102,8 +102,8 @@ export const MUTATIONS: readonly Mutation[] = [
       + tonumber(redis.call('HGET', pays.key, order.wallet .. 'r') or 0) < need then`,
   ),
   inPlacing('tells another reason for the rest at the limit of makers', 'makers = 6', 'makers = 5'),
-  inPlacing('meets one maker too many', 'makers_met == most_makers', 'makers_met > most_makers'),
-  inPlacing('lets one live order too many rest', '(order.wallet) >= most_live', '(order.wallet) > most_live'),
+  inPlacing('meets one maker too many', 'makers_met == max_makers', 'makers_met > max_makers'),
+  inPlacing('lets one live order too many rest', '(order.wallet) >= max_live', '(order.wallet) > max_live'),
   inPlacing(
     'pays the fee out of a quote amount',
     'quote_per_lot, order.budget - walk.notional_sum',
@@ -154,8 +154,8 @@ export const MUTATIONS: readonly Mutation[] = [
 export const MUTATIONS_OF_CALLS: readonly Mutation[] = [
   inPlacing(
     'keeps the reservation of an order that it refuses',
-    "if count_live(order.wallet) >= most_live then return 'BAD_REQUEST' end",
-    `if count_live(order.wallet) >= most_live then
+    "if count_live(order.wallet) >= max_live then return 'BAD_REQUEST' end",
+    `if count_live(order.wallet) >= max_live then
       add_to(pays, order.wallet .. 'a', -need)
       return 'BAD_REQUEST'
     end`,
@@ -253,7 +253,7 @@ export const MUTATIONS_OF_ERRORS: readonly Mutation[] = [
 
 /** Mutations of the amount of work of one call. */
 export const MUTATIONS_OF_BOUNDS: readonly Mutation[] = [
-  inPlacing('meets makers without end', 'if met >= most_makers_of_call then', 'if false then'),
+  inPlacing('meets makers without end', 'if met >= max_makers_of_call then', 'if false then'),
   inPlacing(
     'does not count the makers of an order that was rejected',
     'met = met + makers_met',
@@ -262,10 +262,10 @@ export const MUTATIONS_OF_BOUNDS: readonly Mutation[] = [
   ),
   inPlacing(
     'goes on behind an order that it left out',
-    'if met >= most_makers_of_call then',
-    'if met >= most_makers_of_call then met = 0',
+    'if met >= max_makers_of_call then',
+    'if met >= max_makers_of_call then met = 0',
   ),
-  inCancelling('closes orders without end', 'if met >= most_orders then', 'if false then'),
+  inCancelling('closes orders without end', 'if met >= max_orders then', 'if false then'),
 ];
 
 /** Returns a loader of the scripts with one mutation applied. */

@@ -35,7 +35,7 @@ const MARKET = composeMarket(
   { symbol: 'USDC', scale: 6 },
 );
 const { baseAtomsPerStep, quoteAtomsPerLot } = MARKET;
-const LOT = { base: 'ETH', quote: 'USDC', baseAtomsPerStep, quoteAtomsPerLot };
+const UNITS = { base: 'ETH', quote: 'USDC', baseAtomsPerStep, quoteAtomsPerLot };
 const CLIENT_IDS = [null, 'an id', '"quoted" \\ back', 'line\nfeed\u0001\u2028', 'é😀', '</script>', '0'];
 const REJECTIONS = ['POST_ONLY_WOULD_CROSS', 'FOK_NOT_FILLED'] as const;
 const REASONS = Object.keys(END_REASONS) as EndReason[];
@@ -62,7 +62,7 @@ const tradeOf = (dice: Random): Trade => ({
   makerWallet: `0x${hex(dice, 40)}`,
   timeMs: timeOf(dice),
   sequence: dice.below(1_000),
-  lot: LOT,
+  units: UNITS,
 });
 
 type OrderWithTrades = Order & { readonly fillCount: number; readonly trades: readonly Trade[] };
@@ -90,7 +90,7 @@ function orderOf(dice: Random, status: OrderWithTrades['status']): OrderWithTrad
     createdAtMs: timeOf(dice),
     updatedAtMs: timeOf(dice),
     sequence: dice.below(1_000),
-    lot: LOT,
+    units: UNITS,
     fillCount: trades.length + dice.below(3),
     trades,
   };

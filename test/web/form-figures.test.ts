@@ -47,7 +47,7 @@ const texts = (own: Partial<DraftTexts>): DraftTexts => ({
 });
 
 const problemsOf = (own: Partial<DraftTexts>): string[] =>
-  readDraft(texts(own), ETH).problems.map(({ place, code }) => `${place} ${code}`);
+  readDraft(texts(own), ETH).problems.map(({ field, code }) => `${field} ${code}`);
 
 describe('the order form reads', () => {
   const read = (text: string): string | undefined => {

@@ -15,7 +15,7 @@ export const deleteOrders: WalletEndpoint = {
       throw new Refusal('MARKET_NOT_FOUND');
     }
     const closed = await engine.orders.cancelAll(wallet, market ?? null);
-    services.wake();
+    services.wakeSettlement();
     return json<typeof closedOrdersSchema>({ cancelled: closed.map(closedReply), count: closed.length });
   },
 };

@@ -4,8 +4,8 @@ import { clientOrderId } from '../../contract/fields.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { rejectReasonOf } from '../../domain/order.ts';
 import type { OrderRequest } from '../../domain/placing.ts';
-import { orderOf, placedFills } from '../../history/order-history.ts';
-import { type Answer, jsonForSeveral, jsonText, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
+import { findOrder, placedFills } from '../../history/order-history.ts';
+import { jsonForSeveral, jsonText, type Reply, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
 import { marketsOf } from '../replies/market.ts';
 import { placingReply } from '../replies/order.ts';
 import { orderSchema, readOrder } from './order-request.ts';
@@ -27,29 +27,29 @@ export const postOrder: WalletEndpoint = {
   readsBody: true,
   async handle(call) {
     try {
-      return await answerTo(call);
+      return await reply(call);
     } catch (error) {
       const code = error instanceof Refusal ? error.code : 'INTERNAL_ERROR';
       call.services.metrics.countOrder('refused', code);
-      if (MAY_HAVE_EVENTS.has(code)) call.services.wake();
+      if (MAY_HAVE_EVENTS.has(code)) call.services.wakeSettlement();
       throw error;
     }
   },
 };
 
-function answerTo(call: WalletCall): Promise<Answer> {
+function reply(call: WalletCall): Promise<Reply> {
   const order = readOrder(call.body, call.wallet);
   return order instanceof Refusal ? refuseUnlessKnown(call, order) : place(call, order);
 }
 
 /** A known client order id takes precedence: the rest of the request is then ignored. */
-async function refuseUnlessKnown(call: WalletCall, refusal: Refusal): Promise<Answer> {
+async function refuseUnlessKnown(call: WalletCall, refusal: Refusal): Promise<Reply> {
   const known = await knownOrder(call);
   if (known === null) throw refusal;
   return replay(call, known);
 }
 
-async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
+async function place(call: WalletCall, request: OrderRequest): Promise<Reply> {
   const { services, wallet, restricted } = call;
   const command = { wallet, request, restricted };
   let placement = await services.engine.orders.place(command);
@@ -61,7 +61,7 @@ async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {
   }
   switch (placement.outcome) {
     case 'placed': {
-      services.wake();
+      services.wakeSettlement();
       const { order, trades } = placement;
       const rejectReason = rejectReasonOf(order);
       services.metrics.countOrder(order.status, rejectReason ?? '');
@@ -97,9 +97,9 @@ async function settledOrderId(
   }
 }
 
-async function replay({ services, reads, wallet }: WalletCall, orderId: string): Promise<Answer> {
+async function replay({ services, reads, wallet }: WalletCall, orderId: string): Promise<Reply> {
   const replayed = await reads.orders.read(wallet, `replay ${orderId}`, async () => {
-    const found = await orderOf(services, wallet, orderId);
+    const found = await findOrder(services, wallet, orderId);
     if (found === undefined) throw new Refusal('SERVICE_UNAVAILABLE', UNREADABLE);
     const { order, shown } = found;
     const marketOf = await marketsOf(services.engine, [order]);

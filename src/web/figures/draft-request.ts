@@ -22,11 +22,11 @@ export interface DraftTexts {
 }
 
 /** A field of the form, or the form as a whole. */
-export type Place = 'side' | 'price' | 'size' | 'amount' | 'timeInForce' | 'clientOrderId' | 'form';
+export type FormField = 'side' | 'price' | 'size' | 'amount' | 'timeInForce' | 'clientOrderId' | 'form';
 
 /** Reason why an order is not sent or was refused, and the field that shows it. */
 export interface Problem {
-  readonly place: Place;
+  readonly field: FormField;
   readonly code: string;
   readonly message: string;
   /** True for an empty field, which is not reported to a reader who has only begun to type. */
@@ -44,10 +44,10 @@ export interface ReadDraft {
 const MAX_ID_CHARACTERS = 128;
 
 /**
- * Returns the place of the form that shows a refusal of the API.
+ * Returns the field of the form that shows a refusal of the API.
  * @param isQuote true for an order by quote amount
  */
-export function placeOf(code: string, message: string, isQuote: boolean): Place {
+export function fieldOf(code: string, message: string, isQuote: boolean): FormField {
   const amount = isQuote ? 'amount' : 'size';
   switch (code) {
     case 'PRICE_TICK':
@@ -66,7 +66,7 @@ export function placeOf(code: string, message: string, isQuote: boolean): Place 
       return 'timeInForce';
     case 'VALIDATION_ERROR':
     case 'INVALID_ORDER':
-      return placeNamedIn(message, amount);
+      return fieldNamedIn(message, amount);
     default:
       return 'form';
   }
@@ -76,7 +76,7 @@ export function placeOf(code: string, message: string, isQuote: boolean): Place 
  * Finds the field in a message: these two codes stand for many faults, and their messages begin with the field or name
  * it.
  */
-function placeNamedIn(message: string, amount: Place): Place {
+function fieldNamedIn(message: string, amount: FormField): FormField {
   if (/clientOrderId/.test(message)) return 'clientOrderId';
   if (/quoteAmount/.test(message)) return 'amount';
   if (/postOnly|timeInForce/.test(message)) return 'timeInForce';
@@ -84,8 +84,8 @@ function placeNamedIn(message: string, amount: Place): Place {
   return /\bsize\b/.test(message) ? amount : 'form';
 }
 
-const problemAt = (place: Place, code: ErrorCode, message: string = ERRORS[code].meaning): Problem => ({
-  place,
+const problemAt = (field: FormField, code: ErrorCode, message: string = ERRORS[code].meaning): Problem => ({
+  field,
   code,
   message,
 });
@@ -185,7 +185,7 @@ function ruleProblems(request: OrderRequest, market: Market, sizing: 'size' | 'a
     const measured = measureOrder(one, market);
     if (!('refusal' in measured)) continue;
     const { code, message = ERRORS[code].meaning } = measured.refusal;
-    problems.set(code, problemAt(placeOf(code, message, sizing === 'amount'), code, message));
+    problems.set(code, problemAt(fieldOf(code, message, sizing === 'amount'), code, message));
   }
   return [...problems.values()];
 }

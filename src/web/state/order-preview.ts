@@ -13,7 +13,7 @@ import { planOrder } from '../figures/order-plan.ts';
 import { describeOrder } from '../figures/order-words.ts';
 import { type OtherSide, previewOrder } from '../figures/preview.ts';
 import { balances, openOrders, portfolio } from './account.ts';
-import { currentMarket, feedState, frame } from './market-feed.ts';
+import { currentMarket, frame, streamState } from './market-feed.ts';
 import { draft } from './order-draft.ts';
 import { askAt, slippage } from './order-settings.ts';
 
@@ -116,7 +116,7 @@ export const sendable = computed(() => {
   const { type, side, size, amount } = texts;
   const guarded = {
     ...{ market, type, plan, impact, walk: preview.walk, words: words.sentence },
-    isBookLive: feedState.value === 'live',
+    isBookLive: streamState.value === 'live',
   };
   return {
     order: plan.order,

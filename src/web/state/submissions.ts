@@ -2,7 +2,7 @@
 
 import { effect, type Signal, signal } from '@preact/signals';
 import { type Order, type OrderUnknown, type Placed, place, RedbookError } from '../../client/index.ts';
-import { type Problem, placeOf } from '../figures/draft-request.ts';
+import { fieldOf, type Problem } from '../figures/draft-request.ts';
 import { rulesOf } from '../figures/market-rules.ts';
 import { progressOf } from '../figures/progress-words.ts';
 import { readAt, refreshAccount } from './account.ts';
@@ -194,7 +194,7 @@ export function startLookups(): void {
 
 function refuse({ key, typed }: Sent, { code, message }: RedbookError, how: string): void {
   show(key, { stage: 'refused', text: `${how}: refused, ${code}`, open: null });
-  serverProblem.value = { place: placeOf(code, message, typed.size === ''), code, message };
+  serverProblem.value = { field: fieldOf(code, message, typed.size === ''), code, message };
   if (code === 'STALE_TERMS_VERSION') void askForTerms();
   else if (code !== 'UNAUTHORIZED') announce(`Refused: ${message}.`, 'alert');
 }
@@ -206,7 +206,7 @@ function refuseId({ key }: Sent, order: Order, how: string): void {
   const other = `${side} ${size} ${market.split('/')[0]} ${at}, ${status.replaceAll('_', ' ')}`;
   const message = `this id stands for another order of ${new Date(createdAt).toLocaleString()}: ${other}. Nothing was placed`;
   show(key, { stage: 'refused', text: `${how}: ${message}`, open: null });
-  serverProblem.value = { place: 'clientOrderId', code: 'DUPLICATE_ORDER_ID', message };
+  serverProblem.value = { field: 'clientOrderId', code: 'DUPLICATE_ORDER_ID', message };
   announce(`${capital(message)}.`, 'alert');
 }
 

@@ -35,7 +35,7 @@ export function AmountInput({ name, label, unit, grid, start, problem, hint, too
     input.current?.select();
   });
   const type = (text: string): void => {
-    if (serverProblem.value?.place === name) serverProblem.value = null;
+    if (serverProblem.value?.field === name) serverProblem.value = null;
     typeInto(name, text);
   };
   return (

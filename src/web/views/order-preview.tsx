@@ -1,7 +1,7 @@
 /** Shows the cost and the effect of the order in the form, as the book stands. Its height is the same at all times. */
 
 import { EMPTY_FIGURES } from '../figures/order-words.ts';
-import { feedState, frameAgeMs } from '../state/market-feed.ts';
+import { frameAgeMs, streamState } from '../state/market-feed.ts';
 import { orderWords } from '../state/order-preview.ts';
 
 interface FiguresProps {
@@ -44,9 +44,9 @@ export function OrderPreview() {
           </>
         )}
       </details>
-      {words !== null && feedState.value !== 'live' && (
+      {words !== null && streamState.value !== 'live' && (
         <p class="note warn">
-          The book is {feedState.value}
+          The book is {streamState.value}
           {frameAgeMs.value === null ? '' : ` (${Math.round(frameAgeMs.value / 1000)} s old)`}: these figures
           may be wrong.
         </p>

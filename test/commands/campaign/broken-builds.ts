@@ -173,13 +173,13 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
     [
       [
         'src/feed/follower.ts',
-        'let lastTick = 0;',
-        'let lastTick = 0;\n      const older: (readonly Buffer[])[] = [];',
+        'let lastBeat = 0;',
+        'let lastBeat = 0;\n      const older: (readonly Buffer[])[] = [];',
       ],
       [
         'src/feed/follower.ts',
         'receive(frames);',
-        'older.unshift(frames);\n          receive((tick % 2 === 0 ? older[2] : undefined) ?? frames);',
+        'older.unshift(frames);\n          receive((beat % 2 === 0 ? older[2] : undefined) ?? frames);',
       ],
     ],
     ['NOSCRIPT: the scripts are flushed'],

@@ -85,7 +85,7 @@ export const FAULTS: readonly PlantedFault[] = [
       `${ENDPOINTS}/get-order.ts`,
       "if (found === undefined) throw new Refusal('NOT_FOUND', 'the wallet has no such order');",
       `if (found === undefined) {
-    const { sequence } = await services.engine.snapshots.state();
+    const { sequence } = await services.engine.reads.state();
     const isPlaced = Number.parseInt((orderId ?? '').slice(-12), 16) <= sequence;
     throw new Refusal('NOT_FOUND', isPlaced ? 'the wallet has no such order' : 'no order has this id');
   }`,

@@ -15,7 +15,7 @@ export interface SimulationOptions {
   readonly steps: number;
   readonly build?: BrokenBuild | undefined;
   /** Replays of a failing history in order to shorten it. */
-  readonly mostReplays: number;
+  readonly maxReplays: number;
 }
 
 export interface Failure {
@@ -38,7 +38,7 @@ export const openWorld = (options: WorldOptions, build?: BrokenBuild): Promise<W
   World.open({ ...options, load: build?.load, rewriteSql: build?.rewriteSql });
 
 export async function simulate(options: SimulationOptions): Promise<Simulated> {
-  const { world, histories, seed: first, steps, build, mostReplays } = options;
+  const { world, histories, seed: first, steps, build, maxReplays } = options;
   const run = (seed: number, replay?: readonly Decision[]): Promise<HistoryResult> =>
     new History({ world, seed, steps, sabotage: build?.sabotage, replay }).run();
   let [decisions, commands] = [0, 0];
@@ -48,7 +48,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
     decisions += result.decisions.length;
     commands += result.commands;
     if (result.violation === undefined) continue;
-    const shortest = await shrink(result, (replay) => run(seed, replay), mostReplays);
+    const shortest = await shrink(result, (replay) => run(seed, replay), maxReplays);
     const failure = { seed, steps, message: shortest.violation!.message, decisions: shortest.decisions };
     return { histories: done + 1, decisions, commands, failure };
   }

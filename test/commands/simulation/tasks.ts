@@ -37,7 +37,7 @@ export class TaskRunner {
     try {
       const processors = await ProcessorTime.of(world);
       const options = { world, histories, seed, steps, build };
-      const simulated = await simulate({ ...options, mostReplays: build === undefined ? MAX_REPLAYS : 0 });
+      const simulated = await simulate({ ...options, maxReplays: build === undefined ? MAX_REPLAYS : 0 });
       return { ...simulated, used: await processors.seconds() };
     } finally {
       if (build !== undefined) await world.close();
