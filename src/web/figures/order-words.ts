@@ -119,7 +119,7 @@ function figuresOf({ market, texts: { side }, preview, availableAtoms, plan }: D
     left === null ? NONE : left >= 0n ? paidText(market, left) : `${paidText(market, -left)} short`;
   return [
     { term: side === 'buy' ? 'Total to pay' : 'Total to receive', value: quoteText(market, totalAtoms) },
-    { term: `Fee (${market.feeBps} bps of what is taken)`, value: quoteText(market, walk.feeAtoms) },
+    { term: `Fee (taker, ${market.feeBps} bps)`, value: quoteText(market, walk.feeAtoms) },
     { term: 'Available after', value: leftText },
   ];
 }

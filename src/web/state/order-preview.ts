@@ -115,7 +115,12 @@ export const sendable = computed(() => {
   const { market, texts, preview, plan, impact, words } = planned.value;
   const { type, side, size, amount } = texts;
   const guarded = {
-    ...{ market, type, plan, impact, walk: preview.walk, words: words.sentence },
+    market,
+    type,
+    plan,
+    impact,
+    walk: preview.walk,
+    words: words.sentence,
     isBookLive: streamState.value === 'live',
   };
   return {

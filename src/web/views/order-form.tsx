@@ -162,7 +162,9 @@ async function isWanted(likeness: string, words: string): Promise<boolean> {
   const { open } = unsettled;
   if (open === null) return await confirmed({ title, text, action: 'Send a second one' });
   const given = await ask({
-    ...{ title, text, isSafe: true },
+    title,
+    text,
+    isSafe: true,
     action: 'Send the same order again (never places two)',
     other: 'Send a second one',
   });
