@@ -6,12 +6,12 @@ import { countOf, formatCount, formatScaled, parseDecimal } from '../../domain/u
 import { readAmount } from '../figures/draft-request.ts';
 import { shareSteps } from '../figures/shares.ts';
 import { announce } from '../state/announcements.ts';
+import { demoOffered } from '../state/connection.ts';
 import { problemAt, tellsMissing } from '../state/form-problems.ts';
 import { frame } from '../state/market-feed.ts';
 import { draft, focusRequest, typeInto } from '../state/order-draft.ts';
 import { availableAtoms, draftTexts, otherSide } from '../state/order-preview.ts';
 import { session } from '../state/session.ts';
-import { demoOffered } from '../state/settings.ts';
 import { serverProblem } from '../state/submissions.ts';
 import { AmountInput } from './amount-field.tsx';
 import { DemoFunds } from './wallet-dialog.tsx';
