@@ -4,8 +4,9 @@ import type { Redis } from 'ioredis';
 import { Refusal } from '../domain/errors.ts';
 import { loadScript, type Script } from '../redis/lua.ts';
 import type { CopyRounds } from './copies/rounds.ts';
+import type { EpochNotes } from './epoch-notes.ts';
 import { FilterInForce } from './filter-in-force.ts';
-import { EngineLifecycle, type EpochNotes } from './lifecycle.ts';
+import { EngineLifecycle } from './lifecycle.ts';
 import { Stale } from './outcomes.ts';
 import { type Hold, ScriptRunner } from './script-runner.ts';
 
@@ -21,6 +22,10 @@ export interface CoreOptions {
   readonly load?: (name: string) => Script;
   /** Bytes of the claim filter of a new engine and of a rebuilt filter; a power of two. */
   readonly claimFilterBytes?: number;
+  /** Least time that settled events stay, in milliseconds; default ten seconds. */
+  readonly eventsStayMs?: number;
+  /** True if a server that hides its settings may hold the engine. */
+  readonly trustsServer?: boolean;
   /** Called with messages for operators. */
   readonly warn?: (message: string) => void;
   /** Called with the duration of a script, from sending to reply. */
@@ -43,6 +48,7 @@ export class EngineCore {
     isDurable = false,
     load = loadScript,
     claimFilterBytes,
+    trustsServer = false,
     warn = () => undefined,
     observe = () => undefined,
   }: CoreOptions) {
@@ -50,15 +56,9 @@ export class EngineCore {
     const holding = rounds && (() => this.#hold(rounds));
     this.scripts = new ScriptRunner(redis, { load, observe, warn, holding });
     this.filter = new FilterInForce(redis, this.scripts, claimFilterBytes);
-    this.lifecycle = new EngineLifecycle({
-      redis,
-      scripts: this.scripts,
-      filter: this.filter,
-      epochs,
-      warn,
-      hasCopies: rounds !== undefined,
-      isDurable,
-    });
+    const { scripts, filter } = this;
+    const server = { trustsServer, isDurable, hasCopies: rounds !== undefined };
+    this.lifecycle = new EngineLifecycle({ redis, scripts, filter, epochs, warn, ...server });
   }
 
   /** @throws Refusal SERVICE_UNAVAILABLE while the engine is not open, or its copies cannot be asked */

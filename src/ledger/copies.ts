@@ -5,8 +5,8 @@
 
 import type { BegunEpoch } from '../domain/event.ts';
 import { FLUSHED } from './flushing.ts';
-import { askOnce, prepared } from './pool.ts';
 import type { Pools } from './pools.ts';
+import { askOnce, prepared } from './queries.ts';
 
 export interface CopiesRow {
   /** Name of the primary. */

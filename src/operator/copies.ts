@@ -5,8 +5,8 @@ import type { Command } from 'commander';
 import { OperatorRefusal } from '../domain/errors.ts';
 import type { SeenServer } from '../engine/index.ts';
 import type { CopiesRow } from '../ledger/index.ts';
+import { column, formatCounted, renderFacts, renderTable } from '../terminal/table.ts';
 import type { OperatorServices } from './services.ts';
-import { column, formatCounted, renderFacts, renderTable } from './table.ts';
 import { addNoun, type CommandResult, type RunCommand, shortResult } from './verb.ts';
 
 /** Longest wait for the epoch that follows a naming. */

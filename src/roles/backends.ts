@@ -19,6 +19,7 @@ import { type EngineCopies, hasCopies, openCopies } from './engine-copies.ts';
 import { keepEngineOpen } from './engine-gate.ts';
 import { OF_ENGINE, type Outages, openOutages } from './outages.ts';
 import { warnOfEviction } from './queue-eviction.ts';
+import { watchRights } from './rights-watch.ts';
 import type { RedisConfig, ServedConfig } from './served-config.ts';
 import { passwordsOf, type ServerNames, serverNames } from './server-names.ts';
 import { untilMigrated } from './waiting.ts';
@@ -39,6 +40,8 @@ export interface Connections {
   readonly engineRedis: Redis;
   /** Redis for challenges, limits and frames. */
   readonly queueRedis: Redis;
+  /** Returns `ok`, or `without rights` while Redis refuses the role what it runs there. Used by `/readyz`. */
+  queueRights(): string;
   /** Opens a separate pub/sub connection to the queue's Redis. */
   openSubscriber(purpose: string): Redis;
   readonly engine: Engine;
@@ -100,6 +103,7 @@ export function openConnections(
   const queueTold = outages.listener(names.queue, 'queue');
   const queueRedis = connectRedis(queueAt(config), `${role}-queue`, queueTold);
   if (names.queue !== names.engine) warnOfEviction(queueRedis, names.queue, logger);
+  const rights = watchRights({ redis: queueRedis, user: `queue-${role}`, server: names.queue, outages });
   const subscribers: Redis[] = [];
   const engine = openEngine({
     redis: engineRedis,
@@ -109,6 +113,8 @@ export function openConnections(
     maxMakers: config.maxMakers,
     maxLiveOrders: config.maxLiveOrders,
     claimFilterBytes: config.claimFilterBytes,
+    eventsStayMs: config.eventsStayMs,
+    trustsServer: config.engineDurability === 'trusted',
     observe: metrics.observeScript,
     warn: throttled((message) => logger.warn(message)),
   });
@@ -123,6 +129,7 @@ export function openConnections(
     queueRedis,
     engine,
     copies,
+    queueRights: rights.state,
     hasMetricsPort: config.metricsPort !== undefined,
     openSubscriber(purpose) {
       const told = outages.listener(names.queue, purpose);
@@ -131,6 +138,7 @@ export function openConnections(
       return subscriber;
     },
     async close() {
+      rights.stop();
       outages.close();
       copies?.close();
       for (const redis of [engineRedis, queueRedis, ...subscribers]) redis.disconnect();

@@ -121,5 +121,5 @@ export async function noteVerified(redis: Redis, { runId, fullCopies }: SeenServ
 /** Returns why a server may not be a copy; undefined if nothing speaks against it. */
 export async function unfitness(redis: Redis): Promise<string | undefined> {
   const wrong = await wrongSettings(redis);
-  return wrong === undefined ? undefined : wrong.join('; ') || undefined;
+  return wrong === undefined ? 'it does not show its settings' : wrong.join('; ') || undefined;
 }
