@@ -27,7 +27,7 @@ export {
   writeBookMember,
   writeLiveMember,
 } from './codec.ts';
-export { type CopyList, giveList, rankOfPrimary } from './copies/list.ts';
+export { giveList, rankOfPrimary } from './copies/list.ts';
 export { CopyRounds } from './copies/rounds.ts';
 export { lookAt, noteVerified, order, type SeenServer, unfitness } from './copies/server.ts';
 export type { DueCancel } from './due-cancels.ts';
