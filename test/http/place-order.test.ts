@@ -129,8 +129,8 @@ describe('POST /v1/orders', () => {
     it('writes amounts that no double can hold digit for digit', async () => {
       const rules = { tickSize: '0.000000001', sizeStep: '1', minOrderSize: null, maxOrderSize: null };
       const { engine } = fixture;
-      await engine.markets.setAsset({ symbol: 'WIDE', scale: 0 });
-      await engine.markets.setAsset({ symbol: 'FINE', scale: 9 });
+      await engine.assets.set({ symbol: 'WIDE', scale: 0 });
+      await engine.assets.set({ symbol: 'FINE', scale: 9 });
       await fixture.market({ symbol: 'WIDE/FINE', ...rules });
       await fixture.credit(bidder.wallet, { FINE: '4000000000' });
       const { text } = await bidder.order({ market: 'WIDE/FINE', price: '1.000000001', size: '4000001' });

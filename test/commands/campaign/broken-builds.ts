@@ -2,7 +2,7 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
+import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
 import type { Planted } from '../../planted/planted.ts';
 import { withPlanted } from '../../planted/release.ts';
 import { type CampaignOptions, OF_CAMPAIGN, type Result, runCampaign } from './campaign.ts';

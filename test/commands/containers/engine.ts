@@ -94,6 +94,8 @@ export function openEngine(env: NodeJS.ProcessEnv): Engine {
     `docker() { if [ "$1" = compose ]; then shift; ${DOCKER_COMPOSE} "$@"; else ${DOCKER} "$@"; fi; }`,
     // npm run -s redbook -- …
     'npm() { shift 4; docker compose run --rm -T operator "$@"; }',
+    'redbook() { docker compose run --rm -T operator "$@"; }',
+    'admin() { docker compose run --rm -T admin "$@"; }',
     `node() { ${DOCKER_IN} node "$@"; }`,
     `curl() { ${DOCKER_IN} curl --fail-with-body "$@"; }`,
   ].join('\n');

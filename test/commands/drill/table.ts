@@ -1,7 +1,7 @@
 /** The drill's checks and the figures behind them. */
 
 import { BEAT_MS } from '../../../src/domain/beat.ts';
-import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
+import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
 import type { Failure, Outcome, Phase } from './drill.ts';
 
 /** A condition that must hold, and the observed figure. */

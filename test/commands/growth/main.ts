@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import writeFile from 'write-file-atomic';
-import { formatCounted } from '../../../src/operator/table.ts';
+import { formatCounted } from '../../../src/terminal/table.ts';
 import { keepBuildsIn } from '../../support/program.ts';
 import { caughtUpText } from './backlog.ts';
 import type { Checkpoint } from './checkpoint.ts';

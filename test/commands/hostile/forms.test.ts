@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { LoginTypedData } from '../../../src/auth/index.ts';
 import { siweVerifyRequest, verifyRequest } from '../../../src/contract/requests.ts';
-import { checked } from '../../../src/http/endpoint.ts';
+import { checked } from '../../../src/http/checked.ts';
 import { type AuthFixture, openSignIn, outcome } from '../../auth/fixture.ts';
 import { ethersSigner } from '../../auth/signers.ts';
 import { random, runSeed } from '../../support/seed.ts';

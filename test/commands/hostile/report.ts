@@ -1,6 +1,6 @@
 /** What was found, and the last thing that a run prints: its figures and the memory of each process. */
 
-import { column, formatCounted, renderTable } from '../../../src/operator/table.ts';
+import { column, formatCounted, renderTable } from '../../../src/terminal/table.ts';
 import type { Report } from './hostile.ts';
 
 const EXAMPLES = 3;
