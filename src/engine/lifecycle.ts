@@ -26,6 +26,7 @@ interface LifecycleOptions {
   readonly filter: FilterInForce;
   readonly epochs: EpochNotes | undefined;
   readonly warn: (message: string) => void;
+  readonly trustsServer: boolean;
 }
 
 /** Reads of an engine that was replaced meanwhile are repeated up to this number of times. */
@@ -37,6 +38,7 @@ export class EngineLifecycle {
   readonly #filter: FilterInForce;
   readonly #warn: (message: string) => void;
   readonly #epochs: EpochNotes | undefined;
+  readonly #trustsServer: boolean;
   #epoch: number | undefined;
   /** The noted epoch that this engine lacked when a next one began; it is told when the engine opens. */
   #lacked: BegunEpoch | null = null;
@@ -47,12 +49,13 @@ export class EngineLifecycle {
   #wasOpen = false;
   readonly #listeners = new Set<() => void>();
 
-  constructor({ redis, scripts, filter, epochs, warn }: LifecycleOptions) {
+  constructor({ redis, scripts, filter, epochs, warn, trustsServer }: LifecycleOptions) {
     this.#redis = redis;
     this.#scripts = scripts;
     this.#filter = filter;
     this.#epochs = epochs;
     this.#warn = warn;
+    this.#trustsServer = trustsServer;
     // After a disconnect, another server may answer. It must be identified before anything runs on it.
     redis.on('close', () => this.#close());
   }
@@ -206,7 +209,8 @@ export class EngineLifecycle {
   }
 
   /** @throws EngineMisconfigured when the server's settings could lose what it has answered */
-  checkServer = (): Promise<void> => checkServerSettings(this.#redis, this.#warn);
+  checkServer = (): Promise<void> =>
+    checkServerSettings(this.#redis, { isTrusted: this.#trustsServer, warn: this.#warn });
 
   /**
    * Checks if another release wrote the engine in another format; works before the engine is open.

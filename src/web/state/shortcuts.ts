@@ -6,7 +6,7 @@
 import { type Signal, signal } from '@preact/signals';
 import { announce } from './announcements.ts';
 import { kept } from './kept-choice.ts';
-import { marketSummary } from './market-summary.ts';
+import { marketSummary } from './market-feed.ts';
 import { chooseSide, chooseType, draft, focusRequest } from './order-draft.ts';
 
 /** `on`: single keys act. The choice is kept in this browser. */

@@ -17,7 +17,7 @@ import {
 } from './login-forms.ts';
 import { keyOf } from './logins.ts';
 import { JWT_SECRET } from './secrets.ts';
-import { FORGERY_KINDS, forgery, validForgery } from './token-forms.ts';
+import { FORGERY_KINDS, forgery, validForgery } from './tokens.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
