@@ -36,7 +36,7 @@ import type {
   ordersSchema,
   walletTradeSchema,
   walletTradesSchema,
-} from '../contract/orders.ts';
+} from '../order/reply.ts';
 import type { balanceSchema, portfolioSchema } from '../contract/portfolio.ts';
 import type { statusSchema } from '../contract/status.ts';
 import type { Amount as WireAmount } from '../contract/values.ts';

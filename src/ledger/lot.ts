@@ -1,9 +1,10 @@
 /** Reads and writes the values of a step and a tick as of an order. A market may change; its orders and trades do not. */
 
 import type { Lot } from '../domain/order.ts';
+import { FIELDS } from '../order/fields.ts';
 import { textField } from './copy.ts';
 
-export const LOT_COLUMNS = 'base, quote, base_atoms_per_step, quote_atoms_per_lot';
+export const LOT_COLUMNS = FIELDS.lot.column;
 
 export interface LotRow {
   base: string;

@@ -41,7 +41,7 @@ async function openFullDesk(): Promise<Desk> {
         timeInForce,
         postOnly: false,
         reduceOnly: false,
-        leverage: parseDecimal('2')!,
+        leverage: 2,
       },
     });
   await desk.engine.dueCancels.set(MAKER, 60_000);

@@ -7,7 +7,7 @@ import { OperatorRefusal, Refusal } from '../../src/domain/errors.ts';
 import type { AccountMoved, EngineEvent } from '../../src/domain/event.ts';
 import type { MarketSpec } from '../../src/domain/market-rules.ts';
 import type { Side } from '../../src/domain/order.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, type EngineOptions, openEngine, type Placement } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';

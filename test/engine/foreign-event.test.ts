@@ -7,7 +7,7 @@
 import { expect } from 'chai';
 import type { SelfTradePolicy } from '../../src/domain/market.ts';
 import type { MarketSpec } from '../../src/domain/market-rules.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { walletBytes } from '../../src/engine/codec.ts';
 import type { DueCancel } from '../../src/engine/due-cancels.ts';
 import { EventRefused } from '../../src/engine/failures.ts';

@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import { Refusal } from '../../src/domain/errors.ts';
 import { SELF_TRADE_POLICIES } from '../../src/domain/market.ts';
 import type { Side } from '../../src/domain/order.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { orderClaim } from '../../src/engine/claims.ts';
 import { placeInFilter } from '../../src/engine/filter-layout.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';

@@ -4,7 +4,7 @@
 
 import { expect } from 'chai';
 import type { Response } from 'supertest';
-import type { OrderRequest } from '../../src/domain/placing.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { openLedger } from '../../src/ledger/index.ts';
 import { atMarket, limit } from '../engine/fixture.ts';

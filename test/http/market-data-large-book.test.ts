@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import request from 'supertest';
 import type { Side } from '../../src/domain/order.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { assetContents } from '../support/engine-contents.ts';
 import { random, runSeed } from '../support/seed.ts';

@@ -1,7 +1,7 @@
 /** Compares replies about orders, which are written by templates, with the output of their schemas. */
 
 import { expect } from 'chai';
-import { orderSchema, placementSchema } from '../../src/contract/orders.ts';
+import { orderSchema, placementSchema } from '../../src/order/reply.ts';
 import { composeMarket } from '../../src/domain/market-rules.ts';
 import {
   END_REASONS,

@@ -11,7 +11,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { Refusal } from '../../src/domain/errors.ts';
 import { type Cursor, type EngineEvent, weightOf } from '../../src/domain/event.ts';
-import type { OrderRequest } from '../../src/domain/placing.ts';
+import type { OrderRequest } from '../../src/order/request.ts';
 import { parseDecimal } from '../../src/domain/units.ts';
 import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../src/ledger/index.ts';

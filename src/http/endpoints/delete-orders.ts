@@ -1,6 +1,6 @@
 /** `DELETE /v1/orders`: cancels all live orders of the wallet, or those in one market, also while trading is paused. */
 
-import type { closedOrdersSchema } from '../../contract/orders.ts';
+import type { closedOrdersSchema } from '../../order/reply.ts';
 import { cancelOrdersRequest } from '../../contract/requests.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';

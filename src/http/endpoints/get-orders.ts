@@ -1,6 +1,6 @@
 /** `GET /v1/orders`: returns the wallet's orders, newest first, in pages of at most 100. */
 
-import type { ordersSchema } from '../../contract/orders.ts';
+import type { ordersSchema } from '../../order/reply.ts';
 import { ordersRequest } from '../../contract/requests.ts';
 import { readCursor, writeCursor } from '../../history/list-cursor.ts';
 import { ordersOf } from '../../history/order-history.ts';

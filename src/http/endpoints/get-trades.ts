@@ -1,6 +1,6 @@
 /** `GET /v1/trades`: returns the wallet's trades as maker or taker, newest first, in pages. */
 
-import type { walletTradesSchema } from '../../contract/orders.ts';
+import type { walletTradesSchema } from '../../order/reply.ts';
 import { tradesRequest } from '../../contract/requests.ts';
 import { readCursor, writeCursor } from '../../history/list-cursor.ts';
 import { tradesOf } from '../../history/order-history.ts';

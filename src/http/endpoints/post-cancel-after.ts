@@ -1,9 +1,9 @@
 /** `POST /v1/orders/cancel-after`: sets, renews or switches off the wallet's dead-man switch. */
 
 import { z } from 'zod';
-import type { cancelAfterSchema } from '../../contract/orders.ts';
+import { decimal } from '../../contract/decimals.ts';
+import type { cancelAfterSchema } from '../../order/reply.ts';
 import { compareWith, type Decimal, isWhole, toInteger } from '../../domain/units.ts';
-import { decimal } from '../decimals.ts';
 import { checked, json, type WalletEndpoint } from '../endpoint.ts';
 import { timestamp } from '../replies/timestamp.ts';
 

@@ -3,12 +3,18 @@
 import { clientOrderId } from '../../contract/fields.ts';
 import { Refusal } from '../../domain/errors.ts';
 import { rejectReasonOf } from '../../domain/order.ts';
-import type { OrderRequest } from '../../domain/placing.ts';
 import { orderOf, placedFills } from '../../history/order-history.ts';
-import { type Answer, jsonForSeveral, jsonText, type WalletCall, type WalletEndpoint } from '../endpoint.ts';
+import { type OrderRequest, orderRequestSchema } from '../../order/request.ts';
+import {
+  type Answer,
+  checked,
+  jsonForSeveral,
+  jsonText,
+  type WalletCall,
+  type WalletEndpoint,
+} from '../endpoint.ts';
 import { marketsOf } from '../replies/market.ts';
 import { placingReply } from '../replies/order.ts';
-import { orderSchema, readOrder } from './order-request.ts';
 
 /** Most lookups in Postgres. The first one counts unless it took minutes, or the engine wakes from minutes of rest. */
 const MAX_LOOKS = 2;
@@ -23,7 +29,7 @@ const UNKNOWN_ID =
   'Nothing was placed: retry later with the same id. Orders without a clientOrderId are accepted meanwhile.';
 
 export const postOrder: WalletEndpoint = {
-  request: orderSchema,
+  request: orderRequestSchema,
   readsBody: true,
   async handle(call) {
     try {
@@ -37,16 +43,24 @@ export const postOrder: WalletEndpoint = {
   },
 };
 
-function answerTo(call: WalletCall): Promise<Answer> {
-  const order = readOrder(call.body, call.wallet);
-  return order instanceof Refusal ? refuseUnlessKnown(call, order) : place(call, order);
+/** A known client order id takes precedence: the rest of a refused request is then ignored. */
+async function answerTo(call: WalletCall): Promise<Answer> {
+  let request: OrderRequest;
+  try {
+    request = readOrder(call.body, call.wallet);
+  } catch (refusal) {
+    const known = await knownOrder(call);
+    if (known === null) throw refusal;
+    return replay(call, known);
+  }
+  return place(call, request);
 }
 
-/** A known client order id takes precedence: the rest of the request is then ignored. */
-async function refuseUnlessKnown(call: WalletCall, refusal: Refusal): Promise<Answer> {
-  const known = await knownOrder(call);
-  if (known === null) throw refusal;
-  return replay(call, known);
+/** @throws Refusal if the body is no order, or an order of another account than the wallet */
+export function readOrder(body: unknown, wallet: string): OrderRequest {
+  const order = checked(orderRequestSchema, body);
+  if (order.account === undefined || order.account.toLowerCase() === wallet) return order;
+  throw new Refusal('FORBIDDEN', 'account: must be the wallet of the session');
 }
 
 async function place(call: WalletCall, request: OrderRequest): Promise<Answer> {

@@ -6,7 +6,7 @@ import { faucetCreditSchema } from '../../contract/faucet.ts';
 import * as login from '../../contract/login.ts';
 import { marketSchema, marketsSchema } from '../../contract/market.ts';
 import * as marketData from '../../contract/market-data.ts';
-import * as orders from '../../contract/orders.ts';
+import * as orders from '../../order/reply.ts';
 import { balanceSchema, portfolioSchema } from '../../contract/portfolio.ts';
 import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
 import { statusSchema } from '../../contract/status.ts';

@@ -27,7 +27,7 @@ import {
   ordersSchema,
   placementSchema,
   walletTradesSchema,
-} from '../../contract/orders.ts';
+} from '../../order/reply.ts';
 import { portfolioSchema } from '../../contract/portfolio.ts';
 import { livenessSchema, metricsText, readinessSchema } from '../../contract/probes.ts';
 import { statusSchema } from '../../contract/status.ts';

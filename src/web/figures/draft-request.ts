@@ -3,7 +3,7 @@
 import { ERRORS, type ErrorCode } from '../../domain/errors.ts';
 import type { Market } from '../../domain/market.ts';
 import type { OrderType, Side, TimeInForce } from '../../domain/order.ts';
-import { measureOrder, type OrderAmounts, type OrderRequest } from '../../domain/placing.ts';
+import { measureOrder, type OrderAmounts, type MeasuredRequest } from '../../domain/placing.ts';
 import { hasCharacters, isValidText } from '../../domain/text.ts';
 import { type Decimal, formatDecimal, isPositive, parseDecimal } from '../../domain/units.ts';
 
@@ -33,7 +33,7 @@ export interface Problem {
 
 export interface ReadDraft {
   /** Null while a field cannot be read. */
-  readonly request: OrderRequest | null;
+  readonly request: MeasuredRequest | null;
   /** Null while there is a problem. */
   readonly amounts: OrderAmounts | null;
   readonly problems: readonly Problem[];
@@ -139,7 +139,7 @@ export function readDraft(texts: DraftTexts, market: Market): ReadDraft {
   ];
   const unread = [priceProblem, sizeProblem, idProblem(texts.clientOrderId)].filter((one) => one !== null);
   if (sizeProblem !== null) return { request: null, amounts: null, problems: unread };
-  const request = requestOf(texts, market, sizing, priceProblem === null ? texts.price : market.tick);
+  const request = requestOf(texts, sizing, priceProblem === null ? texts.price : market.tick);
   const problems = [...unread, ...ruleProblems(request, market, sizing)];
   const measured = measureOrder(request, market);
   const isWhole = problems.length === 0 && 'amounts' in measured;
@@ -152,28 +152,25 @@ export function readDraft(texts: DraftTexts, market: Market): ReadDraft {
 
 function requestOf(
   texts: DraftTexts,
-  market: Market,
   sizing: 'size' | 'amount',
   price: string,
-): OrderRequest {
-  const { side, type, clientOrderId } = texts;
+): MeasuredRequest {
+  const { side, type } = texts;
   const amount = readAmount(texts[sizing])!;
   return {
-    market: market.symbol,
     side,
     type,
     reduceOnly: false,
     leverage: null,
     timeInForce: texts.timeInForce,
     postOnly: texts.postOnly,
-    clientOrderId: clientOrderId === '' ? null : clientOrderId,
     ...(type === 'limit' ? { price: readAmount(price)! } : {}),
     ...(sizing === 'amount' ? { quoteAmount: amount } : { size: amount }),
   };
 }
 
 /** Returns the refusal of the whole order and that of its size alone, so that one wrong field does not hide another. */
-function ruleProblems(request: OrderRequest, market: Market, sizing: 'size' | 'amount'): Problem[] {
+function ruleProblems(request: MeasuredRequest, market: Market, sizing: 'size' | 'amount'): Problem[] {
   const onGrid = { ...request, price: parseDecimal(market.tick)! };
   const asked = request.type === 'limit' ? [request, onGrid] : [request];
   const problems = new Map<string, Problem>();

@@ -6,7 +6,7 @@
 
 import { Redis } from 'ioredis';
 import type { LiveOrder } from '../../../src/domain/order.ts';
-import type { OrderRequest } from '../../../src/domain/placing.ts';
+import type { OrderRequest } from '../../../src/order/request.ts';
 import type { Engine, EngineImage, Placement } from '../../../src/engine/index.ts';
 import { HISTORY, WALLETS, walletOf } from './driver-wallets.ts';
 import { marketSpec } from './market-spec.ts';

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { readConfig, requireFor } from '../../../src/config.ts';
-import type { OrderRequest } from '../../../src/domain/placing.ts';
+import type { OrderRequest } from '../../../src/order/request.ts';
 import { parseDecimal } from '../../../src/domain/units.ts';
 import { openBackends } from '../../../src/roles/backends.ts';
 import { eventually } from '../../support/eventually.ts';

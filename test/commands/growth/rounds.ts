@@ -16,7 +16,7 @@
  */
 
 import type { Side } from '../../../src/domain/order.ts';
-import type { OrderRequest } from '../../../src/domain/placing.ts';
+import type { OrderRequest } from '../../../src/order/request.ts';
 import { parseDecimal } from '../../../src/domain/units.ts';
 
 const ORDERS_A_ROUND = 8;

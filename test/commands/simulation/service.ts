@@ -9,7 +9,7 @@ import type { Candle, Timeframe } from '../../../src/domain/candle.ts';
 import type { AccountMoved } from '../../../src/domain/event.ts';
 import type { MarketChange } from '../../../src/domain/market-rules.ts';
 import type { Order, Trade } from '../../../src/domain/order.ts';
-import type { OrderRequest } from '../../../src/domain/placing.ts';
+import type { OrderRequest } from '../../../src/order/request.ts';
 import { type Engine, openEngine } from '../../../src/engine/index.ts';
 import { type Ledger, openLedger } from '../../../src/ledger/index.ts';
 import { type Figures, type MarketData, openMarketData } from '../../../src/market-data/index.ts';
