@@ -11,7 +11,7 @@ import { type Engine, openEngine } from '../../src/engine/index.ts';
 import { KEYS } from '../../src/engine/keys.ts';
 import { OUTCOMES, PLACED, PLACING_ORDER } from '../../src/engine/placing-call.ts';
 import { loadScript, type Script } from '../../src/redis/lua.ts';
-import { loadBroken, MUTATIONS_OF_BOUNDS } from '../equivalence/mutations.ts';
+import { loadPlanted, plantedFor } from '../planted/planted.ts';
 import { type Link, openLink } from '../support/link.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { type Random, random, runSeed } from '../support/seed.ts';
@@ -198,10 +198,10 @@ describe('engine: orders of one turn', function () {
     await closeMany(bench, random(runSeed()));
   });
 
-  for (const mutation of MUTATIONS_OF_BOUNDS) {
-    it(`finds a script that ${mutation.name}`, async () => {
-      bench = await openRecorded(loadBroken(mutation));
-      const scenario = mutation.script === 'place_orders' ? meetMany : closeMany;
+  for (const fault of plantedFor('bounds')) {
+    it(`finds a script that ${fault.name}`, async () => {
+      bench = await openRecorded(loadPlanted(fault));
+      const scenario = fault.changes[0]!.target === 'place_orders' ? meetMany : closeMany;
       const found = await scenario(bench, random(1)).then(
         () => undefined,
         (error: Error) => error.name,

@@ -4,11 +4,11 @@
  */
 
 import { expect } from 'chai';
+import { loadPlanted, plantedFor } from '../planted/planted.ts';
 import { runSeed } from '../support/seed.ts';
 import { sharedRedis } from '../support/servers.ts';
 import { Divergence } from './divergence.ts';
 import { runIsolation } from './isolation.ts';
-import { loadBroken, MUTATIONS_OF_ERRORS } from './mutations.ts';
 
 /** Each of seven kinds of damage occurs with orders three times and with cancels once. */
 const ROUNDS = 28;
@@ -41,10 +41,9 @@ describe('isolation of the orders of a batch', function () {
     expect(missing, met.join('\n')).to.deep.equal([]);
   });
 
-  for (const mutation of MUTATIONS_OF_ERRORS) {
-    it(`detects a script that ${mutation.name}`, async () => {
-      const load = loadBroken(mutation);
-      load(mutation.script); // throws if the script no longer contains the text to replace
+  for (const fault of plantedFor('isolation')) {
+    it(`detects a script that ${fault.name}`, async () => {
+      const load = loadPlanted(fault);
       let found: Error | undefined;
       for (let seed = 1; seed <= MAX_SEEDS && found === undefined; seed += 1)
         found = await runIsolation({ url: await sharedRedis(), seed, rounds: ROUNDS, load }).then(

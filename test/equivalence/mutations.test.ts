@@ -2,11 +2,11 @@
 
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import { loadPlanted, plantedFor } from '../planted/planted.ts';
 import { openRedis } from '../support/redis-server.ts';
 import { freshRedis } from '../support/servers.ts';
 import { Divergence } from './divergence.ts';
 import { type RunOptions, runEquivalence } from './equivalence.ts';
-import { loadBroken, MUTATIONS, MUTATIONS_OF_CALLS } from './mutations.ts';
 
 const SEEDS = [1, 2] as const;
 const LONG = { operations: 1_000, turns: 0 };
@@ -37,19 +37,17 @@ describe('equivalence: detection of broken scripts', function () {
     return undefined;
   };
 
-  for (const [run, mutations] of [
-    [LONG, MUTATIONS],
-    [TURNS, MUTATIONS_OF_CALLS],
+  for (const [run, proof] of [
+    [LONG, 'equivalence'],
+    [TURNS, 'calls'],
   ] as const) {
     it(`the unchanged scripts pass ${run.operations} operations`, async () => {
       expect((await findIn(run))?.message).to.equal(undefined);
     });
 
-    for (const mutation of mutations) {
-      it(mutation.name, async function () {
-        const load = loadBroken(mutation);
-        load(mutation.script); // throws if the script no longer contains the text to replace
-        const found = await findIn(run, load);
+    for (const fault of plantedFor(proof)) {
+      it(fault.name, async function () {
+        const found = await findIn(run, loadPlanted(fault));
         if (found === undefined) throw new Error('no operation showed it');
         expect(found.what, 'a broken script must answer wrongly, not fail').to.not.equal('error');
         this.test!.title += ` — found in ${found.what}, ${found.message.split(/[:\n]/)[0]}`;

@@ -4,8 +4,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { plantedFor } from '../../planted/planted.ts';
 import { keepBuildsIn } from '../../support/program.ts';
-import { BROKEN_BUILDS, type Proof, prove } from './broken-builds.ts';
+import { type Proof, prove } from './broken-builds.ts';
 import { runCampaign } from './campaign.ts';
 import { FAULTS } from './faults/index.ts';
 import { lookAtMachine } from './machine.ts';
@@ -105,7 +106,7 @@ async function run(): Promise<number> {
 /** Runs the campaign against builds that are broken on purpose. `--faults` names some of them. */
 async function proveHarness(): Promise<number> {
   const proofs: Proof[] = [];
-  for (const broken of chosenOf(BROKEN_BUILDS)) {
+  for (const broken of chosenOf(plantedFor('campaign'))) {
     say(`--- ${broken.name}`);
     proofs.push(await prove(broken, options));
   }

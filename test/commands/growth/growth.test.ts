@@ -5,8 +5,9 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import { readFilterState } from '../../../src/engine/filter-layout.ts';
 import { KEYS } from '../../../src/engine/keys.ts';
+import type { Script } from '../../../src/redis/lua.ts';
 import { createSettlement } from '../../../src/workers/settlement.ts';
-import { loadBroken, type Mutation } from '../../equivalence/mutations.ts';
+import { loadPlanted, plantedFor } from '../../planted/planted.ts';
 import { type Exchange, openExchange } from '../../support/exchange.ts';
 import { instead } from '../../support/instead.ts';
 import { openRedis } from '../../support/redis-server.ts';
@@ -24,48 +25,8 @@ const MAX_LAG = 500;
 /** Far orders begin to be cancelled, and queued orders to be filled, in the fourth step. */
 const STOPS = [4, 14].map((steps) => steps * ROUNDS_A_STEP);
 
-/** Each of these builds leaves something behind for each order, event or id. */
-const LEAKS: readonly Mutation[] = [
-  {
-    name: 'settled events',
-    script: 'trim_settled',
-    from: "gone = redis.call('XTRIM', KEYS[2], 'MINID', '=', mark[1])",
-    to: 'gone = 0',
-  },
-  {
-    name: 'old generations of claims and of the unsettled index',
-    script: 'trim_settled',
-    from: "redis.call('UNLINK', generations[2 - current])",
-    to: '',
-  },
-  {
-    name: 'records of filled orders',
-    script: 'place_orders',
-    from: "gone = redis.call('ZREMRANGEBYLEX', KEYS[7], '[' .. prefix, '(' .. prefix .. '\\255')",
-    to: 'gone = 1',
-  },
-  {
-    name: 'levels without orders',
-    script: 'cancel_orders',
-    from: 'if amount == 0 and drops_zeros then',
-    to: 'if false then',
-  },
-  {
-    name: 'a field of the engine hash for each call',
-    script: 'place_orders',
-    from: 'if #unsettled == 0 then return end',
-    to: "if #unsettled == 0 then return end\n  redis.call('HSET', KEYS[1], 'call:' .. state.sequence, '1')",
-  },
-  {
-    name: 'a key that nobody knows',
-    script: 'cancel_orders',
-    from: "redis.call('ZREM', KEYS[7], live)",
-    to: "redis.call('ZREM', KEYS[7], live)\n  redis.call('HSET', '{redbook}:claims:cancelled', live, '1')",
-  },
-];
-
 /** An exchange whose events are settled in this process while it grows. */
-async function openGrown(load?: (name: string) => ReturnType<ReturnType<typeof loadBroken>>) {
+async function openGrown(load?: (name: string) => Script) {
   const exchange = await openExchange({ claimFilterBytes: FILTER_BYTES, ...(load && { load }) });
   const { engine, ledger, redisUrl, databaseUrl } = exchange;
   const log = pino({ level: 'silent' });
@@ -151,9 +112,9 @@ describe('an engine that grows', function () {
     expect(late!.kinds['live orders']!.entries).to.equal(2 * (2 * SHAPE.depth + 1));
   });
 
-  for (const leak of LEAKS)
+  for (const leak of plantedFor('growth'))
     it(`reports a build that keeps ${leak.name}`, async () => {
-      grown = await openGrown(loadBroken(leak));
+      grown = await openGrown(loadPlanted(leak));
       const { progress, failure } = await run(grown.with(), STOPS.slice(0, 1));
       if (failure) throw failure;
       expect(violationsOf(progress.checkpoints)).to.not.deep.equal([]);

@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { plantedFor } from '../../planted/planted.ts';
 import { keepBuildsIn } from '../../support/program.ts';
-import { FAULTS, prove } from './broken-builds.ts';
+import { prove } from './broken-builds.ts';
 import { runHostile, sendAgain } from './hostile.ts';
 import { textOf } from './report.ts';
 import { startTarget } from './target.ts';
@@ -65,7 +66,7 @@ async function run(): Promise<number> {
 /** Runs the short form against builds that are broken on purpose, each of which must be reported. */
 async function proveHarness(): Promise<number> {
   let missed = 0;
-  for (const fault of FAULTS) {
+  for (const fault of plantedFor('hostile')) {
     const reports = await prove(fault, {
       folder: join(folder, fault.name.replaceAll(/\W+/g, '-')),
       seed,
@@ -73,7 +74,7 @@ async function proveHarness(): Promise<number> {
     });
     if (reports.length === 0) missed += 1;
     const verdict = reports.length === 0 ? 'NOT REPORTED' : 'reported';
-    console.log(`${verdict}  ${fault.name}: ${[fault.reported[0], ...reports].join('; ')}`);
+    console.log(`${verdict}  ${fault.name}: ${[fault.options.get('check'), ...reports].join('; ')}`);
   }
   return missed === 0 ? 0 : 1;
 }

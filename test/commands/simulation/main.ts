@@ -10,8 +10,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { plantedFor } from '../../planted/planted.ts';
 import { mochaGlobalSetup, mochaGlobalTeardown, stopServers } from '../../support/servers.ts';
-import { BROKEN_BUILDS } from './broken.ts';
 import type { UsedSeconds } from './processor-time.ts';
 import { type Failure, replay } from './simulate.ts';
 import { type Task, TaskRunner } from './tasks.ts';
@@ -104,15 +104,15 @@ async function replayFile(file: string): Promise<boolean> {
 }
 
 async function findBroken(): Promise<boolean> {
-  const builds = BROKEN_BUILDS.filter(({ name }) => name.includes(values.builds));
-  const tasks = builds.map(({ name }) => ({ seed, histories, steps, build: name }));
+  const builds = plantedFor('simulation').filter(({ name }) => name.includes(values.builds));
+  const tasks = builds.map(({ name }) => ({ seed, histories, steps, fault: name }));
   let missed = 0;
-  await runInWorkers(tasks, workers, ({ failure, histories: count }, { build }) => {
+  await runInWorkers(tasks, workers, ({ failure, histories: count }, { fault }) => {
     if (failure === undefined) missed += 1;
     console.log(
       failure === undefined
-        ? `${build}: NOT FOUND in ${count} histories`
-        : `${build}: found in history ${count}, ${failure.message.slice(0, 120)}`,
+        ? `${fault}: NOT FOUND in ${count} histories`
+        : `${fault}: found in history ${count}, ${failure.message.slice(0, 120)}`,
     );
     return true;
   });

@@ -1,9 +1,11 @@
 /** Runs histories one after the other until one breaks an invariant, and shortens that one. */
 
-import type { BrokenBuild } from './broken.ts';
+import { loadPlanted, type Planted, rewriteOf } from '../../planted/planted.ts';
 import type { Decision } from './decisions.ts';
 import { History, type HistoryResult } from './history.ts';
+import { SABOTAGE } from './sabotage.ts';
 import { shrink } from './shrink.ts';
+import { onSimulatedClock } from './simulated-redis.ts';
 import { World, type WorldOptions } from './world.ts';
 
 export interface SimulationOptions {
@@ -13,7 +15,7 @@ export interface SimulationOptions {
   readonly seed: number;
   /** Decisions of a history before everything is brought to rest. */
   readonly steps: number;
-  readonly build?: BrokenBuild | undefined;
+  readonly fault?: Planted | undefined;
   /** Replays of a failing history in order to shorten it. */
   readonly mostReplays: number;
 }
@@ -34,13 +36,19 @@ export interface Simulated {
   readonly failure: Failure | undefined;
 }
 
-export const openWorld = (options: WorldOptions, build?: BrokenBuild): Promise<World> =>
-  World.open({ ...options, load: build?.load, rewriteSql: build?.rewriteSql });
+export function openWorld(options: WorldOptions, fault?: Planted): Promise<World> {
+  if (fault === undefined) return World.open(options);
+  if (fault.changes.length === 0 && SABOTAGE[fault.name] === undefined)
+    throw new Error(`nothing is planted: ${fault.name}`);
+  const load = loadPlanted(fault);
+  const rewriteSql = rewriteOf(fault);
+  return World.open({ ...options, load: (name) => onSimulatedClock(load(name)), rewriteSql });
+}
 
 export async function simulate(options: SimulationOptions): Promise<Simulated> {
-  const { world, histories, seed: first, steps, build, mostReplays } = options;
+  const { world, histories, seed: first, steps, fault, mostReplays } = options;
   const run = (seed: number, replay?: readonly Decision[]): Promise<HistoryResult> =>
-    new History({ world, seed, steps, sabotage: build?.sabotage, replay }).run();
+    new History({ world, seed, steps, sabotage: fault && SABOTAGE[fault.name], replay }).run();
   let [decisions, commands] = [0, 0];
   for (let done = 0; done < histories; done += 1) {
     const seed = first + done;

@@ -1,8 +1,8 @@
 /** The short form of `npm run simulation`: seeded histories, and proof that it finds what is broken. */
 
 import { expect } from 'chai';
+import { plantedFor } from '../../planted/planted.ts';
 import { freshDatabase, freshLedgerDatabase, loneRedis } from '../../support/servers.ts';
-import { BROKEN_BUILDS } from './broken.ts';
 import { History } from './history.ts';
 import { openWorld, simulate } from './simulate.ts';
 import type { World, WorldOptions } from './world.ts';
@@ -46,13 +46,13 @@ describe('simulated histories', function () {
     expect(failure, JSON.stringify(failure)).to.equal(undefined);
   });
 
-  for (const build of BROKEN_BUILDS.filter(({ name }) => QUICK.includes(name)))
-    it(`finds a build that ${build.name}`, async () => {
-      const broken = await openWorld(servers, build);
+  for (const fault of plantedFor('simulation').filter(({ name }) => QUICK.includes(name)))
+    it(`finds a build that ${fault.name}`, async () => {
+      const broken = await openWorld(servers, fault);
       try {
         const found = await simulate({
           ...{ world: broken, histories: 100, seed: 1, steps: STEPS },
-          build,
+          fault,
           mostReplays: 0,
         });
         expect(found.failure, 'a broken invariant').to.not.equal(undefined);

@@ -1,7 +1,7 @@
 /** Tasks of a worker process of the simulation, and its answers. */
 
+import { plantedFor } from '../../planted/planted.ts';
 import { freshDatabase, freshLedgerDatabase, loneRedis } from '../../support/servers.ts';
-import { BROKEN_BUILDS } from './broken.ts';
 import { ProcessorTime, type UsedSeconds } from './processor-time.ts';
 import { type Failure, openWorld, simulate } from './simulate.ts';
 import type { World } from './world.ts';
@@ -11,8 +11,8 @@ export interface Task {
   readonly seed: number;
   readonly histories: number;
   readonly steps: number;
-  /** Name of the broken build that runs them; undefined for the build as it is. */
-  readonly build?: string | undefined;
+  /** Name of the fault that is planted, if any. */
+  readonly fault?: string | undefined;
 }
 
 export interface TaskResult {
@@ -31,16 +31,16 @@ const MAX_REPLAYS = 400;
 export class TaskRunner {
   #world: World | undefined;
 
-  async run({ seed, histories, steps, build: name }: Task): Promise<TaskResult> {
-    const build = BROKEN_BUILDS.find((one) => one.name === name);
-    const world = build === undefined ? await this.world() : await openWorld(await freshServers(), build);
+  async run({ seed, histories, steps, fault: name }: Task): Promise<TaskResult> {
+    const fault = plantedFor('simulation').find((one) => one.name === name);
+    const world = fault === undefined ? await this.world() : await openWorld(await freshServers(), fault);
     try {
       const processors = await ProcessorTime.of(world);
-      const options = { world, histories, seed, steps, build };
-      const simulated = await simulate({ ...options, mostReplays: build === undefined ? MAX_REPLAYS : 0 });
+      const options = { world, histories, seed, steps, fault };
+      const simulated = await simulate({ ...options, mostReplays: fault === undefined ? MAX_REPLAYS : 0 });
       return { ...simulated, used: await processors.seconds() };
     } finally {
-      if (build !== undefined) await world.close();
+      if (fault !== undefined) await world.close();
     }
   }
 

@@ -3,10 +3,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { nextRelease } from '../../../planted/release.ts';
 import { type CaughtUp, catchUp, caughtUpText, heapOf } from '../../growth/backlog.ts';
 import { bulkInBook, placeBulk } from '../bulk.ts';
 import { type Cluster, engineSequence, moment, PATIENCE_MS, settledIn } from '../cluster.ts';
-import { nextRelease } from '../release.ts';
 import { expectClosed } from './closed-engine.ts';
 import { type Fault, NOTHING } from './fault.ts';
 import { LOST, loseEngine, rebuild } from './recovery.ts';

@@ -1,0 +1,19 @@
+/** Proves that every planted fault can be planted in the present sources, and that a proof must find it. */
+
+import { expect } from 'chai';
+import { SABOTAGE } from '../commands/simulation/sabotage.ts';
+import { PLANTED, rewriteOf } from './planted.ts';
+import { plantedFiles } from './release.ts';
+
+describe('planted faults', () => {
+  it('have different names', () =>
+    expect(new Set(PLANTED.map(({ name }) => name)).size).to.equal(PLANTED.length));
+
+  for (const fault of PLANTED)
+    it(`can be planted: ${fault.name}`, () => {
+      const isInFiles = fault.changes.some(({ target }) => target !== 'sql');
+      const planted = isInFiles ? plantedFiles(fault) : (rewriteOf(fault) ?? SABOTAGE[fault.name]);
+      expect(planted).to.not.equal(undefined);
+      expect(fault.seenBy).to.have.length.above(0);
+    });
+});
